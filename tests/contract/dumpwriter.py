@@ -25,7 +25,7 @@ from feedmill.adapters.store.schema import access_classes, metadata
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.access.classes import in_one_order
 from feedmill.core.access.principals import digest_of, exact_key, key_of, read_subject, subject_of
-from feedmill.core.signin.sessiondigests import mark_of_user
+from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.core.urls.digests import digest_of_url
 from feedmill.model.access import AccessKey, Acl, InheritanceType, Principal, Scope
 
@@ -254,7 +254,7 @@ def _signin() -> Iterator[Row]:
     credentials = '[{"provider":"local","namespace":"Default","user":["Ann","CORP"],"groups":[],"role":"viewer","epoch":3}]'
     times = {"created_at": BEGUN, "seen_at": BEGUN + 1, "expires_at": BEGUN + MINUTE}
     yield Row(table="sessions", values={"digest": b"session digest", "credentials": credentials, **times})
-    yield Row(table="session_marks", values={"mark": mark_of_user(user), "digest": b"session digest"})
+    yield Row(table="session_marks", values={"mark": digest_of_user(user), "digest": b"session digest"})
     token = {"id": 4, "digest": b"token digest", "label": "nightly push", "scopes": "push search", **names}
     yield Row(table="api_tokens", values={**token, "created_at": BEGUN, "expires_at": None, "used_at": BEGUN + 1, "datasources": "src"})
     yield Row(table="one_times", values={"digest": b"code digest", "value": "once", "expires_at": BEGUN + MINUTE})

@@ -30,7 +30,7 @@ def an_acl(url: str, **given: Any) -> StoredAcl:
     return replace(plain, **given)
 
 
-def a_mark(document_id: int, **given: Any) -> IndexTask:
+def a_task(document_id: int, **given: Any) -> IndexTask:
     plain = IndexTask(document_id=document_id, version=1, stage=Stage.INDEX, lane=Lane.BULK, feed_id=1, datasource="src")
     return replace(plain, **given)
 

@@ -110,19 +110,19 @@ def test_log_beyond_its_limit_is_cut_and_counts_stay_whole(tmp_path: Path) -> No
 # --- marks ----------------------------------------------------------------------------------------------------------------------
 
 
-def marks(harness: FeedHarness) -> dict[str, IndexTask]:
+def index_tasks(harness: FeedHarness) -> dict[str, IndexTask]:
     with harness.store.reading() as unit:
         documents = unit.documents.reader.find_by_id(range(1, 20))
         found = unit.processing.index_tasks.find_many(list(documents))
-    return {documents[key].url.removeprefix("http://docs.test/"): mark for key, mark in found.items()}
+    return {documents[key].url.removeprefix("http://docs.test/"): task for key, task in found.items()}
 
 
 def test_marks_say_what_each_document_waits_for(harness: FeedHarness) -> None:
     feed = harness.push(put("a"), put("b", None, metadata=(("k", "v"),)), put("c"), delete("c"), faulty("d"))
 
-    found = marks(harness)
-    assert {name: mark.stage for name, mark in found.items()} == {"a": Stage.EXTRACT, "b": Stage.INDEX, "c": Stage.INDEX}
-    assert {(mark.feed_id, mark.datasource, mark.lane) for mark in found.values()} == {(feed.id, "hr", Lane.QUICK)}
+    found = index_tasks(harness)
+    assert {name: task.stage for name, task in found.items()} == {"a": Stage.EXTRACT, "b": Stage.INDEX, "c": Stage.INDEX}
+    assert {(task.feed_id, task.datasource, task.lane) for task in found.values()} == {(feed.id, "hr", Lane.QUICK)}
     assert harness.document(url("c")).version == found["c"].version
 
 
@@ -134,7 +134,7 @@ def test_feed_that_protects_a_document_is_not_completed_before_the_index_obeys(h
     feed = harness.push(*between, put("a", acl=STAFF), put("b"))
 
     assert (feed.state, feed.phase, feed.searchable_at) == (FeedState.IN_PROGRESS, Phase.SETTLE, None)
-    assert {name: mark.revokes_access for name, mark in marks(harness).items()} == {"a": True, "b": False}
+    assert {name: task.revokes_access for name, task in index_tasks(harness).items()} == {"a": True, "b": False}
     done = ended(feed, is_obeyed=True, searchable_at=None)
     assert (done.state, done.phase) == (FeedState.COMPLETED, Phase.DONE)
 
@@ -327,7 +327,7 @@ def snapshot(harness: FeedHarness) -> object:
         acls,
         [replace(harness.feed(feed_id), received_at=BEGIN, finished_at=None, searchable_at=None) for feed_id in harness.feeds],
         [harness.log(feed_id) for feed_id in harness.feeds],
-        {name: (mark.version, mark.stage, mark.feed_id, mark.revokes_access) for name, mark in marks(harness).items()},
+        {name: (task.version, task.stage, task.feed_id, task.revokes_access) for name, task in index_tasks(harness).items()},
     )
 
 

@@ -129,9 +129,9 @@ class Harness:
     def extract(self) -> bool:
         """Passes on what waits for extraction; whether anything did."""
         with self.feeds.store.writing() as unit:
-            marks = unit.processing.index_tasks.list(Stage.EXTRACT, 1000)
-            unit.processing.index_tasks.advance(marks)
-        return bool(marks)
+            tasks = unit.processing.index_tasks.list(Stage.EXTRACT, 1000)
+            unit.processing.index_tasks.advance(tasks)
+        return bool(tasks)
 
     def shown(self) -> dict[str, IndexDocument]:
         with self.feeds.store.reading() as unit:

@@ -38,7 +38,7 @@ from feedmill.adapters.store.migrate import migrate, schema_differences
 from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.access.principals import digest_of, exact_key, key_of, read_subject, subject_of
-from feedmill.core.signin.sessiondigests import mark_of_user
+from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope, StoredAcl
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, Origin, Text
 from feedmill.model.feed import DataSource, FeedKind, FeedState, LogEntry, LogLevel, Phase
@@ -311,7 +311,7 @@ def test_upgrade_with_settings_and_sign_ins_reads_them(upgraded: SqlStore, revis
         assert unit.state.stored_settings.list() == ([setting] if revision >= "0003" else [])
         accounts, tokens = unit.signin.accounts.list_all(), unit.signin.api_tokens.list_all()
         session = unit.signin.sessions.find(b"session digest")
-        marked = unit.signin.sessions.list_marked(mark_of_user(user))
+        marked = unit.signin.sessions.list_marked(digest_of_user(user))
     assert [(each.user, each.role, each.epoch) for each in accounts] == ([(user, Role.VIEWER, 3)] if revision >= "0004" else [])
     assert (session is not None and session.credentials[0].user == user) is (revision >= "0004")
     assert marked == ([b"session digest"] if revision >= "0006" else [])

@@ -13,7 +13,7 @@ from tests.asgi import send_request
 
 from feedmill.adapters.identity.argon2 import Argon2Hasher
 from feedmill.core.access.principals import read_subject
-from feedmill.core.signin.sessiondigests import mark_of_user
+from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.http.common.currentuser import SIGNED_OUT, Way
 from feedmill.model.access import Scope
 from feedmill.model.role import Role
@@ -270,7 +270,7 @@ def test_session_that_is_used_while_it_is_withdrawn_does_not_come_back(harness: 
     browser.sign_in("ann")
     browser.sign_in("a.smith", namespace="ad")
     harness.clock.turn(minutes=5)
-    assert harness.signing.sessions.withdraw([mark_of_user(read_subject(Scope.USER, "ann"))]) == 1
+    assert harness.signing.sessions.withdraw([digest_of_user(read_subject(Scope.USER, "ann"))]) == 1
     for _ in range(2):
         browser.get("/?q=x")
         assert names(harness) == [("ad", "", "a.smith")]

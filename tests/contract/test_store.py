@@ -17,7 +17,7 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
-from storevalues import NOW, NewDatabase, a_mark, an_acl, an_event, save
+from storevalues import NOW, NewDatabase, a_task, an_acl, an_event, save
 from tests.documents import a_document
 from tests.waiting import PATIENCE_SECONDS
 
@@ -66,7 +66,7 @@ def write_everything_and_break(unit: UnitOfWork) -> None:
     assert ids == {URL: 1}
     unit.documents.writer.add_events([(1, 0, an_event())])
     unit.access.acls.save_many([an_acl(URL)], at=NOW)
-    unit.processing.index_tasks.put_many([a_mark(1)])
+    unit.processing.index_tasks.put_many([a_task(1)])
     unit.state.key_values.put("a", "1")
     raise Broken
 

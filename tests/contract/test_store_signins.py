@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.signin.accounts import account_key
-from feedmill.core.signin.sessiondigests import mark_of_session, mark_of_user
+from feedmill.core.signin.sessiondigests import digest_of_session, digest_of_user
 from feedmill.model.access import Scope
 from feedmill.model.identity import Subject
 from feedmill.model.role import Role
@@ -97,17 +97,17 @@ def test_sessions_are_found_by_whom_they_are_of_and_what_a_provider_calls_them(s
         unit.signin.sessions.save(a_session(b"3", Credential(provider=LOCAL, user=user("ann", "corp", "ad"))))
     with store.reading() as unit:
         assert unit.signin.sessions.find(b"1") == a_session(b"1", ann, told)
-        assert unit.signin.sessions.list_marked(mark_of_user(user("ANN", "corp"))) == [b"1"]
-        assert unit.signin.sessions.list_marked(mark_of_session("saml:x", "a")) == [b"1", b"2"]
-        assert unit.signin.sessions.list_marked(mark_of_session("saml:x", "a", "8")) == [b"2"]
-        assert unit.signin.sessions.list_marked(mark_of_session("saml:x", "", "7")) == [b"1"]
-        assert unit.signin.sessions.list_marked(mark_of_session("saml:y", "a")) == []
+        assert unit.signin.sessions.list_marked(digest_of_user(user("ANN", "corp"))) == [b"1"]
+        assert unit.signin.sessions.list_marked(digest_of_session("saml:x", "a")) == [b"1", b"2"]
+        assert unit.signin.sessions.list_marked(digest_of_session("saml:x", "a", "8")) == [b"2"]
+        assert unit.signin.sessions.list_marked(digest_of_session("saml:x", "", "7")) == [b"1"]
+        assert unit.signin.sessions.list_marked(digest_of_session("saml:y", "a")) == []
     with store.writing() as unit:
         unit.signin.sessions.save(a_session(b"1", ann))
         unit.signin.sessions.remove(b"2")
-        assert unit.signin.sessions.list_marked(mark_of_session("saml:x", "a")) == []
+        assert unit.signin.sessions.list_marked(digest_of_session("saml:x", "a")) == []
         assert unit.signin.sessions.remove_expired(NOW + timedelta(hours=1)) == 2
-        assert unit.signin.sessions.list_marked(mark_of_user(user("ann", "corp"))) == []
+        assert unit.signin.sessions.list_marked(digest_of_user(user("ann", "corp"))) == []
 
 
 def test_tokens_are_found_by_digest_and_keep_their_use(store: SqlStore) -> None:

@@ -84,14 +84,14 @@ def explain(
             record_command(context, "access explain", {"batch": str(batch), "at": at or ""}, AuditKind.DECISION_ASKED)
             _explain_batch(partial(explaining.explain_many, at=moment), batch, as_json=as_json)
         elif url is not None:
-            asked: dict[str, Detail] = {
+            details: dict[str, Detail] = {
                 "url": url,
                 "user": user or "",
                 "namespace": namespace,
                 "groups": groups or [],
                 "at": at or "",
             }
-            record_command(context, "access explain", asked, AuditKind.DECISION_ASKED)
+            record_command(context, "access explain", details, AuditKind.DECISION_ASKED)
             question = Question(url=url, identity=read_identity(user, namespace, groups or ()))
             _print_early_decision(explaining.explain_with_policy(question, at=moment), user, as_json)
 
@@ -190,13 +190,13 @@ def _explain_batch(explain_many: ExplainMany, file: Path, *, as_json: bool) -> N
 
 
 def _answer_lines(explain_many: ExplainMany, lines: TextIO, *, as_json: bool) -> None:
-    asked = _parse_lines(lines)
+    details = _parse_lines(lines)
     is_over = False
     while not is_over:
         chunk: list[tuple[Question, str | None]] = []
         fault: BadRequest | None = None
         try:
-            for question in islice(asked, BATCH_LINES):
+            for question in islice(details, BATCH_LINES):
                 chunk.append(question)  # noqa: PERF402  what was read before a fault is kept
         except BadRequest as exc:
             fault = exc

@@ -36,8 +36,8 @@ def list_changes(
     """List documents that somebody could not see then and can see now, or the other way round, with what did it."""
     first, last = read_time(since), None if until is None else read_time(until)
     with workplace(data, config).read() as context:
-        asked: dict[str, Detail] = {"user": user or "", "namespace": namespace, "groups": groups or []}
-        record_command(context, "access changes", {**asked, "since": since, "until": until or ""}, AuditKind.DECISION_ASKED)
+        details: dict[str, Detail] = {"user": user or "", "namespace": namespace, "groups": groups or []}
+        record_command(context, "access changes", {**details, "since": since, "until": until or ""}, AuditKind.DECISION_ASKED)
         service = build_access_changes(context)
         comparison = service.compare(read_identity(user, namespace, groups or ()), first, last)
         count = 0

@@ -12,7 +12,7 @@ from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, is_for_subcommand, print_json, workplace
 from feedmill.core.access.principals import read_subject
 from feedmill.core.signin.accounts import MAX_PASSWORD_BYTES, WEAK_BELOW_CHARACTERS, is_weak
-from feedmill.core.signin.sessiondigests import mark_of_user
+from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.http.admin.api.signin import render_account
 from feedmill.model.access import Scope
 from feedmill.model.errors import BadRequest
@@ -127,7 +127,7 @@ def sign_out(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = 
         ended = int(told["ended"])
     else:
         with place.work() as context:
-            ended = build_signing(context).sessions.withdraw([mark_of_user(read_subject(Scope.USER, name, namespace))])
+            ended = build_signing(context).sessions.withdraw([digest_of_user(read_subject(Scope.USER, name, namespace))])
             record_command(context, "users signout", {"name": name, "namespace": namespace})
     _report({"name": name, "namespace": namespace, "ended": ended}, as_json=as_json, text=f"{ended} sessions of {name} have ended")
 

@@ -63,10 +63,10 @@ class Client:
     ) -> SearchAnswer:
         """Searches. ``parameters`` are more parameters of the API: ``sort``, ``match``, ``site``, ``client``, ``requiredfields``."""
         fields = ".".join(name.replace("%", "%25").replace(".", "%2E") for name in getfields)
-        asked: dict[str, str | list[str]] = {"q": query, "start": str(start), "num": str(num), "facet": list(facets), **parameters}
+        sent: dict[str, str | list[str]] = {"q": query, "start": str(start), "num": str(num), "facet": list(facets), **parameters}
         if fields:
-            asked["getfields"] = fields
-        return self._ask(SearchAnswer, self._search, "/api/v1/search", asked)
+            sent["getfields"] = fields
+        return self._ask(SearchAnswer, self._search, "/api/v1/search", sent)
 
     def iter_results(self, query: str, **parameters: str) -> Iterator[ResultShown]:
         """Yields every result, each document once, in the order in which documents came to the server.
@@ -75,8 +75,8 @@ class Client:
         """
         cursor: str | None = "*"
         while cursor is not None:
-            asked: dict[str, str | list[str]] = {"q": query, "num": str(PAGE), "cursor": cursor, **parameters}
-            answer = self._ask(SearchAnswer, self._search, "/api/v1/search", asked)
+            sent: dict[str, str | list[str]] = {"q": query, "num": str(PAGE), "cursor": cursor, **parameters}
+            answer = self._ask(SearchAnswer, self._search, "/api/v1/search", sent)
             yield from answer.results
             cursor = answer.next_cursor
 

@@ -52,17 +52,17 @@ class IndexTask:
 class IndexTasks(Protocol):
     """The outbox between the store and the index: one index task per document, written in the transaction of the document's change."""
 
-    def put_many(self, marks: Sequence[IndexTask]) -> None:
+    def put_many(self, tasks: Sequence[IndexTask]) -> None:
         """Stores tasks. A later task of a document replaces the earlier one, with three exceptions.
         The quicker lane wins, ``revokes_access`` stays once set, and ``is_refresh`` stays unset once unset."""
 
     def list(self, stage: Stage, limit: int, *, lane: Lane | None = None, after: IndexTask | None = None) -> list[IndexTask]:
         """Lists the tasks of a stage, quick lane first, then oldest first; with ``after``, only those behind that task."""
 
-    def advance(self, marks: Sequence[IndexTask]) -> None:
+    def advance(self, tasks: Sequence[IndexTask]) -> None:
         """Moves tasks from EXTRACT to INDEX if their versions are exactly these."""
 
-    def remove(self, marks: Sequence[IndexTask]) -> None:
+    def remove(self, tasks: Sequence[IndexTask]) -> None:
         """Removes tasks if their versions are exactly these."""
 
     def find_many(self, document_ids: Sequence[int]) -> dict[int, IndexTask]:

@@ -40,7 +40,7 @@ class Sessions(Protocol):
     def save(self, session: Session) -> None:
         """Inserts or replaces a session and stores the marks of its user with it (``core/signin/sessiondigests``)."""
 
-    def list_marked(self, mark: bytes) -> list[bytes]:
+    def list_marked(self, digest: bytes) -> list[bytes]:
         """Lists the digests of the sessions that have a mark."""
 
     def remove(self, digest: bytes) -> None:

@@ -51,10 +51,10 @@ def inspect_url(store: Store, url: str) -> Inspection:
         if document is None or document.id is None or document.state is not DocumentState.LIVE:
             raise unknown_document(url)
         acl = unit.access.acls.find_many([url]).get(url)
-        mark = unit.processing.index_tasks.find_many([document.id]).get(document.id)
+        task = unit.processing.index_tasks.find_many([document.id]).get(document.id)
         failure = unit.processing.failures.find_many([document.id]).get(document.id)
         history = unit.documents.reader.list_events(document.id)
-    return Inspection(document=document, acl=acl, standing=judge(document, mark, failure), history=history)
+    return Inspection(document=document, acl=acl, standing=judge(document, task, failure), history=history)
 
 
 def recall_url(store: Store, url: str) -> Past:
@@ -72,16 +72,16 @@ def unknown_document(url: str) -> NotFound:
     return NotFound(f"there is no document {url[:2000]!a}")
 
 
-def judge(document: Document, mark: IndexTask | None, failure: Failure | None = None) -> Standing:
+def judge(document: Document, task: IndexTask | None, failure: Failure | None = None) -> Standing:
     """Returns the state of a live document.
 
-    Shape: ``mark`` is the document's index task, None when there is none; ``failure`` is its newest failure.
+    Shape: ``task`` is the document's index task, None when there is none; ``failure`` is its newest failure.
     """
     text = document.text
-    is_waiting = mark is not None and not mark.is_refresh
+    is_waiting = task is not None and not task.is_refresh
     if document.origin is Origin.WEB and document.content is None:
         return Standing(state="known, not crawled", searchable=False, reason="it was named for crawling and has not been crawled")
-    if mark is not None and mark.stage is Stage.EXTRACT:
+    if task is not None and task.stage is Stage.EXTRACT:
         return Standing(state="waiting for extraction", searchable=False, reason="its content is not extracted yet")
     if is_waiting:
         return Standing(state="waiting for the index", searchable=False, reason="the index does not show its newest version yet")

@@ -136,12 +136,12 @@ def _rule_of(place: int, entry: AuthorizationSettings) -> AuthorizationRule:
 
 def limits_of(settings: LateBindingSettings, mechanisms: MechanismSettings | None = None) -> LateLimits:
     """Returns the limits of the settings."""
-    asked = mechanisms or MechanismSettings()
+    used = mechanisms or MechanismSettings()
     return LateLimits(
         seconds=settings.seconds,
         candidates=settings.max_candidates,
-        kept_seconds=settings.cache_seconds if "cache" in asked.order else 0.0,
-        confirms=asked.confirm_permits,
+        kept_seconds=settings.cache_seconds if "cache" in used.order else 0.0,
+        confirms=used.confirm_permits,
         kept=settings.cache_entries,
         rest_after=settings.rest_after,
         rest_seconds=settings.rest_seconds,

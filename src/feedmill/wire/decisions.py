@@ -108,19 +108,19 @@ def _render_origin(origin: ChangeOrigin) -> dict[str, Any]:
 def parse_question(line: str) -> tuple[str, str | None, Identity]:
     """Reads one line: the URL, the user as written, and their identity. Errors: BadRequest, with the fault."""
     try:
-        asked = json.loads(line)
+        question = json.loads(line)
     except (ValueError, RecursionError) as exc:
         raise BadRequest(f"no json: {exc}") from exc
-    if not isinstance(asked, dict):
+    if not isinstance(question, dict):
         raise BadRequest('no json object, such as {"url": "http://...", "user": "ann"}')
-    url = _text(asked, "url", "")
+    url = _text(question, "url", "")
     if not url:
         raise BadRequest("'url' is missing")
-    namespace = _text(asked, "namespace", DEFAULT_NAMESPACE)
-    user = _text(asked, "user", "")
-    domain = _text(asked, "domain", "")
+    namespace = _text(question, "namespace", DEFAULT_NAMESPACE)
+    user = _text(question, "user", "")
+    domain = _text(question, "domain", "")
     users = (Subject(scope=Scope.USER, name=user, domain=domain, namespace=namespace),) if user else ()
-    return url, user or None, Identity(users=users, groups=_parse_groups(asked.get("groups"), namespace))
+    return url, user or None, Identity(users=users, groups=_parse_groups(question.get("groups"), namespace))
 
 
 def _parse_groups(given: Any, namespace: str) -> tuple[Subject, ...]:

@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from feedmill.adapters.index.analysis import MAX_TERMS, highlight_terms
 from feedmill.adapters.index.stemming import list_query_stems
-from feedmill.adapters.index.tantivy.words import iter_asked_words, read_single
+from feedmill.adapters.index.tantivy.words import iter_query_words, read_single
 from feedmill.core.text.analysis import fold_words, gram_size
 from feedmill.core.text.snippets import Sought
 from feedmill.core.text.wordforms import FOLDED
@@ -22,7 +22,7 @@ _START = 2
 def seek(query: Node, languages: Sequence[str]) -> Sought:
     """Returns the terms to highlight in texts, with the stems of some languages."""
     terms = highlight_terms(query)
-    singles = [raw for raw in map(read_single, iter_asked_words(query)) if raw][:MAX_TERMS]
+    singles = [raw for raw in map(read_single, iter_query_words(query)) if raw][:MAX_TERMS]
     stems = {FOLDED[raw]: list_query_stems(raw, languages) for raw in singles if not gram_size(raw)}
     hangul = tuple(FOLDED[raw] for raw in singles if gram_size(raw) and FOLDED[raw] >= "\uac00")
     roots = tuple(f"{term}*" if term in hangul else _find_root(term, stems.get(term, ())) for term in terms)
@@ -84,8 +84,8 @@ class _Forms(dict[str, str]):
     def _recognise(self, token: str) -> str:
         if token in self._words:
             return token
-        if self._hangul and (asked := next((word for word in self._hangul if token.startswith(word)), None)) is not None:
-            return asked
+        if self._hangul and (word := next((word for word in self._hangul if token.startswith(word)), None)) is not None:
+            return word
         if token[:_START] not in self._starts:
             return token
         return next((self._word_of[stem] for stem in list_query_stems(token, self._languages) if stem in self._word_of), token)

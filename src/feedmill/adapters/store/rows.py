@@ -123,7 +123,7 @@ def acl_to_row(stored: StoredAcl) -> dict[str, Any]:
 # --- marks ----------------------------------------------------------------------------------------------------------------------
 
 
-def mark_from_row(row: Row) -> IndexTask:
+def task_from_row(row: Row) -> IndexTask:
     """Returns the index task of a row."""
     return IndexTask(
         document_id=row["document_id"],
@@ -137,15 +137,15 @@ def mark_from_row(row: Row) -> IndexTask:
     )
 
 
-def mark_to_row(mark: IndexTask) -> dict[str, Any]:
+def task_to_row(task: IndexTask) -> dict[str, Any]:
     """Returns the columns of an index task."""
     return {
-        "document_id": mark.document_id,
-        "version": mark.version,
-        "stage": mark.stage.value,
-        "lane": mark.lane.value,
-        "feed_id": mark.feed_id,
-        "datasource": mark.datasource,
-        "tightens": mark.revokes_access,
-        "repeats": mark.is_refresh,
+        "document_id": task.document_id,
+        "version": task.version,
+        "stage": task.stage.value,
+        "lane": task.lane.value,
+        "feed_id": task.feed_id,
+        "datasource": task.datasource,
+        "tightens": task.revokes_access,
+        "repeats": task.is_refresh,
     }

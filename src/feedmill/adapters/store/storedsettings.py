@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from feedmill.adapters.store.schema import kept_settings
+from feedmill.adapters.store.schema import stored_settings
 from feedmill.adapters.store.statements import upsert
 from feedmill.model.serving import StoredSetting
 
@@ -15,24 +15,24 @@ class SqlStoredSettings:
 
     def list(self) -> list[StoredSetting]:
         """Lists all stored settings, by section and name."""
-        query = sa.select(kept_settings).order_by(kept_settings.c.section, kept_settings.c.name)
-        return [_kept_of(row) for row in self._connection.execute(query).mappings()]
+        query = sa.select(stored_settings).order_by(stored_settings.c.section, stored_settings.c.name)
+        return [_stored_of(row) for row in self._connection.execute(query).mappings()]
 
     def find(self, section: str, name: str) -> StoredSetting | None:
         """Finds one stored setting."""
-        query = sa.select(kept_settings).where(kept_settings.c.section == section, kept_settings.c.name == name)
+        query = sa.select(stored_settings).where(stored_settings.c.section == section, stored_settings.c.name == name)
         row = self._connection.execute(query).mappings().first()
-        return None if row is None else _kept_of(row)
+        return None if row is None else _stored_of(row)
 
     def put(self, kept: StoredSetting) -> None:
         """Stores a setting, replacing the earlier value."""
         values = {"section": kept.section, "name": kept.name, "value": kept.value, "version": kept.version}
-        self._connection.execute(upsert(self._connection, kept_settings, ["section", "name"]), [values])
+        self._connection.execute(upsert(self._connection, stored_settings, ["section", "name"]), [values])
 
     def remove(self, section: str, name: str) -> None:
         """Removes a stored setting."""
-        self._connection.execute(sa.delete(kept_settings).where(kept_settings.c.section == section, kept_settings.c.name == name))
+        self._connection.execute(sa.delete(stored_settings).where(stored_settings.c.section == section, stored_settings.c.name == name))
 
 
-def _kept_of(row: sa.RowMapping) -> StoredSetting:
+def _stored_of(row: sa.RowMapping) -> StoredSetting:
     return StoredSetting(section=row["section"], name=row["name"], value=row["value"], version=row["version"])

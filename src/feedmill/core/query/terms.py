@@ -17,18 +17,18 @@ def split_term(text: str) -> Words:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedWords:
+class QueryWords:
     """The words of a query, in order. ``is_whole``: the query contains nothing else and excludes nothing."""
 
     words: Words
     is_whole: bool
 
 
-def read_words(typed: Node) -> AskedWords:
+def read_words(typed: Node) -> QueryWords:
     """Returns the words of a query as the user typed it."""
     texts: list[str] = []
     is_whole = _gather(typed, texts)
-    return AskedWords(words=tuple(word for text in texts for word in split_term(text)), is_whole=is_whole)
+    return QueryWords(words=tuple(word for text in texts for word in split_term(text)), is_whole=is_whole)
 
 
 def _gather(node: Node, texts: list[str]) -> bool:

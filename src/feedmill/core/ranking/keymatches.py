@@ -14,7 +14,7 @@ Source: Search Protocol Reference, "GM" and "OneSynonym".
 from collections import defaultdict
 from collections.abc import Iterable
 
-from feedmill.core.query.terms import AskedWords, Words, holds_run, split_term
+from feedmill.core.query.terms import QueryWords, Words, holds_run, split_term
 from feedmill.model.serving import KeyMatch, KeyMatchKind, RelatedQuery
 
 MAX_RELATED = 10
@@ -30,13 +30,13 @@ class KeyMatchTable:
             if words:
                 self._by_first[words[0]].append((place, words, keymatch))
 
-    def find(self, asked: AskedWords, limit: int) -> tuple[KeyMatch, ...]:
+    def find(self, query_words: QueryWords, limit: int) -> tuple[KeyMatch, ...]:
         """Returns the KeyMatches that fit a query, at most ``limit``."""
         fitting = [
             (place, keymatch)
-            for word in dict.fromkeys(asked.words)
+            for word in dict.fromkeys(query_words.words)
             for place, words, keymatch in self._by_first.get(word, ())
-            if _fits(keymatch.kind, words, asked)
+            if _fits(keymatch.kind, words, query_words)
         ]
         first: dict[str, KeyMatch] = {}
         for _, keymatch in sorted(fitting, key=lambda found: found[0]):
@@ -44,14 +44,14 @@ class KeyMatchTable:
         return tuple(first.values())[:limit]
 
 
-def _fits(kind: KeyMatchKind, words: Words, asked: AskedWords) -> bool:
+def _fits(kind: KeyMatchKind, words: Words, query_words: QueryWords) -> bool:
     match kind:
         case KeyMatchKind.KEYWORD:
-            return set(words) <= set(asked.words)
+            return set(words) <= set(query_words.words)
         case KeyMatchKind.PHRASE:
-            return holds_run(asked.words, words)
+            return holds_run(query_words.words, words)
         case KeyMatchKind.EXACT:
-            return asked.is_whole and asked.words == words
+            return query_words.is_whole and query_words.words == words
 
 
 class RelatedTable:
@@ -62,8 +62,8 @@ class RelatedTable:
         for one in related:
             self._by_words[split_term(one.term)][one.query] = None
 
-    def find(self, asked: AskedWords) -> tuple[str, ...]:
+    def find(self, query_words: QueryWords) -> tuple[str, ...]:
         """Returns the related queries for a query."""
-        if not asked.words or not asked.is_whole:
+        if not query_words.words or not query_words.is_whole:
             return ()
-        return tuple(self._by_words.get(asked.words, ()))[:MAX_RELATED]
+        return tuple(self._by_words.get(query_words.words, ()))[:MAX_RELATED]

@@ -54,7 +54,7 @@ class CompiledSearchConfig:
     def plan(self, request: SearchRequest) -> QueryPlan:
         """Plans a request: parses its texts, and adds what these settings say about it."""
         parsed, frontend = read_request(request), self.get_frontend(request.client)
-        asked = read_words(parsed.typed)
+        query_words = read_words(parsed.typed)
         is_open = request.expands and not holds_operator(parsed.typed)
         root = self._expansion.widen(parsed.root) if is_open else self._expansion.drop_stop_words(parsed.root)
         scope = EVERYWHERE if disregards_collections(parsed.root) else read_site(request.site, self.serving.collections)
@@ -67,8 +67,8 @@ class CompiledSearchConfig:
             is_empty=not parsed.is_restricted and isinstance(parsed.root, Everything),
             facets=facets,
             removed=frontend.removed,
-            keymatches=frontend.keymatches.find(asked, request.keymatches),
-            related=frontend.related.find(asked),
+            keymatches=frontend.keymatches.find(query_words, request.keymatches),
+            related=frontend.related.find(query_words),
             bias=self._biases.get(frontend.settings.bias),
             warnings=parsed.warnings + scope.warnings,
             facet_warnings=facet_warnings,

@@ -10,12 +10,12 @@ from feedmill.model.identity import Subject
 from feedmill.model.signin import Credential
 
 
-def mark_of_user(user: Subject) -> bytes:
+def digest_of_user(user: Subject) -> bytes:
     """Returns the digest for all sessions of a user, whatever the spelling of their name."""
     return _digest("user", user.namespace, account_key(user))
 
 
-def mark_of_session(provider: str, name: str, index: str = "") -> bytes:
+def digest_of_session(provider: str, name: str, index: str = "") -> bytes:
     """Returns the digest for sessions that a provider began: one session if it has an index, else all sessions of that name.
 
     Shape: ``name`` is "" for a session that a provider identifies by its index alone.
@@ -23,16 +23,16 @@ def mark_of_session(provider: str, name: str, index: str = "") -> bytes:
     return _digest("session", provider, name, index)
 
 
-def marks_of(credential: Credential) -> frozenset[bytes]:
+def digests_of(credential: Credential) -> frozenset[bytes]:
     """Returns the digests for the session of a credential."""
-    marks = {mark_of_user(credential.user)}
+    digests = {digest_of_user(credential.user)}
     held = credential.session
     if held is not None:
-        marks.add(mark_of_session(credential.provider, held.name))
+        digests.add(digest_of_session(credential.provider, held.name))
         if held.index:
-            marks.add(mark_of_session(credential.provider, held.name, held.index))
-            marks.add(mark_of_session(credential.provider, "", held.index))
-    return frozenset(marks)
+            digests.add(digest_of_session(credential.provider, held.name, held.index))
+            digests.add(digest_of_session(credential.provider, "", held.index))
+    return frozenset(digests)
 
 
 def _digest(*parts: str) -> bytes:

@@ -114,10 +114,10 @@ def find_function_words(words: Iterable[str], languages: Iterable[str]) -> froze
 
     Shape: none where nothing else would be left of the query.
     """
-    asked = frozenset(words)
+    given = frozenset(words)
     best: frozenset[str] = frozenset()
     for language in languages:
-        found = asked & list_function_words(language)
+        found = given & list_function_words(language)
         if len(found) > len(best):
             best = found
-    return best if best != asked else frozenset()
+    return best if best != given else frozenset()

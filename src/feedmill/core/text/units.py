@@ -177,13 +177,13 @@ def write_unit(unit: str) -> str:
     return unit.upper() if unit in CURRENCIES and unit != "yen" else unit
 
 
-def accepts_unit(asked: str, found: str) -> bool:
+def accepts_unit(wanted: str, found: str) -> bool:
     """Whether a range with a unit ("" for any) includes a number with a unit ("" for none). Shape: a price may lack its sign."""
-    return not asked or asked == found or (not found and asked in CURRENCIES)
+    return not wanted or wanted == found or (not found and wanted in CURRENCIES)
 
 
-def unit_pattern(asked: str) -> str:
+def unit_pattern(wanted: str) -> str:
     """Returns the regular expression for the units that ``accepts_unit`` accepts."""
-    if not asked:
+    if not wanted:
         return "[0-9a-z]*"
-    return f"({asked})?" if asked in CURRENCIES else asked
+    return f"({wanted})?" if wanted in CURRENCIES else wanted

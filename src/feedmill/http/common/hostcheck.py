@@ -59,10 +59,10 @@ class HostCheck:
 
     def _is_known(self, scope: Scope) -> bool:
         names, hosts = self._names(), _list_header(scope, b"host")
-        asked = [*hosts, *_list_targets(scope)]
-        if not asked:
+        requested = [*hosts, *_list_targets(scope)]
+        if not requested:
             return names.takes_any
-        return len(hosts) <= 1 and all(names.covers(_decode(host)) for host in asked)
+        return len(hosts) <= 1 and all(names.covers(_decode(host)) for host in requested)
 
 
 def _list_header(scope: Scope, name: bytes) -> list[bytes]:
@@ -85,8 +85,8 @@ def _describe(scope: Scope) -> str:
     hosts = _list_header(scope, b"host")
     if len(hosts) > 1:
         return "a request with several Host headers"
-    asked = [*_list_targets(scope), *hosts]
-    if not asked:
+    requested = [*_list_targets(scope), *hosts]
+    if not requested:
         return "a request without the header Host"
-    quoted = asked[0][:_LONGEST_QUOTE].decode("ascii", "backslashreplace")
+    quoted = requested[0][:_LONGEST_QUOTE].decode("ascii", "backslashreplace")
     return f"under the name '{''.join(character if character.isprintable() else '?' for character in quoted)}'"

@@ -7,9 +7,9 @@ from feedmill.core.text.dates import parse_iso
 from feedmill.model.errors import BadRequest
 
 
-def find_time(asked: Mapping[str, str], name: str) -> datetime | None:
+def find_time(parameters: Mapping[str, str], name: str) -> datetime | None:
     """Returns the time of a parameter, None if it is absent. Errors: BadRequest."""
-    text = asked.get(name, "")
+    text = parameters.get(name, "")
     if not text:
         return None
     # an unescaped plus sign arrives as a space

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from feedmill.core.signin.sessiondigests import mark_of_session
+from feedmill.core.signin.sessiondigests import digest_of_session
 from feedmill.http.common.cachecontrol import NEVER_KEPT
 from feedmill.http.signin.forms import find_field, read_form
 from feedmill.http.signin.gates import Gates
@@ -77,8 +77,8 @@ class OpenIdLogoutWays:
         except Busy as exc:
             self._gates.turn_away(request, way, Busy(f"single logout: {exc}"))
             return JSONResponse({"error": "temporarily_unavailable"}, 503, headers=NEVER_KEPT)
-        marks = [mark_of_session(way, "", index) for index in left.indexes] or [mark_of_session(way, left.name)]
-        ended = self._sessions.withdraw(marks)
+        digests = [digest_of_session(way, "", index) for index in left.indexes] or [digest_of_session(way, left.name)]
+        ended = self._sessions.withdraw(digests)
         self._gates.tell(request, AuditKind.SIGNED_OUT, {"name": left.name[:200], "way": way, "sessions": ended})
         return Response(status_code=200, headers=NEVER_KEPT)
 

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from feedmill.core.signin.accounts import write_user
-from feedmill.core.signin.sessiondigests import mark_of_user
+from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.http.common.cachecontrol import NEVER_KEPT
 from feedmill.http.common.currentuser import Way, find_current_user
 from feedmill.http.signin.cookies import SESSION, Cookies
@@ -203,7 +203,7 @@ class SignInPage:
         session = self._tools.authenticator.sessions.find(text) if text else None
         is_everywhere = bool(find_field(fields, EVERYWHERE_FIELD)) and current_user.way is Way.SESSION
         if is_everywhere:
-            self._tools.authenticator.sessions.withdraw(mark_of_user(user) for user in current_user.identity.users)
+            self._tools.authenticator.sessions.withdraw(digest_of_user(user) for user in current_user.identity.users)
         if text:
             self._tools.authenticator.sessions.end(text)
         if current_user.way is Way.SESSION:

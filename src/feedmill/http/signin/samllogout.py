@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from feedmill.core.signin.sessiondigests import mark_of_session
+from feedmill.core.signin.sessiondigests import digest_of_session
 from feedmill.http.common.cachecontrol import NEVER_KEPT
 from feedmill.http.signin.forms import find_field, read_form
 from feedmill.http.signin.gates import Gates
@@ -72,21 +72,22 @@ class SamlLogoutWays:
             if is_answer:
                 logout.confirm(message, self._url(request, "slo"))
                 return RedirectResponse("/", status_code=303, headers=NEVER_KEPT)
-            asked = logout.read(message, self._url(request, "slo"))
-            if not self._handovers.use_once(f"logout {asked.id}", asked.until):
+            logout_request = logout.read(message, self._url(request, "slo"))
+            if not self._handovers.use_once(f"logout {logout_request.id}", logout_request.until):
                 raise Denied("the request was used before")
         except Denied as exc:
             return self._refuse(request, exc)
-        self._end(request, provider, asked)
+        self._end(request, provider, logout_request)
         entity_id = provider.entity_id(self._url(request, "acs"))
-        departure = logout.answer(asked, entity_id, relay_state[:MAX_RELAY_STATE], is_done=True)
+        departure = logout.answer(logout_request, entity_id, relay_state[:MAX_RELAY_STATE], is_done=True)
         return self._leavings.send(departure) if departure is not None else Response(status_code=200)
 
-    def _end(self, request: Request, provider: SamlProvider, asked: LogoutRequest) -> None:
+    def _end(self, request: Request, provider: SamlProvider, logout_request: LogoutRequest) -> None:
         way = provider.way
-        marks = [mark_of_session(way, asked.name, index) for index in asked.indexes] or [mark_of_session(way, asked.name)]
-        ended = self._sessions.withdraw(marks)
-        self._gates.tell(request, AuditKind.SIGNED_OUT, {"name": asked.name[:200], "way": way, "sessions": ended})
+        indexes = logout_request.indexes or [""]
+        digests = [digest_of_session(way, logout_request.name, index) for index in indexes]
+        ended = self._sessions.withdraw(digests)
+        self._gates.tell(request, AuditKind.SIGNED_OUT, {"name": logout_request.name[:200], "way": way, "sessions": ended})
 
     def _refuse(self, request: Request, error: Denied | BadRequest | TooLarge) -> Response:
         provider, _ = self._find(request)

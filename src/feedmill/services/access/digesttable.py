@@ -44,17 +44,17 @@ class _Segment:
         drawers = _drawers_of(high, _drawer_bits(self.high.size))
         begins = self.starts[drawers]
         counts = self.starts[drawers + 1] - begins
-        # One candidate for each pair of a wanted digest and a digest in its drawer. ``asked`` is the place of the wanted digest.
-        asked = np.repeat(np.arange(high.size), counts)
+        # One candidate for each pair of a wanted digest and a digest in its drawer. ``positions`` is the place of the wanted digest.
+        positions = np.repeat(np.arange(high.size), counts)
         # Numbers the candidates of one wanted digest 0, 1, 2...: cumsum(counts) - counts is where its run of candidates begins.
-        within = np.arange(asked.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        within = np.arange(positions.size) - np.repeat(np.cumsum(counts) - counts, counts)
         # the place of each candidate in the segment: the start of the drawer plus the number within it
         places = np.repeat(begins, counts) + within
         # compare first halves, and second halves only where the first ones are equal
-        near = np.flatnonzero(self.high[places] == high[asked])
-        asked, places = asked[near], places[near]
-        is_same = self.low[places] == low[asked]
-        return asked[is_same], self.numbers[places[is_same]]
+        near = np.flatnonzero(self.high[places] == high[positions])
+        positions, places = positions[near], places[near]
+        is_same = self.low[places] == low[positions]
+        return positions[is_same], self.numbers[places[is_same]]
 
 
 def _drawer_bits(size: int) -> int:
@@ -131,8 +131,8 @@ class DigestTable:
         found = [segment.find(high, low) for segment in self._segments]
         if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        asked, numbers = (np.concatenate(each) for each in zip(*found, strict=True))
-        return asked, numbers
+        positions, numbers = (np.concatenate(each) for each in zip(*found, strict=True))
+        return positions, numbers
 
 
 def _merge_all(segments: Sequence[_Segment], is_kept: Callable[[Numbers], Flags] | None) -> _Segment:

@@ -148,9 +148,9 @@ def resolve_many(unit: UnitOfWork, identities: Iterable[Identity], *, at: dateti
 
     Errors: Denied for a user who is in too many groups.
     """
-    asked = list(identities)
-    find = _read_groups(asked, unit.groups.memberships.find_parents if at is None else partial(unit.groups.history.find_parents_at, at=at))
-    return {identity: forms_of(resolve_groups(identity, find)) for identity in asked}
+    wanted = list(identities)
+    find = _read_groups(wanted, unit.groups.memberships.find_parents if at is None else partial(unit.groups.history.find_parents_at, at=at))
+    return {identity: forms_of(resolve_groups(identity, find)) for identity in wanted}
 
 
 def _read_groups(identities: Sequence[Identity], find_parents: FindGroups) -> FindGroups:

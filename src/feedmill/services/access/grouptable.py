@@ -203,10 +203,10 @@ class GroupTable:
     def find(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
         """Returns pairs: the place of a key in the input, and a group that has this key as a member."""
         arrays = self.arrays()
-        asked, definitions = self._state.members.find(high, low)
+        positions, definitions = self._state.members.find(high, low)
         # drop members of definitions that no longer count
         is_seen = arrays.is_seen[definitions]
-        return asked[is_seen], arrays.groups[definitions[is_seen]]
+        return positions[is_seen], arrays.groups[definitions[is_seen]]
 
     def group(self, place: int) -> Subject:
         """Returns a group by its place."""
@@ -294,9 +294,9 @@ class _Search:
         """Searches one level. Returns whether there is another."""
         if not self._owners.size:
             return False
-        asked, groups = self._table.find(*self._keys)
+        positions, groups = self._table.find(*self._keys)
         fresh: list[int] = []
-        for owner, group in zip(self._owners[asked].tolist(), groups.tolist(), strict=True):
+        for owner, group in zip(self._owners[positions].tolist(), groups.tolist(), strict=True):
             # a group that signed in itself is a start of the search, not a result
             if group not in self.found and group not in self._ends:
                 self.found[group] = owner

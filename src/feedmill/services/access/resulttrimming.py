@@ -59,8 +59,8 @@ class ResultTrimmer:
         confirms = access.late is not None and access.late.confirms
         verdicts = {each.url: self._settle(each.url, forms, acls.get, read_book, permits_end=not confirms) for each in guarded}
         shown = [each for each in early if verdicts.get(each.url, Verdict.PERMIT) is Verdict.PERMIT]
-        asked = {Verdict.INDETERMINATE, *([Verdict.PERMIT] if confirms else [])}
-        open_ones = [each for each in guarded if class_of(each) in late and verdicts[each.url] in asked]
+        deferred = {Verdict.INDETERMINATE, *([Verdict.PERMIT] if confirms else [])}
+        open_ones = [each for each in guarded if class_of(each) in late and verdicts[each.url] in deferred]
         return TrimmedResults(shown=shown, undecided=open_ones)
 
     def _settle(
@@ -156,14 +156,14 @@ def read_chains_at(unit: UnitOfWork, urls: Sequence[str], at: datetime) -> dict[
 
 def _climb(urls: Sequence[str], find: Callable[[Sequence[str]], dict[str, Acl]]) -> dict[str, Acl]:
     acls: dict[str, Acl] = {}
-    asked: set[str] = set()
+    deferred: set[str] = set()
     wanted = list(dict.fromkeys(urls))
     for _ in range(MAX_CHAIN + 1):
         if not wanted:
             break
-        asked.update(wanted)
+        deferred.update(wanted)
         found = find(wanted)
         acls.update(found)
         parents = (acl.inherit_from for acl in found.values())
-        wanted = [parent for parent in dict.fromkeys(parents) if parent is not None and parent not in asked]
+        wanted = [parent for parent in dict.fromkeys(parents) if parent is not None and parent not in deferred]
     return acls

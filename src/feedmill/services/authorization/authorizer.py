@@ -72,16 +72,16 @@ class SafeAuthorizer:
         self._counts = counts
 
     def ask(
-        self, asking: Authorizer, batch: Sequence[str], current_user: Identity, login: Login | None, seconds: float
+        self, authorizer: Authorizer, batch: Sequence[str], current_user: Identity, login: Login | None, seconds: float
     ) -> dict[str, Verdict]:
         """Returns the decisions about a batch, none if the circuit is open or the server returns no usable answer."""
-        rule, server = asking.rule, asking.server_of(batch)
+        rule, server = authorizer.rule, authorizer.server_of(batch)
         if not self._resting.may_ask(rule.label, server):
             self._counts.count(rule.mechanism, LateOutcome.LEFT_ALONE, len(batch))
             return {}
         begun = self._clock()
         try:
-            found = asking.decide(batch, current_user, login, seconds)
+            found = authorizer.decide(batch, current_user, login, seconds)
         except Unanswered as exc:
             took_seconds = self._clock() - begun
             self._note_failure(rule, server, exc, is_cut_short=seconds < rule.seconds and took_seconds >= seconds * 0.9)

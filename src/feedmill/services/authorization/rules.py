@@ -29,7 +29,7 @@ from feedmill.services.authorization.circuitbreaker import CircuitBreaker, Tell
 from feedmill.services.authorization.responsetimes import Imitating
 
 MAX_SEARCHES = 20
-LANES = 4
+THREADS_FOR_SEARCHES = 4
 """For how many searches at once a rule has threads, each search with all the parallel requests that the rule may send."""
 
 log = structlog.get_logger(__name__)
@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 class _Round:
     """The work of one rule for one search: waiting batches, and the decisions so far."""
 
-    asking: Authorizer
+    authorizer: Authorizer
     batches: deque[list[str]]
     found: dict[str, Verdict] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -66,15 +66,16 @@ class LateBinding:
         self.limits = limits or LateLimits()
         self._counts = counts or NoCounts()
         self._safe = SafeAuthorizer(clock, CircuitBreaker(clock, self.limits, tell), self._counts)
-        self._askings = list(authorizers)
+        self._authorizers = list(authorizers)
         self._clock = clock
         self._cache = AuthorizationCache(clock, seconds=self.limits.kept_seconds, entries=self.limits.kept)
-        self._threads = [ThreadPoolExecutor(LANES * asking.rule.parallel, "authorization") for asking in self._askings]
+        sizes = [THREADS_FOR_SEARCHES * authorizer.rule.parallel for authorizer in self._authorizers]
+        self._threads = [ThreadPoolExecutor(size, "authorization") for size in sizes]
         self._places = threading.BoundedSemaphore(MAX_SEARCHES)
 
     def allow(self, access: AccessFilter, find_classes: Callable[[], Set[int]], login: Login | None) -> AccessFilter:
         """Returns the access filter with the classes that late binding may decide, for one request that begins now."""
-        if not self._askings or not access.current_user.users:
+        if not self._authorizers or not access.current_user.users:
             return access.only_public() if self.limits.confirms else access
         classes, until = find_classes(), self._clock() + self.limits.seconds
         if self.limits.confirms:
@@ -100,9 +101,9 @@ class LateBinding:
         pending = [url for url in dict.fromkeys(urls) if url not in found]
         if pending:
             begun = self._clock()
-            asked = self._ask_in_place(pending, access.current_user, late)
-            self._imitating.note(self._find_rule(pending[0]), len(pending), self._clock() - begun, is_decided=bool(asked))
-            found |= asked
+            answered = self._ask_in_place(pending, access.current_user, late)
+            self._imitating.note(self._find_rule(pending[0]), len(pending), self._clock() - begun, is_decided=bool(answered))
+            found |= answered
         return frozenset(url for url, verdict in found.items() if verdict is Verdict.PERMIT)
 
     def imitate(self, url: str, access: AccessFilter) -> None:
@@ -121,7 +122,7 @@ class LateBinding:
                 self._cache.put(access.current_user, url, Verdict.DENY)
 
     def _find_rule(self, url: str) -> str | None:
-        return next((asking.rule.label for asking in self._askings if asking.means(url)), None)
+        return next((authorizer.rule.label for authorizer in self._authorizers if authorizer.means(url)), None)
 
     def close(self) -> None:
         """Sends no more requests; does not wait for those that are running."""
@@ -135,9 +136,9 @@ class LateBinding:
     def _count_by_rule(self, urls: Sequence[str], outcome: LateOutcome) -> None:
         """Counts each document for the first rule that matches it."""
         for url in urls:
-            asking = next((each for each in self._askings if each.means(url)), None)
-            if asking is not None:
-                self._counts.count(asking.rule.mechanism, outcome, 1)
+            authorizer = next((each for each in self._authorizers if each.means(url)), None)
+            if authorizer is not None:
+                self._counts.count(authorizer.rule.mechanism, outcome, 1)
 
     def _ask_in_place(self, urls: Sequence[str], current_user: Identity, late: LateAccess) -> dict[str, Verdict]:
         if not self._places.acquire(blocking=False):
@@ -152,12 +153,12 @@ class LateBinding:
     def _ask_in_turn(self, urls: Sequence[str], current_user: Identity, late: LateAccess) -> dict[str, Verdict]:
         """Runs the first matching rule on each URL, the second on the URLs that are still undecided, and so on."""
         decided: dict[str, Verdict] = {}
-        ways = {url: deque(asking for asking in self._askings if asking.means(url)) for url in urls}
+        ways = {url: deque(authorizer for authorizer in self._authorizers if authorizer.means(url)) for url in urls}
         while ways and not self.is_over(late):
             chosen: dict[int, list[str]] = {}
             for url, way in list(ways.items()):
                 if way:
-                    chosen.setdefault(self._askings.index(way.popleft()), []).append(url)
+                    chosen.setdefault(self._authorizers.index(way.popleft()), []).append(url)
                 else:
                     del ways[url]
             for url, verdict in self._ask_at_once(chosen, current_user, late).items():
@@ -172,10 +173,10 @@ class LateBinding:
         rounds: list[_Round] = []
         futures: list[Future[None]] = []
         for place, urls in chosen.items():
-            asking = self._askings[place]
-            one = _Round(asking, deque(asking.split(urls)))
+            authorizer = self._authorizers[place]
+            one = _Round(authorizer, deque(authorizer.split(urls)))
             rounds.append(one)
-            lanes = min(asking.rule.parallel, len(one.batches))
+            lanes = min(authorizer.rule.parallel, len(one.batches))
             futures += [self._threads[place].submit(self._work, one, current_user, late) for _ in range(lanes)]
         wait(futures, timeout=max(late.until - self._clock(), 0.0))
         for future in futures:
@@ -187,8 +188,8 @@ class LateBinding:
                 undone = sum(len(batch) for batch in one.batches)
                 one.batches.clear()
             if undone:
-                log.warning("authorization_out_of_time", rule=one.asking.rule.label, documents=undone)
-                self._counts.count(one.asking.rule.mechanism, LateOutcome.LATE, undone)
+                log.warning("authorization_out_of_time", rule=one.authorizer.rule.label, documents=undone)
+                self._counts.count(one.authorizer.rule.mechanism, LateOutcome.LATE, undone)
         return found
 
     def _work(self, one: _Round, current_user: Identity, late: LateAccess) -> None:
@@ -199,6 +200,6 @@ class LateBinding:
                 if not one.batches or seconds <= 0:
                     return
                 batch = one.batches.popleft()
-            found = self._safe.ask(one.asking, batch, current_user, late.login, seconds)
+            found = self._safe.ask(one.authorizer, batch, current_user, late.login, seconds)
             with one.lock:
                 one.found |= {url: verdict for url, verdict in found.items() if url in batch}

@@ -48,14 +48,14 @@ class ApartLane:
     def __len__(self) -> int:
         return len(self._waiting) + len(self._work)
 
-    def holds(self, mark: IndexTask) -> bool:
+    def holds(self, task: IndexTask) -> bool:
         """Returns whether this version of a document is in the lane."""
-        held = self._waiting.get(mark.document_id) or (self._work[mark.document_id][0] if mark.document_id in self._work else None)
-        return held is not None and held.version == mark.version
+        held = self._waiting.get(task.document_id) or (self._work[task.document_id][0] if task.document_id in self._work else None)
+        return held is not None and held.version == task.version
 
-    def put(self, mark: IndexTask) -> None:
+    def put(self, task: IndexTask) -> None:
         """Puts a document into the lane; it replaces an earlier version that waits."""
-        self._waiting[mark.document_id] = mark
+        self._waiting[task.document_id] = task
 
     @property
     def is_free(self) -> bool:
@@ -69,7 +69,7 @@ class ApartLane:
 
     def list_next(self, is_due: Callable[[int], bool]) -> list[IndexTask]:
         """Lists the next documents to build that are due, oldest first."""
-        return list(islice((mark for mark in self._waiting.values() if is_due(mark.document_id)), self._at_once))
+        return list(islice((task for task in self._waiting.values() if is_due(task.document_id)), self._at_once))
 
     def drop(self, document_ids: Iterable[int]) -> None:
         """Removes documents from the queue."""
@@ -100,7 +100,7 @@ class ApartLane:
 
     def take_back(self, work: dict[int, tuple[IndexTask, Document]]) -> None:
         """Returns documents to the queue, before those that wait already."""
-        self._waiting = {key: mark for key, (mark, _) in work.items() if key not in self._waiting} | self._waiting
+        self._waiting = {key: task for key, (task, _) in work.items() if key not in self._waiting} | self._waiting
 
     def cancel(self, document_ids: Iterable[int] | None = None) -> None:
         """Cancels the build if it holds one of the documents (any document, by default): its input has changed."""

@@ -46,7 +46,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    mark: IndexTask
+    index_task: IndexTask
     document: Document
     task: Task
 
@@ -122,7 +122,7 @@ class Extracting:
 
     def _collect(self) -> None:
         """Collects finished documents; if no change is urgent, it pauses so that one poll serves many documents."""
-        is_awaited = any(job.mark.lane is Lane.QUICK for job in self._jobs.values())
+        is_awaited = any(job.index_task.lane is Lane.QUICK for job in self._jobs.values())
         if self._jobs and not is_awaited:
             self._notifier.wait(PAUSE_SECONDS)
         for answer in self._extractor.collect(COLLECT_SECONDS if is_awaited else 0.0):
@@ -136,7 +136,7 @@ class Extracting:
             return False
         if len(self._done) >= BATCH or not self._jobs or time.monotonic() - self._done_since >= GATHER_SECONDS:
             return True
-        return any(job.mark.lane is Lane.QUICK for job, _ in self._done)
+        return any(job.index_task.lane is Lane.QUICK for job, _ in self._done)
 
     # --- to the workers ---
 
@@ -145,73 +145,77 @@ class Extracting:
         if room <= 0 or (lane is Lane.BULK and room < WORTH_A_LOOK and self._jobs):
             return
         with self._store.reading() as unit:
-            marks = self._list_marks(unit, lane, min(room, BATCH))
-            documents = unit.documents.reader.find_by_id([mark.document_id for mark in marks])
+            index_tasks = self._list_tasks(unit, lane, min(room, BATCH))
+            documents = unit.documents.reader.find_by_id([index_task.document_id for index_task in index_tasks])
         idle: list[IndexTask] = []
-        for mark in marks:
-            document = documents.get(mark.document_id)
+        for index_task in index_tasks:
+            document = documents.get(index_task.document_id)
             if document is None or not document.awaits_extraction:
-                idle.append(mark)
+                idle.append(index_task)
             elif lane is Lane.BULK or not self._pacing.must_wait(document):
-                self._hand_over(mark, document)
+                self._hand_over(index_task, document)
         if idle:
             with self._store.writing() as unit:
                 unit.processing.index_tasks.advance(idle)
 
-    def _list_marks(self, unit: UnitOfWork, lane: Lane, room: int) -> list[IndexTask]:
+    def _list_tasks(self, unit: UnitOfWork, lane: Lane, room: int) -> list[IndexTask]:
         """Lists index tasks that are not in flight: those after the last one that was assigned, and at the end from the start again."""
         reached = self._reached[lane]
-        busy = self._jobs.keys() | {job.mark.document_id for job, _ in self._done} | {job.mark.document_id for job in self._again}
+        held = [*(job for job, _ in self._done), *self._again]
+        busy = self._jobs.keys() | {job.index_task.document_id for job in held}
         listed = unit.processing.index_tasks.list(
             Stage.EXTRACT, room if reached is not None else room + len(busy), lane=lane, after=reached
         )
-        marks = self._list_due([mark for mark in listed if mark.document_id not in busy])[:room]
-        self._reached[lane] = marks[-1] if len(marks) == room else None
-        return marks
+        index_tasks = self._list_due([index_task for index_task in listed if index_task.document_id not in busy])[:room]
+        self._reached[lane] = index_tasks[-1] if len(index_tasks) == room else None
+        return index_tasks
 
-    def _list_due(self, marks: list[IndexTask]) -> list[IndexTask]:
+    def _list_due(self, index_tasks: list[IndexTask]) -> list[IndexTask]:
         """Lists tasks to work on now: tasks of feeds with a document that ended this process wait until no other work is at risk."""
-        others = [mark for mark in marks if not self._is_suspected(mark)]
-        return others or (marks if self._attempts.may_risk(is_idle=not self._jobs) else [])
+        others = [index_task for index_task in index_tasks if not self._is_suspected(index_task)]
+        return others or (index_tasks if self._attempts.may_risk(is_idle=not self._jobs) else [])
 
-    def _is_suspected(self, mark: IndexTask) -> bool:
-        return mark.feed_id in self._suspected_feeds or any(self._attempts.count(_key_of(step, mark)) for step in (HAND_OVER, KEEP))
+    def _is_suspected(self, index_task: IndexTask) -> bool:
+        if index_task.feed_id in self._suspected_feeds:
+            return True
+        return any(self._attempts.count(_key_of(step, index_task)) for step in (HAND_OVER, KEEP))
 
-    def _hand_over(self, mark: IndexTask, document: Document) -> None:
-        key = _key_of(HAND_OVER, mark)
+    def _hand_over(self, index_task: IndexTask, document: Document) -> None:
+        key = _key_of(HAND_OVER, index_task)
         if self._attempts.is_hopeless(key):
-            self._give_up(mark, document, HAND_OVER, read_interruptions(HAND_OVER, self._attempts.count(key)))
+            self._give_up(index_task, document, HAND_OVER, read_interruptions(HAND_OVER, self._attempts.count(key)))
             return
         try:
             with self._attempts.on(key):
                 fault_point(HAND_OVER, document.url)
-                self._submit(mark, document)
+                self._submit(index_task, document)
         except BaseException as error:
             if not belongs_to_item(error):
                 raise
-            self._jobs.pop(mark.document_id, None)
-            self._give_up(mark, document, HAND_OVER, describe(HAND_OVER, error))
+            self._jobs.pop(index_task.document_id, None)
+            self._give_up(index_task, document, HAND_OVER, describe(HAND_OVER, error))
 
-    def _give_up(self, mark: IndexTask, document: Document, step: str, reason: str) -> None:
+    def _give_up(self, index_task: IndexTask, document: Document, step: str, reason: str) -> None:
         """Lets a document continue without text."""
-        answer = Answer(key=mark.document_id, mimetype=document.attributes.mimetype or "", reason=reason)
-        job = _Job(mark=mark, document=document, task=Task(key=mark.document_id, url=document.url, mimetype=None))
-        self._failed[mark.document_id] = Failed(document, step, reason)
+        answer = Answer(key=index_task.document_id, mimetype=document.attributes.mimetype or "", reason=reason)
+        job = _Job(index_task=index_task, document=document, task=Task(key=index_task.document_id, url=document.url, mimetype=None))
+        self._failed[index_task.document_id] = Failed(document, step, reason)
         self._done.append((job, answer))
 
-    def _submit(self, mark: IndexTask, document: Document) -> None:
+    def _submit(self, index_task: IndexTask, document: Document) -> None:
         assert document.content is not None
         path = self._blobs.path(document.content) if document.content_bytes > INLINE_BYTES else None
         try:
             data = None if path is not None else self._blobs.read(document.content)
         except Corrupt as error:
-            text = Answer(key=mark.document_id, mimetype=document.attributes.mimetype or "", reason=f"the content is lost: {error}")
-            self._done.append((_Job(mark=mark, document=document, task=Task(key=mark.document_id, url=document.url, mimetype=None)), text))
+            text = Answer(key=index_task.document_id, mimetype=document.attributes.mimetype or "", reason=f"the content is lost: {error}")
+            task = Task(key=index_task.document_id, url=document.url, mimetype=None)
+            self._done.append((_Job(index_task=index_task, document=document, task=task), text))
             return
         mimetype = document.attributes.mimetype
-        task = Task(key=mark.document_id, url=document.url, mimetype=mimetype, data=data, path=path, charset=document.charset)
-        self._jobs[mark.document_id] = _Job(mark=mark, document=document, task=task)
-        self._extractor.submit(task, quick=mark.lane is Lane.QUICK and self._pacing.admit(task, document.datasource))
+        task = Task(key=index_task.document_id, url=document.url, mimetype=mimetype, data=data, path=path, charset=document.charset)
+        self._jobs[index_task.document_id] = _Job(index_task=index_task, document=document, task=task)
+        self._extractor.submit(task, quick=index_task.lane is Lane.QUICK and self._pacing.admit(task, document.datasource))
 
     def _resubmit(self) -> None:
         while self._again and self._extractor.capacity(quick=False) > 0:
@@ -238,11 +242,11 @@ class Extracting:
         for job, text in texts:
             self._failed.pop(job.task.key, None)
             self._on_extracted("whole" if text.reason is None else "cut" if text.blob is not None else "failed")
-        self._attempts.clear([_key_of(step, job.mark) for job, _ in texts for step in (HAND_OVER, KEEP)])
+        self._attempts.clear([_key_of(step, job.index_task) for job, _ in texts for step in (HAND_OVER, KEEP)])
 
     def _text_isolated(self, job: _Job, answer: Answer) -> Text:
         """Stores a text; if that fails, returns a failed text with the reason."""
-        key = _key_of(KEEP, job.mark)
+        key = _key_of(KEEP, job.index_task)
         if self._attempts.is_hopeless(key):
             return self._lose(job, read_interruptions(KEEP, self._attempts.count(key)))
         try:
@@ -262,14 +266,14 @@ class Extracting:
     def _save_failed(self, job: _Job, reason: str) -> None:
         """Passes a task on although the store does not accept its text; the document is indexed without it."""
         with self._store.writing() as unit:
-            unit.processing.index_tasks.advance([job.mark])
+            unit.processing.index_tasks.advance([job.index_task])
             self._recorder.record(unit, [Failed(job.document, KEEP, reason)], feeds=_feed_of(job), is_found=True)
 
     def _save(self, texts: Sequence[tuple[_Job, Text]]) -> None:
         failed = {job.document.url: text for job, text in texts if text.reason is not None}
         with self._store.writing() as unit:
             unit.documents.writer.save_texts([(job.task.key, text) for job, text in texts], at=self._clock())
-            unit.processing.index_tasks.advance([job.mark for job, _ in texts])
+            unit.processing.index_tasks.advance([job.index_task for job, _ in texts])
             unit.processing.queues.note_progress(QueueName.EXTRACT)
             self._recorder.clear(unit, [job.task.key for job, _ in texts if job.task.key not in self._failed], STEPS)
             for job, _ in texts:
@@ -303,9 +307,9 @@ class Extracting:
         return Event(kind=kind, at=self._clock(), detail=text.reason or "")
 
 
-def _key_of(step: str, mark: IndexTask) -> str:
-    return key_of_document(step, mark.document_id)
+def _key_of(step: str, index_task: IndexTask) -> str:
+    return key_of_document(step, index_task.document_id)
 
 
 def _feed_of(job: _Job) -> dict[int, int]:
-    return {job.task.key: job.mark.feed_id}
+    return {job.task.key: job.index_task.feed_id}

@@ -57,31 +57,31 @@ of the process before that loses the work done for the others, and without the c
 class Uncommitted:
     """What was written to the engine for index tasks and is not committed yet. Shape: ``troubles`` by document ids."""
 
-    marks: dict[int, IndexTask] = field(default_factory=dict)
+    tasks: dict[int, IndexTask] = field(default_factory=dict)
     troubles: dict[int, tuple[Document, Trouble]] = field(default_factory=dict)
     since: float = 0.0
     has_removed: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.marks) or self.has_removed
+        return bool(self.tasks) or self.has_removed
 
-    def note(self, mark: IndexTask, document: Document | None, trouble: Trouble | None) -> None:
+    def note(self, task: IndexTask, document: Document | None, trouble: Trouble | None) -> None:
         """Notes that the engine has everything that a task requires."""
         if not self:
             self.since = time.monotonic()
-        self.marks[mark.document_id] = mark
-        self.troubles.pop(mark.document_id, None)
+        self.tasks[task.document_id] = task
+        self.troubles.pop(task.document_id, None)
         if trouble is not None and document is not None:
-            self.troubles[mark.document_id] = document, trouble
+            self.troubles[task.document_id] = document, trouble
 
     def forget(self, document_id: int) -> None:
         """Drops a task, which stays in the store and is done again."""
-        self.marks.pop(document_id, None)
+        self.tasks.pop(document_id, None)
         self.troubles.pop(document_id, None)
 
     def clear(self) -> None:
         """Drops all tasks."""
-        self.marks.clear()
+        self.tasks.clear()
         self.troubles.clear()
         self.has_removed = False
 
@@ -98,27 +98,27 @@ class Filling:
         self.suspected_feeds: frozenset[int] = frozenset()
 
     def fill(
-        self, writers: Sequence[IndexWriter], marks: Sequence[IndexTask], documents: Mapping[int, Document], uncommitted: Uncommitted
+        self, writers: Sequence[IndexWriter], tasks: Sequence[IndexTask], documents: Mapping[int, Document], uncommitted: Uncommitted
     ) -> int:
         """Processes tasks in order until the time is over, at least one; returns how many were processed."""
         begun = time.monotonic()
         wanted = {key: document for key, document in documents.items() if is_indexed(document)}
-        apart = {mark.document_id for mark in marks if self._belongs_apart(mark)}
+        apart = {task.document_id for task in tasks if self._belongs_apart(task)}
         told, untold = self.find_told([document for key, document in wanted.items() if key not in apart])
-        for place, mark in enumerate(marks):
+        for place, task in enumerate(tasks):
             if place and time.monotonic() - begun > SLICE_SECONDS:
                 return place
-            document = wanted.get(mark.document_id)
-            known = documents.get(mark.document_id)
+            document = wanted.get(task.document_id)
+            known = documents.get(task.document_id)
             if document is None and known is not None and known.damage and known.state is DocumentState.LIVE:
-                self.set_aside(writers, mark, known, Trouble(READ_ROW, f"step {READ_ROW} failed: {known.damage}"), uncommitted)
+                self.set_aside(writers, task, known, Trouble(READ_ROW, f"step {READ_ROW} failed: {known.damage}"), uncommitted)
             elif document is None:
-                self.remove(writers, mark, uncommitted)
-            elif mark.document_id in apart:
-                self._put_apart(writers, mark, uncommitted)
+                self.remove(writers, task, uncommitted)
+            elif task.document_id in apart:
+                self._put_apart(writers, task, uncommitted)
             else:
-                self._take(writers, mark, document, told.get(mark.document_id, NOTHING_TOLD), untold.get(mark.document_id), uncommitted)
-        return len(marks)
+                self._take(writers, task, document, told.get(task.document_id, NOTHING_TOLD), untold.get(task.document_id), uncommitted)
+        return len(tasks)
 
     def find_told(self, documents: Sequence[Document]) -> tuple[dict[int, Told], dict[int, Trouble]]:
         """Returns what incoming links say about documents, and for which that failed; one by one if it ended the process before."""
@@ -142,7 +142,7 @@ class Filling:
     def _take(
         self,
         writers: Sequence[IndexWriter],
-        mark: IndexTask,
+        task: IndexTask,
         document: Document,
         told: Told,
         untold: Trouble | None,
@@ -151,15 +151,15 @@ class Filling:
         made, trouble = self._assemble(document, told)
         trouble = trouble or untold
         if made is not None and self._lane is not None and size_of(made) >= LARGE_CHARACTERS:
-            self._put_apart(writers, mark, uncommitted)
+            self._put_apart(writers, task, uncommitted)
             return
         if made is not None:
             with self._attempts.on(_key_of(BUILD, document)):
                 trouble = put_isolated(writers, made) or trouble
         if trouble is not None and trouble.lacks is None:
-            self.set_aside(writers, mark, document, trouble, uncommitted)
+            self.set_aside(writers, task, document, trouble, uncommitted)
         else:
-            uncommitted.note(mark, document, trouble)
+            uncommitted.note(task, document, trouble)
 
     def _assemble(self, document: Document, told: Told) -> tuple[IndexDocument | None, Trouble | None]:
         """Returns a document in the form that the index takes, and what failed; a step that repeatedly ended the process is not tried."""
@@ -184,8 +184,8 @@ class Filling:
         """Returns whether a document may be worked on now; one that ends this process, rather than the separate one, waits for others."""
         return all(self._attempts.is_due(key_of_document(step, document_id)) for step in (READ_TEXT, TELL))
 
-    def _belongs_apart(self, mark: IndexTask) -> bool:
-        return self._lane is not None and (self.is_suspected(mark.document_id) or mark.feed_id in self.suspected_feeds)
+    def _belongs_apart(self, task: IndexTask) -> bool:
+        return self._lane is not None and (self.is_suspected(task.document_id) or task.feed_id in self.suspected_feeds)
 
     def copy(self, writer: IndexWriter, document: Document, told: tuple[dict[int, Told], dict[int, Trouble]]) -> bool:
         """Writes a document to another folder; returns False if something failed, or if it belongs to the separate process."""
@@ -204,30 +204,30 @@ class Filling:
             return False
         return True
 
-    def remove(self, writers: Sequence[IndexWriter], mark: IndexTask, uncommitted: Uncommitted) -> None:
+    def remove(self, writers: Sequence[IndexWriter], task: IndexTask, uncommitted: Uncommitted) -> None:
         """Removes from the index a document that must not be found."""
         for writer in writers:
-            writer.remove_many([mark.document_id])
-        uncommitted.note(mark, None, None)
+            writer.remove_many([task.document_id])
+        uncommitted.note(task, None, None)
 
     def set_aside(
-        self, writers: Sequence[IndexWriter], mark: IndexTask, document: Document, trouble: Trouble, uncommitted: Uncommitted
+        self, writers: Sequence[IndexWriter], task: IndexTask, document: Document, trouble: Trouble, uncommitted: Uncommitted
     ) -> None:
         """Removes a document from the index after a failed step: its earlier entry may be visible to users who have lost access."""
         for writer in writers:
-            writer.remove_many([mark.document_id])
-        uncommitted.note(mark, document, trouble)
+            writer.remove_many([task.document_id])
+        uncommitted.note(task, document, trouble)
 
     # --- in the separate process ---
 
-    def _put_apart(self, writers: Sequence[IndexWriter], mark: IndexTask, uncommitted: Uncommitted) -> None:
+    def _put_apart(self, writers: Sequence[IndexWriter], task: IndexTask, uncommitted: Uncommitted) -> None:
         assert self._lane is not None
-        self._lane.put(mark)
-        if mark.revokes_access:
+        self._lane.put(task)
+        if task.revokes_access:
             if not uncommitted:
                 uncommitted.since = time.monotonic()
             for writer in writers:
-                writer.remove_many([mark.document_id])
+                writer.remove_many([task.document_id])
             uncommitted.has_removed = True
 
     def assemble_apart(self, work: Mapping[int, tuple[IndexTask, Document]]) -> Iterator[tuple[int, IndexDocument | None, Trouble | None]]:
@@ -247,11 +247,11 @@ def _key_of(step: str, document: Document) -> str:
 
 
 def record_troubles(
-    unit: UnitOfWork, recorder: FailureRecorder, marks: Mapping[int, IndexTask], troubles: Mapping[int, tuple[Document, Trouble]]
+    unit: UnitOfWork, recorder: FailureRecorder, tasks: Mapping[int, IndexTask], troubles: Mapping[int, tuple[Document, Trouble]]
 ) -> None:
     """Records what failed for documents whose tasks are removed, and clears earlier failures of those that were written whole."""
-    recorder.clear(unit, [key for key in marks if key not in troubles], STEPS)
-    feeds = {key: mark.feed_id for key, mark in marks.items()}
+    recorder.clear(unit, [key for key in tasks if key not in troubles], STEPS)
+    feeds = {key: task.feed_id for key, task in tasks.items()}
     for is_found in (False, True):
         failed = [
             Failed(document, trouble.step, trouble.told_reason)

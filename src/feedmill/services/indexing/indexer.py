@@ -107,7 +107,7 @@ class Indexing:
             with self._store.writing() as unit:
                 failures = unit.processing.failures.list_of_others(self._recorder.program, after=after, limit=RETRIED_AT_ONCE)
                 ids = [failure.document_id for failure in failures]
-                _mark_again(unit, ids)
+                _add_tasks_again(unit, ids)
             if not ids:
                 return
             after = ids[-1]
@@ -130,28 +130,28 @@ class Indexing:
         is_rebuilding = self._continue_rebuild()
         is_sweeping = self._follow_patterns()
         self._continue_apart()
-        marks, documents = self._next_batch()
-        if marks:
-            self._take_back_links(documents, marks)
+        tasks, documents = self._next_batch()
+        if tasks:
+            self._take_back_links(documents, tasks)
             with self._attempts.bounded(LONGEST_SECONDS):
-                taken = self._filling.fill(self._writers, marks, documents, self._uncommitted)
-            self._note_reached(marks[:taken])
-        if self._uncommitted and self._is_time_to_commit(marks):
+                taken = self._filling.fill(self._writers, tasks, documents, self._uncommitted)
+            self._note_reached(tasks[:taken])
+        if self._uncommitted and self._is_time_to_commit(tasks):
             self._commit()
             return True
-        if not marks:
+        if not tasks:
             self._settle_only()
             self._note_building()
             if not (self._uncommitted or is_sweeping or is_rebuilding):
                 return self._links.step()
-        return bool(marks) or is_sweeping or is_rebuilding
+        return bool(tasks) or is_sweeping or is_rebuilding
 
     @property
     def _writers(self) -> list[IndexWriter]:
         return [self._writer] if self._rebuild is None else [self._writer, self._rebuild.writer]
 
-    def _take_back_links(self, documents: dict[int, Document], marks: Sequence[IndexTask]) -> None:
-        targets = self._links.take_back(documents, marks)
+    def _take_back_links(self, documents: dict[int, Document], tasks: Sequence[IndexTask]) -> None:
+        targets = self._links.take_back(documents, tasks)
         for target in targets:
             # what was written of it is out of date already, so its task has to stay
             self._uncommitted.forget(target)
@@ -175,30 +175,30 @@ class Indexing:
         self._writer.close()
 
     def _next_batch(self) -> tuple[list[IndexTask], dict[int, Document]]:
-        held = len(self._uncommitted.marks) + (len(self._lane) if self._lane is not None else 0)
+        held = len(self._uncommitted.tasks) + (len(self._lane) if self._lane is not None else 0)
         with self._store.reading() as unit:
             quick = unit.processing.index_tasks.list(Stage.INDEX, BATCH + held, lane=Lane.QUICK)
             bulk = unit.processing.index_tasks.list(Stage.INDEX, BATCH, lane=Lane.BULK, after=self._reached)
-            marks = [mark for mark in (*quick, *bulk) if not self._is_held(mark)][: self._at_once]
-            if bulk and not marks:
+            tasks = [task for task in (*quick, *bulk) if not self._is_held(task)][: self._at_once]
+            if bulk and not tasks:
                 self._reached = bulk[-1]
-            return marks, unit.documents.reader.find_by_id([mark.document_id for mark in marks])
+            return tasks, unit.documents.reader.find_by_id([task.document_id for task in tasks])
 
-    def _is_held(self, mark: IndexTask) -> bool:
-        return self._uncommitted.marks.get(mark.document_id) == mark or (self._lane is not None and self._lane.holds(mark))
+    def _is_held(self, task: IndexTask) -> bool:
+        return self._uncommitted.tasks.get(task.document_id) == task or (self._lane is not None and self._lane.holds(task))
 
     def _note_reached(self, taken: Sequence[IndexTask]) -> None:
-        self._reached = next((mark for mark in reversed(taken) if mark.lane is Lane.BULK), self._reached)
+        self._reached = next((task for task in reversed(taken) if task.lane is Lane.BULK), self._reached)
 
-    def _is_time_to_commit(self, marks: Sequence[IndexTask]) -> bool:
+    def _is_time_to_commit(self, tasks: Sequence[IndexTask]) -> bool:
         """Whether an urgent small change waits, enough has gathered, or nothing more is on its way."""
-        if any(mark.lane is Lane.QUICK for mark in marks):
+        if any(task.lane is Lane.QUICK for task in tasks):
             return True
-        if len(self._uncommitted.marks) >= min(COMMIT_DOCUMENTS, self._at_once if self._at_once < BATCH else COMMIT_DOCUMENTS):
+        if len(self._uncommitted.tasks) >= min(COMMIT_DOCUMENTS, self._at_once if self._at_once < BATCH else COMMIT_DOCUMENTS):
             return True
         if time.monotonic() - self._uncommitted.since >= COMMIT_SECONDS:
             return True
-        return not marks and not self._awaits_extraction()
+        return not tasks and not self._awaits_extraction()
 
     def _awaits_extraction(self) -> bool:
         with self._store.reading() as unit:
@@ -206,36 +206,36 @@ class Indexing:
 
     def _commit(self) -> None:
         """Commits, then removes the tasks and makes the commit known to searchers."""
-        marks = dict(self._uncommitted.marks)
-        key = key_of_document(COMMIT, next(iter(marks))) if len(marks) == 1 else key_of(COMMIT, "batch")
+        tasks = dict(self._uncommitted.tasks)
+        key = key_of_document(COMMIT, next(iter(tasks))) if len(tasks) == 1 else key_of(COMMIT, "batch")
         try:
             with self._attempts.on(key):
                 token = self._writer.commit()
         except Corrupt:
             self._has_refused = True
             raise
-        self._make_known(token, marks, self._uncommitted.troubles)
+        self._make_known(token, tasks, self._uncommitted.troubles)
         self._clear_pending()
         self._at_once = min(BATCH, 2 * self._at_once)
         self._attempts.clear([key])
 
-    def _make_known(self, token: str, marks: Mapping[int, IndexTask], troubles: Mapping[int, tuple[Document, Trouble]]) -> None:
+    def _make_known(self, token: str, tasks: Mapping[int, IndexTask], troubles: Mapping[int, tuple[Document, Trouble]]) -> None:
         with self._store.writing() as unit:
-            unit.processing.index_tasks.remove(list(marks.values()))
+            unit.processing.index_tasks.remove(list(tasks.values()))
             unit.processing.queues.note_progress(QueueName.INDEX)
-            self._links.note_indexed(unit, marks.values())
-            record_troubles(unit, self._recorder, marks, troubles)
+            self._links.note_indexed(unit, tasks.values())
+            record_troubles(unit, self._recorder, tasks, troubles)
             unit.state.key_values.put(keyvalues.INDEX_TOKEN, token)
             unit.state.key_values.put(keyvalues.INDEX_GENERATION, str(int(unit.state.key_values.get(keyvalues.INDEX_GENERATION) or 0) + 1))
             self._settle(unit)
         if self._rebuild is not None:
             # The interruptions of a document are retained until the rebuild ends, because a rebuild restarts whenever the process ends.
-            self._rebuild.apart.difference_update(marks)
-        finished = [key for key in marks if self._rebuild is None or key not in troubles]
+            self._rebuild.apart.difference_update(tasks)
+        finished = [key for key in tasks if self._rebuild is None or key not in troubles]
         batch = [TOLD_BATCH] if self._rebuild is None else []
         self._attempts.clear([*batch, *(key_of_document(step, key) for step in WATCHED for key in finished)])
-        self._on_committed(len(marks))
-        log.info("index_committed", documents=len(marks), token=token)
+        self._on_committed(len(tasks))
+        log.info("index_committed", documents=len(tasks), token=token)
 
     def _clear_pending(self) -> None:
         self._uncommitted.clear()
@@ -245,15 +245,15 @@ class Indexing:
 
     def _heed(self, error: FeedmillError) -> None:
         """Reacts to a failure: nothing of the batch is in the engine, its tasks still exist and are taken again in smaller batches."""
-        marks = list(self._uncommitted.marks.values())
+        tasks = list(self._uncommitted.tasks.values())
         self._forget_pending()
         has_refused, self._has_refused = self._has_refused, False
-        if not has_refused or not marks:
+        if not has_refused or not tasks:
             return
-        if len(marks) > 1:
-            self._at_once = max(1, min(len(marks), self._at_once) // 2)
+        if len(tasks) > 1:
+            self._at_once = max(1, min(len(tasks), self._at_once) // 2)
         elif self._can_commit():
-            self._set_aside(marks[0], Trouble(COMMIT, describe(COMMIT, error)))
+            self._set_aside(tasks[0], Trouble(COMMIT, describe(COMMIT, error)))
 
     def _can_commit(self) -> bool:
         try:
@@ -262,14 +262,14 @@ class Indexing:
             return False
         return True
 
-    def _set_aside(self, mark: IndexTask, trouble: Trouble) -> None:
+    def _set_aside(self, task: IndexTask, trouble: Trouble) -> None:
         """Removes the document of a task from the index, with the reason, at the next commit."""
         with self._store.reading() as unit:
-            document = unit.documents.reader.find_by_id([mark.document_id]).get(mark.document_id)
+            document = unit.documents.reader.find_by_id([task.document_id]).get(task.document_id)
         if document is None:
-            self._filling.remove(self._writers, mark, self._uncommitted)
+            self._filling.remove(self._writers, task, self._uncommitted)
         else:
-            self._filling.set_aside(self._writers, mark, document, trouble, self._uncommitted)
+            self._filling.set_aside(self._writers, task, document, trouble, self._uncommitted)
 
     def _forget_pending(self) -> None:
         self._clear_pending()
@@ -287,8 +287,8 @@ class Indexing:
             return
         ended_build = self._lane.find_ended()
         if ended_build is not None:
-            for mark, _, trouble in ended_build.aside:
-                self._set_aside(mark, trouble)
+            for task, _, trouble in ended_build.aside:
+                self._set_aside(task, trouble)
             if ended_build.work:
                 self._take_over(self._lane, ended_build)
         if self._lane.is_free:
@@ -309,29 +309,29 @@ class Indexing:
         if not waiting:
             return
         with self._store.reading() as unit:
-            current = unit.processing.index_tasks.find_many([mark.document_id for mark in waiting])
-            documents = unit.documents.reader.find_by_id([mark.document_id for mark in waiting])
+            current = unit.processing.index_tasks.find_many([task.document_id for task in waiting])
+            documents = unit.documents.reader.find_by_id([task.document_id for task in waiting])
         work: dict[int, tuple[IndexTask, Document]] = {}
-        for mark in waiting:
-            document = documents.get(mark.document_id)
-            now = current.get(mark.document_id)
-            if now is None or now.version != mark.version or document is None or not is_indexed(document):
+        for task in waiting:
+            document = documents.get(task.document_id)
+            now = current.get(task.document_id)
+            if now is None or now.version != task.version or document is None or not is_indexed(document):
                 # the task that exists now is processed in the usual way
-                lane.drop([mark.document_id])
+                lane.drop([task.document_id])
             else:
-                work[mark.document_id] = now, document
+                work[task.document_id] = now, document
         made: list[IndexDocument] = []
         started: dict[int, tuple[IndexTask, Document]] = {}
         self._lacking = {}
         for document_id, entry, trouble in self._filling.assemble_apart(work):
-            mark, document = work[document_id]
+            task, document = work[document_id]
             if entry is None:
                 assert trouble is not None
                 lane.drop([document_id])
-                self._filling.set_aside(self._writers, mark, document, trouble, self._uncommitted)
+                self._filling.set_aside(self._writers, task, document, trouble, self._uncommitted)
             else:
                 made.append(entry)
-                started[document_id] = mark, document
+                started[document_id] = task, document
                 if trouble is not None:
                     self._lacking[document_id] = trouble
         if made:
@@ -341,19 +341,19 @@ class Indexing:
         """Makes a build part of the index, unless one of its documents has changed meanwhile: then it is built again."""
         with self._store.reading() as unit:
             current = unit.processing.index_tasks.find_many(list(built.work))
-        if any(key not in current or current[key].version != mark.version for key, (mark, _) in built.work.items()):
+        if any(key not in current or current[key].version != task.version for key, (task, _) in built.work.items()):
             lane.take_back(built.work)
             return
         if self._uncommitted:
             self._commit()
-        marks = {key: current[key] for key in built.work}
+        tasks = {key: current[key] for key in built.work}
         troubles = {**self._lacking, **built.outcome.troubles}
         failed = {key: (built.work[key][1], trouble) for key, trouble in troubles.items()}
-        entries = BuiltEntries(frozenset(marks), built.outcome.payload)
+        entries = BuiltEntries(frozenset(tasks), built.outcome.payload)
         if self._rebuild is not None:
             self._rebuild.writer.commit()
             self._rebuild.writer.adopt(entries)
-        self._make_known(self._writer.adopt(entries), marks, failed)
+        self._make_known(self._writer.adopt(entries), tasks, failed)
 
     # --- feeds ---
 
@@ -387,7 +387,7 @@ class Indexing:
             self._rebuild.note_progress(self._store)
             if left_out:
                 with self._store.writing() as unit:
-                    self._rebuild.apart.update(_mark_again(unit, left_out))
+                    self._rebuild.apart.update(_add_tasks_again(unit, left_out))
         elif self._rebuild.apart:
             with self._store.reading() as unit:
                 self._rebuild.apart &= unit.processing.index_tasks.find_many(sorted(self._rebuild.apart)).keys()
@@ -398,23 +398,23 @@ class Indexing:
 
     def _begin_rebuild(self) -> None:
         with self._store.reading() as unit:
-            asked = unit.state.key_values.get(keyvalues.INDEX_REBUILD)
-        if asked:
-            self._folders.remove(asked)
-            self._rebuild = Rebuild(folder=asked, writer=self._folders.open(asked))
-            log.info("rebuild_begun", folder=asked)
+            requested = unit.state.key_values.get(keyvalues.INDEX_REBUILD)
+        if requested:
+            self._folders.remove(requested)
+            self._rebuild = Rebuild(folder=requested, writer=self._folders.open(requested))
+            log.info("rebuild_begun", folder=requested)
 
     def _flip(self, rebuild: Rebuild) -> None:
         """Commits both folders with all that is pending, then points searchers to the new one."""
         token = rebuild.writer.commit()
         self._writer.commit()
-        marks = dict(self._uncommitted.marks)
+        tasks = dict(self._uncommitted.tasks)
         with self._store.writing() as unit:
-            unit.processing.index_tasks.remove(list(marks.values()))
+            unit.processing.index_tasks.remove(list(tasks.values()))
             unit.processing.queues.note_progress(QueueName.INDEX)
             unit.processing.queues.note_progress(QueueName.REBUILD)
-            self._links.note_indexed(unit, marks.values())
-            record_troubles(unit, self._recorder, marks, self._uncommitted.troubles)
+            self._links.note_indexed(unit, tasks.values())
+            record_troubles(unit, self._recorder, tasks, self._uncommitted.troubles)
             unit.state.key_values.put(keyvalues.INDEX_FOLDER, rebuild.folder)
             unit.state.key_values.put(keyvalues.INDEX_TOKEN, token)
             unit.state.key_values.put(keyvalues.INDEX_REBUILD, "")
@@ -429,7 +429,7 @@ class Indexing:
         log.info("rebuild_ended", folder=self._folder)
 
 
-def _mark_again(unit: UnitOfWork, document_ids: Sequence[int]) -> list[int]:
+def _add_tasks_again(unit: UnitOfWork, document_ids: Sequence[int]) -> list[int]:
     """Adds tasks for live documents that have none, and returns all ids that have a task now. Failed extractions are repeated."""
     marked = unit.processing.index_tasks.find_many(document_ids)
     documents = unit.documents.reader.find_by_id([key for key in document_ids if key not in marked])
@@ -446,5 +446,5 @@ def _mark_again(unit: UnitOfWork, document_ids: Sequence[int]) -> list[int]:
 
 def _repeating(document: Document) -> IndexTask:
     assert document.id is not None
-    mark = IndexTask.repeating(document.id, document.version, document.datasource)
-    return replace(mark, stage=Stage.EXTRACT) if document.awaits_extraction else mark
+    task = IndexTask.repeating(document.id, document.version, document.datasource)
+    return replace(task, stage=Stage.EXTRACT) if document.awaits_extraction else task

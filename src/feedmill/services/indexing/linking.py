@@ -72,9 +72,9 @@ class Linking:
             found = unit.processing.link_texts.find_by_target([document.id for document in documents if document.id is not None])
         return {target: gather_told(list(texts.values())) for target, texts in found.items()}
 
-    def take_back(self, documents: Mapping[int, Document], marks: Sequence[IndexTask]) -> set[int]:
+    def take_back(self, documents: Mapping[int, Document], tasks: Sequence[IndexTask]) -> set[int]:
         """Withdraws links of documents that may no longer contribute them. Returns the targets, which get index tasks as well."""
-        silenced = {mark.document_id: mark for mark in marks if not _may_tell(documents.get(mark.document_id))}
+        silenced = {task.document_id: task for task in tasks if not _may_tell(documents.get(task.document_id))}
         if not silenced:
             return set()
         with self._store.reading() as unit:
@@ -86,13 +86,13 @@ class Linking:
             causes = {target: silenced[source] for source, texts in told.items() for target in texts}
             # if any source of a target revokes access, that cause wins: the target must not wait with a less urgent one
             causes |= {target: cause for source, texts in told.items() if (cause := silenced[source]).revokes_access for target in texts}
-            _mark(unit, causes)
+            _add_task(unit, causes)
         return set(causes)
 
-    def note_indexed(self, unit: UnitOfWork, marks: Iterable[IndexTask]) -> None:
+    def note_indexed(self, unit: UnitOfWork, tasks: Iterable[IndexTask]) -> None:
         """Queues indexed documents for reading of their links, except those that were written only because of incoming links."""
         unit.processing.link_queue.queue(
-            LinkWork.READ, [mark.document_id for mark in marks if self._own.pop(mark.document_id, 0) != mark.version]
+            LinkWork.READ, [task.document_id for task in tasks if self._own.pop(task.document_id, 0) != task.version]
         )
 
     def step(self) -> bool:
@@ -143,7 +143,7 @@ class Linking:
                 with self._attempts.on(_key_of(document.id or 0, WRITE)):
                     fault_point(WRITE, document.url)
             live = [document for document in documents.values() if document.state is DocumentState.LIVE]
-            unit.processing.index_tasks.put_many([_mark_of(document) for document in live])
+            unit.processing.index_tasks.put_many([_task_of(document) for document in live])
             unit.processing.link_queue.unqueue(LinkWork.WRITE, ids)
             unit.processing.queues.note_progress(QueueName.LINKS)
         self._own.update((document.id, document.version) for document in live if document.id is not None)
@@ -250,7 +250,7 @@ def _gather(texts: Mapping[int, str] | None) -> Told:
     return gather_told(list(texts.values())) if texts else NOTHING_TOLD
 
 
-def _mark(unit: UnitOfWork, causes: Mapping[int, IndexTask]) -> None:
+def _add_task(unit: UnitOfWork, causes: Mapping[int, IndexTask]) -> None:
     """Adds tasks for documents because of other documents. An existing task stays in its place and serves both reasons."""
     marked = unit.processing.index_tasks.find_many(list(causes))
     documents = unit.documents.reader.find_by_id(list(causes))
@@ -258,7 +258,7 @@ def _mark(unit: UnitOfWork, causes: Mapping[int, IndexTask]) -> None:
     unit.processing.index_tasks.put_many(
         [
             replace(
-                marked.get(document.id) or _mark_of(document),
+                marked.get(document.id) or _task_of(document),
                 lane=causes[document.id].lane,
                 feed_id=causes[document.id].feed_id,
                 revokes_access=causes[document.id].revokes_access,
@@ -269,6 +269,6 @@ def _mark(unit: UnitOfWork, causes: Mapping[int, IndexTask]) -> None:
     )
 
 
-def _mark_of(document: Document) -> IndexTask:
+def _task_of(document: Document) -> IndexTask:
     assert document.id is not None
     return IndexTask.repeating(document.id, document.version, document.datasource)

@@ -23,11 +23,11 @@ NOTED_EVERY_SECONDS = 2.0
 
 def choose_folder(unit: UnitOfWork, schema: str, can_serve: Callable[[str], bool]) -> str:
     """Returns the folder to serve, and requests a rebuild if its schema is another one. Shape: ``SCHEMA-NUMBER``."""
-    folder, asked = unit.state.key_values.get(keyvalues.INDEX_FOLDER), unit.state.key_values.get(keyvalues.INDEX_REBUILD) or ""
+    folder, requested = unit.state.key_values.get(keyvalues.INDEX_FOLDER), unit.state.key_values.get(keyvalues.INDEX_REBUILD) or ""
     if folder is not None and folder.startswith(f"{schema}-"):
         return folder
     if folder is not None and can_serve(folder):
-        if not asked.startswith(f"{schema}-"):
+        if not requested.startswith(f"{schema}-"):
             unit.state.key_values.put(keyvalues.INDEX_REBUILD, f"{schema}-1")
             unit.processing.queues.begin(QueueName.REBUILD)
         return folder
@@ -116,10 +116,10 @@ def _is_suspected(document_id: int, filling: Filling, attempts: Attempts) -> boo
 def request_rebuild(store: Store) -> str:
     """Requests a rebuild and returns the name of its folder; a rebuild that is requested already is returned again."""
     with store.writing() as unit:
-        asked = unit.state.key_values.get(keyvalues.INDEX_REBUILD)
-        if not asked:
+        requested = unit.state.key_values.get(keyvalues.INDEX_REBUILD)
+        if not requested:
             schema, _, number = (unit.state.key_values.get(keyvalues.INDEX_FOLDER) or "0-0").partition("-")
-            asked = f"{schema}-{int(number) + 1}"
-            unit.state.key_values.put(keyvalues.INDEX_REBUILD, asked)
+            requested = f"{schema}-{int(number) + 1}"
+            unit.state.key_values.put(keyvalues.INDEX_REBUILD, requested)
             unit.processing.queues.begin(QueueName.REBUILD)
-    return asked
+    return requested

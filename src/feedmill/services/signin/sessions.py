@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from feedmill.core.signin.sessiondigests import marks_of
+from feedmill.core.signin.sessiondigests import digests_of
 from feedmill.model.errors import FeedmillError
 from feedmill.model.signin import Credential, Session
 from feedmill.ports import Clock, Store, UnitOfWork
@@ -81,17 +81,17 @@ class SessionKeeping:
         with self._store.writing() as unit:
             unit.signin.sessions.remove(digest_of_secret(text))
 
-    def withdraw(self, marks: Iterable[bytes]) -> int:
+    def withdraw(self, withdrawn: Iterable[bytes]) -> int:
         """Removes the credentials that have one of the marks from all sessions. Returns the number of these sessions.
 
         A session without any credential left ends.
         """
-        gone = frozenset(marks)
+        gone = frozenset(withdrawn)
         with self._store.writing() as unit:
-            digests = {digest for mark in gone for digest in unit.signin.sessions.list_marked(mark)}
+            digests = {found for digest in gone for found in unit.signin.sessions.list_marked(digest)}
             for digest in digests:
                 session = unit.signin.sessions.find(digest)
-                left = tuple(each for each in session.credentials if not gone & marks_of(each)) if session is not None else ()
+                left = tuple(each for each in session.credentials if not gone & digests_of(each)) if session is not None else ()
                 if session is not None and left:
                     unit.signin.sessions.save(replace(session, credentials=left))
                 else:

@@ -20,13 +20,13 @@ def match_statements(
     queries: Sequence[Query], statements: Iterable[Statement], *, subject: str, issuer: str, now: datetime
 ) -> tuple[dict[Query, Verdict], tuple[str, ...]]:
     """Returns the verdict for each question, INDETERMINATE where nothing counts, and why statements were passed over, each reason once."""
-    asked: dict[str, set[str]] = {}
+    queried: dict[str, set[str]] = {}
     for query in queries:
-        asked.setdefault(query.id, set()).add(query.resource)
+        queried.setdefault(query.id, set()).add(query.resource)
     found: dict[Query, Verdict] = {}
     reasons: dict[str, None] = {}
     for statement in statements:
-        reason = _find_fault(asked.get(statement.in_response_to), statement, subject, now)
+        reason = _find_fault(queried.get(statement.in_response_to), statement, subject, now)
         if not reason and not all(issuer in audience for audience in statement.audiences):
             reason = "an answer is meant for somebody else"
         if reason:

@@ -45,7 +45,7 @@ from feedmill.model.signin import Credential
 
 MAX_GROUPS = 20_000
 MAX_DEPTH = 20
-ASKED_AT_ONCE = 50
+FILTERS_AT_ONCE = 50
 ANSWERS_AT_MOST = 12
 """So many times what one answer may take is what all of them may, so that a server that drips is left."""
 _UNREADABLE = (PyAsn1Error, ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -190,9 +190,9 @@ class LdapDirectory:
             return False
 
     def _find(self, connection: Connection, name: str, login: str) -> _Found | None:
-        asked = fill_filter(self._options.user_filter, name=name, login=login)
+        filters = fill_filter(self._options.user_filter, name=name, login=login)
         wanted = [self._options.name_attribute, "objectSid", "primaryGroupID"]
-        entries = self._search(connection, self._options.user_base, asked, wanted, limit=2)
+        entries = self._search(connection, self._options.user_base, filters, wanted, limit=2)
         if len(entries) != 1:
             if entries:
                 log.warning("directory_name_ambiguous", directory=self.name, name=name[:200])
@@ -206,20 +206,20 @@ class LdapDirectory:
     def _list_groups(self, connection: Connection, found: _Found, login: str) -> tuple[str, ...]:
         """Lists the groups of an entry, and the groups that these are in, by name in the order found. Errors: Busy for too many."""
         known: dict[str, str] = {}
-        asked = [fill_filter(self._options.group_filter, name=found.name, login=login, dn=found.dn)]
+        filters = [fill_filter(self._options.group_filter, name=found.name, login=login, dn=found.dn)]
         if found.primary_group:
-            asked.append(f"(objectSid={escape_bytes(found.primary_group)})")
+            filters.append(f"(objectSid={escape_bytes(found.primary_group)})")
         for _ in range(MAX_DEPTH):
-            fresh = self._search_groups(connection, asked, known)
+            fresh = self._search_groups(connection, filters, known)
             if not fresh or not self._options.nested:
                 break
-            asked = [fill_filter("(|(member={dn})(uniqueMember={dn}))", dn=dn) for dn in fresh]
+            filters = [fill_filter("(|(member={dn})(uniqueMember={dn}))", dn=dn) for dn in fresh]
         return tuple(dict.fromkeys(group for group in known.values() if group))
 
-    def _search_groups(self, connection: Connection, asked: Sequence[str], known: dict[str, str]) -> list[str]:
+    def _search_groups(self, connection: Connection, filters: Sequence[str], known: dict[str, str]) -> list[str]:
         fresh: list[str] = []
-        for start in range(0, len(asked), ASKED_AT_ONCE):
-            together = f"(|{''.join(asked[start : start + ASKED_AT_ONCE])})"
+        for start in range(0, len(filters), FILTERS_AT_ONCE):
+            together = f"(|{''.join(filters[start : start + FILTERS_AT_ONCE])})"
             for dn, attributes in self._search(connection, self._options.group_base, together, [self._options.group_attribute], limit=0):
                 if dn not in known:
                     known[dn] = first_text(attributes, self._options.group_attribute)
@@ -229,11 +229,11 @@ class LdapDirectory:
         return fresh
 
     def _search(
-        self, connection: Connection, base: str, asked: str, attributes: Sequence[str], *, limit: int
+        self, connection: Connection, base: str, filters: str, attributes: Sequence[str], *, limit: int
     ) -> list[tuple[str, dict[str, list[bytes]]]]:
         try:
             found = connection.extend.standard.paged_search(
-                base, asked, SUBTREE, attributes=list(attributes), paged_size=500, generator=True, size_limit=0
+                base, filters, SUBTREE, attributes=list(attributes), paged_size=500, generator=True, size_limit=0
             )
             entries: list[tuple[str, dict[str, list[bytes]]]] = []
             for entry in found:

@@ -168,8 +168,8 @@ def _holds_metadata(node: _Metadata, entry: Entry) -> bool:
         case MetaStarts(name, start):
             return any(term.startswith(f"metadata {start_term(name, start)}") for term in entry.terms)
         case MetaContains(name, text, is_prefix):
-            asked = tagged_words(name, text)
-            return any(_holds_run(tagged_words(*pair), asked, is_prefix=is_prefix) for pair in entry.document.metadata)
+            words = tagged_words(name, text)
+            return any(_holds_run(tagged_words(*pair), words, is_prefix=is_prefix) for pair in entry.document.metadata)
         case MetaNumbers(name, low, high, unit):
             return _holds_typed(entry, NUMBER, name, low, high, unit)
         case MetaDates(name, first, last):
@@ -199,8 +199,8 @@ def _match_word(text: str, entry: Entry) -> float | None:
     stems = entry.words["stems"]
     if size := gram_size(raw):
         return STEM_WEIGHT if all(gram in stems for gram in list_grams(raw, size)) else None
-    asked = list_query_stems(raw, [entry.document.language or ""])
-    count = sum(1 for stem in stems if stem in asked)
+    query_stems = list_query_stems(raw, [entry.document.language or ""])
+    count = sum(1 for stem in stems if stem in query_stems)
     return STEM_WEIGHT * count if count else None
 
 

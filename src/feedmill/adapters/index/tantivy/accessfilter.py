@@ -119,8 +119,8 @@ def cost_of_clause(access: AccessFilter) -> float:
         return 0.0
     shown = int(np.count_nonzero(table))
     # the clause names the smaller of both sets
-    asked = min(shown, table.size - shown)
-    return asked * COST_OF_A_TERM + min(asked * COST_OF_A_WAY, table.size * COST_OF_A_CLASS)
+    named = min(shown, table.size - shown)
+    return named * COST_OF_A_TERM + min(named * COST_OF_A_WAY, table.size * COST_OF_A_CLASS)
 
 
 def table_of(access: AccessFilter) -> Flags | None:

@@ -11,7 +11,7 @@ from tantivy import Occur, Query
 from feedmill.adapters.index.analysis import ONLY_ACCENTED
 from feedmill.adapters.index.tantivy.query import build_filter
 from feedmill.adapters.index.tantivy.schema import build_schema
-from feedmill.adapters.index.tantivy.words import ANCHORS, MAX_PHRASE_WORDS, AskedWord, WordQueries, boosted, in_field
+from feedmill.adapters.index.tantivy.words import ANCHORS, MAX_PHRASE_WORDS, QueryWord, WordQueries, boosted, in_field
 from feedmill.core.text.wordforms import ACCENTED
 from feedmill.model.ranking import Ranking, ScoreBias
 
@@ -20,20 +20,20 @@ MAX_PARTS = 300
 NEAR = 3
 
 
-def ask_parts(current_user: WordQueries, ranking: Ranking) -> dict[str, list[Query]]:
+def build_parts(word_queries: WordQueries, ranking: Ranking) -> dict[str, list[Query]]:
     """Builds the queries of the parts by name. A part without any query is left out."""
-    exact, url, metadata = (_weighed(current_user, one) for one in (ranking.exact, ranking.url, ranking.metadata))
+    exact, url, metadata = (_weighed(word_queries, one) for one in (ranking.exact, ranking.url, ranking.metadata))
     return {
-        "title": _ask_stems(current_user, "title_stems", ranking.title),
-        "headings": _ask_stems(current_user, "heading_stems", ranking.headings),
-        "anchors": _ask_stems(current_user, ANCHORS, ranking.anchors),
-        "exact": [boosted(part, weight) for word, weight in exact for part in _in_text(current_user, [word.folded])],
-        "proximity": list(_ask_pairs(current_user, ranking)),
-        "url": _ask_held(current_user, "words_of_url", [(word.folded, weight) for word, weight in url]),
-        "metadata": _ask_held(current_user, "words_of_metadata", [(word.folded, weight) for word, weight in metadata]),
-        "accents": list(_ask_accents(current_user, ranking.accents)),
-        "characters": _ask_held(
-            current_user, "stems", [(one, ranking.characters) for one in _characters(current_user) if ranking.characters]
+        "title": _build_stem_queries(word_queries, "title_stems", ranking.title),
+        "headings": _build_stem_queries(word_queries, "heading_stems", ranking.headings),
+        "anchors": _build_stem_queries(word_queries, ANCHORS, ranking.anchors),
+        "exact": [boosted(part, weight) for word, weight in exact for part in _in_text(word_queries, [word.folded])],
+        "proximity": list(_build_pair_queries(word_queries, ranking)),
+        "url": _build_queries(word_queries, "words_of_url", [(word.folded, weight) for word, weight in url]),
+        "metadata": _build_queries(word_queries, "words_of_metadata", [(word.folded, weight) for word, weight in metadata]),
+        "accents": list(_build_accent_queries(word_queries, ranking.accents)),
+        "characters": _build_queries(
+            word_queries, "stems", [(one, ranking.characters) for one in _characters(word_queries) if ranking.characters]
         ),
     }
 
@@ -56,60 +56,60 @@ def among(keys: list[int], parts: list[Query]) -> Query:
     """
     chosen = [(Occur.Should, Query.term_query(build_schema(), "key", key, "basic")) for key in sorted(keys)]
     every = Query.const_score_query(Query.all_query(), 0.0)
-    asked = [Query.boolean_query([(Occur.Must, every), (Occur.Should, part)]) for part in parts[:MAX_PARTS]]
-    clauses = [Query.const_score_query(Query.boolean_query(chosen), 0.0), *asked]
+    optional = [Query.boolean_query([(Occur.Must, every), (Occur.Should, part)]) for part in parts[:MAX_PARTS]]
+    clauses = [Query.const_score_query(Query.boolean_query(chosen), 0.0), *optional]
     return Query.boolean_query([(Occur.Must, clause) for clause in clauses])
 
 
-def _ask_stems(current_user: WordQueries, field: str, weight: float) -> list[Query]:
+def _build_stem_queries(word_queries: WordQueries, field: str, weight: float) -> list[Query]:
     """Returns the queries of the words in a field of stems. Words that no document has there are left out, since every part takes time."""
-    weighed = _weighed(current_user, weight)
-    return [boosted(part, weight) for word, weight in weighed for part in current_user.list_stems(field, word.raw, known_only=True)]
+    weighed = _weighed(word_queries, weight)
+    return [boosted(part, weight) for word, weight in weighed for part in word_queries.list_stems(field, word.raw, known_only=True)]
 
 
-def _ask_held(current_user: WordQueries, field: str, weighed: Sequence[tuple[str, float]]) -> list[Query]:
-    return [boosted(in_field(field, [word]), weight) for word, weight in weighed if current_user.is_held(field, word)]
+def _build_queries(word_queries: WordQueries, field: str, weighed: Sequence[tuple[str, float]]) -> list[Query]:
+    return [boosted(in_field(field, [word]), weight) for word, weight in weighed if word_queries.is_held(field, word)]
 
 
-def _weighed(current_user: WordQueries, weight: float) -> list[tuple[AskedWord, float]]:
+def _weighed(word_queries: WordQueries, weight: float) -> list[tuple[QueryWord, float]]:
     """Returns each different plain word once, with its weight times how often it is in the query."""
-    return _weigh(current_user.words if weight else (), weight)
+    return _weigh(word_queries.words if weight else (), weight)
 
 
-def _weigh(words: Sequence[AskedWord], weight: float) -> list[tuple[AskedWord, float]]:
-    counts: dict[str, tuple[AskedWord, float]] = {}
+def _weigh(words: Sequence[QueryWord], weight: float) -> list[tuple[QueryWord, float]]:
+    counts: dict[str, tuple[QueryWord, float]] = {}
     for word in words:
         counts[word.raw] = (word, counts[word.raw][1] + weight * word.weight if word.raw in counts else weight * word.weight)
     return list(counts.values())[:MAX_WORDS]
 
 
-def _ask_accents(current_user: WordQueries, weight: float) -> Iterator[Query]:
+def _build_accent_queries(word_queries: WordQueries, weight: float) -> Iterator[Query]:
     """Yields each word as spelled in the query: with its accents, or without them if some documents have it only with accents."""
-    for word, weight_of_word in _weigh(current_user.spelt if weight else (), weight):
+    for word, weight_of_word in _weigh(word_queries.spelt if weight else (), weight):
         if accented := ACCENTED[word.raw]:
-            yield from _ask_held(current_user, "accented", [(accented, weight_of_word)])
-        elif current_user.is_held("accented", mark := ONLY_ACCENTED + word.folded):
+            yield from _build_queries(word_queries, "accented", [(accented, weight_of_word)])
+        elif word_queries.is_held("accented", mark := ONLY_ACCENTED + word.folded):
             others = (Occur.MustNot, in_field("accented", [mark]))
-            for part in _in_text(current_user, [word.folded]):
+            for part in _in_text(word_queries, [word.folded]):
                 yield boosted(Query.boolean_query([(Occur.Must, part), others]), weight_of_word)
 
 
-def _ask_pairs(current_user: WordQueries, ranking: Ranking) -> Iterator[Query]:
+def _build_pair_queries(word_queries: WordQueries, ranking: Ranking) -> Iterator[Query]:
     """Yields neighbouring words of the query that are close to each other, skipping function words between them."""
-    telling = [word for word in current_user.words[:MAX_WORDS] if word.weight >= 1.0]
-    asked = dict.fromkeys((one.folded, other.folded) for one, other in pairwise(telling) if one.folded != other.folded)
-    for pair in asked if ranking.proximity else ():
-        for part in _in_text(current_user, list(pair)):
+    telling = [word for word in word_queries.words[:MAX_WORDS] if word.weight >= 1.0]
+    pairs = dict.fromkeys((one.folded, other.folded) for one, other in pairwise(telling) if one.folded != other.folded)
+    for pair in pairs if ranking.proximity else ():
+        for part in _in_text(word_queries, list(pair)):
             yield boosted(part, ranking.proximity)
 
 
-def _in_text(current_user: WordQueries, words: list[str]) -> list[Query]:
-    fields = [field for field in ("title", "body") if all(current_user.is_held(field, word) for word in words)]
+def _in_text(word_queries: WordQueries, words: list[str]) -> list[Query]:
+    fields = [field for field in ("title", "body") if all(word_queries.is_held(field, word) for word in words)]
     if len(words) == 1:
         return [in_field(field, words) for field in fields]
     return [Query.phrase_query(build_schema(), field, list(words), slop=NEAR) for field in fields]
 
 
-def _characters(current_user: WordQueries) -> list[str]:
+def _characters(word_queries: WordQueries) -> list[str]:
     """Returns the single characters of the query's runs of Han and kana."""
-    return list(dict.fromkeys(one for run in current_user.runs for one in run if one >= "\u3000"))[:MAX_PHRASE_WORDS]
+    return list(dict.fromkeys(one for run in word_queries.runs for one in run if one >= "\u3000"))[:MAX_PHRASE_WORDS]

@@ -20,8 +20,8 @@ from feedmill.adapters.index.tantivy.words import (
     MAX_PHRASE_WORDS,
     OTHER_FIELDS_SHARE,
     WordQueries,
-    ask_exactly,
     boosted,
+    build_exact_query,
     in_field,
 )
 from feedmill.core.query.patternsets import pattern_term
@@ -65,14 +65,14 @@ from feedmill.model.query import (
 MAX_START_BYTES = 900
 
 
-def build_query(root: Node, access: AccessFilter, current_user: WordQueries) -> Query:
+def build_query(root: Node, access: AccessFilter, word_queries: WordQueries) -> Query:
     """Builds the whole query: documents that match the tree and have a class that the user may see."""
-    return guarded(build_unguarded(root, current_user), access, current_user.searcher)
+    return guarded(build_unguarded(root, word_queries), access, word_queries.searcher)
 
 
-def build_unguarded(root: Node, current_user: WordQueries) -> Query:
+def build_unguarded(root: Node, word_queries: WordQueries) -> Query:
     """Builds the query of the tree without the access filter. Only for ``find_permitted``, which removes what the user may not see."""
-    return _Translator(current_user).translate(root) or Query.empty_query()
+    return _Translator(word_queries).translate(root) or Query.empty_query()
 
 
 def build_filter(node: Node) -> Query:
@@ -86,16 +86,16 @@ def build_filter(node: Node) -> Query:
 class _Translator:
     """Translates the parts of one tree into the engine's queries; None for a part without words."""
 
-    def __init__(self, current_user: WordQueries) -> None:
-        self._asker = current_user
+    def __init__(self, word_queries: WordQueries) -> None:
+        self._word_queries = word_queries
 
     def translate(self, node: Node) -> Query | None:
         """Returns the engine's query for a node, or None if the node has no words."""
         match node:
             case Word(text):
-                return self._asker.ask(text)
+                return self._word_queries.build(text)
             case Phrase(text):
-                return ask_exactly(text)
+                return build_exact_query(text)
             case Wildcard(text):
                 return _wildcard(text)
             case Everything():
@@ -109,8 +109,8 @@ class _Translator:
             case Not():
                 return self._standing_alone(node)
             case _:
-                asked = _restrict(node)
-                return None if asked is None else _filter(asked)
+                translated = _restrict(node)
+                return None if translated is None else _filter(translated)
 
     def _all_of(self, parts: Sequence[Node]) -> Query | None:
         clauses: list[tuple[Occur, Query]] = []
@@ -119,8 +119,8 @@ class _Translator:
                 refused = self.translate(part.part)
                 if refused is not None:
                     clauses.append((Occur.MustNot, refused))
-            elif (asked := self.translate(part)) is not None:
-                clauses.append((Occur.Must, asked))
+            elif (translated := self.translate(part)) is not None:
+                clauses.append((Occur.Must, translated))
         if not clauses:
             return None
         if all(occur == Occur.MustNot for occur, _ in clauses):
@@ -251,8 +251,8 @@ def _escape(text: str) -> str:
     return text.translate(_SPECIAL)
 
 
-def _combine(asked: Sequence[Query | None], how: Callable[[list[Query]], Query]) -> Query | None:
-    present = [query for query in asked if query is not None]
+def _combine(translated: Sequence[Query | None], how: Callable[[list[Query]], Query]) -> Query | None:
+    present = [query for query in translated if query is not None]
     return how(present) if present else None
 
 

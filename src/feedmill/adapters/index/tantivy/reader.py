@@ -75,8 +75,8 @@ class TantivyIndex:
         begin = start if wanted else 0
         with translated("searching the index"):
             if sort is not None:
-                asked = build_query(query, access, WordQueries(searcher, query))
-                return find_sorted(searcher, asked, sort, start=begin, num=wanted)
+                built = build_query(query, access, WordQueries(searcher, query))
+                return find_sorted(searcher, built, sort, start=begin, num=wanted)
             ranked = RankedSearch(searcher, query, access, biased(self._ranking, bias), self._clock(), bias)
             if explains or not wanted or begin + wanted > ranked.ranking.depth or ranked.ranking.freshness:
                 return ranked.find(begin, wanted, explains=explains)
@@ -113,12 +113,12 @@ class TantivyIndex:
         if searcher is None:
             return tuple(FacetCounts(facet=facet, values=()) for facet in facets)
         with translated("counting facets"):
-            asked = tuple(facets)
+            wanted_facets = tuple(facets)
             return self._ask(
                 searcher,
-                (query, asked),
+                (query, wanted_facets),
                 access,
-                lambda: count_guarded_facets(searcher, query, access, asked, check),
+                lambda: count_guarded_facets(searcher, query, access, wanted_facets, check),
                 count_bytes_of,
             )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tantivy import DocAddress, Query, Searcher
 
 from feedmill.adapters.index.tantivy.accessfilter import Permitted, find_permitted
-from feedmill.adapters.index.tantivy.features import among, ask_bias, ask_parts
+from feedmill.adapters.index.tantivy.features import among, ask_bias, build_parts
 from feedmill.adapters.index.tantivy.query import build_unguarded
 from feedmill.adapters.index.tantivy.words import WordQueries
 from feedmill.core.ranking.scoring import Candidate, Scored, rank
@@ -58,9 +58,9 @@ class RankedSearch:
 
     def find(self, start: int, num: int, *, explains: bool = False) -> Hits:
         """Finds a page of the best matches, with the parts of their scores if ``explains`` is set. Totals are exact."""
-        current_user, depth = self._make_current_user(), self.ranking.depth
+        word_queries, depth = self._make_word_queries(), self.ranking.depth
         offset = 0 if start < depth else start
-        found = self._find(current_user, offset, max(start + num, depth) - offset if num else 1)
+        found = self._find(word_queries, offset, max(start + num, depth) - offset if num else 1)
         total, is_exact = found.total, found.is_exact
         pairs = found.pairs[: start + num - offset if offset else None] if num else []
         if not pairs:
@@ -72,9 +72,9 @@ class RankedSearch:
                 total=total,
                 is_exact=is_exact,
             )
-        best = self._rank_again(current_user, pairs[:depth], keys[:depth])
+        best = self._rank_again(word_queries, pairs[:depth], keys[:depth])
         page = best[start : start + num]
-        hits = self._explain(current_user, page) if explains else [Hit(key=one.key, score=one.score) for one in page]
+        hits = self._explain(word_queries, page) if explains else [Hit(key=one.key, score=one.score) for one in page]
         least = best[-1].score
         rest = zip(keys[depth : start + num], pairs[depth : start + num], strict=True)
         hits += [Hit(key=int(key or 0), score=min(score, least)) for key, (score, _) in rest][max(start - depth, 0) :]
@@ -82,24 +82,24 @@ class RankedSearch:
 
     def find_best(self) -> Best:
         """Finds all matches that are ranked again. Each page within that depth is a part of them."""
-        current_user = self._make_current_user()
-        found = self._find(current_user, 0, self.ranking.depth)
+        word_queries = self._make_word_queries()
+        found = self._find(word_queries, 0, self.ranking.depth)
         keys = self._values("key", [address for _, address in found.pairs]) if found.pairs else ()
-        ranked = self._rank_again(current_user, found.pairs, keys) if keys else ()
+        ranked = self._rank_again(word_queries, found.pairs, keys) if keys else ()
         return Best(pairs=[one[:2] for one in ranked], total=found.total, is_exact=found.is_exact)
 
-    def _make_current_user(self) -> WordQueries:
+    def _make_word_queries(self) -> WordQueries:
         return WordQueries(self.searcher, self.root, self.ranking.function_words, self.ranking.anchors)
 
-    def _find(self, current_user: WordQueries, offset: int, num: int) -> Permitted:
+    def _find(self, word_queries: WordQueries, offset: int, num: int) -> Permitted:
         """Finds the best matches by words that the user may see, from ``offset`` on."""
-        return find_permitted(self.searcher, build_unguarded(self.root, current_user), self.access, start=offset, num=num)
+        return find_permitted(self.searcher, build_unguarded(self.root, word_queries), self.access, start=offset, num=num)
 
     def _values(self, field: str, addresses: list[DocAddress]) -> Sequence[int | float | None]:
         return self.searcher.fast_field_values(field, addresses)
 
     def _rank_again(
-        self, current_user: WordQueries, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]
+        self, word_queries: WordQueries, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]
     ) -> list[Scored]:
         """Returns the best matches in their final order. If a policy reaches deeper, it first chooses which matches get all parts."""
         chosen, rest = self._list_candidates(pairs, [int(key or 0) for key in keys]), list[Scored]()
@@ -107,8 +107,8 @@ class RankedSearch:
             by_key = {candidate.key: candidate for candidate in chosen}
             moved = rank(chosen, {}, self.ranking, self.now)
             chosen, rest = [by_key[one.key] for one in moved[:BIASED_WHOLE]], moved[BIASED_WHOLE:]
-        asked = [one for part in ask_parts(current_user, self.ranking).values() for one in part]
-        best = rank(chosen, self._score([candidate.key for candidate in chosen], asked), self.ranking, self.now)
+        parts = [one for part in build_parts(word_queries, self.ranking).values() for one in part]
+        best = rank(chosen, self._score([candidate.key for candidate in chosen], parts), self.ranking, self.now)
         return best + [one._replace(score=min(one.score, best[-1].score)) for one in rest]
 
     def _list_candidates(self, pairs: Sequence[tuple[float, DocAddress]], numbers: list[int]) -> list[Candidate]:
@@ -134,9 +134,9 @@ class RankedSearch:
         found = self._values("key", [address for _, address in hits]) if hits else ()
         return {int(key or 0): score for key, (score, _) in zip(found, hits, strict=True)}
 
-    def _explain(self, current_user: WordQueries, page: Sequence[Scored]) -> list[Hit]:
+    def _explain(self, word_queries: WordQueries, page: Sequence[Scored]) -> list[Hit]:
         keys = [one.key for one in page]
-        parts = ask_parts(current_user, self.ranking)
+        parts = build_parts(word_queries, self.ranking)
         scores = {name: self._score(keys, queries) for name, queries in parts.items()}
         return [Hit(key=one.key, score=one.score, parts=tuple(self._parts_of(one, scores))) for one in page]
 

@@ -39,8 +39,8 @@ def list_by_key(searcher: tantivy.Searcher, query: tantivy.Query, after: int, nu
     if not num:
         return Hits(hits=(), total=total, is_exact=True)
     behind = tantivy.Query.range_query(build_schema(), "key", tantivy.FieldType.Integer, after + 1, None)
-    asked = tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, behind)])
-    found = searcher.search(asked, num, count=False, order_by_field="key", order=tantivy.Order.Asc)
+    paged = tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, behind)])
+    found = searcher.search(paged, num, count=False, order_by_field="key", order=tantivy.Order.Asc)
     keys = _keys(searcher, [address for _, address in found.hits])
     return Hits(hits=tuple(Hit(key=key, score=0.0) for key in keys), total=total, is_exact=True)
 

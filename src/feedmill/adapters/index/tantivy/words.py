@@ -33,7 +33,7 @@ _MANY = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class AskedWord:
+class QueryWord:
     """A word of a query that is also one word in the index. ``raw`` is in lower case, ``weight`` below 1 for a function word."""
 
     raw: str
@@ -53,22 +53,22 @@ class WordQueries:
         self._known.make_room()
 
     @cached_property
-    def words(self) -> tuple[AskedWord, ...]:
+    def words(self) -> tuple[QueryWord, ...]:
         """The plain words in the order of the query. A repeated word occurs as often as in the query."""
-        raws = [raw for text in iter_asked_words(self._root) for raw in (read_single(text),) if raw and not gram_size(raw)]
+        raws = [raw for text in iter_query_words(self._root) for raw in (read_single(text),) if raw and not gram_size(raw)]
         functions = find_function_words((FOLDED[raw] for raw in raws), self.languages)
-        return tuple(AskedWord(raw, FOLDED[raw], self._weight if FOLDED[raw] in functions else 1.0) for raw in raws)
+        return tuple(QueryWord(raw, FOLDED[raw], self._weight if FOLDED[raw] in functions else 1.0) for raw in raws)
 
     @cached_property
-    def spelt(self) -> tuple[AskedWord, ...]:
+    def spelt(self) -> tuple[QueryWord, ...]:
         """The words whose accents may count: the plain words and those of phrases."""
         raws = [raw for text in _iter_phrases(self._root) for raw in list_raw_words(text) if FOLDED[raw] and not gram_size(raw)]
-        return (*self.words, *(AskedWord(raw, FOLDED[raw], 1.0) for raw in raws))
+        return (*self.words, *(QueryWord(raw, FOLDED[raw], 1.0) for raw in raws))
 
     @cached_property
     def runs(self) -> tuple[str, ...]:
         """The characters of the query's runs of spaceless scripts, run by run."""
-        raws = [raw for text in iter_asked_words(self._root) for raw in list_raw_words(text) if is_spaceless(raw)]
+        raws = [raw for text in iter_query_words(self._root) for raw in list_raw_words(text) if is_spaceless(raw)]
         return tuple("".join(list_characters(raw)) for raw in raws)
 
     @cached_property
@@ -93,44 +93,44 @@ class WordQueries:
     def _weights(self) -> dict[str, float]:
         return {word.folded: word.weight for word in self.words}
 
-    def ask(self, text: str) -> Query | None:
+    def build(self, text: str) -> Query | None:
         """Returns the query of a plain word, or None for a text without words."""
         raw = read_single(text)
         if raw and not gram_size(raw):
-            told = self.list_stems(ANCHORS, raw, known_only=True)
-            return boosted(self._with_anchors(self.ask_stems("stems", raw), told), self._weights.get(FOLDED[raw], 1.0))
-        if raw and (asked := _ask_grams(raw)) is not None:
-            return self._with_anchors(asked, self._ask_told_grams(raw))
-        return ask_exactly(text)
+            anchors = self.list_stems(ANCHORS, raw, known_only=True)
+            return boosted(self._with_anchors(self.build_stem_query("stems", raw), anchors), self._weights.get(FOLDED[raw], 1.0))
+        if raw and (query := _build_gram_query(raw)) is not None:
+            return self._with_anchors(query, self._list_anchor_grams(raw))
+        return build_exact_query(text)
 
-    def _with_anchors(self, asked: Query, told: list[Query]) -> Query:
+    def _with_anchors(self, query: Query, anchors: list[Query]) -> Query:
         """Returns a query of a document's own words or of its link texts; the better one counts."""
-        if not told:
-            return asked
-        return Query.disjunction_max_query([asked, *(Query.boost_query(part, self._anchors_weight) for part in told)], 0.0)
+        if not anchors:
+            return query
+        return Query.disjunction_max_query([query, *(Query.boost_query(part, self._anchors_weight) for part in anchors)], 0.0)
 
-    def _ask_told_grams(self, raw: str) -> list[Query]:
+    def _list_anchor_grams(self, raw: str) -> list[Query]:
         """Returns the query of a run in link texts, where the order of characters is unknown. Returns nothing if they do not hold it."""
         grams = list_run_grams(raw)
         if not grams or not all(self.count(ANCHORS, gram) for gram in grams):
             return []
         return [Query.boolean_query([(Occur.Must, in_field(ANCHORS, [gram])) for gram in grams])]
 
-    def ask_stems(self, field: str, raw: str) -> Query:
+    def build_stem_query(self, field: str, raw: str) -> Query:
         """Returns the query of a word in lower case in a field of stems."""
         parts = self.list_stems(field, raw)
         return parts[0] if len(parts) == 1 else Query.disjunction_max_query(parts, OTHER_FIELDS_SHARE)
 
     def list_stems(self, field: str, raw: str, *, known_only: bool = False) -> list[Query]:
         """Returns a query for each stem that a word in lower case has in the index; at least one, unless ``known_only`` is set."""
-        asked = self._known.stems.get((field, raw, known_only))
-        if asked is None:
-            asked = self._ask_each(field, raw, known_only)
+        queries = self._known.stems.get((field, raw, known_only))
+        if queries is None:
+            queries = self._build_stem_queries(field, raw, known_only)
             if len(raw) <= MAX_REMEMBERED_CHARACTERS:
-                self._known.stems[field, raw, known_only] = asked
-        return asked
+                self._known.stems[field, raw, known_only] = queries
+        return queries
 
-    def _ask_each(self, field: str, raw: str, known_only: bool) -> list[Query]:
+    def _build_stem_queries(self, field: str, raw: str, known_only: bool) -> list[Query]:
         stems = list_query_stems(raw, self.languages)
         if not stems:
             return [] if known_only else [Query.empty_query()]
@@ -174,14 +174,14 @@ def _find_known(_searcher: Searcher) -> _Known:
     return _Known()
 
 
-def iter_asked_words(node: Node) -> Iterator[str]:
+def iter_query_words(node: Node) -> Iterator[str]:
     """Yields the texts of the plain words that make a document match better; excluded words are not among them."""
     match node:
         case Word(text):
             yield text
         case And(parts) | Or(parts) | Some(parts):
             for part in parts:
-                yield from iter_asked_words(part)
+                yield from iter_query_words(part)
         case _:
             pass
 
@@ -213,17 +213,17 @@ def list_run_grams(raw: str) -> list[str]:
     return list(dict.fromkeys(list_grams(run, size)))[:MAX_PHRASE_WORDS]
 
 
-def _ask_grams(raw: str) -> Query | None:
+def _build_gram_query(raw: str) -> Query | None:
     """Returns the query of a run, or None for a run that is too short to have neighbours."""
     grams = [in_field("stems", [gram]) for gram in list_run_grams(raw)]
     if not grams:
         return None
     if is_spaceless(raw) and len(list_characters(raw)) > gram_size(raw):
-        grams.append(Query.const_score_query(ask_exactly(raw) or Query.empty_query(), 0.0))
+        grams.append(Query.const_score_query(build_exact_query(raw) or Query.empty_query(), 0.0))
     return grams[0] if len(grams) == 1 else Query.boolean_query([(Occur.Must, gram) for gram in grams])
 
 
-def ask_exactly(text: str) -> Query | None:
+def build_exact_query(text: str) -> Query | None:
     """Returns the query of consecutive words without stemming, or None for a text without words."""
     words = split_words(text)[:MAX_PHRASE_WORDS]
     if words:

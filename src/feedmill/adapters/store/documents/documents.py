@@ -63,11 +63,11 @@ class SqlDocuments:
 
     def find_ids(self, urls: Sequence[str]) -> dict[str, int]:
         """Finds the ids of live documents by URL."""
-        asked = {digest_of_url(url): url for url in urls}
+        by_digest = {digest_of_url(url): url for url in urls}
         found: dict[str, int] = {}
-        for batch in batches(list(asked)):
+        for batch in batches(list(by_digest)):
             query = sa.select(documents.c.url_digest, documents.c.id).where(documents.c.url_digest.in_(batch), LIVE)
-            found.update((asked[bytes(row.url_digest)], row.id) for row in self._connection.execute(query))
+            found.update((by_digest[bytes(row.url_digest)], row.id) for row in self._connection.execute(query))
         return found
 
     def find_by_id(self, ids: Sequence[int]) -> dict[int, Document]:

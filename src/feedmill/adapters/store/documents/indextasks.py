@@ -7,12 +7,13 @@ import sqlalchemy as sa
 
 from feedmill.adapters.store import rows
 from feedmill.adapters.store.prepared import Prepared
-from feedmill.adapters.store.schema import facts, marks, overtaken_marks
+from feedmill.adapters.store.schema import index_tasks, key_values, replaced_tasks
 from feedmill.adapters.store.statements import batches, insert, upsert
 from feedmill.adapters.store.values import now_micros
 from feedmill.ports import IndexTask, Lane, Stage
 
-_FACTS = Prepared(lambda names: sa.select(facts.c.name, facts.c.value).where(facts.c.name.in_(names)))
+_KEY_VALUES = Prepared(lambda names: sa.select(key_values.c.name, key_values.c.value).where(key_values.c.name.in_(names)))
+_SAME_VERSION = (index_tasks.c.document_id == sa.bindparam("id_"), index_tasks.c.version == sa.bindparam("version_"))
 
 
 class SqlIndexTasks:
@@ -25,92 +26,92 @@ class SqlIndexTasks:
         """Stores index tasks, one for each document."""
         if not changed:
             return
-        self._keep_overtaken(changed)
-        statement = insert(self._connection, marks)
+        self._record_replaced(changed)
+        statement = insert(self._connection, index_tasks)
         new = statement.excluded
         replaced: dict[str, sa.ColumnElement[Any]] = {name: new[name] for name in ("version", "stage", "feed_id", "datasource")}
-        replaced["tightens"] = sa.or_(marks.c.tightens, new.tightens)
+        replaced["tightens"] = sa.or_(index_tasks.c.tightens, new.tightens)
         # a document that changes repeatedly has waited since its first change; in another stage its wait begins again
-        replaced["queued_at"] = sa.case((marks.c.stage == new.stage, marks.c.queued_at), else_=new.queued_at)
-        replaced["repeats"] = sa.and_(marks.c.repeats, new.repeats)
-        replaced["lane"] = sa.case((marks.c.lane < new.lane, marks.c.lane), else_=new.lane)
+        replaced["queued_at"] = sa.case((index_tasks.c.stage == new.stage, index_tasks.c.queued_at), else_=new.queued_at)
+        replaced["repeats"] = sa.and_(index_tasks.c.repeats, new.repeats)
+        replaced["lane"] = sa.case((index_tasks.c.lane < new.lane, index_tasks.c.lane), else_=new.lane)
         upserting = statement.on_conflict_do_update(index_elements=["document_id"], set_=replaced)
         now = now_micros()
-        self._connection.execute(upserting, [{**rows.mark_to_row(mark), "queued_at": now} for mark in changed])
+        self._connection.execute(upserting, [{**rows.task_to_row(task), "queued_at": now} for task in changed])
 
-    def _keep_overtaken(self, changed: Sequence[IndexTask]) -> None:
+    def _record_replaced(self, changed: Sequence[IndexTask]) -> None:
         """Remembers the feeds whose index tasks another feed's tasks are about to replace."""
-        feeds = {mark.document_id: mark.feed_id for mark in changed}
+        feeds = {task.document_id: task.feed_id for task in changed}
         held = self.find_many(list(feeds)).values()
-        overtaken = [
-            {"document_id": mark.document_id, "feed_id": mark.feed_id, "tightens": mark.revokes_access}
-            for mark in held
-            if mark.feed_id != feeds[mark.document_id]
+        replaced_by_others = [
+            {"document_id": task.document_id, "feed_id": task.feed_id, "tightens": task.revokes_access}
+            for task in held
+            if task.feed_id != feeds[task.document_id]
         ]
-        if overtaken:
-            statement = insert(self._connection, overtaken_marks)
-            tightens = sa.or_(overtaken_marks.c.tightens, statement.excluded.tightens)
-            keeping = statement.on_conflict_do_update(index_elements=["document_id", "feed_id"], set_={"tightens": tightens})
-            self._connection.execute(keeping, overtaken)
+        if replaced_by_others:
+            statement = insert(self._connection, replaced_tasks)
+            tightens = sa.or_(replaced_tasks.c.tightens, statement.excluded.tightens)
+            recording = statement.on_conflict_do_update(index_elements=["document_id", "feed_id"], set_={"tightens": tightens})
+            self._connection.execute(recording, replaced_by_others)
 
     def list(self, stage: Stage, limit: int, *, lane: Lane | None = None, after: IndexTask | None = None) -> list[IndexTask]:
         """Lists index tasks of a stage, quick lane first."""
-        order = (marks.c.lane, marks.c.feed_id, marks.c.document_id)
-        query = sa.select(marks).where(marks.c.stage == stage.value).order_by(*order).limit(limit)
+        order = (index_tasks.c.lane, index_tasks.c.feed_id, index_tasks.c.document_id)
+        query = sa.select(index_tasks).where(index_tasks.c.stage == stage.value).order_by(*order).limit(limit)
         if after is not None:
             query = query.where(sa.tuple_(*order) > sa.tuple_(after.lane.value, after.feed_id, after.document_id))
         if lane is not None:
-            query = query.where(marks.c.lane == lane.value)
-        return [rows.mark_from_row(row) for row in self._connection.execute(query).mappings()]
+            query = query.where(index_tasks.c.lane == lane.value)
+        return [rows.task_from_row(row) for row in self._connection.execute(query).mappings()]
 
     def advance(self, done: Sequence[IndexTask]) -> None:
         """Moves tasks to the index stage if their versions are exactly these."""
         if done:
-            changing = sa.update(marks).where(marks.c.document_id == sa.bindparam("id_"), marks.c.version == sa.bindparam("version_"))
-            values = [{"id_": mark.document_id, "version_": mark.version} for mark in done]
+            changing = sa.update(index_tasks).where(*_SAME_VERSION)
+            values = [{"id_": task.document_id, "version_": task.version} for task in done]
             self._connection.execute(changing.values(stage=Stage.INDEX.value, queued_at=now_micros()), values)
 
     def remove(self, done: Sequence[IndexTask]) -> None:
         """Removes tasks if their versions are exactly these."""
         if done:
-            removing = sa.delete(marks).where(marks.c.document_id == sa.bindparam("id_"), marks.c.version == sa.bindparam("version_"))
-            self._connection.execute(removing, [{"id_": mark.document_id, "version_": mark.version} for mark in done])
-            self._forget_overtaken([mark.document_id for mark in done])
+            removing = sa.delete(index_tasks).where(*_SAME_VERSION)
+            self._connection.execute(removing, [{"id_": task.document_id, "version_": task.version} for task in done])
+            self._forget_replaced([task.document_id for task in done])
 
-    def _forget_overtaken(self, document_ids: Sequence[int]) -> None:
+    def _forget_replaced(self, document_ids: Sequence[int]) -> None:
         """Removes the record of replaced tasks for documents that have no task any more."""
-        if self._connection.execute(sa.select(overtaken_marks.c.document_id).limit(1)).first() is None:
+        if self._connection.execute(sa.select(replaced_tasks.c.document_id).limit(1)).first() is None:
             return
-        has_mark = sa.exists().where(marks.c.document_id == overtaken_marks.c.document_id)
+        has_task = sa.exists().where(index_tasks.c.document_id == replaced_tasks.c.document_id)
         for batch in batches(document_ids):
-            self._connection.execute(sa.delete(overtaken_marks).where(overtaken_marks.c.document_id.in_(batch), ~has_mark))
+            self._connection.execute(sa.delete(replaced_tasks).where(replaced_tasks.c.document_id.in_(batch), ~has_task))
 
     def find_many(self, document_ids: Sequence[int]) -> dict[int, IndexTask]:
         """Finds index tasks by document."""
         found: dict[int, IndexTask] = {}
         for batch in batches(document_ids):
-            for row in self._connection.execute(sa.select(marks).where(marks.c.document_id.in_(batch))).mappings():
-                found[row["document_id"]] = rows.mark_from_row(row)
+            for row in self._connection.execute(sa.select(index_tasks).where(index_tasks.c.document_id.in_(batch))).mappings():
+                found[row["document_id"]] = rows.task_from_row(row)
         return found
 
     def count(self) -> dict[Stage, int]:
         """Counts index tasks by stage."""
-        query = sa.select(marks.c.stage, sa.func.count()).group_by(marks.c.stage)
+        query = sa.select(index_tasks.c.stage, sa.func.count()).group_by(index_tasks.c.stage)
         counted = {Stage(stage): int(count) for stage, count in self._connection.execute(query)}
         return {stage: counted.get(stage, 0) for stage in Stage}
 
     def list_open_feeds(self, feed_ids: Sequence[int]) -> tuple[set[int], set[int]]:
         """Returns which of the feeds still have index tasks, and which have tasks that revoke access."""
-        marked: set[int] = set()
-        tightening: set[int] = set()
+        waiting: set[int] = set()
+        revoking: set[int] = set()
         for feed_id in feed_ids:
-            for table in (marks, overtaken_marks):
+            for table in (index_tasks, replaced_tasks):
                 one = sa.select(table.c.document_id).where(table.c.feed_id == feed_id).limit(1)
                 if self._connection.execute(one).first() is not None:
-                    marked.add(feed_id)
+                    waiting.add(feed_id)
                     if self._connection.execute(one.where(table.c.tightens)).first() is not None:
-                        tightening.add(feed_id)
-        return marked, tightening
+                        revoking.add(feed_id)
+        return waiting, revoking
 
 
 class SqlKeyValueStore:
@@ -125,8 +126,8 @@ class SqlKeyValueStore:
 
     def find_many(self, names: Sequence[str]) -> dict[str, str]:
         """Finds the values of the names that were set."""
-        return dict(_FACTS.run(self._connection, names)) if names else {}
+        return dict(_KEY_VALUES.run(self._connection, names)) if names else {}
 
     def put(self, name: str, value: str) -> None:
         """Sets a value."""
-        self._connection.execute(upsert(self._connection, facts, ["name"]), [{"name": name, "value": value}])
+        self._connection.execute(upsert(self._connection, key_values, ["name"]), [{"name": name, "value": value}])

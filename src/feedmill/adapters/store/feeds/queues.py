@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from feedmill.adapters.store.schema import UNAPPLIED, documents, feeds, link_queue, marks, overtaken_marks, queues
+from feedmill.adapters.store.schema import UNAPPLIED, documents, feeds, index_tasks, link_queue, queues, replaced_tasks
 from feedmill.adapters.store.statements import insert
 from feedmill.adapters.store.values import from_micros, now_micros, plain
 from feedmill.model.feed import FeedKind
@@ -67,10 +67,10 @@ class SqlQueues:
         )
 
     def _read_stage(self, stage: Stage) -> tuple[int, datetime | None, str | None]:
-        counted = sa.select(sa.func.count(), sa.func.min(marks.c.queued_at)).where(marks.c.stage == stage.value)
+        counted = sa.select(sa.func.count(), sa.func.min(index_tasks.c.queued_at)).where(index_tasks.c.stage == stage.value)
         waiting, oldest = self._connection.execute(counted).one()
-        first = sa.select(marks.c.document_id).where(marks.c.stage == stage.value)
-        first = first.order_by(marks.c.lane, marks.c.feed_id, marks.c.document_id).limit(1)
+        first = sa.select(index_tasks.c.document_id).where(index_tasks.c.stage == stage.value)
+        first = first.order_by(index_tasks.c.lane, index_tasks.c.feed_id, index_tasks.c.document_id).limit(1)
         return int(waiting), from_micros(oldest), self._find_url(first) if waiting else None
 
     def _read_links(self) -> tuple[int, datetime | None, str | None]:
@@ -127,9 +127,9 @@ class SqlQueues:
 
     def list_stages(self, feed_id: int) -> set[Stage]:
         """Lists the stages in which documents of a feed wait."""
-        own = sa.select(marks.c.stage).where(marks.c.feed_id == feed_id)
-        overtaken = sa.select(marks.c.stage).join(overtaken_marks, overtaken_marks.c.document_id == marks.c.document_id)
-        both = own.union(overtaken.where(overtaken_marks.c.feed_id == feed_id))
+        own = sa.select(index_tasks.c.stage).where(index_tasks.c.feed_id == feed_id)
+        replaced = sa.select(index_tasks.c.stage).join(replaced_tasks, replaced_tasks.c.document_id == index_tasks.c.document_id)
+        both = own.union(replaced.where(replaced_tasks.c.feed_id == feed_id))
         return {Stage(stage) for stage in self._connection.execute(both).scalars()}
 
 

@@ -12,11 +12,11 @@ from feedmill.adapters.store.schema.documents import (
     LIVE,
     documents,
     events,
+    index_tasks,
     link_queue,
     link_texts,
-    marks,
-    overtaken_marks,
     past_classes,
+    replaced_tasks,
 )
 from feedmill.adapters.store.schema.failures import document_failures, interruptions
 from feedmill.adapters.store.schema.feeds import UNAPPLIED, UNSETTLED, datasources, feed_log, feeds
@@ -30,8 +30,8 @@ from feedmill.adapters.store.schema.groups import (
     group_sources,
 )
 from feedmill.adapters.store.schema.queues import queues
-from feedmill.adapters.store.schema.settings import facts, kept_settings
-from feedmill.adapters.store.schema.signins import accounts, api_tokens, one_times, session_marks, sessions
+from feedmill.adapters.store.schema.settings import key_values, stored_settings
+from feedmill.adapters.store.schema.signins import accounts, api_tokens, one_times, session_digests, sessions
 
 __all__ = [
     "CLASSED",
@@ -47,7 +47,6 @@ __all__ = [
     "document_failures",
     "documents",
     "events",
-    "facts",
     "feed_log",
     "feeds",
     "group_changes",
@@ -57,18 +56,19 @@ __all__ = [
     "group_names",
     "group_publications",
     "group_sources",
+    "index_tasks",
     "interruptions",
-    "kept_settings",
+    "key_values",
     "link_queue",
     "link_texts",
-    "marks",
     "metadata",
     "one_times",
-    "overtaken_marks",
     "past_classes",
     "policies",
     "policy_versions",
     "queues",
-    "session_marks",
+    "replaced_tasks",
+    "session_digests",
     "sessions",
+    "stored_settings",
 ]

@@ -80,7 +80,7 @@ past_classes = sa.Table(
     sqlite_autoincrement=True,
 )
 
-marks = sa.Table(
+index_tasks = sa.Table(
     "marks",
     metadata,
     sa.Column("document_id", ID, primary_key=True, autoincrement=False),
@@ -96,7 +96,7 @@ marks = sa.Table(
 )
 
 # Feeds whose index task of a document was replaced by a later feed's task. Their changes are not in the index either.
-overtaken_marks = sa.Table(
+replaced_tasks = sa.Table(
     "overtaken_marks",
     metadata,
     sa.Column("document_id", ID, primary_key=True, autoincrement=False),

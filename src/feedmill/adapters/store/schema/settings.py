@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from feedmill.adapters.store.schema.conventions import metadata
 
-facts = sa.Table(
+key_values = sa.Table(
     "facts",
     metadata,
     sa.Column("name", sa.Text, primary_key=True),
@@ -12,7 +12,7 @@ facts = sa.Table(
 )
 
 # settings that the admin API stored and that win over the file: an entry of a section, as JSON; the version counts its changes
-kept_settings = sa.Table(
+stored_settings = sa.Table(
     "kept_settings",
     metadata,
     sa.Column("section", sa.Text, primary_key=True),

@@ -29,7 +29,7 @@ sessions = sa.Table(
     sa.Column("expires_at", sa.BigInteger, nullable=False, index=True),
 )
 
-session_marks = sa.Table(
+session_digests = sa.Table(
     "session_marks",
     metadata,
     sa.Column("mark", sa.LargeBinary, primary_key=True),

@@ -5,11 +5,11 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from feedmill.adapters.store.prepared import Prepared
-from feedmill.adapters.store.schema import accounts, api_tokens, one_times, session_marks, sessions
+from feedmill.adapters.store.schema import accounts, api_tokens, one_times, session_digests, sessions
 from feedmill.adapters.store.signin import rows as rows
 from feedmill.adapters.store.statements import insert, upsert
 from feedmill.adapters.store.values import to_micros
-from feedmill.core.signin.sessiondigests import marks_of
+from feedmill.core.signin.sessiondigests import digests_of
 from feedmill.model.signin import Account, ApiToken, Session
 
 _SESSION = tuple(column.name for column in sessions.columns)
@@ -70,13 +70,13 @@ class SqlSessions:
         """Inserts a session or replaces it."""
         self._connection.execute(upsert(self._connection, sessions, ("digest",)), rows.session_to_row(session))
         self._unmark(session.digest)
-        marks = sorted({mark for credential in session.credentials for mark in marks_of(credential)})
-        if marks:
-            self._connection.execute(sa.insert(session_marks), [{"mark": mark, "digest": session.digest} for mark in marks])
+        digests = sorted({digest for credential in session.credentials for digest in digests_of(credential)})
+        if digests:
+            self._connection.execute(sa.insert(session_digests), [{"mark": digest, "digest": session.digest} for digest in digests])
 
-    def list_marked(self, mark: bytes) -> list[bytes]:
+    def list_marked(self, digest: bytes) -> list[bytes]:
         """Lists the sessions that have a mark."""
-        query = sa.select(session_marks.c.digest).where(session_marks.c.mark == mark).order_by(session_marks.c.digest)
+        query = sa.select(session_digests.c.digest).where(session_digests.c.mark == digest).order_by(session_digests.c.digest)
         return list(self._connection.execute(query).scalars())
 
     def remove(self, digest: bytes) -> None:
@@ -87,11 +87,13 @@ class SqlSessions:
     def remove_expired(self, now: datetime) -> int:
         """Removes expired sessions."""
         is_over = sessions.c.expires_at <= to_micros(now)
-        self._connection.execute(sa.delete(session_marks).where(session_marks.c.digest.in_(sa.select(sessions.c.digest).where(is_over))))
+        self._connection.execute(
+            sa.delete(session_digests).where(session_digests.c.digest.in_(sa.select(sessions.c.digest).where(is_over)))
+        )
         return self._connection.execute(sa.delete(sessions).where(is_over)).rowcount
 
     def _unmark(self, digest: bytes) -> None:
-        self._connection.execute(sa.delete(session_marks).where(session_marks.c.digest == digest))
+        self._connection.execute(sa.delete(session_digests).where(session_digests.c.digest == digest))
 
 
 class SqlApiTokens:

@@ -52,18 +52,18 @@ class AccessTools:
 
 def access_routes(tools: AccessTools) -> list[Route]:
     async def explain(request: Request) -> Response:
-        asked = request.query_params
-        question, at = Question(url=_require(asked, "url"), identity=_read_identity(request)), find_time(asked, "at")
+        parameters = request.query_params
+        question, at = Question(url=_require(parameters, "url"), identity=_read_identity(request)), find_time(parameters, "at")
         return JSONResponse(
-            render_early_decision(await run_in_threadpool(tools.explaining.explain_with_policy, question, at=at), asked.get("user"))
+            render_early_decision(await run_in_threadpool(tools.explaining.explain_with_policy, question, at=at), parameters.get("user"))
         )
 
     async def explain_batch(request: Request) -> Response:
         body = await read_body(request, MAX_BATCH_BYTES)
         at = find_time(request.query_params, "at")
-        asked = await run_in_threadpool(_read_lines, body)
-        request.scope[ASKED] = _summarize(asked)
-        return Response(await run_in_threadpool(_explain_lines, tools.explaining, asked, at), media_type="application/jsonl")
+        questions = await run_in_threadpool(_read_lines, body)
+        request.scope[ASKED] = _summarize(questions)
+        return Response(await run_in_threadpool(_explain_lines, tools.explaining, questions, at), media_type="application/jsonl")
 
     async def who(request: Request) -> Response:
         url = _require(request.query_params, "url")
@@ -89,38 +89,39 @@ Lines = list[tuple[str, str | None, Identity]]
 
 
 def _read_lines(body: bytes) -> Lines:
-    asked: Lines = []
+    questions: Lines = []
     # splits at line feeds alone: names may hold other characters that end lines
     for number, line in enumerate(body.removeprefix(BOM_UTF8).split(b"\n"), start=1):
         if line.strip():
             try:
-                asked.append(parse_question(line.decode("utf-8")))
+                questions.append(parse_question(line.decode("utf-8")))
             except UnicodeDecodeError as exc:
                 raise BadRequest(f"line {number}: no UTF-8") from exc
             except BadRequest as exc:
                 raise BadRequest(f"line {number}: {exc}") from exc
-    return asked
+    return questions
 
 
-def _summarize(asked: Lines) -> dict[str, Detail]:
+def _summarize(questions: Lines) -> dict[str, Detail]:
     """Returns the audit log's summary of a batch."""
-    users, urls = (list(dict.fromkeys(each))[:SUMMARIZED] for each in ((user or "" for _, user, _ in asked), (url for url, _, _ in asked)))
-    return {"questions": len(asked), "users": users, "urls": urls}
+    users = list(dict.fromkeys(user or "" for _, user, _ in questions))[:SUMMARIZED]
+    urls = list(dict.fromkeys(url for url, _, _ in questions))[:SUMMARIZED]
+    return {"questions": len(questions), "users": users, "urls": urls}
 
 
-def _explain_lines(explaining: Explaining, asked: Lines, at: datetime | None) -> str:
-    decisions = explaining.explain_many([Question(url=url, identity=identity) for url, _, identity in asked], at=at)
-    answers = (render_decision(decision, user) for decision, (_, user, _) in zip(decisions, asked, strict=True))
+def _explain_lines(explaining: Explaining, questions: Lines, at: datetime | None) -> str:
+    decisions = explaining.explain_many([Question(url=url, identity=identity) for url, _, identity in questions], at=at)
+    answers = (render_decision(decision, user) for decision, (_, user, _) in zip(decisions, questions, strict=True))
     return "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers)
 
 
 def _list_changes(changes: AccessChanges, request: Request) -> dict[str, Any]:
-    asked = request.query_params
-    since = find_time(asked, "since")
+    parameters = request.query_params
+    since = find_time(parameters, "since")
     if since is None:
         raise BadRequest("since= is missing, such as since=2026-03-01T12:30:00")
-    comparison = changes.compare(_read_identity(request), since, find_time(asked, "until"))
-    page = changes.list_page(comparison, after=_read_number(asked, "after", 0), limit=_read_limit(asked))
+    comparison = changes.compare(_read_identity(request), since, find_time(parameters, "until"))
+    page = changes.list_page(comparison, after=_read_number(parameters, "after", 0), limit=_read_limit(parameters))
     return {
         "since": comparison.since.isoformat(timespec="microseconds"),
         "until": comparison.until.isoformat(timespec="microseconds"),
@@ -130,11 +131,11 @@ def _list_changes(changes: AccessChanges, request: Request) -> dict[str, Any]:
 
 
 def _list_findings(review: AccessReview, request: Request) -> dict[str, Any]:
-    asked, name = request.query_params, request.path_params["finding"]
+    parameters, name = request.query_params, request.path_params["finding"]
     known = {finding.value: finding for finding in Finding}
     if name not in known:
         raise NotFound(f"there is no list '{name[:100]}'; there are {', '.join(known)}")
-    after, limit = _read_number(asked, "after", 0), _read_limit(asked)
+    after, limit = _read_number(parameters, "after", 0), _read_limit(parameters)
     if known[name] is Finding.UNRESOLVED:
         groups = list(islice(review.iter_unresolved(), after, after + limit))
         return {"found": [render_principal(group) for group in groups], "next_after": after + limit if len(groups) == limit else None}
@@ -148,27 +149,27 @@ def _list_findings(review: AccessReview, request: Request) -> dict[str, Any]:
 # --- parameters -----------------------------------------------------------------------------------------------------------------
 
 
-def _require(asked: Mapping[str, str], name: str) -> str:
-    value = asked.get(name, "")
+def _require(parameters: Mapping[str, str], name: str) -> str:
+    value = parameters.get(name, "")
     if not value:
         raise BadRequest(f"{name}= is missing")
     return value
 
 
 def _read_identity(request: Request) -> Identity:
-    asked = request.query_params
-    return read_identity(asked.get("user"), asked.get("namespace", DEFAULT_NAMESPACE), asked.getlist("group"))
+    parameters = request.query_params
+    return read_identity(parameters.get("user"), parameters.get("namespace", DEFAULT_NAMESPACE), parameters.getlist("group"))
 
 
-def _read_limit(asked: Mapping[str, str]) -> int:
-    limit = _read_number(asked, "limit", DEFAULT_LIMIT)
+def _read_limit(parameters: Mapping[str, str]) -> int:
+    limit = _read_number(parameters, "limit", DEFAULT_LIMIT)
     if not 1 <= limit <= MAX_LIMIT:
         raise BadRequest(f"limit= is a number from 1 to {MAX_LIMIT}")
     return limit
 
 
-def _read_number(asked: Mapping[str, str], name: str, default: int) -> int:
-    text = asked.get(name, "")
+def _read_number(parameters: Mapping[str, str], name: str, default: int) -> int:
+    text = parameters.get(name, "")
     if not text:
         return default
     if not (text.isascii() and text.isdigit()) or len(text) > _MAX_DIGITS:

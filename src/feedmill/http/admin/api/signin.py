@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from feedmill.core.access.principals import read_subject
 from feedmill.core.documents.auditchain import render_entry
-from feedmill.core.signin.sessiondigests import mark_of_user
+from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.http.admin.protection import ASKED
 from feedmill.http.common.bodies import read_body
 from feedmill.http.common.times import find_time
@@ -65,7 +65,7 @@ def _user_routes(signing: Signing) -> list[Route]:
 
     def end_sessions(body: Body, _request: Request) -> Response:
         user = read_subject(Scope.USER, _text(body, "name"), _text(body, "namespace", DEFAULT_NAMESPACE))
-        return JSONResponse({"ended": signing.sessions.withdraw([mark_of_user(user)])})
+        return JSONResponse({"ended": signing.sessions.withdraw([digest_of_user(user)])})
 
     return [
         Route("/api/v1/users", _answer(list_users), methods=["GET"]),
@@ -116,9 +116,9 @@ def _audit_routes(auditing: Auditing) -> list[Route]:
         return JSONResponse({"entries": checked.entries, "first": checked.first, "last": checked.last, "hash": checked.digest})
 
     def export_audit(_body: Body, request: Request) -> Response:
-        asked = request.query_params
-        since, until = (find_time(asked, name) for name in ("since", "until"))
-        entries = auditing.iter_entries(since=since, until=until, kind=asked.get("kind", ""))
+        parameters = request.query_params
+        since, until = (find_time(parameters, name) for name in ("since", "until"))
+        entries = auditing.iter_entries(since=since, until=until, kind=parameters.get("kind", ""))
         # a log that is broken at its beginning has a status of its own
         first = list(islice(entries, 1))
         lines = (f"{render_entry(entry)}\n" for entry in chain(first, entries))

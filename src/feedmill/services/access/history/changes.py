@@ -31,8 +31,8 @@ from feedmill.services.access.policytable import PolicyTable
 LEAST_EXAMINED, MOST_EXAMINED = 200, 5_000
 """Bounds of how many documents are examined at once: about as many as a page may list."""
 EXAMINED_A_PAGE = 50_000
-TOLD_AT_ONCE = 10_000
-COMPARISONS_KEPT = 4
+CHANGES_AT_ONCE = 10_000
+MAX_CACHED = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class AccessChanges:
         self._history = history
         self._examined_a_page = examined_a_page
         self._lock = threading.Lock()
-        self._begun: LRUCache[Comparison, _Begun] = LRUCache(COMPARISONS_KEPT)
+        self._begun: LRUCache[Comparison, _Begun] = LRUCache(MAX_CACHED)
 
     def compare(self, identity: Identity, since: datetime, until: datetime | None = None) -> Comparison:
         """Returns a comparison with fixed times; ``until`` defaults to now. Errors: BadRequest for times for which no history is stored."""
@@ -93,19 +93,19 @@ class AccessChanges:
             raise BadRequest("the time until which changes are asked for lies before the one since which they are")
         return Comparison(identity=identity, since=since, until=until)
 
-    def list_page(self, asked: Comparison, *, after: int = 0, limit: int) -> ChangesPage:
+    def list_page(self, comparison: Comparison, *, after: int = 0, limit: int) -> ChangesPage:
         """Lists the next changes. Errors: Denied for a user who is, or was, in too many groups; Busy."""
         changes: list[AccessChange] = []
         with self._store.reading() as unit:
-            begun = self._begin(unit, asked)
+            begun = self._begin(unit, comparison)
             sight = AccessHistory(unit, begun.past, self._order)
             at_once = min(max(2 * limit, LEAST_EXAMINED), MOST_EXAMINED)
             for _ in range(max(1, self._examined_a_page // at_once)):
-                moved = unit.access.class_periods.list_moved(begun.classes, asked.since, after=after, limit=at_once)
+                moved = unit.access.class_periods.list_moved(begun.classes, comparison.since, after=after, limit=at_once)
                 held = _read_held(unit, sight, moved)
-                seen = [id_ for id_, each in held.items() if sight.has_changed(each, asked.until)][: limit - len(changes)]
+                seen = [id_ for id_, each in held.items() if sight.has_changed(each, comparison.until)][: limit - len(changes)]
                 documents = unit.documents.reader.find_by_id(seen)
-                changes += [sight.describe_change(documents[id_], held[id_], asked.until) for id_ in seen if id_ in documents]
+                changes += [sight.describe_change(documents[id_], held[id_], comparison.until) for id_ in seen if id_ in documents]
                 if len(changes) >= limit:
                     return ChangesPage(changes=changes, next_after=changes[-1].document_id)
                 if len(moved) < at_once:
@@ -113,42 +113,42 @@ class AccessChanges:
                 after = max(moved)
         return ChangesPage(changes=changes, next_after=after)
 
-    def iter_changes(self, asked: Comparison, *, at_once: int = TOLD_AT_ONCE) -> Iterator[AccessChange]:
+    def iter_changes(self, comparison: Comparison, *, at_once: int = CHANGES_AT_ONCE) -> Iterator[AccessChange]:
         """Yields all changes and reads them a page at a time. Errors: as above."""
         after: int | None = 0
         while after is not None:
-            page = self.list_page(asked, after=after, limit=at_once)
+            page = self.list_page(comparison, after=after, limit=at_once)
             yield from page.changes
             after = page.next_after
 
-    def _begin(self, unit: UnitOfWork, asked: Comparison) -> _Begun:
+    def _begin(self, unit: UnitOfWork, comparison: Comparison) -> _Begun:
         """Computes what all pages share, or returns it from the cache. What held at the two times in the past does not change."""
         with self._lock:
-            known = self._begun.get(asked)
+            known = self._begun.get(comparison)
         if known is None:
-            past = recollect(unit, asked.identity, asked.since)
-            known = _Begun(past=past, classes=_compare_classes(unit, AccessHistory(unit, past, self._order), asked, self._order))
+            past = recollect(unit, comparison.identity, comparison.since)
+            known = _Begun(past=past, classes=_compare_classes(unit, AccessHistory(unit, past, self._order), comparison, self._order))
             with self._lock:
-                self._begun[asked] = known
+                self._begun[comparison] = known
         return known
 
 
-def _compare_classes(unit: UnitOfWork, sight: AccessHistory, asked: Comparison, order: Sequence[Early]) -> Sequence[int]:
+def _compare_classes(unit: UnitOfWork, sight: AccessHistory, comparison: Comparison, order: Sequence[Early]) -> Sequence[int]:
     table = ClassTable()
     urls = table.add(unit.access.classes.iter_packed(0))
     both = []
-    for at in (asked.since, asked.until):
+    for at in (comparison.since, comparison.until):
         held = unit.access.acl_versions.find_classes_at(urls, at)
         table.set_acls({url: held.get(url) for url in urls})
         keys, policies = list(_keys(sight.forms_at(at))), PolicyTable(order)
         policies.set(list(sight.policies_at(at).values()))
-        permitted = policies.combine(table.permitted(keys), table.unsaid(), table.rules, keys if _is_somebody(asked) else ())
+        permitted = policies.combine(table.permitted(keys), table.unsaid(), table.rules, keys if _is_somebody(comparison) else ())
         both.append(np.frombuffer(permitted.table, np.uint8))
     return [int(number) for number in np.nonzero(both[0] != both[1])[0]]
 
 
-def _is_somebody(asked: Comparison) -> bool:
-    return bool(asked.identity.users or asked.identity.groups)
+def _is_somebody(comparison: Comparison) -> bool:
+    return bool(comparison.identity.users or comparison.identity.groups)
 
 
 def _keys(forms: PrincipalKeys) -> Iterator[bytes]:

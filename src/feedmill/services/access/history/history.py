@@ -180,7 +180,7 @@ class AccessHistory:
             return Verdict.INDETERMINATE, "what its ACL was is no longer kept"
         own, above = key.acl, self._chain_of(_parent_of(key), at)
         forms = self.forms_at(at)
-        decision = decide_for(url, forms, lambda asked: own if asked == url else above.get(asked))
+        decision = decide_for(url, forms, lambda target: own if target == url else above.get(target))
         ruling = rule_on(self.policies_at(at).get(key.rule), forms)
         said = Verdict.INDETERMINATE if ruling is None else ruling.verdict
         verdict, mechanism = settle(self._order, {Early.ACL: lambda: decision.verdict, Early.POLICY: lambda: said})
