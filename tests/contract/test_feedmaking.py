@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from feedmill.bootstrap.feedmaking import make_feeds
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
-from feedmill.services.feeds.feedmaking import FeedPlan, MadeFeed, make_feeds, mimetype_of
+from feedmill.services.feeds.feedmaking import FeedPlan, MadeFeed, mimetype_of
 
 BASE = "http://files.example.com/share/"
 

@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from feedmill.bootstrap.feedmaking import make_feeds
 from feedmill.cli.options import clean, console
 from feedmill.cli.push import follow, send_file
 from feedmill.cli.workplace import Workplace
@@ -22,7 +23,7 @@ from feedmill.model.errors import BadRequest, Busy, Conflict, FeedmillError, Not
 from feedmill.model.feed import FeedKind
 from feedmill.runtime.runstate import RunState
 from feedmill.runtime.server.sockets import listener_addresses, open_listener
-from feedmill.services.feeds.feedmaking import FeedPlan, make_feeds
+from feedmill.services.feeds.feedmaking import FeedPlan
 from feedmill.settings import Settings
 
 DATA = Path("data/demo")

@@ -9,11 +9,13 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from feedmill.bootstrap.feedmaking import count_files, make_feeds
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, print_json
 from feedmill.core.documents.submission import check_datasource
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
-from feedmill.services.feeds.feedmaking import DEFAULT_MAX_BYTES, FeedPlan, FoundFile, MadeFeed, find_files, make_feeds
+from feedmill.ports.feedmaking import FoundFile
+from feedmill.services.feeds.feedmaking import DEFAULT_MAX_BYTES, FeedPlan, MadeFeed
 
 DEFAULT_BASE = "http://files.example.localhost"
 """The host of files whose base URL is not given; it is a name that no network has."""
@@ -71,7 +73,7 @@ def make_feed(
 def _make_with_progress(plan: FeedPlan) -> MadeFeed:
     if not sys.stderr.isatty():
         return make_feeds(plan)
-    total = sum(1 for _ in find_files(plan, lambda _path, _reason: None))
+    total = count_files(plan)
     columns = (TextColumn("making the feed"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=error_console(), transient=True) as progress:
         task = progress.add_task("", total=total)

@@ -11,8 +11,7 @@ Rules:
 Source: Feeds Protocol Developer's Guide, "Writing Applications".
 """
 
-import os
-import stat
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -23,13 +22,12 @@ from mimetypes import MimeTypes
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote, urlsplit
-from xml.sax.saxutils import quoteattr
 
 from pybase64 import b64encode
 
-from feedmill.model.errors import BadRequest
+from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.feed import FeedKind
-from feedmill.services.feeds.feedparts import FeedParts, MadeFile
+from feedmill.ports.feedmaking import FeedParts, FeedWriter, FoundFile, OpenFeedParts, SourceFolder
 
 DEFAULT_MAX_BYTES = 1_000_000_000
 PIECE_BYTES = 3 * 262_144
@@ -70,11 +68,12 @@ class FeedPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFile:
-    """A file to feed. Units: bytes; ``relative`` is its path below the folder, in the bytes of the file system."""
+class MadeFile:
+    """A feed file that was written."""
 
     path: Path
-    relative: bytes
+    kind: FeedKind
+    records: int
     size_bytes: int
 
 
@@ -90,36 +89,38 @@ LeftOut = Callable[[Path, str], None]
 OnFile = Callable[[FoundFile], None]
 
 
-def make_feeds(plan: FeedPlan, on_file: OnFile = lambda _: None) -> MadeFeed:
+def make_feeds(plan: FeedPlan, folder: SourceFolder, open_parts: OpenFeedParts, writer: FeedWriter, on_file: OnFile) -> MadeFeed:
     """Writes the feed files of a folder; a folder without files makes one empty feed. Errors: BadRequest for an impossible plan."""
-    _check(plan)
+    _check(plan, folder)
     left_out: list[tuple[Path, str]] = []
-    with FeedParts(output=plan.output, datasource=plan.datasource, kind=plan.kind, max_bytes=plan.max_bytes) as parts:
-        for found in find_files(plan, lambda path, reason: left_out.append((path, reason))):
+
+    def head_of(number: int) -> bytes:
+        return writer.begin_feed(plan.datasource, _kind_of(plan, number).value).encode()
+
+    with open_parts(head_of, writer.END_FEED.encode()) as parts:
+        for found in find_files(plan, folder, lambda path, reason: left_out.append((path, reason))):
             on_file(found)
-            reason = _put_file(found, plan, parts)
+            reason = _put_file(found, plan, folder, parts, writer)
             if reason:
                 left_out.append((found.path, reason))
-        files = parts.finish()
-    return MadeFeed(files=files, left_out=tuple(left_out))
+        written = parts.finish()
+    files = [
+        MadeFile(path=part.path, kind=_kind_of(plan, number), records=part.records, size_bytes=part.size_bytes)
+        for number, part in enumerate(written, start=1)
+    ]
+    return MadeFeed(files=tuple(files), left_out=tuple(left_out))
 
 
-def find_files(plan: FeedPlan, on_left_out: LeftOut) -> Iterator[FoundFile]:
+def find_files(plan: FeedPlan, folder: SourceFolder, on_left_out: LeftOut) -> Iterator[FoundFile]:
     """Yields the files to feed. Excluded files and anything but regular files are skipped without a report."""
-    entered: set[tuple[int, int]] = set()
-    waiting = [plan.folder]
-    while waiting:
-        folder = waiting.pop()
-        folders: list[Path] = []
-        for entry in _list_folder(folder, plan.follow_links, entered, on_left_out):
-            relative = os.fsencode(entry.path)[len(os.fsencode(plan.folder)) :].lstrip(b"/")
-            if _is_excluded(relative, plan.exclude):
-                continue
-            if entry.is_dir(follow_symlinks=plan.follow_links):
-                folders.append(Path(entry.path))
-            elif entry.is_file(follow_symlinks=plan.follow_links) and _is_included(relative, plan.include):
-                yield FoundFile(path=Path(entry.path), relative=relative, size_bytes=_size(entry))
-        waiting += reversed(folders)
+    for found in folder.iter_files(lambda relative: _matches_any(relative, plan.exclude), on_left_out):
+        if not plan.include or _matches_any(found.relative, plan.include):
+            yield found
+
+
+def _kind_of(plan: FeedPlan, number: int) -> FeedKind:
+    """Returns the kind of a part: only the first part of a full feed is full."""
+    return plan.kind if number == 1 else FeedKind.INCREMENTAL
 
 
 def url_of(base_url: str, relative: bytes) -> str:
@@ -129,50 +130,30 @@ def url_of(base_url: str, relative: bytes) -> str:
 
 def mimetype_of(relative: bytes) -> str:
     """Returns the MIME type for a file's extension; the same on every machine."""
-    kind, encoding = _TYPES.guess_type(os.fsdecode(relative).lower(), strict=False)
+    kind, encoding = _TYPES.guess_type(_decode(relative).lower(), strict=False)
     if encoding is not None:
         return "application/gzip" if encoding == "gzip" else "application/octet-stream"
     return kind or "application/octet-stream"
 
 
-def _check(plan: FeedPlan) -> None:
+def _decode(path: bytes) -> str:
+    return path.decode(sys.getfilesystemencoding(), "surrogateescape")
+
+
+def _check(plan: FeedPlan, folder: SourceFolder) -> None:
     parts = urlsplit(plan.base_url)
     if not parts.scheme or not parts.netloc:
         raise BadRequest(f"'{plan.base_url}' is no base URL; give scheme and host, such as http://files.example.com/share/")
-    if not plan.folder.is_dir():
+    if not folder.exists():
         raise BadRequest(f"'{plan.folder}' is no folder")
 
 
-def _list_folder(folder: Path, follow_links: bool, entered: set[tuple[int, int]], on_left_out: LeftOut) -> Sequence[os.DirEntry[str]]:
-    try:
-        if follow_links:
-            about = folder.stat()
-            if (about.st_dev, about.st_ino) in entered:
-                return []
-            entered.add((about.st_dev, about.st_ino))
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: os.fsencode(entry.name))
-    except OSError as exc:
-        on_left_out(folder, f"cannot be read: {exc.strerror}")
-        return []
-
-
-def _size(entry: os.DirEntry[str]) -> int:
-    with suppress(OSError):
-        return entry.stat().st_size
-    return 0
-
-
-def _is_excluded(relative: bytes, patterns: Sequence[str]) -> bool:
+def _matches_any(relative: bytes, patterns: Sequence[str]) -> bool:
     return any(_matches(relative, pattern) for pattern in patterns)
 
 
-def _is_included(relative: bytes, patterns: Sequence[str]) -> bool:
-    return not patterns or any(_matches(relative, pattern) for pattern in patterns)
-
-
 def _matches(relative: bytes, pattern: str) -> bool:
-    path = os.fsdecode(relative)
+    path = _decode(relative)
     return fnmatchcase(path, pattern.rstrip("/")) or fnmatchcase(path.rpartition("/")[2], pattern.rstrip("/"))
 
 
@@ -183,41 +164,37 @@ class _Unreadable(Exception):
     """A file could not be read to its end."""
 
 
-def _put_file(found: FoundFile, plan: FeedPlan, parts: FeedParts) -> str:
+def _put_file(found: FoundFile, plan: FeedPlan, folder: SourceFolder, parts: FeedParts, writer: FeedWriter) -> str:
     """Writes the record of a file. Returns the reason if the file cannot be fed, else an empty text. Errors: OSError from writing."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | (0 if plan.follow_links else os.O_NOFOLLOW)
     try:
-        source = os.fdopen(os.open(found.path, flags), "rb")
-    except OSError as exc:
-        return f"cannot be read: {exc.strerror}"
-    with source:
-        about = os.fstat(source.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            return "no longer a file"
-        if parts.is_own(about):
+        source = folder.open(found)
+    except NotFound as exc:
+        return str(exc)
+    with source.stream:
+        if parts.has_written(source.identity):
             return ""
         url = url_of(plan.base_url, found.relative)
-        most_bytes = about.st_size * 4 // 3 + about.st_size // 500 + len(url) * 2 + _RECORD_BYTES
+        most_bytes = source.size_bytes * 4 // 3 + source.size_bytes // 500 + len(url) * 2 + _RECORD_BYTES
         if most_bytes > plan.max_bytes:
             return f"too large for a feed of at most {plan.max_bytes} bytes"
-        stream = parts.room_for(most_bytes)
+        stream = parts.begin_record(most_bytes)
         begin = stream.tell()
         try:
-            stream.write(_record_head(url, found.relative, about.st_mtime, plan.compress))
-            _write_content(stream, source, about.st_size, plan.compress)
-            stream.write(b"</content></record>\n")
+            stream.write(_record_head(writer, url, found.relative, source.changed_at, plan.compress))
+            _write_content(stream, source.stream, source.size_bytes, plan.compress)
+            stream.write((writer.END_CONTENT + writer.END_RECORD).encode())
         except _Unreadable as exc:
-            parts.take_back(begin)
+            parts.remove_record(begin)
             return f"cannot be read: {exc}"
     return ""
 
 
-def _record_head(url: str, relative: bytes, changed_at: float, compress: bool) -> bytes:
-    encoding = "base64compressed" if compress else "base64binary"
-    date = ""
+def _record_head(writer: FeedWriter, url: str, relative: bytes, changed_at: float, compress: bool) -> bytes:
+    attributes = {}
     with suppress(OverflowError, ValueError, OSError):
-        date = f' last-modified="{formatdate(changed_at, usegmt=True)}"'
-    return f'<record url={quoteattr(url)} mimetype="{mimetype_of(relative)}"{date}><content encoding="{encoding}">'.encode()
+        attributes["last-modified"] = formatdate(changed_at, usegmt=True)
+    encoding = "base64compressed" if compress else "base64binary"
+    return (writer.begin_record(url, mimetype_of(relative), attributes) + writer.begin_content(encoding)).encode()
 
 
 def _write_content(stream: BinaryIO, source: BinaryIO, size_bytes: int, compress: bool) -> None:
