@@ -1,4 +1,4 @@
-"""The administrator's token: random, made at the first start, kept in the data folder for its owner's eyes alone."""
+"""The administrator's token: random, made at the first start, stored in the data folder in a file that only its owner can read."""
 
 import os
 import secrets
@@ -10,7 +10,7 @@ TOKEN_FILE = "admin.token"  # noqa: S105 - a file's name
 
 
 def ensure_token(data: Path) -> str:
-    """Returns the token, making it when there is none."""
+    """Returns the token, and makes it if there is none."""
     path = data / TOKEN_FILE
     try:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -21,7 +21,7 @@ def ensure_token(data: Path) -> str:
 
 
 def read_token(data: Path) -> str:
-    """Reads the token. Errors: NotFound when there is none that this user may read."""
+    """Returns the token. Errors: NotFound if there is none that this user may read."""
     try:
         token = (data / TOKEN_FILE).read_text().strip()
     except OSError as exc:

@@ -1,4 +1,4 @@
-"""Keeps the data folder to its owner: it holds documents, sessions and secrets."""
+"""Restricts the data folder to its owner, because it holds documents, sessions and secrets."""
 
 import os
 import stat
@@ -9,7 +9,7 @@ import structlog
 from feedmill.model.errors import Denied
 
 UMASK = 0o077
-"""Of every command: what it writes is its owner's alone."""
+"""The umask of every command: only the owner may read what it writes."""
 
 _OTHERS = 0o077
 
@@ -17,7 +17,7 @@ log = structlog.get_logger(__name__)
 
 
 def prepare_folder(data: Path) -> None:
-    """Makes the data folder when it is not there, and closes one that is open to others, with all that is in it.
+    """Creates the data folder if it is missing. Restricts an open one, with all that it contains, to its owner.
 
     Errors: Denied for an open folder of another user.
     """
@@ -32,13 +32,13 @@ def prepare_folder(data: Path) -> None:
             " name a folder that belongs to the user of this process, for example a new one within it"
         )
     closed = _close_content(data)
-    # the last, so that one that was interrupted is found open again
+    # comes last, so that the next start finds an interrupted change again
     os.chmod(data, stat.S_IMODE(known.st_mode) & ~_OTHERS)
     log.warning("data_folder_closed", data=str(data), mode=mode, files=closed, reason="it was open to others; now to its owner alone")
 
 
 def _close_content(folder: Path) -> int:
-    """Closes what is in a folder, links not followed, and returns how many files and folders were open."""
+    """Restricts all files and folders in a folder, without following links, and returns how many were open."""
     closed = 0
     for path, folders, files in os.walk(folder):
         for name in (*folders, *files):

@@ -1,6 +1,6 @@
-"""The process that builds index entries beside the indexer: ``python -m feedmill.runtime.entrybuilding FOLDER PARENT``.
+"""The process that builds index entries for the indexer: ``python -m feedmill.runtime.entrybuilding FOLDER PARENT``.
 
-It notes each document before it works on it, so that the indexer knows which one ended it.
+It records each document before it works on it, so that the indexer knows which document crashed it.
 """
 
 import os
@@ -24,7 +24,7 @@ HEAP_BYTES = 200_000_000
 
 
 def build(folder: Path) -> None:
-    """Builds the entries of a folder's documents, and writes what failed."""
+    """Builds the entries of a folder's documents, and writes the failures."""
     with (folder / DOCUMENTS).open("rb") as file:
         documents: list[IndexDocument] = pickle.load(file)  # noqa: S301 - written by the indexer, in its own folder
     in_flight = MappedInFlight(folder, IN_FLIGHT)
@@ -44,7 +44,6 @@ def build(folder: Path) -> None:
 
 
 def main() -> None:
-    """Runs the process."""
     folder, parent = Path(sys.argv[1]), int(sys.argv[2])
     die_with_parent(parent)
     os.nice(INDEX_ENTRIES.niceness)

@@ -1,10 +1,10 @@
-"""Children made by forking: they begin with all that the parent has loaded, where a new interpreter would load it again for a second.
+"""Children made by forking: they begin with all modules that the parent has loaded. A new interpreter would load them for a second.
 
-What makes that sound here:
+These rules make forking safe here:
 
-- The parent has one thread. A fork copies only the thread that forks, and locks that others held would stay locked in the child.
-- The parent holds no store, no index and no blobs open when it forks.
-- A child closes every descriptor that it was not meant to have, and never gives control back to the parent's frames: it ends by ``_exit``.
+- The parent has one thread. A fork copies only the forking thread, and locks of other threads would stay locked in the child.
+- The parent has no store, no index and no blobs open when it forks.
+- A child closes every descriptor that it does not need, and never returns to the parent's frames: it ends by ``_exit``.
 - Signals wait while the child has the parent's handlers.
 """
 
@@ -24,24 +24,22 @@ _HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
 
 class Child:
-    """A process that this one forked."""
-
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self._code: int | None = None
 
     def poll(self) -> int | None:
-        """Returns its exit code, minus the number of the signal that ended it; None while it lives."""
+        """Returns the exit code, or minus the number of the signal that ended the process; None while it lives."""
         return self._ask(os.WNOHANG)
 
     def wait(self) -> int:
-        """Waits for its end and gives the exit code."""
+        """Waits for the end of the process and returns its exit code."""
         code = self._ask(0)
         assert code is not None
         return code
 
     def send_signal(self, number: signal.Signals) -> None:
-        """Sends a signal, unless the process is known to have ended."""
+        """Sends a signal if the process is not known to have ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
@@ -54,14 +52,14 @@ class Child:
 
 
 def fork(work: Callable[[], int], *, keep: Collection[int] = ()) -> Child:
-    """Starts a child that does ``work`` and ends with the code it gives; the kernel kills it when this process ends.
+    """Starts a child that runs ``work`` and exits with its result. The kernel kills the child when this process ends.
 
-    Shape: ``keep`` are the descriptors that it may use, beside standard output and error. Errors: RuntimeError where threads run.
+    Shape: ``keep`` are the descriptors that it may use, in addition to standard output and error. Errors: RuntimeError if threads run.
     """
     if threading.active_count() != 1:
         raise RuntimeError("a process with threads cannot fork safely")
     parent = os.getpid()
-    # what is garbage now must not close descriptors of the child's own later; what is not shall stay shared memory
+    # garbage of the parent must not close descriptors of the child later, and live objects shall stay in shared memory
     gc.collect()
     gc.freeze()
     _flush()
@@ -76,7 +74,7 @@ def fork(work: Callable[[], int], *, keep: Collection[int] = ()) -> Child:
 
 
 def _live(work: Callable[[], int], parent: int, keep: Collection[int]) -> None:
-    """The whole life of a child; never returns."""
+    """Runs a child from its start to its end; never returns."""
     code = 1
     try:
         signal.set_wakeup_fd(-1)
@@ -99,7 +97,7 @@ def _live(work: Callable[[], int], parent: int, keep: Collection[int]) -> None:
 def _close_all_but(kept: set[int]) -> None:
     for name in os.listdir("/proc/self/fd"):
         if int(name) not in kept:
-            with suppress(OSError):  # the listing's own descriptor is gone already
+            with suppress(OSError):  # the descriptor of the listing itself is closed already
                 os.close(int(name))
 
 
@@ -111,5 +109,5 @@ def _read_nothing() -> None:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):  # nobody reads it any more
+        with suppress(OSError):  # the reader of standard error is gone
             stream.flush()

@@ -1,7 +1,7 @@
 """The log: one event a line on standard error, JSON for machines or coloured for people.
 
-Every line holds ``at`` (UTC), ``level``, ``role`` and ``event``; the rest are the event's own fields. What libraries write through
-``logging`` takes the same shape.
+Every line holds ``at`` (UTC), ``level``, ``role`` and ``event``, and the event's own fields. Messages of libraries that use ``logging``
+have the same shape.
 """
 
 import logging
@@ -13,11 +13,11 @@ import structlog
 from structlog.stdlib import ProcessorFormatter
 
 _QUIET = ("uvicorn.access", "uvicorn.error", "alembic", "asyncio")
-"""Loggers whose everyday lines would drown ours."""
+"""Loggers whose routine messages would hide ours."""
 
 
 def configure_logs(role: str, *, level: str = "info", form: str = "auto", stream: TextIO | None = None) -> None:
-    """Sets the log of this process up; ``form`` is json, pretty, or auto: pretty on a terminal."""
+    """Configures the log of this process; ``form`` is json, pretty, or auto: pretty on a terminal."""
     target = stream or sys.stderr
     is_pretty = form == "pretty" or (form == "auto" and target.isatty())
     number = logging.getLevelName(level.upper())

@@ -1,21 +1,21 @@
-"""The files that a process counts in, whose room is taken before anything is counted.
+"""The files in which a process counts; their disk space is reserved before the first count.
 
-The metrics library maps sparse files into memory: where the disk is full, the first count would end the process by a signal that nothing
-can catch. A process that finds no room counts for itself alone, and works.
+The metrics library maps sparse files into memory. On a full disk the first count would end the process by a signal that it cannot
+catch. A process without disk space counts in its own memory, and works.
 """
 
 import os
 from pathlib import Path
 
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-"""Names the folder to the metrics library."""
+"""The variable in which the metrics library looks for the folder."""
 
 RESERVED_BYTES = 65_536
 _KINDS = ("counter", "histogram")
 
 
 def reserve_metric_files() -> bool:
-    """Takes the room of this process's files; whether there was any. Called before ``metrics.count_in_files``."""
+    """Reserves the disk space of this process's files, and returns whether there was any. Call it before ``metrics.count_in_files``."""
     folder = os.environ.get(FOLDER_VARIABLE)
     if not folder:
         return False

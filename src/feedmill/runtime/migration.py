@@ -1,4 +1,4 @@
-"""Brings a data folder to this release; apart from the rest because only the parent needs it, and what it needs is slow to load."""
+"""Upgrades a data folder to this release. A module of its own, because only the parent needs it and its imports are slow to load."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from feedmill.settings import Settings
 
 
 def migrate(data: Path, settings: Settings) -> None:
-    """Makes the data folder and brings its store to the newest schema; for the parent process alone."""
+    """Creates the data folder and upgrades its store to the newest schema; for the parent process alone."""
     prepare_folder(data)
     store = open_store(data, settings)
     try:

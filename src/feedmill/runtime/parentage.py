@@ -8,7 +8,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent: int) -> None:
-    """Has the kernel kill this process when the parent's thread that started it ends; ends it now if the parent is gone already."""
+    """Makes the kernel kill this process when the parent's thread that started it ends. Exits at once if the parent is gone already."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) != 0:
         raise OSError(ctypes.get_errno(), "prctl refuses the death signal")

@@ -1,7 +1,8 @@
-"""Who works on a data folder, and where it answers.
+"""The lock of a data folder, and the state of the server that uses it.
 
-A server holds an exclusive lock on ``feedmill.lock`` as long as it lives; a command that writes without a server holds it too. The
-lock dies with its process, so a crash leaves nothing to clean up. ``run.json`` tells the addresses and the processes of the server.
+A server holds an exclusive lock on ``feedmill.lock`` as long as it lives. A command that writes without a server holds it too. The
+kernel frees the lock when its process ends, so a crash leaves nothing to clean up. ``run.json`` holds the server's addresses and
+processes.
 """
 
 import fcntl
@@ -44,7 +45,7 @@ class RunState:
     tls: tuple[str, ...] = ()
     roles: dict[str, RoleState] = field(default_factory=dict)
     sandbox: dict[str, int] = field(default_factory=dict)
-    """Which parts of the sandbox for hostile input this kernel has, as ``Sandbox`` of ``adapters/sandbox``."""
+    """The parts of the sandbox for hostile input that this kernel has, as ``Sandbox`` of ``adapters/sandbox``."""
 
     def url(self, listener: str) -> str:
         """Returns the base URL of a listener, reachable from this machine."""
@@ -55,7 +56,7 @@ class RunState:
 
 @contextmanager
 def hold_data(data: Path) -> Iterator[None]:
-    """Holds the data folder for one process, making it when it is not there. Errors: Conflict while another process holds it."""
+    """Locks the data folder for one process, and creates it if it is missing. Errors: Conflict while another process has the lock."""
     prepare_folder(data)
     with (data / LOCK_FILE).open("a+") as file:
         _lock(file, data)
@@ -67,7 +68,7 @@ def hold_data(data: Path) -> Iterator[None]:
 
 
 def _lock(file: IO[str], data: Path) -> None:
-    """Takes the lock, trying for a moment: a command that only looks holds it for an instant."""
+    """Takes the lock. Retries for a moment, because a command that only looks holds it for an instant."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
         try:
@@ -81,19 +82,19 @@ def _lock(file: IO[str], data: Path) -> None:
 
 
 def find_server(data: Path) -> RunState | None:
-    """Finds the server that runs on a data folder and answers, None when there is none."""
+    """Returns the live server of a data folder, None if there is none."""
     state = read_state(data)
     return state if state is not None and is_held(data) else None
 
 
 def find_start(data: Path) -> datetime | None:
-    """Returns when the server that runs on a data folder started, None when there is none."""
+    """Returns the start time of the server of a data folder, None if there is none."""
     server = find_server(data)
     return None if server is None else datetime.fromisoformat(server.started_at)
 
 
 def is_held(data: Path) -> bool:
-    """Whether a process holds the data folder now."""
+    """Returns whether a process has locked the data folder now."""
     try:
         with (data / LOCK_FILE).open("r") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -105,7 +106,7 @@ def is_held(data: Path) -> bool:
 
 
 def read_state(data: Path) -> RunState | None:
-    """Reads what the server told of itself last, None when there is nothing readable."""
+    """Returns the state that the server wrote last, None if it is missing or unreadable."""
     try:
         held = json.loads((data / STATE_FILE).read_text())
         roles = {name: RoleState(**role) for name, role in held.pop("roles").items()}
@@ -115,12 +116,12 @@ def read_state(data: Path) -> RunState | None:
 
 
 def write_state(data: Path, state: RunState) -> None:
-    """Tells commands where the server answers."""
+    """Writes the server's state, in which commands find its addresses."""
     fresh = data / (STATE_FILE + ".new")
     fresh.write_text(json.dumps(asdict(state)))
     fresh.replace(data / STATE_FILE)
 
 
 def remove_state(data: Path) -> None:
-    """Takes back what the server told, at its end."""
+    """Removes the server's state, at its end."""
     (data / STATE_FILE).unlink(missing_ok=True)

@@ -41,7 +41,7 @@ def run_indexer(context: AppContext, _ports: Ports) -> None:
 
 @contextmanager
 def _until_sigterm(context: AppContext) -> Iterator[Callable[[], bool]]:
-    """Returns a function that says whether SIGTERM came. The signal also ends a wait of the notifier."""
+    """Returns a function that returns whether SIGTERM came. The signal also ends a wait of the notifier."""
     stopped = threading.Event()
 
     def _stop(_number: int, _frame: object) -> None:

@@ -1,7 +1,7 @@
-"""Takes the connections of a listening socket into places, and has those looked at that have one.
+"""Accepts the connections of a listening socket within the limits of the port, and checks their deadlines.
 
-asyncio's own way of accepting takes every connection that comes and tells nobody of one whose TLS handshake is not done. Here a connection
-has its place from the moment it is taken, and a handshake has a deadline.
+asyncio accepts every connection and reports none whose TLS handshake is in progress. Here a connection
+has its place from the moment it is accepted, and a handshake has a deadline.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from feedmill.runtime.server.connections import Places
 from feedmill.runtime.server.deadlines import CHECK_SECONDS, HEAD_SECONDS, TimedProtocol
 
 ACCEPTED_AT_ONCE: Final = 64
-"""How many connections are taken before others are served again."""
+"""How many connections are accepted before the loop serves others again."""
 
 _SHUTDOWN_SECONDS: Final = 5.0
 _PAUSE_SECONDS: Final = 0.1
@@ -29,8 +29,6 @@ log = structlog.get_logger(__name__)
 
 
 class Connection:
-    """A connection and its place."""
-
     def __init__(self, accepted: socket.socket, protocol: TimedProtocol, places: Places) -> None:
         self.protocol = protocol
         self._accepted = accepted
@@ -38,7 +36,7 @@ class Connection:
         protocol.place = self
 
     def evict(self) -> None:
-        """Closes the connection at once; one in its handshake fails it."""
+        """Closes the connection at once; a handshake in progress fails."""
         if self.protocol.is_opening:
             with suppress(OSError):  # the client is gone already
                 self._accepted.shutdown(socket.SHUT_RDWR)
@@ -46,20 +44,18 @@ class Connection:
             self.protocol.cut_off()
 
     def note_waiting(self) -> None:
-        """Notes that no request is being answered."""
         self._places.note_waiting(self)
 
     def note_working(self) -> None:
-        """Notes that a request is being answered."""
         self._places.note_working(self)
 
     def leave(self) -> None:
-        """Returns the place back."""
+        """Frees the place."""
         self._places.leave(self)
 
 
 class Acceptor:
-    """Takes connections until it is closed, and looks at them until it is ended. Shaped as asyncio's ``Server``, which uvicorn closes."""
+    """Accepts connections until it is closed, and checks them until it is ended. It has the interface of asyncio's ``Server``."""
 
     def __init__(
         self, listening: socket.socket, make_protocol: Callable[[], TimedProtocol], places: Places, context: ssl.SSLContext | None
@@ -76,7 +72,7 @@ class Acceptor:
         self._loop.add_reader(listening, self._accept)
 
     def close(self) -> None:
-        """Takes no more connections."""
+        """Accepts no more connections."""
         if not self._is_closed:
             self._is_closed = True
             self._loop.remove_reader(self._listening)
@@ -85,7 +81,7 @@ class Acceptor:
         """Returns at once."""
 
     def end(self) -> None:
-        """Looks at connections no longer."""
+        """Checks connections no longer."""
         self.close()
         self._checking.cancel()
 
@@ -103,7 +99,7 @@ class Acceptor:
             self._take(accepted, str(peer[0]) if peer else "")
 
     def _bear(self, exc: OSError) -> None:
-        """Waits a moment where the system has no room for another connection. Errors: the others."""
+        """Waits a moment if the system cannot take another connection. Errors: all other ones."""
         if exc.errno not in _NO_ROOM:
             raise exc
         log.error("connection_not_taken", reason=exc.strerror)

@@ -1,12 +1,12 @@
-"""Places for connections: how many a port keeps, in all and of one client, and which of them goes when there is no room for another.
+"""Places for connections: how many a port has, in all and for one client, and which connection is closed when they are full.
 
 Rules:
 
-- Each client has a share of the places. A client is an address, for IPv6 its network of 64 bits; ``ShareOf`` may put several into one.
-- A connection waits while it has no request that is being answered: before its first one, in the middle of a head, between two.
-- Where a share is full, the connection of that share that has waited longest is closed and the new one takes its place; so a client that
-  sends its requests is served, however many half-open connections stand beside it. Where none waits, the new one is closed at once.
-- Where all places are taken, the same goes for the connections of all clients.
+- Each client has a share of the places. A client is an address, for IPv6 its network of 64 bits; ``ShareOf`` may group several.
+- A connection waits while it has no request in progress: before its first one, in the middle of a head, between two.
+- In a full share, the connection that has waited longest is closed and the new one takes its place. So a client that
+  sends its requests is served, however many half-open connections there are. If none waits, the new connection is closed at once.
+- If all places are taken, the same rule applies to the connections of all clients.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,28 +30,28 @@ class Occupant(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """The places that one client, or several together, may take."""
+    """The number of places for one client, or for several together."""
 
     name: str
     most: int
 
 
 ShareOf = Callable[[str], Share]
-"""Returns the share that a peer's address belongs to."""
+"""Returns the share of a peer's address."""
 
 
 def share_by_client(most: int, *, proxies: Networks = NO_NETWORKS, most_of_proxy: int = 0) -> ShareOf:
-    """Returns what gives each client so many places, and a proxy another number of them."""
+    """Returns a function that gives each client ``most`` places, and a proxy another number of them."""
     return lambda address: Share(name=client_of(address), most=most_of_proxy if proxies.covers(address) else most)
 
 
 def share_by_trust(most: int, trusted: Networks, strangers: Share) -> ShareOf:
-    """Returns what gives each trusted client so many places, and all strangers one share together."""
+    """Returns a function that gives each trusted client ``most`` places, and all strangers one share together."""
     return lambda address: Share(name=client_of(address), most=most) if trusted.covers(address) else strangers
 
 
 def client_of(address: str) -> str:
-    """Returns what stands for a client: its IPv4 address, or the network of its IPv6 address."""
+    """Returns the key of a client: its IPv4 address, or the network of its IPv6 address."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
@@ -62,27 +62,26 @@ def client_of(address: str) -> str:
 
 
 class Places:
-    """The connections of a port. A connection that was evicted counts no longer."""
+    """The connections of a port. An evicted connection no longer counts."""
 
     def __init__(self, most: int, share_of: ShareOf) -> None:
         self._most = most
         self._share_of = share_of
         self._shares: dict[Occupant, str] = {}
         self._counts: dict[str, int] = {}
-        # dicts for their order: the first has waited longest
+        # dictionaries preserve order: the first entry has waited longest
         self._waiting: dict[Occupant, None] = {}
         self._waiting_of: dict[str, dict[Occupant, None]] = {}
 
     def __iter__(self) -> Iterator[Occupant]:
-        """Returns all connections; they may go while they are looked at."""
+        """Iterates over a copy of all connections, because they may end meanwhile."""
         return iter(list(self._shares))
 
     def __len__(self) -> int:
-        """Returns how many connections there are."""
         return len(self._shares)
 
     def take(self, occupant: Occupant, address: str) -> bool:
-        """Whether there is a place for a connection, which then waits."""
+        """Adds a connection, which then waits, and returns whether there was a place for it."""
         share = self._share_of(address)
         if self._counts.get(share.name, 0) >= share.most and not self._evict_first(self._waiting_of.get(share.name, {})):
             return False
@@ -94,7 +93,7 @@ class Places:
         return True
 
     def leave(self, occupant: Occupant) -> None:
-        """Returns a connection's place back, if it has one."""
+        """Frees a connection's place, if it has one."""
         name = self._shares.pop(occupant, None)
         if name is None:
             return
@@ -104,7 +103,7 @@ class Places:
             del self._counts[name]
 
     def note_waiting(self, occupant: Occupant) -> None:
-        """Notes that a connection waits from now on."""
+        """Records that a connection waits from now on."""
         name = self._shares.get(occupant)
         if name is not None:
             self._drop_waiting(occupant, name)
@@ -112,7 +111,7 @@ class Places:
             self._waiting_of.setdefault(name, {})[occupant] = None
 
     def note_working(self, occupant: Occupant) -> None:
-        """Notes that a request of a connection is being answered."""
+        """Records that a connection has a request in progress."""
         name = self._shares.get(occupant)
         if name is not None:
             self._drop_waiting(occupant, name)

@@ -50,7 +50,7 @@ STEADY_BODIES: Final = BodyRule(seconds=20.0)
 
 
 class Late(Enum):
-    """What a client was too slow to send or read."""
+    """What a client sent or read too slowly."""
 
     HEAD = "head"
     BODY = "body"
@@ -154,7 +154,7 @@ class TimedProtocol(BoundedProtocol):
         return seconds > rule.seconds + (self._body_bytes / rule.bytes_per_second if rule.bytes_per_second else 0.0)
 
     def _is_response_stuck(self, now_seconds: float) -> bool:
-        """Whether the client has read next to nothing of what waits to be sent for too long, or does not let the connection end."""
+        """Returns whether the client has long read next to nothing of its response, or does not let the connection end."""
         unsent = self.transport.get_write_buffer_size()
         has_moved = unsent > self._unsent_bytes or unsent <= self._unsent_bytes - RESPONSE_BYTES
         if has_moved or (unsent == 0 and not self.transport.is_closing()):

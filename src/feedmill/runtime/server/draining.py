@@ -115,5 +115,8 @@ class DrainingServer(PortServer):
             await asyncio.sleep(_CHECK_SECONDS)
 
     def _is_open(self, protocol: DrainingProtocol, seconds: float) -> bool:
-        """Whether a connection is open or in its handshake. Nothing reports a handshake that failed, so it counts only for a time."""
+        """Returns whether a connection is open or in its handshake.
+
+        Failed handshakes are not reported, so a handshake counts only for a time.
+        """
         return self.is_connected(protocol) or (protocol.is_opening and seconds < HEAD_SECONDS)

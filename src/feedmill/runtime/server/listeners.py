@@ -1,4 +1,4 @@
-"""What the settings say of each listening port: the names it answers to, how many connections it keeps, its certificate."""
+"""The settings of each listening port: its host names, its number of connections, its certificate."""
 
 import resource
 import socket
@@ -19,13 +19,13 @@ from feedmill.runtime.server.uvicorn_runner import Listener
 from feedmill.settings import Settings
 
 STRANGERS_PLACES: Final = 200
-"""How many connections of addresses that the feed port does not trust are kept, all together."""
+"""The number of connections of all addresses together that the feed port does not trust."""
 
 _FILES_BESIDE: Final = 512
-"""Descriptors that a process keeps for other things than connections."""
+"""The descriptors that a process reserves for other uses than connections."""
 
 _FILES_EACH: Final = 2
-"""Descriptors that a connection may need: its socket, and a file that it is written to."""
+"""The descriptors that a connection may need: its socket, and a file to write to."""
 
 _FEWEST: Final = 32
 _OPEN_PATHS: Final = {"gate": FEED_CLIENT_PATHS, "gate_tls": FEED_CLIENT_PATHS, "dtd": DTD_PATHS}
@@ -33,7 +33,7 @@ _WITH_PUBLIC_URL: Final = frozenset({"search", "admin"})
 
 
 def make_listeners(settings: Settings, sockets: Mapping[str, socket.socket], apps: Mapping[str, ASGIApp]) -> list[Listener]:
-    """Returns the listeners of one process. Shape: applications by listener; one whose socket is not open is left out."""
+    """Returns the listeners of one process. Shape: applications by listener; those without an open socket are left out."""
     own, names = OwnNames(), [name for name in apps if name in sockets]
     most = min(settings.limits.max_connections, find_room(len(names)))
     return [_make_listener(name, apps[name], settings, sockets[name], own, most) for name in names]
@@ -79,7 +79,7 @@ def _find_names_by(entries: tuple[str, ...], public_url: str, own: OwnNames) -> 
 
 
 def _share(section: str, settings: Settings, most: int) -> ShareOf:
-    """Returns the shares of a port. A proxy on the search port has as much as there is, since its connections are those of many clients."""
+    """Returns the shares of a port. A proxy on the search port may use all places, because its connections are those of many clients."""
     each = min(settings.limits.max_connections_per_address, most)
     if section == "gate":
         strangers = Share(name="strangers", most=min(STRANGERS_PLACES, most))

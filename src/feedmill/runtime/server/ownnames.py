@@ -1,7 +1,7 @@
 """The names of this machine, as it knows them itself.
 
-The full name may need a name server. A name server that does not respond must not delay the ports. So a thread looks the
-full name up, and it is known a moment later than the short one.
+Its full name may need a name server. A name server that does not respond must not delay the ports. Therefore a thread looks the full
+name up, and it is known a moment later than the short one.
 """
 
 import socket

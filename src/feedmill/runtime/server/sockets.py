@@ -1,7 +1,7 @@
-"""The sockets that a role listens on.
+"""The sockets of the roles.
 
-The parent opens them all and its children inherit them, so that a role which is started again meets the connections that came
-meanwhile, and a port that is taken is known before anything runs.
+The parent opens them all and its children inherit them. A restarted role therefore serves the connections that arrived
+meanwhile, and a port that is taken fails before anything runs.
 """
 
 import socket
@@ -13,7 +13,7 @@ BACKLOG = 1024
 
 
 def listener_addresses(settings: Settings) -> dict[str, tuple[str, int]]:
-    """Returns bind and port of every listener that is to be opened; TLS of the gate only where there is a certificate."""
+    """Returns address and port of every listener to open; TLS of the gate only with a certificate."""
     addresses = {
         "gate": (settings.gate.bind, settings.gate.port),
         "gate_tls": (settings.gate.bind, settings.gate.tls_port),
@@ -27,7 +27,7 @@ def listener_addresses(settings: Settings) -> dict[str, tuple[str, int]]:
 
 
 def open_listener(name: str, bind: str, port: int) -> socket.socket:
-    """Opens a listening socket. Errors: Conflict when the port is taken or not ours to take."""
+    """Opens a listening socket. Errors: Conflict if the port is taken or this user may not open it."""
     family = socket.AF_INET6 if ":" in bind else socket.AF_INET
     try:
         return socket.create_server((bind, port), family=family, backlog=BACKLOG)

@@ -32,37 +32,37 @@ class HttpProtocol(HttpToolsProtocol):
 
     @property
     def is_opening(self) -> bool:
-        """Whether the connection was accepted and its transport, of TLS for instance, is not ready yet."""
+        """Returns whether the connection was accepted and its transport, such as TLS, is not ready yet."""
         return self.transport is None
 
     @property
     def has_request(self) -> bool:
-        """Whether the latest request has no complete response."""
+        """Returns whether the latest request has no complete response."""
         return self.cycle is not None and not self.cycle.response_complete
 
     @property
     def has_had_request(self) -> bool:
-        """Whether there was a request on this connection."""
+        """Returns whether there was a request on this connection."""
         return self.cycle is not None
 
     @property
     def has_next_request_begun(self) -> bool:
-        """Whether something of a request was received after the latest complete head."""
+        """Returns whether a part of a request was received after the latest complete head."""
         return self.cycle is None or self.scope is not self.cycle.scope
 
     @property
     def has_response_begun(self) -> bool:
-        """Whether the status line of the latest request's response was sent."""
+        """Returns whether the status line of the latest request's response was sent."""
         return self.cycle.response_started
 
     @property
     def is_body_incomplete(self) -> bool:
-        """Whether more of the latest request's body is expected."""
+        """Returns whether more of the latest request's body is expected."""
         return self.cycle.more_body
 
     @property
     def is_body_waiting_for_application(self) -> bool:
-        """Whether the client cannot send more of the body until the application reads what was received."""
+        """Returns whether the client cannot send more of the body until the application reads what was received."""
         return self.flow.read_paused or self.cycle.waiting_for_100_continue
 
     @property
