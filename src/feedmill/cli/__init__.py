@@ -1,1 +1,1 @@
-"""The command line: one command a service call."""
+"""The command line: one command for each service call."""

@@ -1,4 +1,4 @@
-"""``feedmill access``: says who may see what, and why."""
+"""``feedmill access``: shows which users may see a document, and why."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -57,7 +57,7 @@ access_app.command("changes", epilog=CHANGES_EXAMPLES)(list_changes)
 
 @access_app.callback()
 def _group() -> None:
-    """Say who may see what, and why."""
+    """Show which users may see a document, and why."""
 
 
 @access_app.command("explain", epilog=EXPLAIN_EXAMPLES)
@@ -72,7 +72,7 @@ def explain(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Decide what the ACLs of a URL say to somebody, and tell the whole derivation. With --batch, decide many."""
+    """Decide what the ACLs of a URL say to a user, and print the whole derivation. With --batch, decide many."""
     if (url is None) is (batch is None):
         raise typer.BadParameter("give either a URL or --batch FILE")
     if batch is not None and (user is not None or groups or namespace != DEFAULT_NAMESPACE):
@@ -104,7 +104,7 @@ def who(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """List whom the ACLs of a URL name, with what they say to who is this user, or in this group, and nothing else."""
+    """List the users and groups that the ACLs of a URL name, with the decision for each of them alone."""
     moment = None if at is None else read_time(at)
     with workplace(data, config).read() as context:
         record_command(context, "access who", {"url": url, "at": at or ""}, AuditKind.DECISION_ASKED)
@@ -126,7 +126,7 @@ def list_findings(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """List documents that nobody can see, groups of ACLs that no groups feed defines, or public documents beside guarded ones."""
+    """List documents that no user can see, groups of ACLs that no groups feed defines, or public documents among restricted ones."""
     with workplace(data, config).read() as context:
         record_command(context, "access list", {"finding": finding.value}, AuditKind.DECISION_ASKED)
         review = build_access_review(context)
@@ -145,7 +145,7 @@ def _render_document(document: Document) -> dict[str, object]:
 
 
 def _print_found(found: Iterable[_Found], tell: Callable[[_Found], str], render: Callable[[_Found], dict[str, object]] | None) -> None:
-    """Prints what is found, as text one by one as it comes, with ``render`` as one piece of JSON."""
+    """Prints findings: as text one by one as they arrive, with ``render`` as one piece of JSON."""
     if render is not None:
         print_json([render(each) for each in found])
         return
@@ -202,7 +202,7 @@ def _answer_lines(explain_many: ExplainMany, lines: TextIO, *, as_json: bool) ->
             fault = exc
         _answer_chunk(explain_many, chunk, as_json=as_json)
         if fault is not None:
-            # what was asked before the bad line is answered
+            # the decisions on the lines before the bad one are printed
             raise fault
         is_over = len(chunk) < BATCH_LINES
 

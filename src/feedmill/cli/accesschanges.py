@@ -1,4 +1,4 @@
-"""``feedmill access changes``: says what changed for somebody."""
+"""``feedmill access changes``: lists what changed for a user."""
 
 from itertools import islice
 from typing import Annotated
@@ -33,7 +33,7 @@ def list_changes(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """List documents that somebody could not see then and can see now, or the other way round, with what did it."""
+    """List documents that a user could not see at one time and can see at another, or the other way round, with the cause."""
     first, last = read_time(since), None if until is None else read_time(until)
     with workplace(data, config).read() as context:
         details: dict[str, Detail] = {"user": user or "", "namespace": namespace, "groups": groups or []}

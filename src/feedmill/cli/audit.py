@@ -1,4 +1,4 @@
-"""``feedmill audit``: checks the audit log and gives it out."""
+"""``feedmill audit``: checks and exports the audit log."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ EXPORT_EXAMPLES = """Examples:
 
 @audit_app.callback()
 def _group() -> None:
-    """Check the audit log and give it out."""
+    """Check and export the audit log."""
 
 
 @audit_app.command("verify", epilog=VERIFY_EXAMPLES)
@@ -43,7 +43,7 @@ def verify(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Check that no entry was changed, removed or put in; exit 1 and the first place where one was."""
+    """Check that no entry was changed, removed or inserted; exit 1 and print the first such place."""
     wanted = _read_expected(expect)
     if file is not None:
         checked = _check(check_lines(_iter_file(file)), wanted)
@@ -68,8 +68,8 @@ def export(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Print the entries, one JSON object a line, byte for byte as they are kept."""
-    del as_json  # it is JSON either way
+    """Print the entries, one JSON object a line, byte for byte as they are stored."""
+    del as_json  # the output is JSON either way
     first, last = (read_time(text) if text else None for text in (since, until))
     with workplace(data, config).read() as context:
         for entry in open_auditing(context.data, context.settings).iter_entries(since=first, until=last, kind=kind):

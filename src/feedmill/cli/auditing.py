@@ -1,4 +1,4 @@
-"""What commands did, or looked at, without a server goes into the audit log too."""
+"""Records commands that work without a server in the audit log."""
 
 import os
 
@@ -8,7 +8,7 @@ from feedmill.model.audit import AuditKind, Details
 
 
 def record_command(context: AppContext, command: str, details: Details, kind: AuditKind = AuditKind.COMMANDED) -> None:
-    """Puts a command that no server was asked for into the audit log."""
+    """Writes a command that runs without a server to the audit log."""
     open_auditing(context.data, context.settings).tell(
         kind, actor=f"command line, uid {os.getuid()}", details={"command": command, **details}
     )

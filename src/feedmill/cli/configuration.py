@@ -1,4 +1,4 @@
-"""``feedmill config check``: says whether the settings are good, and what they are."""
+"""``feedmill config check``: shows whether the settings are valid, and their values."""
 
 import os
 
@@ -21,11 +21,11 @@ CHECK_EXAMPLES = """Examples:
 
 @config_app.command("check", epilog=CHECK_EXAMPLES)
 def check(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
-    """Check file and environment; print warnings, and every setting with its value and where it came from.
+    """Check file and environment; print warnings, and every setting with its value and its origin.
 
     Warnings alone exit 0.
     """
-    del data  # every command takes it, and settings do not depend on it
+    del data  # every command accepts it, and settings do not depend on it
     try:
         loaded = load_settings(config, os.environ)
     except BadSettings as exc:

@@ -1,6 +1,6 @@
 """The demonstration: a server that feeds itself its own manual, and any folder given, through its own feed port.
 
-``python -m feedmill.cli.demo [--folder DIR] [--once]``; what it keeps stands in ``data/demo`` and is used again the next time.
+``python -m feedmill.cli.demo [--folder DIR] [--once]``. It stores its data in ``data/demo`` and uses them again the next time.
 """
 
 import os
@@ -38,7 +38,7 @@ def demo(
     once: Annotated[bool, typer.Option("--once", help="End after the sample result.")] = False,
     data: Annotated[Path, typer.Option(help="Data folder of the demonstration.")] = DATA,
 ) -> None:
-    """Start a server, feed it its manual, show a search, go on serving."""
+    """Start a server, feed it its manual, show a search, and continue to serve."""
     out = console()
     place = Workplace(data=data, config=None)
     with _server(place) as (process, server):
@@ -56,7 +56,7 @@ def demo(
 
 @contextmanager
 def _server(place: Workplace) -> Iterator[tuple[subprocess.Popen[str], RunState]]:
-    """Runs a server as ``feedmill serve`` does, on the usual ports or, where they are taken, on free ones."""
+    """Runs a server as ``feedmill serve`` does, on the usual ports, or on free ones if those are taken."""
     if place.find_server() is not None:
         raise Conflict(f"a server runs on '{place.data}' already; end it first")
     place.data.mkdir(parents=True, exist_ok=True)
@@ -132,7 +132,6 @@ def _show_search(place: Workplace, server: RunState) -> None:
 
 
 def main() -> None:
-    """Runs the demonstration and ends the process with its exit code."""
     try:
         typer.run(demo)
     except FeedmillError as exc:

@@ -1,4 +1,4 @@
-"""``feedmill documents``: lists documents, shows what is known of one."""
+"""``feedmill documents``: lists documents, and shows a single one."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -34,7 +34,7 @@ def list_documents(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """List documents in the order in which they were first known."""
+    """List documents in the order in which they were first stored."""
     if is_for_subcommand(ctx):
         return
     with workplace(data, config).read() as context:
@@ -48,7 +48,7 @@ def list_documents(
 
 
 def _print_row(number: str, state: str, datasource: str, url: str) -> None:
-    # the longest stands last, so that no list has to be known to its end before it is printed
+    # the longest column is last, so that rows are printed before all of them are read
     typer.echo(f"{number:<9} {state:<13} {datasource:<20} {url}")
 
 
@@ -59,7 +59,7 @@ def show(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Show what is known of a URL: state, metadata and ACL of its document, and what happened to it, also when it is gone."""
+    """Show a URL: state, metadata and ACL of its document, and its history, also after its deletion."""
     with workplace(data, config).read() as context:
         try:
             shown = render_document(inspect_url(context.store, url))
@@ -72,7 +72,7 @@ def show(
 
 
 def _iter_rows(store: Store, datasource: str | None, after: int, at_once: int) -> Iterator[dict[str, Any]]:
-    """Returns documents, a bounded number at a time, none of which is waited for while the store is held."""
+    """Yields documents, a bounded number for each read. No transaction is open while the caller processes them."""
     while True:
         with store.reading() as unit:
             found = unit.documents.scan.list_live(after=after, limit=at_once, datasource=datasource)

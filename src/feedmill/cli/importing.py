@@ -1,4 +1,4 @@
-"""``feedmill import``: takes exported files of an old appliance into the settings."""
+"""``feedmill import``: imports exported files of an old appliance into the settings."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -35,7 +35,7 @@ def import_settings(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Take KeyMatches, related queries or synonyms of an old appliance into the settings."""
+    """Import KeyMatches, related queries or synonyms of an old appliance into the settings."""
     if kind not in KINDS:
         raise typer.BadParameter(f"'{kind}' is none of {', '.join(KINDS)}", param_hint="KIND")
     name = name or ("imported" if kind == "synonyms" else "default_frontend")
@@ -59,7 +59,7 @@ def import_settings(
 
 
 def read_exported(file: Path) -> bytes:
-    """Returns the bytes of an exported file. Errors: BadRequest, for one larger than what the settings may keep."""
+    """Returns the bytes of an exported file. Errors: BadRequest if it is larger than the settings can hold."""
     with file.open("rb") as stream:
         content = stream.read(MAX_KEPT_BYTES + 1)
     if len(content) > MAX_KEPT_BYTES:
@@ -68,5 +68,5 @@ def read_exported(file: Path) -> bytes:
 
 
 def as_body(content: bytes) -> dict[str, str]:
-    """Returns an exported file as the admin API takes it; bytes that are no UTF-8 come through as they are."""
+    """Returns an exported file as the admin API expects it; bytes that are not UTF-8 survive."""
     return {"text": content.decode("utf-8-sig", "surrogateescape")}

@@ -1,6 +1,6 @@
 """The program ``feedmill``: every command, and how an error ends one.
 
-Exit codes: 0 done, 1 failed or errors found, 2 wrong use. An error goes to standard error; with ``--json`` standard output holds
+Exit codes: 0 success, 1 failure or errors found, 2 wrong use. Errors go to standard error; with ``--json`` standard output holds
 ``{"error": TEXT}`` too.
 """
 
@@ -20,7 +20,7 @@ from feedmill.runtime.logs import configure_logs
 
 
 class _Command(NamedTuple):
-    """Where a command is found: its module, and there the function or the group of commands and its examples, if it has some."""
+    """The place of a command: its module, the function or the group of commands in it, and its examples if it has some."""
 
     module: str
     name: str
@@ -50,7 +50,7 @@ COMMANDS = {
 
 
 def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
-    """Builds the program of the named commands, all by default."""
+    """Builds the program with these commands, all by default."""
     app = typer.Typer(
         name="feedmill",
         help="The open search appliance: feeds in over the old wire, documents out of search.",
@@ -95,7 +95,7 @@ def main() -> None:
         _report(exc)
         sys.exit(1)
     except BrokenPipeError:
-        # whoever read our output has gone; nothing more may be written, also not at exit
+        # the reader of the output has closed it; nothing more may be written, not even at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as exc:
@@ -104,7 +104,7 @@ def main() -> None:
 
 
 def _app_of(arguments: Sequence[str]) -> typer.Typer:
-    """Builds the program with the command that the arguments begin with; with all where they begin with something else."""
+    """Builds the program with the command of the first argument; with all commands if the argument is no command."""
     return build_app(arguments[:1]) if arguments and arguments[0] in COMMANDS else build_app()
 
 

@@ -1,4 +1,4 @@
-"""``feedmill make-feed``: makes feed files of a folder of files."""
+"""``feedmill make-feed``: makes feed files from the files of a folder."""
 
 import shlex
 import sys
@@ -18,7 +18,7 @@ from feedmill.ports.feedmaking import FoundFile
 from feedmill.services.feeds.feedmaking import DEFAULT_MAX_BYTES, FeedPlan, MadeFeed
 
 DEFAULT_BASE = "http://files.example.localhost"
-"""The host of files whose base URL is not given; it is a name that no network has."""
+"""The host of files without a base URL; no network has this name."""
 
 MAKE_FEED_EXAMPLES = """Examples:
 
@@ -28,7 +28,7 @@ MAKE_FEED_EXAMPLES = """Examples:
 
 
 class ContentFeedType(StrEnum):
-    """The feed types that content comes in."""
+    """The feed types for content."""
 
     FULL = "full"
     INCREMENTAL = "incremental"
@@ -49,7 +49,7 @@ def make_feed(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Make a feed of all files in a folder. A feed that would be too large is split; push the parts in their order."""
+    """Make a feed of all files in a folder. A feed over the size limit is split; push the parts in their order."""
     del data, config
     try:
         check_datasource(datasource)

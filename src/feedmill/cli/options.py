@@ -1,4 +1,4 @@
-"""The options that commands share, and how a command tells its result."""
+"""The options that commands share, and the output of results."""
 
 import json
 import sys
@@ -20,16 +20,16 @@ Url = Annotated[str, typer.Option("--url", metavar="http://HOST:PORT", help="Ano
 InputFile = Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True)]
 
 DATA = Path("data")
-"""The data folder where none is named."""
+"""The default data folder."""
 
 
 def workplace(data: Path, config: Path | None) -> Workplace:
-    """Returns the place where a command works."""
+    """Returns the workplace of a command."""
     return Workplace(data=data, config=config)
 
 
 def is_for_subcommand(context: typer.Context) -> bool:
-    """Whether a group of commands was called for one of its subcommands; options belong behind that one's name. Errors: wrong use."""
+    """Returns whether a group of commands was called for a subcommand, whose options follow its name. Errors: wrong use."""
     if context.invoked_subcommand is None:
         return False
     for name in context.params:
@@ -40,7 +40,7 @@ def is_for_subcommand(context: typer.Context) -> bool:
 
 
 def read_time(text: str) -> datetime:
-    """Reads a date or time as somebody typed it. Errors: BadParameter."""
+    """Returns the date or time in an argument. Errors: BadParameter."""
     moment = parse_iso(text)
     if moment is None:
         raise typer.BadParameter(f"'{text}' is no time; write 2026-03-01 or 2026-03-01T12:30:00")
@@ -53,7 +53,7 @@ def print_json(value: Any) -> None:
 
 
 def print_json_list(values: Iterable[Any]) -> None:
-    """Prints one JSON array, value by value as they come, so that it may be of any length."""
+    """Prints one JSON array, value by value as they arrive, so that it may be of any length."""
     sys.stdout.write("[")
     for number, value in enumerate(values):
         sys.stdout.write((", " if number else "") + _render_json(value))
@@ -65,16 +65,16 @@ def _render_json(value: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """Returns text from outside as a terminal may show it: no control characters that would move its cursor, no bytes that are no text."""
+    """Returns foreign text safe for a terminal: without control characters that move its cursor, and without undecodable bytes."""
     shown = text.encode("utf-8", "backslashreplace").decode()
     return "".join(character if character.isprintable() or character in "\n\t" else "\ufffd" for character in shown)
 
 
 def console() -> Console:
-    """Returns what prints for people on standard output; text from outside goes through ``clean`` first."""
+    """Returns the printer for people on standard output. Pass foreign text through ``clean`` first."""
     return Console(markup=False, highlight=False, soft_wrap=True)
 
 
 def error_console() -> Console:
-    """Returns what prints progress and errors on standard error."""
+    """Returns the printer of progress and errors on standard error."""
     return Console(stderr=True, markup=False, highlight=False, soft_wrap=True)

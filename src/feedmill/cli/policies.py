@@ -1,4 +1,4 @@
-"""``feedmill policies``: policy ACLs in force, which is for a URL, files in and out."""
+"""``feedmill policies``: lists the policy ACLs in force, finds those of a URL, and imports and exports them."""
 
 import sys
 from dataclasses import asdict
@@ -24,7 +24,7 @@ POLICIES_EXAMPLES = """Examples:
 
 @policies_app.callback()
 def _group() -> None:
-    """Look at policy ACLs, take them from files."""
+    """Look at policy ACLs, import and export them."""
 
 
 @policies_app.command("list", epilog=POLICIES_EXAMPLES)
@@ -70,7 +70,7 @@ def import_file(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Set the policy ACLs of a file, as if by API; a pattern that has one gets the file's users and groups."""
+    """Set the policy ACLs of a file, as if by API; an existing pattern gets the file's users and groups."""
     content = read_exported(file)
     place = workplace(data, config)
     server = place.find_server()

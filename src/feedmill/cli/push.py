@@ -1,4 +1,4 @@
-"""``feedmill push`` and ``feedmill push-groups``: send a feed, follow it to its end, report its errors."""
+"""``feedmill push`` and ``feedmill push-groups``: push a feed, wait for its end, and report its errors."""
 
 import sys
 import time
@@ -76,7 +76,7 @@ def push(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Push a feed file. Without a server on the data folder and without --url the feed is applied here and now."""
+    """Push a feed file. Without a server on the data folder and without --url, this command applies the feed itself."""
     _check_name(datasource)
     feed = _Outgoing("/xmlfeed", {"datasource": datasource, "feedtype": feedtype.value}, GSAFEED, read_submission)
     _push(feed, file, workplace(data, config), url, token, wait=wait, as_json=as_json)
@@ -93,7 +93,7 @@ def push_groups(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Push a groups feed file. Without a server on the data folder and without --url the feed is applied here and now."""
+    """Push a groups feed file. Without a server on the data folder and without --url, this command applies the feed itself."""
     _check_name(groupsource, "groupsource")
     fields = {"groupsource": groupsource, "feedtype": feedtype.value}
     feed = _Outgoing("/xmlgroups", fields, GSAGROUPS, partial(read_groups_submission, has_data=True))
@@ -102,7 +102,7 @@ def push_groups(
 
 @dataclass(frozen=True, slots=True)
 class _Outgoing:
-    """A feed that is to be pushed: the path that takes it, its fields, its format, and what those mean where no server does."""
+    """A feed to push: the path that receives it, its fields, its format, and the meaning of these without a server."""
 
     path: str
     fields: dict[str, str]
@@ -120,7 +120,7 @@ def _push(feed: _Outgoing, file: Path, place: Workplace, url: str, token: str, *
 
 
 def send_file(client: Transport, path: str, fields: dict[str, str], file: Path) -> str | None:
-    """Sends a file, with a progress bar on a terminal, and gives the feed's id."""
+    """Sends a file, with a progress bar on a terminal, and returns the feed's id."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=error_console(), transient=True, disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task(clean(file.name).replace("[", "("), total=file.stat().st_size)
@@ -128,7 +128,7 @@ def send_file(client: Transport, path: str, fields: dict[str, str], file: Path) 
 
 
 def follow(client: Transport, feed_id: str) -> Receipt:
-    """Asks for a feed's receipt until it is over, or waits in a queue where nothing moves; shows its records on a terminal."""
+    """Polls a feed's receipt until the feed is over or waits in a stuck queue. Shows the number of records on a terminal."""
     pause = _FIRST_POLL_SECONDS
     with Progress(
         TextColumn("feed {task.fields[feed]}: {task.fields[state]}, {task.completed:.0f} of {task.fields[records]} records"),
@@ -148,7 +148,7 @@ def follow(client: Transport, feed_id: str) -> Receipt:
 
 
 def is_over(receipt: Receipt) -> bool:
-    """Whether nothing more will come of a feed: it has ended, and searches find all of it."""
+    """Returns whether a feed has ended and searches find all of it."""
     return FeedState(receipt["state"]).is_final and receipt["searchable_at"] is not None
 
 
@@ -160,7 +160,7 @@ def _check_name(name: str, field: str = "datasource") -> None:
 
 
 def _find_client(place: Workplace, url: str, token: str) -> Transport | None:
-    """Returns a client of a feed port; without a token of the caller's, the server of this machine gets its own."""
+    """Returns a client of a feed port. If the caller has no token, the server of this machine gets its own one."""
     if url:
         return Transport(base_url=url, token=token)
     server = place.find_server()
@@ -199,14 +199,14 @@ def _push_here(context: AppContext, file: Path, submission: Submission) -> Recei
 
 
 def _report(receipt: Receipt, *, as_json: bool) -> None:
-    """Prints a receipt and ends with 1 unless the feed completed without errors."""
+    """Prints a receipt, and exits with 1 unless the feed completed without errors."""
     if as_json:
         print_json(receipt)
     else:
         _print_receipt(receipt)
     stuck = receipt.get("stuck")
     if stuck is not None and not is_over(receipt):
-        # with --json the receipt is the answer, and has the reason
+        # with --json the receipt is the output, and contains the reason
         error_console().print(clean(f"error: {describe_stuck(receipt['id'], StuckShown.model_validate(stuck))}"))
         raise typer.Exit(1)
     if receipt["state"] != FeedState.COMPLETED.value:

@@ -1,4 +1,4 @@
-"""``feedmill reindex``: builds the index anew from the store, with no feed pushed again."""
+"""``feedmill reindex``: builds the index again from the store. No feed has to be pushed again."""
 
 import time
 from typing import Annotated
@@ -25,7 +25,7 @@ def reindex(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Build the index anew. Searches go on in the old one until the new one is complete."""
+    """Build the index again. Searches use the old index until the new one is complete."""
     place = workplace(data, config)
     server = place.find_server()
     if server is None:

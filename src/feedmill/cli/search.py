@@ -1,4 +1,4 @@
-"""``feedmill search``: asks what an anonymous asker would find."""
+"""``feedmill search``: searches as an anonymous user."""
 
 import json
 from typing import Annotated, Any
@@ -30,13 +30,13 @@ def search(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Search. What is found is what anybody may see, signed in or not."""
+    """Search. The results are those that every user may see, signed in or not."""
     if url:
         parameters = {"q": query, "start": start, "num": num, "match": match.value, "getfields": getfields}
         page = Transport(base_url=url).get_json("/api/v1/search", parameters)
     else:
         request = SearchRequest(query=query, start=start, num=num, match=match, getfields=tuple(getfields.split(".")) if getfields else ())
-        # with a server elsewhere, nothing of the engine is loaded
+        # with a server elsewhere, the engine is not imported
         from feedmill.bootstrap.search import build_search_services
 
         with workplace(data, config).read() as context:

@@ -1,7 +1,7 @@
-"""``feedmill serve``: the whole server under one parent.
+"""``feedmill serve``: runs the whole server under one parent.
 
-In this order: the settings are read and must be good; the data folder is held; the ports are opened; the store is migrated, by this
-process alone; the roles are forked, with all code loaded; when every port answers, one line ``ready`` goes to standard output.
+In this order: read and validate the settings; lock the data folder; open the ports; migrate the store, in this
+process alone; fork the roles, with all code loaded; print one line ``ready`` on standard output when every port responds.
 """
 
 import os
@@ -52,7 +52,7 @@ FIXED_SETTINGS = (
     "dtd.port",
     "dtd.bind",
 )
-"""What a running server cannot change: its sockets are open already."""
+"""The settings that a running server cannot change, because its sockets are open already."""
 
 SERVE_EXAMPLES = """Examples:
 
@@ -73,7 +73,7 @@ def serve(
 ) -> None:
     """Run the server until SIGTERM.
 
-    Prints 'ready' when all ports answer. The log goes to standard error. SIGHUP reads the settings again.
+    Prints 'ready' when all ports respond. The log goes to standard error. SIGHUP reads the settings again.
     """
     if as_json:
         os.environ["FEEDMILL_LOGS_FORMAT"] = "json"
@@ -120,7 +120,7 @@ def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
 
 
 def _raise_file_limit() -> None:
-    """Allows as many open files, and so connections, as the system lets this process have."""
+    """Raises the limit of open files, and so of connections, to the maximum that the system permits."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
@@ -131,7 +131,7 @@ def _open_sockets(settings: Settings, stack: ExitStack) -> dict[str, socket.sock
 
 
 def _empty_metrics(data: Path) -> Path:
-    """Returns the folder that the roles count in, without the counts of an earlier server."""
+    """Returns the folder in which the roles count, without the counts of an earlier server."""
     folder = data / "metrics"
     folder.mkdir(exist_ok=True)
     for file in folder.glob("*.db"):
@@ -140,7 +140,7 @@ def _empty_metrics(data: Path) -> Path:
 
 
 def _find_sandbox() -> Sandbox:
-    """Finds out, and tells the log, which parts of the sandbox for hostile input this kernel lacks."""
+    """Returns the parts of the sandbox for hostile input that this kernel has, and logs the missing ones."""
     sandbox = probe_sandbox()
     if sandbox.missing:
         reason = "the kernel, or the container, lacks these parts; code that a document smuggles into a reader may reach more"
@@ -168,7 +168,7 @@ def _report(data: Path, state: RunState, roles: dict[str, RoleState]) -> None:
     try:
         write_state(data, replace(state, roles=roles))
     except OSError as exc:
-        # a full disk must not keep a role from being started again
+        # a full disk must not prevent the restart of a role
         log.warning("state_not_written", reason=exc.strerror)
 
 
@@ -180,7 +180,7 @@ def _announce() -> None:
 
 
 def _probe(state: RunState) -> int:
-    """Waits in a process of its own until every port answers."""
+    """Waits in a process of its own until every port responds."""
     setproctitle("feedmill: probe")
     for listener in state.addresses:
         while not _answers(state.url(listener)):
@@ -192,7 +192,7 @@ def _answers(url: str) -> bool:
     scheme, _, authority = url.partition("://")
     host, _, port = authority.rpartition(":")
     server = ServerAddress(is_tls=scheme == "https", host=host.strip("[]"), port=int(port), allows_private=True)
-    # the probe checks that the port answers, not which server answers, so no certificate is verified
+    # the probe checks that the port responds, not which server responds, so no certificate is verified
     connection = BlockingHttpClient(ClientOptions(context=make_unverified_context())).open(server)
     request = HttpRequest(method="GET", path="/healthz", headers=(("Host", authority.encode()),))
     try:
@@ -204,12 +204,12 @@ def _answers(url: str) -> bool:
 
 
 def _describe_settings(data: Path, loaded: Loaded, digest: str, when: str) -> None:
-    """Puts into the audit log which settings count from now on."""
+    """Writes the settings that apply from now on to the audit log."""
     open_auditing(data, loaded.settings).tell(AuditKind.SETTINGS_READ, actor="server", details={"on": when, "sha256": digest})
 
 
 class _Reloader:
-    """Reads the settings again; keeps those in force when the new ones are wrong."""
+    """Reads the settings again; the previous ones stay in force if the new ones are invalid."""
 
     def __init__(self, data: Path, config: Path | None, loaded: Loaded) -> None:
         self._data = data
@@ -217,7 +217,7 @@ class _Reloader:
         self._loaded = loaded
 
     def reload(self) -> bool:
-        """Whether there are new, good settings for the roles."""
+        """Returns whether there are new, valid settings for the roles."""
         try:
             loaded = load_settings(self._config, os.environ)
         except BadSettings as exc:

@@ -44,7 +44,7 @@ def list_sources(ctx: typer.Context, data: Data = DATA, config: Config = None, a
 
 @sources_app.command("delete", epilog="Example:\n\n  feedmill sources delete hr")
 def delete(name: Name, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
-    """Remove a data source's documents; its name and feeds are kept for the record."""
+    """Remove a data source's documents; its name and feeds stay for the record."""
     _remove(name, data, config, destroy=False, as_json=as_json)
 
 

@@ -1,4 +1,4 @@
-"""``feedmill status``: what waits, what is there, who runs, where each setting came from."""
+"""``feedmill status``: shows queues, documents, processes and the origin of each setting."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ STATUS_EXAMPLES = """Examples:
 
 
 def status(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
-    """Show feeds waiting, documents, the state of the index, the server's processes, and where each setting came from."""
+    """Show feeds waiting, documents, the state of the index, the server's processes, and the origin of each setting."""
     place = workplace(data, config)
     with place.read() as context:
         told = read_status(context.store, data, place.load(), build_queue_watch(context, lambda: find_start(data)))

@@ -1,4 +1,4 @@
-"""``feedmill tokens``: lists the tokens of programs, makes and removes them."""
+"""``feedmill tokens``: lists, adds and removes the tokens of programs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -33,7 +33,7 @@ _PATH = "/api/v1/tokens"
 
 @tokens_app.callback(epilog=TOKENS_EXAMPLES)
 def list_tokens(ctx: typer.Context, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
-    """List tokens, without their texts: these are shown once, when a token is made."""
+    """List tokens, without their texts, which appear once, when a token is made."""
     if not is_for_subcommand(ctx):
         _list(data, config, as_json=as_json)
 
@@ -111,7 +111,7 @@ def remove(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Remove a token; it opens nothing from now on."""
+    """Remove a token, which is invalid from now on."""
     place = workplace(data, config)
     server = place.find_server()
     if server is not None:

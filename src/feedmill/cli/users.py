@@ -1,4 +1,4 @@
-"""``feedmill users``: lists local users, makes and changes them."""
+"""``feedmill users``: lists, adds and changes local users."""
 
 import getpass
 import sys
@@ -63,7 +63,7 @@ def add(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Make a local user. Without --password-stdin the password is asked for."""
+    """Add a local user. Without --password-stdin, type the password at a prompt."""
     body = {"name": name, "namespace": namespace, "role": role.value, "password": _read_password(from_stdin=password_stdin)}
     place = workplace(data, config)
     server = place.find_server()
@@ -85,7 +85,7 @@ def passwd(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Give a local user another password; sessions with the old one end."""
+    """Set a local user's password; sessions with the old one end."""
     password = _read_password(from_stdin=password_stdin)
     _change(name, namespace, {"password": password}, data, config, as_json=as_json)
 
@@ -99,13 +99,13 @@ def role_of(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Give a local user another role; his sessions end."""
+    """Set a local user's role; their sessions end."""
     _change(name, namespace, {"role": role.value}, data, config, as_json=as_json)
 
 
 @users_app.command("remove", epilog="Example:\n\n  feedmill users remove ann --namespace ad")
 def remove(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
-    """Remove a local user, with his sessions and tokens."""
+    """Remove a local user, with their sessions and tokens."""
     place = workplace(data, config)
     server = place.find_server()
     if server is not None:
@@ -161,7 +161,7 @@ def _change(name: str, namespace: str, body: dict[str, str], data: Data, config:
 
 
 def _read_password(*, from_stdin: bool) -> str:
-    """Reads a password. Errors: BadRequest where there is none."""
+    """Returns a password. Errors: BadRequest if there is none."""
     if not from_stdin:
         if not sys.stdin.isatty():
             raise BadRequest("there is no terminal to ask for the password; give --password-stdin")

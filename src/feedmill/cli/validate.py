@@ -1,4 +1,4 @@
-"""``feedmill validate``: says of a feed file what a server would say, without sending it."""
+"""``feedmill validate``: reports the errors that a server would find in a feed file, without sending it."""
 
 import os
 from tempfile import SpooledTemporaryFile
@@ -24,7 +24,7 @@ VALIDATE_EXAMPLES = """Examples:
 
 
 def validate(file: InputFile, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
-    """Read a feed as the server would and print every error with its line. Exit 0 when it would end completed, 1 when not."""
+    """Read a feed as the server would and print every error with its line. Exit 0 if it would end completed, otherwise 1."""
     del data
     gate = load_settings(config, os.environ).settings.gate
     verdict = judge_feed(

@@ -1,4 +1,4 @@
-"""Does in this process what a server's roles would do, for commands that run without one."""
+"""Does the work of a server's roles in this process, for commands that run without a server."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -13,11 +13,11 @@ _IDLE_SECONDS = 0.02
 
 @contextmanager
 def workers(context: AppContext) -> Iterator[Callable[[], bool]]:
-    """Returns what takes one turn of feeder, extractor and indexer and says whether there was anything to do.
+    """Returns a function that runs feeder, extractor and indexer once and returns whether there was work.
 
-    The caller holds the data folder, so that leases of a server that died are nobody's.
+    The caller holds the lock of the data folder, so leases of a dead server do not count.
     """
-    # the engine and the extractors take a second to load, and most commands have a server that does the work
+    # the engine and the extractors take a second to load, and with a server most commands do not need them
     from feedmill.bootstrap.feeds import build_feeder
     from feedmill.bootstrap.index import build_extracting, build_indexing
 
@@ -39,7 +39,7 @@ def workers(context: AppContext) -> Iterator[Callable[[], bool]]:
 
 
 def work_until(context: AppContext, is_done: Callable[[], bool]) -> None:
-    """Works until something is done."""
+    """Works until ``is_done`` returns True."""
     with workers(context) as turn:
         while not is_done():
             turn()

@@ -1,7 +1,7 @@
-"""Where a command works: the data folder, its settings, and the server that may run there.
+"""The workplace of a command: the data folder, its settings, and the server that may run there.
 
-With a server running, commands that read open the store beside it and those that write go through its ports. Without one, a command
-holds the folder and does the work itself.
+While a server runs, commands that read open the store themselves, and commands that write use its ports. Without a server, a command
+locks the folder and does the work itself.
 """
 
 import os
@@ -26,18 +26,18 @@ class Workplace:
     config: Path | None
 
     def find_server(self) -> RunState | None:
-        """Finds the server that runs here, None when there is none."""
+        """Returns the server that runs here, None if there is none."""
         return find_server(self.data)
 
     def load(self) -> Loaded:
-        """Returns the settings in force: those of the server that runs here, else those of file and environment. Errors: BadSettings."""
+        """Returns the settings in force: those of the running server, otherwise those of file and environment. Errors: BadSettings."""
         if self.find_server() is not None:
             return read_snapshot(self.data)
         return load_settings(self.config, os.environ)
 
     @contextmanager
     def read(self) -> Iterator[AppContext]:
-        """Opens the context to look at it, beside a server or not. Errors: NotFound when nothing was ever kept here."""
+        """Opens the context for reading, with or without a server. Errors: NotFound if the folder has no data."""
         loaded = self.load()
         self._check_kept(loaded.settings)
         with open_context(self.data, loaded.settings) as context:
@@ -45,14 +45,14 @@ class Workplace:
 
     @contextmanager
     def work(self, *, may_begin: bool = False) -> Iterator[AppContext]:
-        """Opens the context to change it, for this command alone; ``may_begin`` makes a new one.
+        """Opens the context for changes, for this command alone; ``may_begin`` creates a new one.
 
-        Errors: Conflict while another process holds it, NotFound when nothing was ever kept here.
+        Errors: Conflict while another process has the lock, NotFound if the folder has no data.
         """
         settings = load_settings(self.config, os.environ).settings
         if not may_begin:
             self._check_kept(settings)
-        # slow to load, and not needed beside a server
+        # slow to load, and not needed if a server runs
         from feedmill.runtime.migration import migrate
 
         with hold_data(self.data):
@@ -65,9 +65,9 @@ class Workplace:
             raise NotFound(f"there is nothing in '{self.data}' yet; start a server with 'feedmill serve --data {self.data}' or push a feed")
 
     def client(self, server: RunState, listener: str) -> Transport:
-        """Returns a client of a listener of the server that runs here; those of the admin and the feed port carry the server's own token.
+        """Returns a client of a listener of the running server. On the admin and the feed port it sends the server's own token.
 
-        Errors: NotFound where there is no such token.
+        Errors: NotFound if there is no such token.
         """
         token = read_token(self.data) if listener in ("admin", "gate") else ""
         return Transport(base_url=server.url(listener), token=token, certificate=_certificate(read_snapshot(self.data).settings, listener))
