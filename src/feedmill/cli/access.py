@@ -26,7 +26,7 @@ from feedmill.services.access.accessreview import Finding
 from feedmill.services.access.explaining import Question
 from feedmill.wire.decisions import parse_question, render_decision, render_early_decision, render_named, render_principal
 
-access_app = typer.Typer(help="Say who may see what, and why.", no_args_is_help=True, rich_markup_mode=None)
+access_app = typer.Typer(help="Show which users may see a document, and why.", no_args_is_help=True, rich_markup_mode=None)
 
 ExplainMany = Callable[[Sequence[Question]], list[Decision]]
 
@@ -63,7 +63,7 @@ def _group() -> None:
 @access_app.command("explain", epilog=EXPLAIN_EXAMPLES)
 def explain(
     url: Annotated[str | None, typer.Argument(metavar="URL", help="A document's URL, or one that has only an ACL.")] = None,
-    user: Annotated[str | None, typer.Option("--user", metavar="U", help="Who asks: NAME, DOMAIN\\NAME or NAME@DOMAIN.")] = None,
+    user: Annotated[str | None, typer.Option("--user", metavar="U", help="The user: NAME, DOMAIN\\NAME or NAME@DOMAIN.")] = None,
     namespace: Namespace = DEFAULT_NAMESPACE,
     groups: Groups = None,
     batch: Annotated[Path | None, typer.Option("--batch", metavar="FILE", help="Questions as JSON lines; - reads standard input.")] = None,
@@ -115,7 +115,7 @@ def who(
     for principal, verdict in named:
         console().print(clean(f"{verdict.value:<14}{describe_principal(principal)}"))
     if not named:
-        console().print(clean(f"no ACL and no policy of {url} names anybody"))
+        console().print(clean(f"no ACL and no policy of {url} names a user or group"))
 
 
 @access_app.command("list", epilog=LIST_EXAMPLES)
@@ -176,7 +176,7 @@ def _print_early_decision(early: EarlyDecision, user: str | None, as_json: bool)
         out.print(clean(f"  policy {ruling.policy.name} ({ruling.policy.pattern}): {ruling.verdict.value}, {said}"))
         out.print(clean(f"  both together: {early.verdict.value}"))
     if early.is_public:
-        out.print(clean("  the document is public: everybody may see it"))
+        out.print(clean("  the document is public: every user may see it"))
 
 
 def _explain_batch(explain_many: ExplainMany, file: Path, *, as_json: bool) -> None:

@@ -23,12 +23,12 @@ CHANGES_EXAMPLES = """Examples:
 
 
 def list_changes(
-    since: Annotated[str, typer.Option("--since", metavar="TIME", help="What he could see then: a date or time, UTC unless it says.")],
-    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="And what he could see then; now when not given.")] = None,
-    user: Annotated[str | None, typer.Option("--user", metavar="U", help="Who: NAME, DOMAIN\\NAME or NAME@DOMAIN.")] = None,
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="The first date or time, in UTC by default.")],
+    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="The second date or time; now by default.")] = None,
+    user: Annotated[str | None, typer.Option("--user", metavar="U", help="The user: NAME, DOMAIN\\NAME or NAME@DOMAIN.")] = None,
     namespace: Namespace = DEFAULT_NAMESPACE,
     groups: Groups = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="How many at most; all when not given.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="How many at most; all by default.")] = None,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,

@@ -5,6 +5,6 @@ from typing import Annotated
 import typer
 
 Namespace = Annotated[str, typer.Option("--namespace", metavar="N", help="The namespace of user and groups.")]
-Groups = Annotated[list[str] | None, typer.Option("--group", metavar="G", help="A group beside those of the groups database; repeat.")]
+Groups = Annotated[list[str] | None, typer.Option("--group", metavar="G", help="A further group of the user; may be repeated.")]
 
-At = Annotated[str | None, typer.Option("--at", metavar="TIME", help="By what held then: a date or time, UTC unless it says.")]
+At = Annotated[str | None, typer.Option("--at", metavar="TIME", help="The state at a date or time, in UTC by default.")]

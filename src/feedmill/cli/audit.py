@@ -13,7 +13,7 @@ from feedmill.model.audit import AuditEntry
 from feedmill.model.errors import Corrupt
 from feedmill.services.auditing import Checked, count_entries
 
-audit_app = typer.Typer(help="Check the audit log and give it out.", no_args_is_help=True, rich_markup_mode=None)
+audit_app = typer.Typer(help="Check and export the audit log.", no_args_is_help=True, rich_markup_mode=None)
 
 VERIFY_EXAMPLES = """Examples:
 
@@ -37,7 +37,7 @@ def _group() -> None:
 
 @audit_app.command("verify", epilog=VERIFY_EXAMPLES)
 def verify(
-    expect: Annotated[str, typer.Option("--expect", metavar="NUMBER:HASH", help="An entry that must be there, noted elsewhere.")] = "",
+    expect: Annotated[str, typer.Option("--expect", metavar="NUMBER:HASH", help="An entry that must exist, noted elsewhere.")] = "",
     file: Annotated[Path | None, typer.Option("--file", help="A whole export to check instead of the log.", exists=True)] = None,
     data: Data = DATA,
     config: Config = None,
@@ -63,7 +63,7 @@ def verify(
 def export(
     since: Annotated[str, typer.Option("--since", metavar="TIME", help="From this day or time on, in UTC.")] = "",
     until: Annotated[str, typer.Option("--until", metavar="TIME", help="Before this day or time, in UTC.")] = "",
-    kind: Annotated[str, typer.Option("--kind", metavar="K", help="Only kinds that begin so, such as signin.")] = "",
+    kind: Annotated[str, typer.Option("--kind", metavar="K", help="Only kinds that begin with this text, such as signin.")] = "",
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,
@@ -96,7 +96,7 @@ def _check(entries: Iterable[AuditEntry], expected: tuple[int, str] | None) -> C
 
     checked = count_entries(watch())
     if not is_met and expected is not None:
-        raise Corrupt(f"entry {expected[0]} is not there with this hash; the log was replaced, cut, or trimmed beyond it")
+        raise Corrupt(f"entry {expected[0]} is missing or has another hash; the log was replaced, cut, or trimmed beyond it")
     return checked
 
 

@@ -15,7 +15,7 @@ from feedmill.services.inspection import inspect_url, judge, recall_url
 
 LISTED_AT_ONCE = 1_000
 
-documents_app = typer.Typer(invoke_without_command=True, help="List documents, show what is known of one.", rich_markup_mode=None)
+documents_app = typer.Typer(invoke_without_command=True, help="List documents, or show one.", rich_markup_mode=None)
 
 DOCUMENTS_EXAMPLES = """Examples:
 
@@ -29,7 +29,7 @@ def list_documents(
     ctx: typer.Context,
     datasource: Annotated[str | None, typer.Option(help="Of one data source only.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many at most.")] = 100,
-    after: Annotated[int, typer.Option(min=0, help="Only documents whose id is greater, to go on after a list.")] = 0,
+    after: Annotated[int, typer.Option(min=0, help="Only documents with a greater id, to continue a list.")] = 0,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,

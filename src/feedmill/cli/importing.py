@@ -22,8 +22,8 @@ IMPORT_EXAMPLES = """Examples:
   feedmill import synonyms synonyms.txt --name imported --json"""
 
 Kind = Annotated[str, typer.Argument(metavar="KIND", help="keymatches, related or synonyms.")]
-Name = Annotated[str, typer.Option("--name", help="The front end, or the table of synonyms, that takes it.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Put it in place of what is there.")]
+Name = Annotated[str, typer.Option("--name", help="The front end, or the table of synonyms, to import into.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace the present content.")]
 
 
 def import_settings(

@@ -37,9 +37,9 @@ class ContentFeedType(StrEnum):
 def make_feed(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", exists=True, file_okay=False, readable=True)],
     datasource: Annotated[str, typer.Option(help="Data source of the feed.")],
-    output: Annotated[Path | None, typer.Option(help="Feed file to write; DATASOURCE.xml when not given.", dir_okay=False)] = None,
+    output: Annotated[Path | None, typer.Option(help="Feed file to write; DATASOURCE.xml by default.", dir_okay=False)] = None,
     feedtype: Annotated[ContentFeedType, typer.Option(help="What the feed does to its data source.")] = ContentFeedType.FULL,
-    base_url: Annotated[str, typer.Option(help=f"URL of the folder; {DEFAULT_BASE}/DATASOURCE/ when not given.")] = "",
+    base_url: Annotated[str, typer.Option(help=f"URL of the folder; {DEFAULT_BASE}/DATASOURCE/ by default.")] = "",
     compress: Annotated[bool, typer.Option("--compress", help="Send the contents compressed.")] = False,
     include: Annotated[list[str] | None, typer.Option(help="Only files whose name or path matches; may be repeated.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="No files or folders whose name or path matches; may be repeated.")] = None,

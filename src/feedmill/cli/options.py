@@ -16,7 +16,7 @@ from feedmill.core.text.dates import parse_iso
 Data = Annotated[Path, typer.Option("--data", envvar="FEEDMILL_DATA", help="Data folder.", file_okay=False)]
 Config = Annotated[Path | None, typer.Option("--config", envvar="FEEDMILL_CONFIG", help="Settings file (TOML).", dir_okay=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Url = Annotated[str, typer.Option("--url", metavar="http://HOST:PORT", help="Another server than the one of the data folder.")]
+Url = Annotated[str, typer.Option("--url", metavar="http://HOST:PORT", help="A server other than that of the data folder.")]
 InputFile = Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True)]
 
 DATA = Path("data")

@@ -13,7 +13,7 @@ from feedmill.http.admin.api.policies import export_policies, tell_policies
 from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.policyfiles import import_policies
 
-policies_app = typer.Typer(help="Look at policy ACLs, take them from files.", no_args_is_help=True, rich_markup_mode=None)
+policies_app = typer.Typer(help="Look at policy ACLs, import and export them.", no_args_is_help=True, rich_markup_mode=None)
 
 POLICIES_EXAMPLES = """Examples:
 
@@ -43,7 +43,7 @@ def list_policies(
     for policy in told["policies"]:
         console().print(clean(f"{policy['name']}  {policy['kind']}  {policy['pattern']}  {_describe_principals(policy)}"))
     if not told["obeyed"]:
-        console().print("documents are still being put into the classes of changed patterns")
+        console().print("documents are still being moved to the classes of changed patterns")
 
 
 def _describe_principals(policy: dict[str, Any]) -> str:
@@ -65,7 +65,7 @@ def export(data: Data = DATA, config: Config = None, as_json: Json = False) -> N
 @policies_app.command("import", epilog=POLICIES_EXAMPLES)
 def import_file(
     file: InputFile,
-    replace: Annotated[bool, typer.Option("--replace", help="Give up all others that were set by API or import.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Remove all others that were set by API or import.")] = False,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,

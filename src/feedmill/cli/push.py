@@ -60,7 +60,12 @@ class GroupsFeedType(StrEnum):
 
 Token = Annotated[
     str,
-    typer.Option("--token", envvar="FEEDMILL_PUSH_TOKEN", show_envvar=True, help="A token of scope push; only the variable hides it."),
+    typer.Option(
+        "--token",
+        envvar="FEEDMILL_PUSH_TOKEN",
+        show_envvar=True,
+        help="A token of scope push; only the variable hides it.",
+    ),
 ]
 Wait = Annotated[bool, typer.Option("--wait", help="Follow the feed until it is searchable; exit 0 only when it completed without errors.")]
 
@@ -173,7 +178,7 @@ def _find_client(place: Workplace, url: str, token: str) -> Transport | None:
 def _push_there(client: Transport, path: str, fields: dict[str, str], file: Path, *, wait: bool, as_json: bool) -> None:
     feed_id = send_file(client, path, fields, file)
     if wait and feed_id is None:
-        raise BadRequest("the server took the feed but gives no receipts, so it cannot be followed")
+        raise BadRequest("the server accepted the feed but returns no receipts, so its progress is unknown")
     if wait and feed_id is not None:
         _report(follow(client, feed_id), as_json=as_json)
     elif as_json:

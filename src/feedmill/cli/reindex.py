@@ -20,7 +20,7 @@ REINDEX_EXAMPLES = """Examples:
 
 
 def reindex(
-    wait: Annotated[bool, typer.Option("--wait", help="Come back when the new index serves.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until searches use the new index.")] = False,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,

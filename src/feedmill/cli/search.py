@@ -21,7 +21,7 @@ SEARCH_EXAMPLES = """Examples:
 
 def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="As typed on the search page.")],
-    start: Annotated[int, typer.Option(min=0, help="How many results to leave out.")] = 0,
+    start: Annotated[int, typer.Option(min=0, help="How many results to skip.")] = 0,
     num: Annotated[int, typer.Option(min=1, max=1000, help="How many results to show.")] = 10,
     match: Annotated[Match, typer.Option(help="How many of the words must occur.")] = Match.AUTO,
     getfields: Annotated[str, typer.Option(help="Metadata to show: names divided by dots, * for all.")] = "",

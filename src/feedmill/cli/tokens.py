@@ -66,15 +66,15 @@ def _list(data: Path, config: Path | None, *, as_json: bool) -> None:
 
 @tokens_app.command("add", epilog="Example:\n\n  feedmill tokens add intranet --scope search --user ann --days 90")
 def add(
-    label: Annotated[str, typer.Argument(metavar="LABEL", help="Who uses the token, for the list and the audit log.")],
-    scope: Annotated[list[TokenScope], typer.Option("--scope", help="What it may do; may be repeated.")],
-    user: Annotated[str, typer.Option("--user", metavar="NAME", help="The local user for whom it searches.")] = "",
+    label: Annotated[str, typer.Argument(metavar="LABEL", help="The program that uses the token, for the list and the audit log.")],
+    scope: Annotated[list[TokenScope], typer.Option("--scope", help="What the token permits; may be repeated.")],
+    user: Annotated[str, typer.Option("--user", metavar="NAME", help="The local user in whose name it searches.")] = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
     datasource: Annotated[
         list[str] | None,
-        typer.Option("--datasource", metavar="NAME", help="A data source that a push token is for; may be repeated; else all."),
+        typer.Option("--datasource", metavar="NAME", help="A data source that a push token is for; may be repeated; all by default."),
     ] = None,
-    days: Annotated[int | None, typer.Option("--days", help="How long it is good; for ever when not given.")] = None,
+    days: Annotated[int | None, typer.Option("--days", help="How long it is valid; for ever by default.")] = None,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,

@@ -19,7 +19,7 @@ from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.role import Role
 
-users_app = typer.Typer(invoke_without_command=True, help="List, make and change local users.", rich_markup_mode=None)
+users_app = typer.Typer(invoke_without_command=True, help="List, add and change local users.", rich_markup_mode=None)
 
 USERS_EXAMPLES = """Examples:
 
@@ -35,7 +35,7 @@ _PATH = "/api/v1/users"
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The user, such as ann, CORP\\ann or ann@corp.example.com.")]
 Namespace = Annotated[str, typer.Option("--namespace", metavar="N", help="The namespace (credential group) of the user.")]
-RoleOption = Annotated[Role, typer.Option("--role", help="What the user may do besides searching.")]
+RoleOption = Annotated[Role, typer.Option("--role", help="What the user may do in addition to searching.")]
 PasswordStdin = Annotated[bool, typer.Option("--password-stdin", help="Read the password from standard input, its first line.")]
 
 
@@ -164,7 +164,7 @@ def _read_password(*, from_stdin: bool) -> str:
     """Returns a password. Errors: BadRequest if there is none."""
     if not from_stdin:
         if not sys.stdin.isatty():
-            raise BadRequest("there is no terminal to ask for the password; give --password-stdin")
+            raise BadRequest("there is no terminal to type the password; use --password-stdin")
         return getpass.getpass("Password: ")
     raw = sys.stdin.buffer.readline(MAX_PASSWORD_BYTES + 3)
     try:

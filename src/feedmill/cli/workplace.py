@@ -62,7 +62,7 @@ class Workplace:
 
     def _check_kept(self, settings: Settings) -> None:
         if not settings.store.url and not (self.data / "store.sqlite").exists():
-            raise NotFound(f"there is nothing in '{self.data}' yet; start a server with 'feedmill serve --data {self.data}' or push a feed")
+            raise NotFound(f"'{self.data}' has no data yet; start a server with 'feedmill serve --data {self.data}' or push a feed")
 
     def client(self, server: RunState, listener: str) -> Transport:
         """Returns a client of a listener of the running server. On the admin and the feed port it sends the server's own token.
