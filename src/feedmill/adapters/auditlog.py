@@ -63,11 +63,11 @@ class FolderAuditLog:
             try:
                 file = path.open("rb")
             except FileNotFoundError:
-                continue  # trimmed meanwhile, which a later entry says
+                continue  # removed meanwhile by the retention, which a later entry records
             with file:
                 for place, line in enumerate(file, 1):
                     if not line.endswith(b"\n"):
-                        return  # being written now, or left by a crash: nobody was told that it is kept
+                        return  # being written now, or left by a crash: no caller got a success for it
                     yield f"{path.name}:{place}", line[:-1]
 
     def _list_files(self) -> list[Path]:
@@ -92,7 +92,7 @@ class FolderAuditLog:
         return entry
 
     def _find_last(self, files: list[Path], event: AuditEvent) -> AuditEntry | None:
-        """Finds the entry to continue from. If it was cut off or damaged, the head has its number and hash; so the gap stays visible."""
+        """Returns the entry to continue from. If it was cut off or damaged, the head has its number and hash; so the gap stays visible."""
         head = self._find_head()
         try:
             last = _read_last(files)
@@ -178,7 +178,7 @@ def _read_place(path: Path) -> tuple[int, str] | None:
 
 
 def _read_last(files: list[Path]) -> AuditEntry | None:
-    """Reads the last entry of the last file that has one, and removes an unfinished line that a crash left."""
+    """Returns the last entry of the last file that has one, and removes an unfinished line that a crash left."""
     for path in reversed(files):
         line = _read_last_line(path)
         if line:

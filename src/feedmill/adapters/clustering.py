@@ -1,7 +1,7 @@
-"""Groups by NetworkX: communities of a graph whose edges are what is alike, by the method of Louvain.
+"""Clusters by NetworkX: communities of a graph whose edges join similar results, by the method of Louvain.
 
-The number of groups follows from the graph. The same edges give the same groups. The library is loaded when the first groups are asked
-for: most processes never do, and it would be a third of their start.
+The number of clusters follows from the graph. The same edges produce the same clusters. The library is imported at the first call:
+most processes never make one, and the import would be a third of their start.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ RESOLUTION = 1.1
 
 
 def find_clusters(edges: Sequence[Edge]) -> list[list[int]]:
-    """Finds groups of places that are alike, the largest first."""
+    """Returns clusters of similar places, the largest first."""
     from networkx import Graph
     from networkx.algorithms.community import louvain_communities
 

@@ -1,9 +1,9 @@
 """The feeds as they were received, a file each in one folder.
 
-A feed is written as ``NAME.part`` and gets its name when it is whole: file synced, renamed, folder synced, in that order. Large feeds
-are pushed to the disk while they still arrive, so that the sync at the end has little left to do; one thread does that for all, at most
-one push a file at a time, so that no write waits for it. The kernel call for it (``sync_file_range``) is not in Python's library; where
-the C library lacks it nothing is lost but the head start.
+A feed is written as ``NAME.part`` and gets its name when it is complete: sync the file, rename it, sync the folder, in that order. A
+large feed is written back to the disk while it arrives, so that the sync at the end is short. One thread does that for all files,
+with at most one range a file at a time, so that no write waits for it. The kernel call for it (``sync_file_range``) is not in Python's
+library. Without it in the C library, only the sync takes longer.
 """
 
 import ctypes

@@ -1,4 +1,4 @@
-"""Files that blobs are written to and read from: appending with a way back, open files shared by threads, what errors mean."""
+"""Files for reading and appending blobs: appends that can be undone, open files shared by threads, and the meaning of errors."""
 
 import errno
 import fcntl
@@ -17,7 +17,7 @@ _SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
 def translate(error: OSError, what: str) -> FeedmillError:
-    """Returns the error that an operating system's error means."""
+    """Returns our error for an operating system's error."""
     if error.errno in _FULL:
         return DiskFull(f"no room {what}: {error.strerror}")
     if error.errno in _SCARCE:
@@ -54,7 +54,7 @@ class AppendFile:
 
 
 def is_in_use(path: Path) -> bool:
-    """Whether a living process appends to a file. Errors: OSError."""
+    """Returns whether a living process appends to a file. Errors: OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -78,7 +78,7 @@ class ReadFile:
 
     def read(self, offset: int, length: int) -> bytes | None:
         """Returns bytes, or None if the file does not hold all of them. Errors: OSError."""
-        # a length that is wrong must not ask for memory that no file fills
+        # a wrong length must not allocate memory that no file fills
         if length > _SMALL_BYTES and os.fstat(self._fd).st_size < offset + length:
             return None
         data = os.pread(self._fd, length, offset)

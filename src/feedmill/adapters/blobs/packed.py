@@ -172,7 +172,7 @@ class PackedBlobs:
         return self._reads.get(place.name).read(place.offset, place.length)
 
     def size(self, ref: BlobRef) -> int:
-        """Returns the size of a blob, without a look at it."""
+        """Returns the size of a blob from its reference alone."""
         return parse_ref(ref).length
 
     def path(self, ref: BlobRef) -> str | None:
@@ -191,12 +191,12 @@ class PackedBlobs:
         return _list(self._files)
 
     def remove_pack(self, name: str) -> None:
-        """Removes a pack; one that is not there is no error. Errors: Conflict while its process writes to it."""
+        """Removes a pack if it exists. Errors: Conflict while its process writes to it."""
         self._reads.forget(name)
         _remove(self._packs, name)
 
     def remove_file(self, name: str) -> None:
-        """Removes a single file; one that is not there is no error. Errors: Conflict, as above."""
+        """Removes a single file if it exists. Errors: Conflict, as above."""
         _remove(self._files, name)
 
     def home(self, ref: BlobRef) -> str:
@@ -204,7 +204,10 @@ class PackedBlobs:
         return parse_ref(ref).name
 
     def remove(self, ref: BlobRef) -> None:
-        """Removes a blob that is a file of its own, there or not; a packed one stays until its pack goes. Errors: Conflict, as above."""
+        """Removes a blob that is a file of its own, if it exists; a packed one stays until its pack is removed.
+
+        Errors: Conflict, as above.
+        """
         place = parse_ref(ref)
         if place.offset is None:
             _remove(self._files, place.name)

@@ -1,6 +1,6 @@
 """References to blobs in a folder: ``p/PACK/OFFSET/LENGTH`` in a pack, ``f/NAME/LENGTH`` in a file of its own.
 
-A name is made here alone and is always a plain file name; whatever else comes as a reference is refused, so that none leads out of
+Only this module makes names, and each is a plain file name. Any other text is refused as a reference, so that none leads out of
 the folder.
 """
 
@@ -19,7 +19,7 @@ _NAME_ALONE = re.compile(_NAME)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a blob is; ``offset`` None for a file of its own. Units: bytes."""
+    """The place of a blob; ``offset`` None for a file of its own. Units: bytes."""
 
     name: str
     offset: int | None
@@ -27,13 +27,13 @@ class Place:
 
 
 def new_name(role: str) -> str:
-    """Makes a name that no other process makes; role and process id tell an operator whose it is."""
+    """Returns a name that no other process makes. Role and process id show an operator its origin."""
     kept = "".join(sign for sign in role.lower() if sign.isascii() and sign.isalnum())[:24]
     return f"{kept if kept[:1].isalpha() else 'any'}-{os.getpid()}-{secrets.token_hex(8)}"
 
 
 def is_name(text: str) -> bool:
-    """Whether a text is a name as made here."""
+    """Returns whether a text has the form of such a name."""
     return _NAME_ALONE.fullmatch(text) is not None
 
 
@@ -48,7 +48,7 @@ def single_ref(name: str, length: int) -> BlobRef:
 
 
 def parse_ref(ref: str) -> Place:
-    """Reads a reference. Errors: Corrupt, for one that was not made here."""
+    """Returns the place in a reference. Errors: Corrupt if this module did not make it."""
     found = _REF.fullmatch(ref)
     if found is None:
         raise Corrupt(f"'{ref[:100]}' is no blob reference")

@@ -1,4 +1,4 @@
-"""Room that stays free on the data folder's disk: contents of feeds wait for room before the store and the index have none left."""
+"""Reserved space on the data folder's disk: contents of feeds wait for space while the store and the index still have some."""
 
 import errno
 import os
@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final
 
 _STEP_BYTES: Final = 4_194_304
-"""How much is written between two looks at the disk."""
+"""How many bytes are written between two checks of the disk."""
 
 
 class Reserve:
-    """Watches over the room that is left to others. Units: ``reserve_bytes`` that must stay free, 0 watches over nothing."""
+    """Checks the reserved space. Units: ``reserve_bytes`` that must stay free, 0 checks nothing."""
 
     def __init__(self, folder: Path, reserve_bytes: int) -> None:
         self._folder = folder
@@ -18,7 +18,7 @@ class Reserve:
         self._known_bytes = 0
 
     def take(self, size_bytes: int) -> None:
-        """Takes room before it is written to. Errors: OSError as of a full disk, when less than the reserve would be left."""
+        """Reserves space before a write. Errors: OSError as of a full disk, if less than the reserve would be left."""
         if self._reserve_bytes <= 0:
             return
         if self._known_bytes < size_bytes:

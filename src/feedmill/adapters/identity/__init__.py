@@ -1,1 +1,1 @@
-"""Fills what signing in needs of the outside world, one technology a file; extras are imported by their own file alone."""
+"""Implements the ports of signing in, one technology a file. Only the file of a technology imports its optional packages."""

@@ -1,6 +1,6 @@
 """Hashes passwords with argon2id.
 
-A hash takes 64 MiB and a good tenth of a second, so that few may be computed at once; who waits too long is told to come again.
+A hash takes 64 MiB and at least a tenth of a second, so few may be computed at once. A caller that waits too long gets Busy.
 Source: RFC 9106, section 4, the second recommended option.
 """
 
@@ -17,7 +17,7 @@ PATIENCE_SECONDS = 15.0
 
 
 class Argon2Hasher:
-    """Fills ``ports.signin.PasswordHasher``. May be used from several threads."""
+    """Implements ``ports.signin.PasswordHasher``. Several threads may use it."""
 
     def __init__(self, parameters: argon2.Parameters = argon2.profiles.RFC_9106_LOW_MEMORY) -> None:
         self._hasher = argon2.PasswordHasher.from_parameters(parameters)
@@ -29,7 +29,7 @@ class Argon2Hasher:
             return self._hasher.hash(_encode(password))
 
     def is_match(self, password_hash: str, password: str) -> bool:
-        """Whether a password is that of a hash. Errors: Busy."""
+        """Returns whether a password matches a hash. Errors: Busy."""
         with self._place():
             try:
                 return self._hasher.verify(password_hash, _encode(password))
@@ -37,7 +37,7 @@ class Argon2Hasher:
                 return False
 
     def is_outdated(self, password_hash: str) -> bool:
-        """Whether a hash was made with other parameters."""
+        """Returns whether a hash was made with other parameters."""
         try:
             return self._hasher.check_needs_rehash(password_hash)
         except InvalidHashError:
@@ -48,7 +48,7 @@ class Argon2Hasher:
 
 
 class _Place:
-    """A turn among those who compute."""
+    """One of the places for computing a hash."""
 
     def __init__(self, places: threading.BoundedSemaphore) -> None:
         self._places = places
@@ -62,5 +62,5 @@ class _Place:
 
 
 def _encode(password: str) -> bytes:
-    """Writes a password as bytes: keyboards differ in how they compose an accent. Source: RFC 8265, section 4.2.2."""
+    """Returns a password as bytes: keyboards differ in how they compose an accent. Source: RFC 8265, section 4.2.2."""
     return normalize("NFC", password).encode("utf-8", "surrogatepass")

@@ -32,12 +32,12 @@ class Naming(Protocol):
 
 
 def read_user(told: object, naming: Naming) -> Subject | None:
-    """Reads a user; None if the value names no user."""
+    """Returns the user of a claim; None if the value names no user."""
     return _read(Scope.USER, told, naming)
 
 
 def read_groups(told: Mapping[str, Any], claim: str, naming: Naming) -> tuple[Subject, ...]:
-    """Reads groups: a list of texts, or one text. Blank texts are ignored. Errors: Denied."""
+    """Returns the groups of a claim: a list of texts, or one text. Blank texts are ignored. Errors: Denied."""
     elsewhere, listed = told.get("_claim_names"), told.get(claim)
     texts = listed if isinstance(listed, list) else [listed] if listed is not None else []
     is_elsewhere = isinstance(elsewhere, dict) and claim in elsewhere
@@ -63,5 +63,8 @@ def _read(scope: Scope, told: object, naming: Naming) -> Subject | None:
 
 
 def _is_readable(text: str) -> bool:
-    """Whether a text could be a name. Spaces and accents of any script are allowed, control characters and lone surrogates are not."""
+    """Returns whether a text could be a name.
+
+    Spaces and accents of any script are allowed, control characters and lone surrogates are not.
+    """
     return len(text) <= MAX_NAME_CHARACTERS and all(category(character) not in ("Cc", "Cs") for character in text.strip())

@@ -1,1 +1,1 @@
-"""A sandbox for processes that read hostile input, made of what the kernel offers: each part by itself, all of them together."""
+"""A sandbox for processes that read hostile input. It combines independent parts that the kernel offers."""

@@ -1,6 +1,6 @@
-"""Confines a process: what it gives up before it reads hostile input.
+"""Confines a process before it reads hostile input.
 
-Each part stands alone, so that a kernel, or a container, without one leaves the others. ``confine`` returns which there are.
+Each part stands alone, so a kernel or a container without one part still has the others. ``confine`` returns the parts in force.
 """
 
 import ctypes
@@ -21,9 +21,9 @@ _CAPABILITY_VERSION: Final = 0x20080522
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sandbox:
-    """Which parts are in force.
+    """The parts that are in force.
 
-    Shape: ``landlock`` is its version, 0 for none; ``landlock_network`` and ``landlock_scopes`` tell whether that version handles TCP
+    Shape: ``landlock`` is its version, 0 for none. ``landlock_network`` and ``landlock_scopes``: whether that version restricts TCP
     ports, and signals and abstract sockets.
     """
 
@@ -37,14 +37,14 @@ class Sandbox:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The names of the parts that are not in force."""
+        """Returns the names of the parts that are not in force."""
         return tuple(name for name, value in asdict(self).items() if not value)
 
 
 def confine(rules: Filter, limits: Mapping[int, int]) -> Sandbox:
-    """Confines this process, for good, and returns what is in force. Shape: ``limits`` are bounds by number, as ``RLIMIT_NOFILE``.
+    """Confines this process for good, and returns the parts in force. Shape: ``limits`` are resource limits by number, as ``RLIMIT_NOFILE``.
 
-    The process must have one thread: threads that run already are confined by none of it.
+    The process must have one thread: no part confines threads that run already.
     """
     for number, bound in limits.items():
         set_limit(number, bound)
@@ -59,33 +59,35 @@ def confine(rules: Filter, limits: Mapping[int, int]) -> Sandbox:
         landlock=version,
         landlock_network=version >= landlock.NETWORK_SINCE,
         landlock_scopes=version >= landlock.SCOPES_SINCE,
-        # the last, since the other parts need calls that it refuses
+        # comes last, because the other parts need system calls that it refuses
         seccomp=_filter(rules),
     )
 
 
 def set_limit(number: int, bound: int) -> None:
-    """Lowers a bound of this process, soft and hard; one that is lower already stays."""
+    """Lowers a limit of this process, soft and hard; a lower one stays."""
     _, hard = resource.getrlimit(number)
     lowest = bound if hard == resource.RLIM_INFINITY else min(bound, hard)
     resource.setrlimit(number, (lowest, lowest))
 
 
 def hide_memory() -> bool:
-    """Keeps processes of the same user from this one's memory and environment, and its memory out of core files; returns whether.
+    """Hides this process's memory and environment from processes of the same user, and its memory from core files.
 
-    A program that this process executes must ask again.
+    Returns whether that worked. A program that this process executes must call it again.
     """
     return _succeeds(kernel.PR_SET_DUMPABLE, 0)
 
 
 def forbid_new_privileges() -> bool:
-    """Has programs that this process executes gain nothing by their file's mode or capabilities; returns whether."""
+    """Prevents programs that this process executes from gaining privileges by their file's mode or capabilities; returns whether that
+    worked.
+    """
     return _succeeds(kernel.PR_SET_NO_NEW_PRIVS, 1)
 
 
 def harden() -> None:
-    """Does what every process of the server does: no core files, no memory for others to read, no privileges to gain."""
+    """Applies the part for every process of the server: no core files, memory hidden from other processes, no privileges to gain."""
     set_limit(resource.RLIMIT_CORE, 0)
     hide_memory()
     forbid_new_privileges()

@@ -1,4 +1,4 @@
-"""Calls into the kernel that Python's ``os`` lacks."""
+"""System calls that Python's ``os`` lacks."""
 
 import ctypes
 import os
@@ -18,7 +18,7 @@ def prctl(option: int, first: int = 0, second: int | None = None) -> None:
 
 
 def syscall(number: int, *arguments: int | None) -> int:
-    """Calls the kernel by number and returns its result. Shape: None is a null pointer. Errors: OSError."""
+    """Makes a system call by number and returns its result. Shape: None is a null pointer. Errors: OSError."""
     return _check(_libc.syscall(ctypes.c_long(number), *(ctypes.c_void_p(argument) for argument in arguments)))
 
 

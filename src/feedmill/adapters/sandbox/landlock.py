@@ -1,7 +1,7 @@
-"""Landlock: a process gives up files, TCP ports, abstract sockets and signals, as far as the kernel's version knows them.
+"""Landlock: a process gives up files, TCP ports, abstract sockets and signals, as far as the kernel's version supports them.
 
-A ruleset names what it handles; what is handled and has no rule is refused, and this one has no rules. Descriptors that are open stay
-usable.
+A ruleset names the actions that it handles. A handled action without a rule is refused, and this ruleset has no rules. Open
+descriptors stay usable.
 
 Source: Linux, Documentation/userspace-api/landlock.rst; include/uapi/linux/landlock.h.
 """
@@ -16,7 +16,7 @@ from feedmill.adapters.sandbox import kernel
 _CREATE_RULESET: Final = 444
 _RESTRICT_SELF: Final = 446
 _VERSION_FLAG: Final = 1
-# how many of the file rights each version knows, the first version first
+# the number of file rights in each version, from version 1 on
 _FILE_RIGHTS: Final = (13, 14, 15, 15, 16)
 _TCP_RIGHTS: Final = 0b11
 _SCOPES: Final = 0b11
@@ -33,7 +33,7 @@ def find_version() -> int:
 
 
 def make_ruleset(version: int) -> bytes:
-    """Returns the ``struct landlock_ruleset_attr`` that handles all that a version knows."""
+    """Returns the ``struct landlock_ruleset_attr`` that handles all actions of a version."""
     files = (1 << _FILE_RIGHTS[min(version, len(_FILE_RIGHTS)) - 1]) - 1
     if version < NETWORK_SINCE:
         return struct.pack("=Q", files)
@@ -43,9 +43,9 @@ def make_ruleset(version: int) -> bytes:
 
 
 def restrict() -> int:
-    """Returns up all that the kernel's version handles, for this thread and those it starts; returns the version.
+    """Restricts this thread and those it starts in all that the kernel's version handles; returns the version.
 
-    ``no_new_privs`` must be set. Errors: OSError where there is no Landlock.
+    ``no_new_privs`` must be set. Errors: OSError without Landlock.
     """
     version = kernel.syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG)
     attributes = make_ruleset(version)

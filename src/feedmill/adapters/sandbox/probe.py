@@ -1,4 +1,4 @@
-"""Finds out which parts of the sandbox this kernel supports and this container permits: a child confines itself and reports."""
+"""Finds the parts of the sandbox that this kernel supports and this container permits: a child confines itself and reports."""
 
 import json
 import os
@@ -16,7 +16,7 @@ _NOTHING: Final = Sandbox(
 
 
 def probe_sandbox() -> Sandbox:
-    """Returns what is in force for a process that confines itself. Shape: nothing, where such a process dies of it."""
+    """Returns the parts in force for a process that confines itself. Shape: no parts if that kills the process."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -31,7 +31,7 @@ def probe_sandbox() -> Sandbox:
 
 
 def _report(writer: int) -> None:
-    """The whole life of the child."""
+    """Runs the child from its start to its end."""
     try:
         told = asdict(confine(EXTRACTING, {resource.RLIMIT_CORE: 0}))
         # a part that refuses nothing is not in force

@@ -1,14 +1,14 @@
-"""System call filters: a list of what is allowed, everything else is refused.
+"""System call filters: a list of allowed calls; all others are refused.
 
 A filter is a program of the classic Berkeley packet filter that the kernel runs before each system call. It sees the call's number, the
-architecture that the number belongs to, and the arguments as numbers, never what they point to. So a call that takes a path is refused as
-a whole, and calls that are harmless with some arguments alone have these compared:
+architecture that the number belongs to, and the arguments as numbers, never the memory that they point to. A call that takes a path is
+therefore refused as a whole. A call that is harmless with some arguments alone has these compared:
 
 - the program first compares the architecture, and on x86_64 the bit of the x32 ABI: calls by another table end the process;
-- a call that is allowed without condition is allowed;
-- a call with conditions is allowed when all of them hold;
-- clone3, whose arguments lie in memory, answers ENOSYS, upon which the C library takes clone;
-- every other call answers EPERM, which libraries take as an ordinary error.
+- a call without condition is allowed;
+- a call with conditions is allowed if all of them hold;
+- clone3, whose arguments lie in memory, returns ENOSYS, upon which the C library uses clone;
+- every other call returns EPERM, which libraries handle as an ordinary error.
 
 Source: Linux, Documentation/userspace-api/seccomp_filter.rst; include/uapi/linux/seccomp.h, filter.h, bpf_common.h.
 """
@@ -41,16 +41,16 @@ _OFFSET_ARGUMENTS: Final = 16
 _PROT_EXEC: Final = 4
 _CLONE_THREAD: Final = 0x00010000
 _CLONE_NEW: Final = 0x7E020080
-"""The flags of clone that make namespaces."""
+"""The flags of clone that create namespaces."""
 _AF_UNIX: Final = 1
 _SOCK_STREAM: Final = 1
 _SOCK_FLAGS: Final = 0x80800
-"""SOCK_NONBLOCK and SOCK_CLOEXEC, which may stand beside a socket's type."""
+"""SOCK_NONBLOCK and SOCK_CLOEXEC, which may be combined with a socket's type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """Holds when an argument, as far as ``mask`` covers it, is one of ``values``. Units: ``argument`` counts from 0."""
+    """Holds if an argument, as far as ``mask`` covers it, is one of ``values``. Units: ``argument`` counts from 0."""
 
     argument: int
     values: tuple[int, ...]
@@ -59,7 +59,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """What a process may call: names without condition, and names with conditions that must all hold."""
+    """The calls that a process may make: names without condition, and names with conditions that must all hold."""
 
     allowed: tuple[str, ...]
     conditional: Mapping[str, tuple[Condition, ...]] = field(default_factory=dict)
@@ -93,7 +93,7 @@ COMPUTING: Final = Filter(
         "prctl": _PRCTL,
     },
 )
-"""Computes, and uses the descriptors that it has."""
+"""Permits computing, and the use of open descriptors."""
 
 EXTRACTING: Final = Filter(
     allowed=(
@@ -115,10 +115,10 @@ EXTRACTING: Final = Filter(
         "sendto": (Condition(argument=4, values=(0,)),),
     },
 )
-"""Computes, takes the descriptors of documents, and runs the threads and the event loop of the reader of old office formats."""
+"""Permits computing, receiving the descriptors of documents, and the threads and the event loop of the reader of old office formats."""
 
 TRANSFORMING: Final = Filter(allowed=(*COMPUTING.allowed, "alarm", "setitimer"), conditional=COMPUTING.conditional)
-"""Computes, and sets itself an alarm."""
+"""Permits computing, and setting an alarm."""
 
 
 def assemble(rules: Filter, architecture: Architecture) -> bytes:
@@ -139,15 +139,15 @@ def assemble(rules: Filter, architecture: Architecture) -> bytes:
 
 
 def _compare(condition: Condition) -> list[bytes]:
-    """Returns instructions that go on when the condition holds, and else refuse the call.
+    """Returns instructions that continue if the condition holds, and otherwise refuse the call.
 
-    Each half of the argument is compared by itself, the machine works on 32 bits; both architectures keep the low half first.
+    Each half of the argument is compared by itself, because the machine works on 32 bits. Both architectures store the low half first.
     """
     offset = _OFFSET_ARGUMENTS + 8 * condition.argument
     low_mask, high_mask = condition.mask & 0xFFFFFFFF, condition.mask >> 32
     values = [value & 0xFFFFFFFF for value in condition.values]
     code = [_instruction(_LOAD, offset), _instruction(_AND, low_mask)]
-    # the last of the values that fails falls to the refusal, any that holds jumps behind it
+    # if the last value does not match, control falls through to the refusal; any match jumps behind it
     code += [_instruction(_JUMP_EQUAL, value, len(values) - place, 0) for place, value in enumerate(values)]
     code.append(_return(_ERRNO | errno.EPERM))
     if high_mask:
@@ -169,7 +169,10 @@ class _Program(ctypes.Structure):
 
 
 def install(rules: Filter) -> None:
-    """Filters the calls of this thread and those it starts, for good. Errors: OSError where the kernel or the architecture cannot."""
+    """Filters the calls of this thread and those it starts, for good.
+
+    Errors: OSError if the kernel or the architecture does not support it.
+    """
     architecture = find_architecture()
     if architecture is None:
         raise OSError(errno.ENOSYS, "there is no table of system calls for this processor")

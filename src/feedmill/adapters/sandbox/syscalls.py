@@ -13,7 +13,7 @@ AUDIT_ARCH_AARCH64: Final = 0xC00000B7
 X32_BIT: Final = 0x40000000
 """Set in the numbers of calls of the x32 ABI, which share the architecture's name."""
 
-# name, x86_64, aarch64; None where the architecture has no such call
+# name, x86_64, aarch64; None if the architecture has no such call
 _TABLE: Final[tuple[tuple[str, int | None, int | None], ...]] = (
     ("read", 0, 63),
     ("write", 1, 64),
@@ -89,7 +89,7 @@ _TABLE: Final[tuple[tuple[str, int | None, int | None], ...]] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Architecture:
-    """A processor architecture: its name to the kernel's filters, and its numbers of system calls by their names."""
+    """A processor architecture: its name in the kernel's filters, and its system call numbers by name."""
 
     audit: int
     numbers: MappingProxyType[str, int]
@@ -105,5 +105,5 @@ AARCH64: Final = Architecture(audit=AUDIT_ARCH_AARCH64, numbers=_numbers(2))
 
 
 def find_architecture(machine: str | None = None) -> Architecture | None:
-    """Returns the architecture that this program runs on, None for one without a table here."""
+    """Returns the architecture that this program runs on, None if there is no table for it."""
     return {"x86_64": X86_64, "aarch64": AARCH64}.get(machine or platform.machine())

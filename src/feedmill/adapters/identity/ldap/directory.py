@@ -1,10 +1,10 @@
-"""Proves users by an LDAP directory, such as OpenLDAP or Active Directory: find the entry, bind as it, look up its groups.
+"""Authenticates users by an LDAP directory, such as OpenLDAP or Active Directory: find the entry, bind as it, look up its groups.
 
-- What somebody typed reaches the directory as the value of a filter, escaped; it is never part of a name or of the filter's structure.
-- An empty password is never sent: a bind without one succeeds as nobody (RFC 4513, section 5.1.2).
-- Exactly one entry must be found. Referrals are not followed, since they could lead the password to another server.
-- Who somebody is, the entry found says, never what was typed: it may have been found by an attribute that people choose themselves.
-- Servers are tried in order; one that does not answer in time costs its time once a request, and all requests together a bounded one.
+- A typed login reaches the directory as the value of a filter, escaped. It is never part of a name or of the filter's structure.
+- An empty password is never sent: a bind without one succeeds as an anonymous bind (RFC 4513, section 5.1.2).
+- Exactly one entry must be found. Referrals are not followed, because they could lead the password to another server.
+- The user's name comes from the entry, never from the typed login: an attribute that users can edit may have matched it.
+- Servers are tried in order. One that does not respond in time costs its time once a request, and all requests together a bounded one.
 Source: RFC 4511, RFC 4513, RFC 4515; Microsoft, "[MS-ADTS]", 3.1.1.4.5.19 (tokenGroups, primaryGroupID).
 """
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import structlog
 
 with warnings.catch_warnings():
-    # it still asks pyasn1 for names that have newer ones
+    # the library uses names of pyasn1 that have newer ones
     warnings.simplefilter("ignore", DeprecationWarning)
     from ldap3 import NONE, SUBTREE, Connection, Server, Tls
     from ldap3.core.exceptions import (
@@ -47,17 +47,17 @@ MAX_GROUPS = 20_000
 MAX_DEPTH = 20
 FILTERS_AT_ONCE = 50
 ANSWERS_AT_MOST = 12
-"""So many times what one answer may take is what all of them may, so that a server that drips is left."""
+"""The total time limit, as a multiple of the limit of one response, so that a server that drips is given up."""
 _UNREADABLE = (PyAsn1Error, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""What the library raises where a server sends what is no LDAP."""
+"""The library's errors for a server that sends something other than LDAP."""
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LdapOptions:
-    """How one directory is asked. Shape: ``{login}`` in a filter is what was typed, ``{name}`` the same without a domain (in
-    ``group_filter`` the name that was found, since some servers compare it letter by letter), ``{dn}`` the entry found.
+    """The options of one directory. Shape: ``{login}`` in a filter is the typed login, ``{name}`` the same without a domain (in
+    ``group_filter`` the name that was found, because some servers compare it letter by letter), ``{dn}`` the entry found.
     """
 
     name: str
@@ -93,7 +93,7 @@ class _Found:
 
 
 class _CheckedTls(Tls):  # type: ignore[misc]  # ldap3 has no types
-    """TLS as Python's own defaults want it: the certificate's chain and its name are checked before anything is sent."""
+    """TLS with Python's own defaults: the certificate's chain and its name are checked before anything is sent."""
 
     def __init__(self, ca_file: str, timeout_seconds: float) -> None:
         super().__init__(validate=ssl.CERT_REQUIRED)
@@ -101,7 +101,7 @@ class _CheckedTls(Tls):  # type: ignore[misc]  # ldap3 has no types
         self._timeout_seconds = timeout_seconds
 
     def wrap_socket(self, connection: Connection, do_handshake: bool = False) -> None:
-        """Puts TLS over a connection's socket."""
+        """Starts TLS on a connection's socket."""
         with Watch(self._timeout_seconds) as watch:
             watch.hold(connection.socket)
             connection.socket = self._context.wrap_socket(
@@ -110,7 +110,7 @@ class _CheckedTls(Tls):  # type: ignore[misc]  # ldap3 has no types
 
 
 class LdapDirectory:
-    """Fills ``ports.signin.Directory``. May be used from several threads."""
+    """Implements ``ports.signin.Directory``. Several threads may use it."""
 
     def __init__(self, options: LdapOptions) -> None:
         self.name, self.namespace = options.name, options.namespace
@@ -119,7 +119,7 @@ class LdapDirectory:
         self._servers = [Server(url, get_info=NONE, connect_timeout=options.timeout_seconds, tls=tls) for url in options.urls]
 
     def verify(self, name: str, password: str) -> Credential | None:
-        """Returns the credential of a user. Errors: Busy."""
+        """Returns the credential of a user, None if name or password is wrong. Errors: Busy."""
         bare, domain = split_name(name.strip())
         if not password or not bare.strip() or not self._is_ours(domain):
             return None
@@ -136,7 +136,7 @@ class LdapDirectory:
         raise Busy(f"no server of the directory {self.name} answers: {_explain(last)}") from last
 
     def _is_ours(self, domain: str) -> bool:
-        """Whether a domain that was typed is that of the directory; filters that take the whole login decide themselves."""
+        """Returns whether a typed domain is the directory's. Filters that use the whole login decide by themselves."""
         own = self._options.domain
         if not domain or "{login}" in self._options.user_filter:
             return True
@@ -204,7 +204,7 @@ class LdapDirectory:
         return _Found(dn, held, primary_group_of(attributes))
 
     def _list_groups(self, connection: Connection, found: _Found, login: str) -> tuple[str, ...]:
-        """Lists the groups of an entry, and the groups that these are in, by name in the order found. Errors: Busy for too many."""
+        """Lists the groups of an entry and their parent groups, by name in the order found. Errors: Busy for too many."""
         known: dict[str, str] = {}
         filters = [fill_filter(self._options.group_filter, name=found.name, login=login, dn=found.dn)]
         if found.primary_group:
@@ -242,13 +242,13 @@ class LdapDirectory:
                 if limit and len(entries) >= limit:
                     break
         except LDAPSizeLimitExceededResult as exc:
-            # a shortened list of groups could leave out a denial
+            # a shortened list of groups could lack one that is denied access
             raise Busy(f"the directory {self.name} gives a part of the groups only; raise its size limit") from exc
         return entries
 
 
 def _is_trouble(exc: Exception) -> bool:
-    """Whether another server may do better: this one is not reached, or says that it is busy."""
+    """Returns whether another server may succeed: this one is unreachable or reports that it is busy."""
     return not isinstance(exc, LDAPOperationResult) or isinstance(exc, (LDAPBusyResult, LDAPUnavailableResult))
 
 
@@ -264,4 +264,4 @@ def _close(connection: Connection) -> None:
     except (LDAPException, OSError):
         log.debug("directory_connection_gone")
     if held is not None:
-        held.close()  # a connection that never came to be is not closed by unbinding
+        held.close()  # unbinding does not close a connection that was never established

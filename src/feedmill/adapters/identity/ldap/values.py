@@ -1,18 +1,18 @@
-"""Values on their way into an LDAP filter, and out of an entry."""
+"""Values for an LDAP filter, and values of an entry."""
 
 import struct
 import warnings
 
 with warnings.catch_warnings():
-    # it still asks pyasn1 for names that have newer ones
+    # the library uses names of pyasn1 that have newer ones
     warnings.simplefilter("ignore", DeprecationWarning)
     from ldap3.utils.conv import escape_filter_chars
 
 
 def fill_filter(template: str, **values: str) -> str:
-    """Puts values into a filter, escaped, so that none can be more than a value. Source: RFC 4515, section 3."""
+    """Inserts values into a filter, escaped, so that each is only a value. Source: RFC 4515, section 3."""
     filled = template
-    # a placeholder within a value stays what it is: values are put in at once
+    # all values are inserted in one pass, so a placeholder within a value stays as it is
     parts = {name: escape_filter_chars(value) for name, value in values.items()}
     pieces: list[str] = []
     while filled:
@@ -31,7 +31,7 @@ def fill_filter(template: str, **values: str) -> str:
 
 
 def primary_group_of(attributes: dict[str, list[bytes]]) -> bytes:
-    """Returns the SID of the group that Active Directory names by number instead of as a member; empty where there is none."""
+    """Returns the SID of the group that Active Directory names by number instead of as a member; empty if there is none."""
     sid, number = first_value(attributes, "objectSid"), first_value(attributes, "primaryGroupID")
     if len(sid) < 12 or not number.isdigit() or int(number) >= 1 << 32:
         return b""
@@ -39,7 +39,7 @@ def primary_group_of(attributes: dict[str, list[bytes]]) -> bytes:
 
 
 def first_value(attributes: dict[str, list[bytes]], wanted: str) -> bytes:
-    """Returns the first value of an attribute, empty where there is none."""
+    """Returns the first value of an attribute, empty if there is none."""
     for name, values in attributes.items():
         if name.lower() == wanted.lower() and values:
             return bytes(values[0])
@@ -47,7 +47,7 @@ def first_value(attributes: dict[str, list[bytes]], wanted: str) -> bytes:
 
 
 def first_text(attributes: dict[str, list[bytes]], wanted: str) -> str:
-    """Returns the first value of an attribute as text, "" where there is none."""
+    """Returns the first value of an attribute as text, "" if there is none."""
     try:
         return first_value(attributes, wanted).decode("utf-8").strip()
     except UnicodeDecodeError:
@@ -55,5 +55,5 @@ def first_text(attributes: dict[str, list[bytes]], wanted: str) -> str:
 
 
 def escape_bytes(value: bytes) -> str:
-    """Writes bytes as the value of a filter."""
+    """Returns bytes as the value of a filter."""
     return "".join(f"\\{byte:02x}" for byte in value)

@@ -59,7 +59,7 @@ class Discovery:
             return self._ask(now)
 
     def learn_anew(self, known: Known, *, is_of_strangers: bool) -> Known:
-        """Reads the document again because the cached one does not fit. Unauthenticated requests cause this only rarely."""
+        """Reads the document again because the cached one does not match. Unauthenticated requests cause this only rarely."""
         with self._lock:
             now = self._now()
             if self._known is not None and self._known is not known:

@@ -1,8 +1,8 @@
-"""The keys of a provider of OpenID Connect, and what they signed.
+"""The keys of a provider of OpenID Connect, and the check of its signatures.
 
-A key of a kind or shape that is not understood is passed over, as if it were not there, so that a provider may publish new kinds beside
-those in use. Secrets (``oct``) and keys for encryption are no keys here. A token that names its key by ``kid`` is held against all keys of
-that name, any other against all.
+A key of an unknown kind or shape is ignored, so that a provider may publish new kinds beside
+those in use. Secrets (``oct``) and keys for encryption do not count. A token that names its key by ``kid`` is checked with all keys of
+that name, any other with all.
 Source: RFC 7517, 4.5 and 5; RFC 7515, 4.1.4; OpenID Connect Core 1.0, 10.1.
 """
 
@@ -21,13 +21,13 @@ MAX_KEYS = 100
 
 
 class _Registry(JWSRegistry):
-    """Takes tokens that tell as many groups as are taken, and headers that carry a chain of certificates."""
+    """Accepts tokens with many groups, and headers with a chain of certificates."""
 
     max_header_length = 16_384
     max_payload_length = MAX_BYTES
 
 
-# what a header holds beside is passed over, but for what it calls critical (RFC 7515, 4)
+# other parameters of a header are ignored, except those that it calls critical (RFC 7515, 4)
 _REGISTRY = _Registry(algorithms=list(ALGORITHMS), strict_check_header=False)
 
 

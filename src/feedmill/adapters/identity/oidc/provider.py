@@ -102,11 +102,11 @@ class OidcProvider:
 
     @property
     def single_logout(self) -> bool:
-        """Whether each side notifies the other when a user signs out."""
+        """Returns whether each side notifies the other when a user signs out."""
         return self._options.single_logout
 
     def leave(self, session: ProviderSession, left_url: str) -> ProviderRedirect | None:
-        """Returns how a browser notifies the provider that the user signs out. Source: RP-Initiated Logout 1.0, 2."""
+        """Returns the redirect that notifies the provider that the user signs out. Source: RP-Initiated Logout 1.0, 2."""
         known = self._discovery.learn()
         if not known.has("end_session_endpoint"):
             return None
@@ -116,7 +116,7 @@ class OidcProvider:
         return ProviderRedirect(url=with_query(known.address("end_session_endpoint"), urlencode(asked)))
 
     def read_logout(self, text: str) -> LogoutRequest:
-        """Reads a logout token. Source: Back-Channel Logout 1.0, 2.4 and 2.6."""
+        """Returns the content of a logout token. Source: Back-Channel Logout 1.0, 2.4 and 2.6."""
         registry = jwt.JWTClaimsRegistry(
             now=lambda: int(self._clock().timestamp()),
             leeway=LEEWAY_SECONDS,

@@ -1,12 +1,12 @@
-"""Opens what a provider of SAML encrypted for this server.
+"""Decrypts elements that a provider of SAML encrypted for this server.
 
 Rules:
 
-1. What is encrypted proves nothing: anybody may encrypt for a public key. Signatures are checked beside it, as if it had come open.
-2. A mode without authentication (CBC) is opened only where the signature around it was checked before: else whoever holds a
-   recorded message could have this server try changed ones, and learn from what it answers.
-3. Keys are carried by RSA-OAEP. The older RSA 1.5 is refused for the same reason, whatever is signed.
-4. One element comes out, read like all XML of strangers.
+1. Encryption authenticates nothing: anyone may encrypt for a public key. Signatures are checked as for plain elements.
+2. A mode without authentication (CBC) is decrypted only if the signature around it was checked before. Otherwise an attacker with a
+   recorded message could send changed ones, and learn their plain text from the responses.
+3. RSA-OAEP encrypts the keys. The older RSA 1.5 is refused for the same reason, with or without a signature.
+4. The result is one element, parsed with the limits for untrusted XML.
 
 Source: XML Encryption 1.1, 5.2 and 5.5; "How To Break XML Encryption" (CCS 2011); SAML 2.0 Core, 2.2.4 and 2.3.4.
 """
@@ -33,7 +33,7 @@ _BLOCK = 16
 _GCM = {f"{ENCRYPTION_11}aes{bits}-gcm": bits // 8 for bits in (128, 192, 256)}
 _CBC = {f"{ENCRYPTION}aes{bits}-cbc": bits // 8 for bits in (128, 192, 256)}
 _OAEP = (f"{ENCRYPTION}rsa-oaep-mgf1p", f"{ENCRYPTION_11}rsa-oaep")
-# SHA-1 is no weakness here: OAEP asks nothing of its hash that SHA-1 lacks, and providers use nothing else by default
+# SHA-1 is safe here: OAEP needs no property of its hash that SHA-1 lacks, and providers use no other by default
 _DIGESTS: dict[str, type[hashes.HashAlgorithm]] = {
     f"{SIGNATURE}sha1": hashes.SHA1,
     f"{ENCRYPTION}sha256": hashes.SHA256,
@@ -49,7 +49,7 @@ _MASKS: dict[str, type[hashes.HashAlgorithm]] = {
 
 
 def decrypt_element(holder: etree._Element, key: RSAPrivateKey, *, is_signed: bool) -> etree._Element:
-    """Returns the element that another holds encrypted. Shape: ``is_signed``: a signature over the holder was checked. Errors: Denied."""
+    """Returns the decrypted element of a holder. Shape: ``is_signed``: a signature over the holder was checked. Errors: Denied."""
     data = holder.find("e:EncryptedData", NAMES)
     if data is None:
         raise Denied(f"{etree.QName(holder).localname} holds nothing that is encrypted")
@@ -64,7 +64,7 @@ def decrypt_element(holder: etree._Element, key: RSAPrivateKey, *, is_signed: bo
 
 
 def find_name(holder: etree._Element, key: RSAPrivateKey) -> etree._Element | None:
-    """Returns the name within a part of a message whose signature was checked, whether or not it is encrypted. Errors: Denied."""
+    """Returns the name in a part of a message whose signature was checked, encrypted or not. Errors: Denied."""
     hidden = holder.find("a:EncryptedID", NAMES)
     if hidden is None:
         return holder.find("a:NameID", NAMES)
@@ -73,7 +73,7 @@ def find_name(holder: etree._Element, key: RSAPrivateKey) -> etree._Element | No
 
 
 def _find_secret(holder: etree._Element, data: etree._Element, key: RSAPrivateKey, length: int) -> bytes:
-    """Returns the secret out of the first of the keys that this server's own opens."""
+    """Returns the secret in the first of the keys that this server's private key decrypts."""
     keys = [*data.findall("d:KeyInfo/e:EncryptedKey", NAMES), *holder.findall("e:EncryptedKey", NAMES)]
     if not keys:
         raise Denied("what is encrypted comes without its key")
@@ -126,7 +126,7 @@ def _open(secret: bytes, value: bytes, *, is_gcm: bool) -> bytes:
 
 
 def _read(text: bytes, holder: etree._Element) -> etree._Element:
-    """Reads the element, with the prefixes that are known where it stood."""
+    """Parses the element, with the namespace prefixes of its original place."""
     names = [(f"xmlns:{prefix}" if prefix else "xmlns", uri) for prefix, uri in holder.nsmap.items() if prefix != "xml"]
     start = "".join(f" {name}={quoteattr(uri)}" for name, uri in names)
     try:

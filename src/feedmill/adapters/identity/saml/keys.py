@@ -1,4 +1,4 @@
-"""The key by which this server signs what it asks providers of SAML, and opens what they encrypt for it."""
+"""The key by which this server signs its requests to providers of SAML, and decrypts what they encrypt for it."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ from feedmill.model.errors import BadRequest
 KEY_BITS = 3_072
 LASTING = timedelta(days=3_650)
 UNREADABLE = (ValueError, TypeError, x509.InvalidVersion, UnsupportedAlgorithm)
-"""What the reading of a certificate or a key raises."""
+"""The errors of reading a certificate or a key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class ServerKey:
 
 
 def make_key(now: datetime) -> str:
-    """Makes a key and a certificate that it signs itself. Shape: one PEM text, as ``read_key`` takes it."""
+    """Returns a new key with a self-signed certificate. Shape: one PEM text, as ``read_key`` expects it."""
     private = rsa.generate_private_key(65_537, KEY_BITS)
     named = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "feedmill")])
     built = x509.CertificateBuilder().subject_name(named).issuer_name(named).public_key(private.public_key())
@@ -39,7 +39,7 @@ def make_key(now: datetime) -> str:
 
 
 def read_key(text: str) -> ServerKey:
-    """Reads a key with its certificate. Errors: BadRequest."""
+    """Returns a key with its certificate. Errors: BadRequest."""
     try:
         private = serialization.load_pem_private_key(text.encode(), None)
         certificate = x509.load_pem_x509_certificate(text.encode())
@@ -60,7 +60,7 @@ def _belongs(certificate: x509.Certificate, private: rsa.RSAPrivateKey) -> bool:
 
 
 def read_key_files(certificate: Path, key: Path) -> ServerKey:
-    """Reads a key and a certificate out of two PEM files. Errors: BadRequest."""
+    """Returns a key and a certificate from two PEM files. Errors: BadRequest."""
     try:
         return read_key(f"{key.read_text()}\n{certificate.read_text()}")
     except (OSError, UnicodeDecodeError) as exc:

@@ -44,7 +44,7 @@ class SamlLogoutDesk:
         self._clock = clock
 
     def begin(self, session: ProviderSession, entity_id: str) -> ProviderRedirect | None:
-        """Returns how a browser notifies the provider that the user signs out; None if the provider has no logout address."""
+        """Returns the redirect that notifies the provider that the user signs out; None if the provider has no logout address."""
         place = self._choose_place()
         if place is None:
             return None
@@ -57,7 +57,7 @@ class SamlLogoutDesk:
         return self._send("SAMLRequest", root, place, place.url, "")
 
     def read(self, message: LogoutMessage, logout_url: str) -> LogoutRequest:
-        """Reads a logout request of the provider. Errors: Denied."""
+        """Returns a logout request of the provider. Errors: Denied."""
         root = self._open(message, "SAMLRequest", "LogoutRequest")
         self._check(root, logout_url)
         until = time_of(root.get("NotOnOrAfter"))
@@ -80,7 +80,7 @@ class SamlLogoutDesk:
         )
 
     def answer(self, asked: LogoutRequest, entity_id: str, relay_state: str, *, is_done: bool) -> ProviderRedirect | None:
-        """Returns how a browser takes the response to the provider; None if the provider has no address for it."""
+        """Returns the redirect that takes the response to the provider; None if the provider has no address for it."""
         place = self._choose_place()
         if place is None:
             return None
@@ -91,7 +91,7 @@ class SamlLogoutDesk:
         return self._send("SAMLResponse", root, place, url, relay_state)
 
     def confirm(self, message: LogoutMessage, logout_url: str) -> None:
-        """Reads the provider's response to a logout request of this server. Errors: Denied, also if it did not end the session."""
+        """Checks the provider's response to a logout request of this server. Errors: Denied, also if it did not end the session."""
         root = self._open(message, "SAMLResponse", "LogoutResponse")
         self._check(root, logout_url)
         status = root.find("p:Status/p:StatusCode", NAMES)
@@ -148,7 +148,7 @@ class SamlLogoutDesk:
 
 
 def write_details(name: etree._Element) -> str:
-    """Writes the details of a name, in the form in which the provider expects them back."""
+    """Returns the details of a name, in the form in which the provider expects them back."""
     wanted = ("Format", "NameQualifier", "SPNameQualifier")
     return json.dumps({each: name.get(each) for each in wanted if name.get(each)})
 

@@ -1,4 +1,4 @@
-"""What a SAML identity provider says of itself in its metadata, and what this server says of itself."""
+"""The metadata of a SAML identity provider, and the metadata of this server."""
 
 from dataclasses import dataclass
 from textwrap import wrap
@@ -25,13 +25,13 @@ ALGORITHMS = (
     f"{ENCRYPTION}rsa-oaep-mgf1p",
     f"{ENCRYPTION_11}rsa-oaep",
 )
-"""By what providers should encrypt for this server, the best first."""
+"""The methods by which providers should encrypt for this server, the best first."""
 MAX_BYTES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogoutPlace:
-    """Where a provider is told that somebody leaves, and by which binding. Shape: ``answer_url`` is "" where it is the same."""
+    """An address for notices of logout at a provider, and its binding. Shape: ``answer_url`` is "" if it is the same."""
 
     binding: str
     url: str
@@ -40,7 +40,7 @@ class LogoutPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityProvider:
-    """A provider as its metadata has it. Shape: ``certificates`` are those that may sign, as PEM."""
+    """A provider as its metadata describes it. Shape: ``certificates`` are those that may sign, as PEM."""
 
     entity_id: str
     sign_on_url: str
@@ -49,7 +49,7 @@ class IdentityProvider:
 
 
 def parse_xml(data: bytes) -> etree._Element:
-    """Reads XML without DTD, entities and network. Errors: BadRequest."""
+    """Returns the root of XML, parsed without DTD, entities and network. Errors: BadRequest."""
     options: dict[str, Any] = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
     parser = etree.XMLParser(remove_comments=True, remove_pis=True, **options)
     try:
@@ -62,7 +62,7 @@ def parse_xml(data: bytes) -> etree._Element:
 
 
 def read_metadata(data: bytes) -> IdentityProvider:
-    """Reads a provider's metadata. Errors: BadRequest."""
+    """Returns the provider in its metadata. Errors: BadRequest."""
     if len(data) > MAX_BYTES:
         raise BadRequest(f"the metadata have more than {MAX_BYTES} bytes")
     root = parse_xml(data)
@@ -86,7 +86,7 @@ def read_metadata(data: bytes) -> IdentityProvider:
 
 
 def _read_logout(role: etree._Element) -> tuple[LogoutPlace, ...]:
-    """Returns the places for logging out that can be used; a provider without any is none the worse."""
+    """Returns the usable addresses for logging out; a provider may have none."""
     told = [
         LogoutPlace(binding=service.get("Binding", ""), url=service.get("Location", ""), answer_url=service.get("ResponseLocation", ""))
         for service in role.findall("m:SingleLogoutService", NAMES)
@@ -100,7 +100,7 @@ def _read_logout(role: etree._Element) -> tuple[LogoutPlace, ...]:
 
 
 def write_metadata(entity_id: str, back_url: str, logout_url: str, certificate: str) -> bytes:
-    """Writes the metadata of this server; ``logout_url`` is "" where the provider is not to tell who leaves."""
+    """Returns the metadata of this server; ``logout_url`` is "" if the provider shall not notify this server of logouts."""
     root = etree.Element(f"{{{METADATA}}}EntityDescriptor", {"entityID": entity_id}, nsmap={"md": METADATA})
     role = etree.SubElement(
         root,
@@ -126,7 +126,7 @@ def _read_certificate(text: str) -> str:
     pem = f"-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n"
     try:
         certificate = x509.load_pem_x509_certificate(pem.encode())
-        # read only when they are asked for, as each check of a signature does
+        # imported when needed, like the packages for the check of a signature
         _ = certificate.public_key(), certificate.not_valid_after_utc
     except UNREADABLE as exc:
         raise BadRequest(f"a certificate of the metadata cannot be read: {exc}") from exc

@@ -1,14 +1,14 @@
-"""Proves users by an identity provider of SAML 2.0: the web browser profile, request by redirect, response by posted form.
+"""Authenticates users by an identity provider of SAML 2.0: the web browser profile, request by redirect, response by posted form.
 
 Rules:
 
-1. Only what a signature covers is read: the element that the verifier gives back, which it parsed from the signed bytes, never the one
-   of the same name in what was posted. Either the response is signed, or its one assertion. Keys are those of the metadata, not those of
-   the message.
-2. The assertion is from this provider, for this server (audience, recipient), within its time, and answers a request; which one, and that
-   it comes once, is for the caller to hold it against.
+1. Only what a signature covers is read: the element that the verifier returns, which it parsed from the signed bytes, never the one
+   of the same name in the posted message. Either the response is signed, or its one assertion. Keys are those of the metadata, not
+   those of the message.
+2. The assertion is from this provider, for this server (audience, recipient), within its time, and answers a request. The caller
+   checks that it answers this browser's request, and that it comes once.
 3. No DTD, no entity, nothing from the network.
-4. An encrypted assertion is opened with this server's key, and must be signed all the same, within or around (``samlencryption``).
+4. An encrypted assertion is decrypted with this server's key. It needs a signature all the same, within or around (``encryption``).
 Source: SAML 2.0 Profiles, 4.1; SAML 2.0 Core, 2 and 5; "On Breaking SAML: Be Whoever You Want to Be" (USENIX Security 2012).
 """
 
@@ -41,7 +41,7 @@ _BEARER = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamlOptions:
-    """How one provider is spoken to, and which attributes are user and groups; ``user_attribute`` "" is the subject's NameID."""
+    """The options of one provider, and the attributes of user and groups; ``user_attribute`` "" is the subject's NameID."""
 
     name: str
     label: str
@@ -57,7 +57,7 @@ class SamlOptions:
 
 
 class SamlIdentityProvider:
-    """Fills ``ports.signin.SamlProvider``. May be used from several threads."""
+    """Implements ``ports.signin.SamlProvider``. Several threads may use it."""
 
     def __init__(self, options: SamlOptions, clock: Callable[[], datetime]) -> None:
         self.name, self.label, self.namespace = options.name, options.label or options.name, options.namespace
@@ -68,11 +68,11 @@ class SamlIdentityProvider:
 
     @property
     def logout(self) -> SamlLogoutDesk | None:
-        """How both sides tell each other that somebody leaves; None where that is not wanted."""
+        """Returns the single logout with this provider; None if it is not configured."""
         return self._logout if self._options.single_logout else None
 
     def begin(self, back_url: str, request_id: str) -> str:
-        """Returns the address at the provider to send a browser to. Source: SAML 2.0 Bindings, 3.4."""
+        """Returns the provider's address to which the browser is redirected. Source: SAML 2.0 Bindings, 3.4."""
         place = self._options.provider.sign_on_url
         given = {
             "ID": request_id,
@@ -92,7 +92,7 @@ class SamlIdentityProvider:
         return write_metadata(self.entity_id(back_url), back_url, logout_url, self._options.key.certificate)
 
     def read(self, encoded: str, back_url: str) -> Assertion:
-        """Reads a posted response. Errors: Denied."""
+        """Returns the assertion in a posted response. Errors: Denied."""
         try:
             response = parse_xml(base64.b64decode(encoded, validate=False)) if len(encoded) <= MAX_RESPONSE_BYTES else None
         except (binascii.Error, ValueError, BadRequest) as exc:
@@ -117,7 +117,7 @@ class SamlIdentityProvider:
             raise Denied("the response does not hold one assertion")
 
     def _verify(self, response: etree._Element) -> etree._Element:
-        """Returns the assertion out of what is signed."""
+        """Returns the assertion in the signed part."""
         certificates = self._options.provider.certificates
         if response.find("d:Signature", NAMES) is not None:
             signed = verify_element(response, certificates)
@@ -164,7 +164,7 @@ class SamlIdentityProvider:
 
 
 def _read_session(assertion: etree._Element, name: etree._Element | None) -> ProviderSession | None:
-    """Returns what the provider calls the user and his session, by which either side may end it."""
+    """Returns the provider's names for the user and their session, by which either side may end it."""
     if name is None or not text_of(name):
         return None
     statement = assertion.find("a:AuthnStatement", NAMES)
@@ -174,7 +174,7 @@ def _read_session(assertion: etree._Element, name: etree._Element | None) -> Pro
 
 
 def _confirm(assertion: etree._Element, back_url: str, now: datetime) -> tuple[str, datetime]:
-    """Returns the request that a bearer's confirmation answers, and until when it holds."""
+    """Returns the request that a bearer's confirmation answers, and the end of its validity."""
     for confirmation in assertion.findall("a:Subject/a:SubjectConfirmation", NAMES):
         data = confirmation.find("a:SubjectConfirmationData", NAMES)
         if confirmation.get("Method") != _BEARER or data is None or data.get("Recipient") != back_url:

@@ -1,7 +1,7 @@
-"""Signatures of SAML: those of a provider are checked, with the keys of its metadata alone; what this server asks is signed.
+"""Signatures of SAML: verifies those of a provider, with the keys of its metadata alone, and signs this server's requests.
 
-Two kinds: within the XML (posted messages), and over the query of an address (messages by redirection). A certificate of the metadata
-is the key in it, as long as it stands there; when it ends by its own words does not count.
+There are two kinds: within the XML (posted messages), and over the query of an address (messages by redirect). A certificate of the
+metadata stands for the key in it, as long as the metadata contains it; its own date of expiry does not count.
 Source: SAML 2.0 Core, 5.4; SAML 2.0 Bindings, 3.4.4.1; SAML 2.0 Metadata Interoperability Profile, 2.5 and 2.6.1.
 """
 
@@ -58,7 +58,7 @@ _DIGESTS = frozenset({DigestAlgorithm.SHA256, DigestAlgorithm.SHA384, DigestAlgo
 
 
 def verify_element(element: etree._Element, certificates: Sequence[str], location: str = "./") -> etree._Element:
-    """Returns what a signature within an element covers, read anew out of the bytes that were signed. Errors: Denied."""
+    """Returns the element that a signature within it covers, parsed again from the signed bytes. Errors: Denied."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     reason: Exception | None = None
     for certificate in certificates:
@@ -88,7 +88,7 @@ def _configure(location: str, verification_time: datetime) -> SignatureConfigura
 
 
 def sign_element(element: etree._Element, key: ServerKey) -> etree._Element:
-    """Returns a message with this server's signature, behind its issuer as the schema wants it."""
+    """Returns a message with this server's signature, behind its issuer as the schema requires."""
     signer = XMLSigner(
         method=SignatureConstructionMethod.enveloped,
         signature_algorithm=SignatureMethod.RSA_SHA256,
@@ -101,7 +101,7 @@ def sign_element(element: etree._Element, key: ServerKey) -> etree._Element:
 
 
 def write_query(name: str, message: etree._Element, key: ServerKey, relay_state: str = "") -> str:
-    """Writes a message as the query of an address, signed."""
+    """Returns a message as the query of an address, signed."""
     deflate = zlib.compressobj(wbits=-15)
     packed = deflate.compress(etree.tostring(message)) + deflate.flush()
     pairs = [(name, base64.b64encode(packed).decode()), *([("RelayState", relay_state)] if relay_state else []), ("SigAlg", _OURS)]
@@ -111,7 +111,7 @@ def write_query(name: str, message: etree._Element, key: ServerKey, relay_state:
 
 
 def read_query(query: str, name: str, certificates: Sequence[str]) -> bytes:
-    """Returns the XML that came in the query of an address, when a provider's key signed it. Shape: as it was sent. Errors: Denied."""
+    """Returns the XML in the query of an address, if a provider's key signed it. Shape: as it was sent. Errors: Denied."""
     parts: dict[str, str] = {}
     for part in query.split("&"):
         key, _, value = part.partition("=")
@@ -125,7 +125,7 @@ def read_query(query: str, name: str, certificates: Sequence[str]) -> bytes:
 
 
 def inflate(packed: bytes) -> bytes:
-    """Returns the XML of a message by redirection. Errors: Denied."""
+    """Returns the XML of a message by redirect. Errors: Denied."""
     opener = zlib.decompressobj(wbits=-15)
     try:
         text = opener.decompress(packed, MAX_MESSAGE_BYTES)

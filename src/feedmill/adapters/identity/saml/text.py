@@ -16,7 +16,7 @@ def text_of(element: etree._Element | None) -> str:
 
 
 def time_of(text: str | None) -> datetime | None:
-    """Reads a time; None where there is none. Errors: Denied."""
+    """Returns the time in a text; None if there is no text. Errors: Denied."""
     if text is None:
         return None
     moment = parse_iso(text)
@@ -26,5 +26,5 @@ def time_of(text: str | None) -> datetime | None:
 
 
 def write_time(moment: datetime) -> str:
-    """Writes a time."""
+    """Returns a time as a text."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
