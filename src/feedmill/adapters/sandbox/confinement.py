@@ -42,7 +42,7 @@ class Sandbox:
 
 
 def confine(rules: Filter, limits: Mapping[int, int]) -> Sandbox:
-    """Confines this process for good, and returns the parts in force. Shape: ``limits`` are resource limits by number, as ``RLIMIT_NOFILE``.
+    """Confines this process for good, and returns the parts in force. Shape: ``limits`` by number, as ``RLIMIT_NOFILE``.
 
     The process must have one thread: no part confines threads that run already.
     """
