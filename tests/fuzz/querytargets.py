@@ -13,7 +13,7 @@ from feedmill.core.text.measures import read_range
 from feedmill.core.urls.patterns import parse_pattern
 from feedmill.core.urls.targets import parse_target
 from feedmill.core.urls.validation import check_url, host_of
-from feedmill.http.search.gsaparameters import echo_parameters, page_url, read_wanted, split_pairs
+from feedmill.http.search.gsaparameters import echo_parameters, page_url, read_gsa_request, split_pairs
 from feedmill.http.search.parameters import read_cursor
 from feedmill.http.signin.cookies import Cookies
 from feedmill.http.signin.requestauthenticator import read_basic
@@ -68,9 +68,9 @@ def ask_query(data: bytes) -> int:
 
 def ask_parameters(data: bytes) -> int:
     """Reads the parameters of the GSA's protocol as a whole request, and writes them back."""
-    wanted = read_wanted(split_pairs(data))
-    parsed = read_request(wanted.request)
-    return len(repr(parsed)) + len(repr(echo_parameters(wanted, "192.0.2.1"))) + len(page_url(wanted, 10))
+    gsa = read_gsa_request(split_pairs(data))
+    parsed = read_request(gsa.request)
+    return len(repr(parsed)) + len(repr(echo_parameters(gsa, "192.0.2.1"))) + len(page_url(gsa, 10))
 
 
 def try_pattern(data: bytes) -> int:

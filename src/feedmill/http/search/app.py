@@ -70,7 +70,7 @@ MAX_PAGE_NUM = 100
 APPLIANCE_VERSION = "7.4.0-0"
 
 Identify = Callable[[Request], AccessFilter]
-"""Tells which classes of documents the sender of a request may see."""
+"""Returns the classes of documents that the sender of a request may see."""
 
 _HERE = Path(__file__).parents[1]
 _JSON = "application/json"
@@ -175,7 +175,7 @@ class _Endpoints:
         self._templates = make_templates()
 
     def show(self, request: Request) -> Response:
-        """Shows the search page, or the way to sign in to whoever asks for secure results and could see some."""
+        """Returns the search page. Redirects to sign-in if the request wants secure results and the user could sign in."""
         if self.site.signin is not None and request.query_params.get("access") in ("a", "s"):
             demanded = self.site.signin.demand(request, f"/?{request.url.query}", is_page=True)
             if demanded is not None:
@@ -191,7 +191,7 @@ class _Endpoints:
         return HTMLResponse(body, headers={**KEPT_IN_PRIVATE, "Content-Security-Policy": PAGE_WITH_SCRIPT})
 
     def search(self, request: Request) -> Response:
-        """Answers a search as JSON."""
+        """Returns the results of a search as JSON."""
         parameters = read_search(request.query_params)
         is_administrator = find_current_user(request).role is Role.ADMINISTRATOR
         text = request.query_params.get("cursor", "")
@@ -206,7 +206,7 @@ class _Endpoints:
         return Response(body, media_type=_JSON, headers=KEPT_IN_PRIVATE)
 
     def find_document(self, request: Request) -> Response:
-        """Answers what an asker may know of one document."""
+        """Returns what the user may know of one document."""
         url = request.query_params.get("url", "")
         if not url:
             raise BadRequest("url= is missing")
@@ -218,7 +218,7 @@ class _Endpoints:
         return JSONResponse(build_openapi(SEARCH_PORT))
 
     async def show_version(self, _request: Request) -> Response:
-        """Tells the appliance version that clients go by."""
+        """Returns the appliance version that clients expect."""
         return PlainTextResponse(self.site.version)
 
     def find_problems(self) -> list[str]:
@@ -226,17 +226,17 @@ class _Endpoints:
         return self._states.find_problems() + self.site.find_problems()
 
     def answer_error(self, request: Request, exc: Exception) -> Response:
-        """Answers what the searcher raised."""
+        """Returns the response to an error of the services."""
         problem = find_problem(exc)
         if problem.status < 500:
             return self._answer(request, problem, str(exc))
-        # what went wrong inside is for the log, not for whoever asked
+        # an internal error is for the log, not for the client
         log.error("request_failed", path=request.url.path, status=problem.status, reason=str(exc))
         text = "the search cannot be answered now; try again later"
         return self._answer(request, problem, text)
 
     def answer_http_error(self, request: Request, exc: Exception) -> Response:
-        """Answers an unknown path or method."""
+        """Returns the response to an unknown path or method."""
         status, detail = (exc.status_code, exc.detail) if isinstance(exc, HTTPException) else (500, "internal error")
         response = self._answer(request, problem_of(status), detail.lower())
         if isinstance(exc, HTTPException) and exc.headers:

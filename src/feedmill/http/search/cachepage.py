@@ -1,4 +1,4 @@
-"""Cached copies as pages, and the queries that ask for them.
+"""Cached copies as pages, and the queries for them.
 
 The page is in a sandbox of its own: it has no origin, no script, no form, and loads nothing.
 Source: Search Protocol Reference, "cache".
@@ -25,18 +25,18 @@ _PREFIX = "cache:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CopyAsked:
-    """Which copy a query asks for. Shape: the URLs that may be meant, likeliest first; words to mark.
+class CopyQuery:
+    """A query for a cached copy."""
 
-    ``copied`` is what the name of the copy stands for.
-    """
-
+    #: the URLs that the query may mean, likeliest first
     urls: tuple[str, ...]
+    #: the digest that the CID stands for
     copied: bytes | None = None
+    #: the words to mark
     words: str = ""
 
 
-def read_cache_query(query: str) -> CopyAsked | None:
+def read_cache_query(query: str) -> CopyQuery | None:
     """Reads ``cache:[CID:]URL words``; None for another query."""
     text = query.strip()
     if text[: len(_PREFIX)].lower() != _PREFIX:
@@ -47,7 +47,7 @@ def read_cache_query(query: str) -> CopyAsked | None:
     bare = [target] if copied is None else [target, rest]
     urls = [form for each in bare for form in (each, unquote(each))]
     urls += [f"{scheme}://{url}" for url in urls if "://" not in url for scheme in ("http", "https")]
-    return CopyAsked(urls=tuple(dict.fromkeys(url for url in urls if url)), copied=copied, words=words)
+    return CopyQuery(urls=tuple(dict.fromkeys(url for url in urls if url)), copied=copied, words=words)
 
 
 def render_copy_page(copy: CachedCopy) -> str:

@@ -1,6 +1,6 @@
-"""``/cluster``: what the best results of a search are about, in groups.
+"""``/cluster``: the best results of a search, grouped by subject.
 
-``coutput=xml`` gives the same as XML; everything else is JSON. Parameters beside it are those of ``/search``; their values too.
+``coutput=xml`` returns XML, anything else JSON. The other parameters are those of ``/search``, with the same values.
 Source: Search Protocol Reference, dynamic result clusters; googlearchive/gsa-admin-toolkit, ``load.py``.
 """
 
@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
 from feedmill.http.common.searchthreads import find_deadline
-from feedmill.http.search.gsaparameters import read_wanted, split_pairs
+from feedmill.http.search.gsaparameters import read_gsa_request, split_pairs
 from feedmill.http.search.gsasearch import restrict
 from feedmill.model.access import AccessFilter
 from feedmill.services.searching.clustering import Clusters, FindClusters, cluster_results
@@ -25,7 +25,7 @@ ALGORITHM = "Concepts"
 
 
 class ClusterRoute:
-    """Answers what asks for clusters."""
+    """The route ``/cluster``."""
 
     def __init__(self, searcher: Searcher, identify: Callable[[Request], AccessFilter], find_clusters: FindClusters) -> None:
         self._searcher = searcher
@@ -33,17 +33,17 @@ class ClusterRoute:
         self._find_clusters = find_clusters
 
     def answer(self, request: Request) -> Response:
-        """Answers with groups of results."""
-        wanted = read_wanted(split_pairs(bytes(request.scope["query_string"])))
-        access = restrict(self._identify(request), wanted.access)
-        found = cluster_results(self._searcher, replace(wanted.request, getfields=()), access, self._find_clusters, find_deadline(request))
-        if wanted.values.get("coutput", "").lower() == "xml":
+        """Returns groups of results."""
+        gsa = read_gsa_request(split_pairs(bytes(request.scope["query_string"])))
+        access = restrict(self._identify(request), gsa.access)
+        found = cluster_results(self._searcher, replace(gsa.request, getfields=()), access, self._find_clusters, find_deadline(request))
+        if gsa.values.get("coutput", "").lower() == "xml":
             return Response(render_xml(found), media_type="text/xml; charset=UTF-8", headers=KEPT_IN_PRIVATE)
         return Response(render_json(found), media_type="application/json", headers=KEPT_IN_PRIVATE)
 
 
 def render_json(found: Clusters) -> bytes:
-    """Renders clusters as the old appliance did. Shape: ``docs`` are places in ``documents``, from 0."""
+    """Renders clusters as the old appliance did. Shape: ``docs`` are positions in ``documents``, from 0."""
     groups = [{"label": cluster.label, "docs": list(cluster.places)} for cluster in found.clusters]
     documents = [
         {"url": result.display_url, "title": escape(result.title or "", quote=False), "snippet": escape(result.snippet.text, quote=False)}

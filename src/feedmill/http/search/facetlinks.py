@@ -1,6 +1,6 @@
-"""What the search page shows of facets: values with links that narrow the list by them, and what was chosen with links that widen it.
+"""Facets on the search page: values with links that narrow the list, and the selected values with links that widen it.
 
-What is chosen stands in ``dnavs=``, apart from the query, and is written in the language of queries.
+The selection is in ``dnavs=``, separate from the query, and is written in the query language.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,12 +16,12 @@ from feedmill.model.query import MetaDates, MetaEquals, MetaNumbers, Node
 SHOWN_AT_ONCE = 6
 
 Href = Callable[[str], str]
-"""Returns the page of the same search with another choice."""
+"""Returns the link to the same search with another selection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownValue:
-    """A value to choose. ``is_raw``: the text is a document's own, of any language."""
+    """A value to select. ``is_raw``: the text comes from a document and may be of any language."""
 
     text: str
     count: int
@@ -31,7 +31,7 @@ class ShownValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownFacet:
-    """A facet: the values shown at once, and those behind them."""
+    """A facet: the values that are visible at once, and the others."""
 
     label: str
     values: tuple[ShownValue, ...]
@@ -39,46 +39,48 @@ class ShownFacet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """What was chosen, and the page without it."""
+class Selected:
+    """A selected value, and the link to the page without it."""
 
     label: str
     text: str
     href: str
 
 
-def show_facets(counted: Sequence[FacetCounts], chosen: Sequence[Node], href: Href) -> tuple[ShownFacet, ...]:
-    """Returns the facets that have something to choose."""
+def show_facets(counted: Sequence[FacetCounts], selected: Sequence[Node], href: Href) -> tuple[ShownFacet, ...]:
+    """Returns the facets that have a value to select."""
     shown = []
     for counts in counted:
-        values = [_show_value(counts.facet, value, chosen, href) for value in counts.values if narrow(counts.facet, value) not in chosen]
+        values = [
+            _show_value(counts.facet, value, selected, href) for value in counts.values if narrow(counts.facet, value) not in selected
+        ]
         if values:
             label = counts.facet.label or counts.facet.name
             shown.append(ShownFacet(label=label, values=tuple(values[:SHOWN_AT_ONCE]), more=tuple(values[SHOWN_AT_ONCE:])))
     return tuple(shown)
 
 
-def _show_value(facet: Facet, value: FacetValue, chosen: Sequence[Node], href: Href) -> ShownValue:
+def _show_value(facet: Facet, value: FacetValue, selected: Sequence[Node], href: Href) -> ShownValue:
     text = value.value if value.range is None else describe_range(value.range, facet.type)
-    return ShownValue(text=text or "", count=value.count, href=href(_write([*chosen, narrow(facet, value)])), is_raw=value.range is None)
+    return ShownValue(text=text or "", count=value.count, href=href(_write([*selected, narrow(facet, value)])), is_raw=value.range is None)
 
 
-def show_chosen(chosen: Sequence[Node], facets: Sequence[Facet], href: Href) -> tuple[Chosen, ...]:
-    """Returns what was chosen, in order."""
+def show_selected(selected: Sequence[Node], facets: Sequence[Facet], href: Href) -> tuple[Selected, ...]:
+    """Returns the selected values, in order."""
     found = []
-    for place, part in enumerate(chosen):
+    for place, part in enumerate(selected):
         label, text = _describe(part, facets)
-        found.append(Chosen(label=label, text=text, href=href(_write([*chosen[:place], *chosen[place + 1 :]]))))
+        found.append(Selected(label=label, text=text, href=href(_write([*selected[:place], *selected[place + 1 :]]))))
     return tuple(found)
 
 
 def describe_range(wanted: FacetRange, kind: FacetType) -> str:
-    """Writes a range for people."""
+    """Returns a range as text for people."""
     first, last = ("from", "until") if kind is FacetType.DATE else ("at least", "at most")
     low = wanted.low.removesuffix("-01-01") if kind is FacetType.DATE else wanted.low
     high = wanted.high.removesuffix("-12-31") if kind is FacetType.DATE else wanted.high
     if low and high:
-        # a year is a year only where both ends of it are meant
+        # both ends are shortened to years, or none
         low, high = (low, high) if len(low) == len(high) else (wanted.low, wanted.high)
         return low if low == high else f"{low} – {high}"
     return f"{first} {low}" if low else f"{last} {high}"

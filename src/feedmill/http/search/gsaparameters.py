@@ -1,7 +1,8 @@
 """The parameters of ``/search`` as old front ends send them.
 
-No value is an error: a number that is none, or below one for ``num``, becomes the default; one that is too large the largest. Everything
-that was sent is told back, known or not: with the value that was used, and as it came, still percent-encoded.
+No value is an error: a text that is no number becomes the default, as does ``num`` below one; a number that is too large becomes the
+largest. The response repeats every parameter, known or not, with the value that was used and with the value as it was sent, still
+percent-encoded.
 Source: Search Protocol Reference, "Request Format".
 """
 
@@ -34,15 +35,15 @@ _KNOWN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A name and its value as they came, percent-encoded."""
+    """A name and its value as they were sent, percent-encoded."""
 
     name: str
     value: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a front end asks for. ``access`` is p, s or a."""
+class GsaRequest:
+    """A request as an old front end sends it. ``access`` is p, s or a."""
 
     values: Mapping[str, str]
     pairs: tuple[Pair, ...]
@@ -52,7 +53,7 @@ class Wanted:
 
     @property
     def shows_total(self) -> bool:
-        """Whether the number of results may be told: not that of a secure search, unless an estimate is asked for."""
+        """Whether the response may state the number of results: not for a secure search, unless the request wants an estimate."""
         return self.access == "p" or self.values.get("secure_estimates") == "1"
 
 
@@ -62,8 +63,8 @@ def split_pairs(query: bytes) -> tuple[Pair, ...]:
     return tuple(Pair(name, value) for name, _, value in parts)
 
 
-def read_wanted(pairs: Sequence[Pair]) -> Wanted:
-    """Reads what was sent; of a name sent twice the last counts."""
+def read_gsa_request(pairs: Sequence[Pair]) -> GsaRequest:
+    """Reads the parameters. If a name was sent twice, the last value counts."""
     charset = next((pair.value for pair in reversed(pairs) if pair.name == "ie"), None)
     values = {_decode(pair.name, charset): _decode(pair.value, charset) for pair in pairs}
     read = read_search(values)
@@ -74,7 +75,7 @@ def read_wanted(pairs: Sequence[Pair]) -> Wanted:
         match=read.match if values.get("match") else Match.ALL,
         has_frontend_facets=True,
     )
-    return Wanted(
+    return GsaRequest(
         values=values,
         pairs=tuple(pairs),
         request=request,
@@ -91,24 +92,24 @@ def _read_num(text: str) -> int:
     return read_number(text, default=DEFAULT_NUM, at_most=MAX_NUM) or DEFAULT_NUM
 
 
-# --- what is told back ----------------------------------------------------------------------------------------------------------
+# --- the parameters in the response ---------------------------------------------------------------------------------------------
 
 
-def echo_parameters(wanted: Wanted, client: str, start: int | None = None) -> tuple[Parameter, ...]:
-    """Returns the parameters as the answer tells them back.
+def echo_parameters(gsa: GsaRequest, client: str, start: int | None = None) -> tuple[Parameter, ...]:
+    """Returns the parameters as the response repeats them.
 
-    Shape: ``client`` is the asker's address, "" where it is not known; ``start`` where the page begins, None as it was asked for.
+    Shape: ``client`` is the address of the client, "" if it is not known; ``start`` is where the page begins, None for the requested start.
     """
     used = {
-        "num": str(wanted.request.num),
-        "start": str(wanted.request.start if start is None else start),
-        "access": wanted.access,
-        "oe": find_charset(wanted.values.get("oe", "")).name,
-        "ie": find_charset_read(wanted.values.get("ie", "")).name,
+        "num": str(gsa.request.num),
+        "start": str(gsa.request.start if start is None else start),
+        "access": gsa.access,
+        "oe": find_charset(gsa.values.get("oe", "")).name,
+        "ie": find_charset_read(gsa.values.get("ie", "")).name,
     }
-    charset = wanted.values.get("ie")
-    told = [_echo(pair, used, charset) for pair in wanted.pairs if pair.name != "ip"]
-    return (*told, *([Parameter(name="ip", value=client, original=client)] if client else []))
+    charset = gsa.values.get("ie")
+    echoed = [_echo(pair, used, charset) for pair in gsa.pairs if pair.name != "ip"]
+    return (*echoed, *([Parameter(name="ip", value=client, original=client)] if client else []))
 
 
 def _echo(pair: Pair, used: Mapping[str, str], charset: str | None) -> Parameter:
@@ -117,10 +118,10 @@ def _echo(pair: Pair, used: Mapping[str, str], charset: str | None) -> Parameter
     return Parameter(name=name[:MAX_ECHOED], value=shown[:MAX_ECHOED], original=pair.value[:MAX_ECHOED])
 
 
-def page_url(wanted: Wanted, start: int) -> str:
+def page_url(gsa: GsaRequest, start: int) -> str:
     """Returns the relative URL of another page of the same search."""
-    kept = [f"{_ascii(pair.name)}={_ascii(pair.value)}" for pair in wanted.pairs if pair.name not in ("start", "sa")]
-    return "/search?" + "&".join([*kept, f"start={start}", "sa=N"])
+    repeated = [f"{_ascii(pair.name)}={_ascii(pair.value)}" for pair in gsa.pairs if pair.name not in ("start", "sa")]
+    return "/search?" + "&".join([*repeated, f"start={start}", "sa=N"])
 
 
 def _ascii(raw: str) -> str:

@@ -1,6 +1,6 @@
-"""``/search``: the search protocol of the old appliance, answered as XML or, through a front end's stylesheet, as HTML.
+"""``/search``: the search protocol of the old appliance. It responds with XML or, through a front end's stylesheet, with HTML.
 
-``q=cache:[CID:]URL`` answers with the cached copy instead of results.
+``q=cache:[CID:]URL`` returns the cached copy instead of results.
 Source: Search Protocol Reference; docs/reference/search-protocol.md.
 """
 
@@ -15,9 +15,9 @@ from feedmill.core.query.plan import QueryPlan
 from feedmill.http.common.bodies import read_body
 from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
 from feedmill.http.common.searchthreads import SearchThreads, find_deadline
-from feedmill.http.search.cachepage import POLICY, CopyAsked, read_cache_query, render_copy_page
+from feedmill.http.search.cachepage import POLICY, CopyQuery, read_cache_query, render_copy_page
 from feedmill.http.search.frontends import FrontEnds
-from feedmill.http.search.gsaparameters import UNCOLLAPSED, Wanted, echo_parameters, page_url, read_wanted, split_pairs
+from feedmill.http.search.gsaparameters import UNCOLLAPSED, GsaRequest, echo_parameters, page_url, read_gsa_request, split_pairs
 from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest, NotFound
@@ -41,7 +41,7 @@ Show = Callable[[ResultPage, QueryPlan, Request], Response]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolTools:
-    """What the protocol works with. ``identify`` tells which classes the sender of a request may see."""
+    """What the protocol works with. ``identify`` returns the classes that the sender of a request may see."""
 
     identify: Callable[[Request], AccessFilter]
     clock: Callable[[], datetime]
@@ -51,7 +51,7 @@ class ProtocolTools:
 
 
 class SearchProtocol:
-    """Answers ``/search`` and ``/cache``."""
+    """The routes ``/search`` and ``/cache``."""
 
     def __init__(self, searcher: Searcher, tools: ProtocolTools, show: Show, threads: SearchThreads) -> None:
         self._threads = threads
@@ -68,82 +68,82 @@ class SearchProtocol:
         url = request.query_params.get("url", "")
         if not url:
             raise BadRequest("url= is missing")
-        return _copy_page(self._find_copy(CopyAsked(urls=(url,), words=request.query_params.get("q", "")), request))
+        return _copy_page(self._find_copy(CopyQuery(urls=(url,), words=request.query_params.get("q", "")), request))
 
-    def _find_copy(self, asked: CopyAsked, request: Request) -> CachedCopy:
+    def _find_copy(self, query: CopyQuery, request: Request) -> CachedCopy:
         if self._copies is None:
             raise NotFound("no cached copies are kept")
-        return self._copies.get(asked.urls, asked.words, self._identify(request), asked.copied, find_deadline(request))
+        return self._copies.get(query.urls, query.words, self._identify(request), query.copied, find_deadline(request))
 
-    def _answer_copy(self, request: Request, wanted: Wanted, asked: CopyAsked) -> Response:
-        copy = self._find_copy(asked, request)
-        if "proxystylesheet" in wanted.values or not wanted.values.get("output", "").startswith("xml"):
+    def _answer_copy(self, request: Request, gsa: GsaRequest, query: CopyQuery) -> Response:
+        copy = self._find_copy(query, request)
+        if "proxystylesheet" in gsa.values or not gsa.values.get("output", "").startswith("xml"):
             return _copy_page(copy)
-        reply = Reply(query=wanted.values.get("q", ""), parameters=echo_parameters(wanted, ""), now=self._clock())
+        reply = Reply(query=gsa.values.get("q", ""), parameters=echo_parameters(gsa, ""), now=self._clock())
         body = render_copy(reply, copy.url, "text/html", render_copy_page(copy))
         return Response(body, media_type="text/xml; charset=UTF-8", headers=KEPT_IN_PRIVATE)
 
     async def answer(self, request: Request) -> Response:
-        """Answers a search, sent in the URL or as a form. Errors: TooLarge for a form beyond ``MAX_FORM_BYTES``."""
+        """Runs a search that was sent in the URL or as a form. Errors: TooLarge for a form beyond ``MAX_FORM_BYTES``."""
         query = bytes(request.scope["query_string"])
         if request.method == "POST":
             query = b"&".join(part for part in (query, await _read_form(request)) if part)
         return await self._threads.run(request, self._answer, request, query)
 
     def _answer(self, request: Request, query: bytes) -> Response:
-        wanted = read_wanted(split_pairs(query))
-        cached = read_cache_query(wanted.values.get("q", ""))
+        gsa = read_gsa_request(split_pairs(query))
+        cached = read_cache_query(gsa.values.get("q", ""))
         if cached is not None:
-            return self._answer_copy(request, wanted, cached)
-        frontend = wanted.values.get("proxystylesheet")
+            return self._answer_copy(request, gsa, cached)
+        frontend = gsa.values.get("proxystylesheet")
         is_page = frontend is not None and self._frontends.has_stylesheet(frontend)
-        if wanted.access != "p" and self._signin is not None:
-            demanded = self._signin.demand(request, page_url(wanted, wanted.request.start), is_page=frontend is not None)
+        if gsa.access != "p" and self._signin is not None:
+            demanded = self._signin.demand(request, page_url(gsa, gsa.request.start), is_page=frontend is not None)
             if demanded is not None:
                 return demanded
-        access = restrict(self._identify(request), wanted.access)
+        access = restrict(self._identify(request), gsa.access)
         if frontend is not None and not is_page:
-            search = self._searcher.prepare(wanted.request, access, find_deadline(request))
+            search = self._searcher.prepare(gsa.request, access, find_deadline(request))
             return self._show(self._searcher.run(search), search.plan, request)
         client = request.client.host if request.client is not None else ""
-        # without a stylesheet that looks at it the parameter does nothing
-        custom = check_custom(wanted.values.get("proxycustom", "")) if is_page else b""
-        found = None if custom else self._list(wanted, access, find_deadline(request))
-        reply = self._make_reply(wanted, client, found)
+        # the parameter has no effect without a stylesheet that reads it
+        custom = check_custom(gsa.values.get("proxycustom", "")) if is_page else b""
+        found = None if custom else self._list(gsa, access, find_deadline(request))
+        reply = self._make_reply(gsa, client, found)
         if frontend is not None:
-            # a stylesheet names the encoding of its page itself
+            # the stylesheet itself names the encoding of its page
             xml = render_results(replace(reply, charset=UTF_8, has_doctype=False))
-            page = self._frontends.render(frontend, xml, reload=wanted.values.get("proxyreload") == "1", custom=custom)
-            # any site may load a script, with the cookies of whoever looks at it
-            media_type = "text/plain" if page.is_script and wanted.access != "p" else page.media_type
+            page = self._frontends.render(frontend, xml, reload=gsa.values.get("proxyreload") == "1", custom=custom)
+            # a page of any site may load a script with the cookies of its user
+            media_type = "text/plain" if page.is_script and gsa.access != "p" else page.media_type
             return Response(
                 page.body, media_type=media_type, headers={**KEPT_IN_PRIVATE, "Content-Security-Policy": self._frontends.policy}
             )
         return Response(render_results(reply), media_type=f"text/xml; charset={reply.charset.name}", headers=KEPT_IN_PRIVATE)
 
-    def _make_reply(self, wanted: Wanted, client: str, page: ResultPage | None) -> Reply:
+    def _make_reply(self, gsa: GsaRequest, client: str, page: ResultPage | None) -> Reply:
         reply = Reply(
-            query=wanted.values.get("q", ""),
-            parameters=echo_parameters(wanted, client, start=page.start if page is not None and page.results else None),
+            query=gsa.values.get("q", ""),
+            parameters=echo_parameters(gsa, client, start=page.start if page is not None and page.results else None),
             page=page,
-            shows_total=wanted.shows_total,
+            shows_total=gsa.shows_total,
             now=self._clock(),
-            charset=find_charset(wanted.values.get("oe", "")),
-            has_doctype=wanted.values.get("output", "") == "xml",
+            charset=find_charset(gsa.values.get("oe", "")),
+            has_doctype=gsa.values.get("output", "") == "xml",
         )
-        return reply if page is None else _add_pages(reply, wanted, page)
+        return reply if page is None else _add_pages(reply, gsa, page)
 
-    def _list(self, wanted: Wanted, access: AccessFilter, deadline: Deadline) -> ResultPage:
-        found = self._list_planned(self._searcher.prepare(wanted.request, access, deadline), wanted)
-        if not found.total and wanted.request.languages and not deadline.is_cut:
+    def _list(self, gsa: GsaRequest, access: AccessFilter, deadline: Deadline) -> ResultPage:
+        found = self._list_planned(self._searcher.prepare(gsa.request, access, deadline), gsa)
+        if not found.total and gsa.request.languages and not deadline.is_cut:
             # the protocol returns results of all languages if there are none in the requested ones
-            anywhere = replace(wanted.request, languages="")
-            found = self._list_planned(self._searcher.prepare(anywhere, access, deadline), wanted)
+            anywhere = replace(gsa.request, languages="")
+            found = self._list_planned(self._searcher.prepare(anywhere, access, deadline), gsa)
         QUERY_SECONDS.observe(found.seconds)
         return found
 
-    def _list_planned(self, search: PlannedSearch, wanted: Wanted) -> ResultPage:
-        return list_results(self._searcher, search, UNCOLLAPSED if asks_for_site(search.plan) else wanted.collapsing)
+    def _list_planned(self, search: PlannedSearch, gsa: GsaRequest) -> ResultPage:
+        return list_results(self._searcher, search, UNCOLLAPSED if asks_for_site(search.plan) else gsa.collapsing)
 
 
 def _copy_page(copy: CachedCopy) -> Response:
@@ -151,26 +151,26 @@ def _copy_page(copy: CachedCopy) -> Response:
     return Response(render_copy_page(copy).encode("utf-8", "replace"), media_type="text/html; charset=UTF-8", headers=headers)
 
 
-def _add_pages(reply: Reply, wanted: Wanted, found: ResultPage) -> Reply:
-    num = wanted.request.num
+def _add_pages(reply: Reply, gsa: GsaRequest, found: ResultPage) -> Reply:
+    num = gsa.request.num
     return replace(
         reply,
-        previous=page_url(wanted, max(found.start - num, 0)) if found.start > 0 else "",
-        following=page_url(wanted, found.start + num) if found.has_more else "",
+        previous=page_url(gsa, max(found.start - num, 0)) if found.start > 0 else "",
+        following=page_url(gsa, found.start + num) if found.has_more else "",
     )
 
 
-def restrict(may_see: AccessFilter, access: str) -> AccessFilter:
-    """Returns what of the classes that an asker may see ``access=`` lets through: p public, s secure, a all of them."""
+def restrict(access_filter: AccessFilter, access: str) -> AccessFilter:
+    """Returns the part of an access filter that ``access=`` selects: p the public classes, s the secure ones, a all."""
     if access == "a":
-        return may_see
+        return access_filter
     if access == "s":
-        return may_see.only_secure()
-    return may_see.only_public()
+        return access_filter.only_secure()
+    return access_filter.only_public()
 
 
 def asks_for_site(plan: QueryPlan) -> bool:
-    """Whether a search is of one site or directory, whose results are not collapsed."""
+    """Whether a search is restricted to one site or directory; its results are not collapsed."""
     advanced = plan.request.advanced
     is_within = bool(advanced.within.strip()) or (bool(advanced.site.strip()) and not advanced.excludes_site)
     return is_within or _holds_site(plan.typed)

@@ -1,4 +1,4 @@
-"""What the search page's template shows of a page of results."""
+"""The search page: the values that its template shows of a result page."""
 
 import re
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlencode
 
 from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
-from feedmill.http.search.facetlinks import Chosen, ShownFacet, show_chosen, show_facets
+from feedmill.http.search.facetlinks import Selected, ShownFacet, show_facets, show_selected
 from feedmill.http.search.filekinds import FileKind, find_kind
 from feedmill.http.search.parameters import DEFAULT_NUM, read_sort, write_refined
 from feedmill.model.results import Result, ResultPage, Snippet
@@ -18,13 +18,13 @@ PAGES_SHOWN = 9
 MAX_SHOWN_URL = 120
 MAX_SHOWN_TITLE = 150
 
-# only what a browser may open without harm; a URL with blanks, control characters or a turned direction is not what it seems
+# only URLs that a browser may open without harm; blanks, control characters and marks of direction hide where a URL leads
 _LINKABLE = re.compile(r"(?:https?|ftps?|smb)://[^\s\x00-\x20\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\"<>\\^`{|}]+", re.IGNORECASE)
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff]")
 
 ORDERS = (("", "Relevance"), ("date:D:R:d1", "Newest"), ("date:A:R:d1", "Oldest"))
-"""What the list can be ordered by on the page: the value of ``sort=`` and what it is called."""
+"""The orders that the page offers: the value of ``sort=`` and its label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownResult:
-    """One result; ``link`` is None where its URL is none that a browser should open."""
+    """One result; ``link`` is None if a browser should not open its URL."""
 
     title: tuple[Part, ...]
     link: str | None
@@ -61,7 +61,7 @@ class PageLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """A way to order the list, and the page that has it."""
+    """An order of the list, and the page in that order."""
 
     label: str
     href: str
@@ -70,7 +70,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownMatch:
-    """A KeyMatch; ``link`` is None where its URL is none that a browser should open."""
+    """A KeyMatch; ``link`` is None if a browser should not open its URL."""
 
     title: str
     link: str | None
@@ -87,14 +87,14 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPage:
-    """Everything that the template needs. ``first`` counts from 1; KeyMatches stand on the first page alone.
+    """Everything that the template needs. ``first`` counts from 1; only the first page has KeyMatches.
 
-    ``parting`` is the place, from 0, of the first result that does not hold all that was asked, None where all do
-    or where words were not to be left out.
+    ``parting`` is the position, from 0, of the first result without some words of the query, None if all have all words
+    or if words may not be left out.
     """
 
     query: str
-    has_asked: bool
+    has_query: bool
     total: int
     first: int
     last: int
@@ -110,25 +110,25 @@ class ShownPage:
     is_counted: bool = True
     meant: Offer | None = None
     facets: tuple[ShownFacet, ...] = ()
-    chosen: tuple[Chosen, ...] = ()
+    selected: tuple[Selected, ...] = ()
     orders: tuple[Order, ...] = ()
     parting: int | None = None
 
 
 def show_page(page: ResultPage, plan: QueryPlan) -> ShownPage:
-    """Makes what the template shows."""
+    """Returns the values for the template."""
     request = plan.request
     num = max(request.num, 1)
-    kept = tuple(_kept_parameters(request))
+    parameters = tuple(_list_parameters(request))
     last = page.start + len(page.results)
 
     def choose(navigation: str) -> str:
-        return _href(page.query, 0, tuple(_kept_parameters(replace(request, navigation=navigation))))
+        return _href(page.query, 0, tuple(_list_parameters(replace(request, navigation=navigation))))
 
     has_more = page.length > request.start + num
     return ShownPage(
         query=page.query,
-        has_asked=bool(page.query.strip()) or _narrows(request),
+        has_query=bool(page.query.strip()) or _narrows(request),
         total=page.total,
         is_counted=page.length == page.total and not any(result.is_late for result in page.results),
         first=page.start + 1,
@@ -136,22 +136,22 @@ def show_page(page: ResultPage, plan: QueryPlan) -> ShownPage:
         seconds=page.seconds,
         results=tuple(_show_result(result, page.query) for result in page.results),
         warnings=page.warnings,
-        previous=_href(page.query, max(request.start - num, 0), kept) if request.start > 0 else None,
-        following=_href(page.query, request.start + num, kept) if has_more else None,
-        pages=_page_links(page, request.start // num, num, kept),
-        hidden=tuple(_kept_parameters(replace(request, navigation=""))),
+        previous=_href(page.query, max(request.start - num, 0), parameters) if request.start > 0 else None,
+        following=_href(page.query, request.start + num, parameters) if has_more else None,
+        pages=_page_links(page, request.start // num, num, parameters),
+        hidden=tuple(_list_parameters(replace(request, navigation=""))),
         keymatches=tuple(_show_match(match) for match in page.keymatches) if request.start == 0 else (),
-        related=tuple(Offer(query=query, href=_href(query, 0, kept)) for query in page.related),
-        meant=Offer(query=page.spelling, href=_href(page.spelling, 0, kept)) if page.spelling else None,
+        related=tuple(Offer(query=query, href=_href(query, 0, parameters)) for query in page.related),
+        meant=Offer(query=page.spelling, href=_href(page.spelling, 0, parameters)) if page.spelling else None,
         facets=show_facets(page.facets, plan.selected, choose),
-        chosen=show_chosen(plan.selected, plan.facets, choose),
+        selected=show_selected(plan.selected, plan.facets, choose),
         orders=_orders(page.query, request),
         parting=_find_parting(page, request),
     )
 
 
 def _find_parting(page: ResultPage, request: SearchRequest) -> int | None:
-    """Returns where results begin that hold some of what was asked, None where none do."""
+    """Returns where the results begin that have only some words of the query, None if there are none."""
     if not page.is_loosened or request.match is not Match.AUTO or request.sort is not None:
         return None
     return next((place for place, result in enumerate(page.results) if result.score < HOLDS_ALL_BONUS), None)
@@ -161,8 +161,8 @@ def _orders(query: str, request: SearchRequest) -> tuple[Order, ...]:
     orders = []
     for text, label in ORDERS:
         sort = read_sort(text)
-        kept = tuple(_kept_parameters(replace(request, sort=sort)))
-        orders.append(Order(label=label, href=_href(query, 0, kept), is_current=sort == request.sort))
+        parameters = tuple(_list_parameters(replace(request, sort=sort)))
+        orders.append(Order(label=label, href=_href(query, 0, parameters), is_current=sort == request.sort))
     return tuple(orders)
 
 
@@ -172,34 +172,34 @@ def _show_match(match: KeyMatch) -> ShownMatch:
 
 
 def _narrows(request: SearchRequest) -> bool:
-    """Whether a request asks for something besides its query."""
+    """Whether a request has restrictions besides its query."""
     return bool(write_refined(replace(request, sort=None)))
 
 
-def _kept_parameters(request: SearchRequest) -> list[tuple[str, str]]:
-    kept = []
+def _list_parameters(request: SearchRequest) -> list[tuple[str, str]]:
+    parameters = []
     if request.num != DEFAULT_NUM:
-        kept.append(("num", str(request.num)))
+        parameters.append(("num", str(request.num)))
     if request.match is not Match.AUTO:
-        kept.append(("match", request.match.value))
-    kept += [(name, value) for name, value in (("site", request.site), ("client", request.client)) if value]
-    return [*kept, *write_refined(request)]
+        parameters.append(("match", request.match.value))
+    parameters += [(name, value) for name, value in (("site", request.site), ("client", request.client)) if value]
+    return [*parameters, *write_refined(request)]
 
 
-def _page_links(page: ResultPage, current: int, num: int, kept: tuple[tuple[str, str], ...]) -> tuple[PageLink, ...]:
+def _page_links(page: ResultPage, current: int, num: int, parameters: tuple[tuple[str, str], ...]) -> tuple[PageLink, ...]:
     count = -(-page.length // num)
     if count < 2:
         return ()
     first = max(0, min(current - PAGES_SHOWN // 2, count - PAGES_SHOWN))
     numbers = range(first, min(first + PAGES_SHOWN, count))
     return tuple(
-        PageLink(number=number + 1, href=_href(page.query, number * num, kept), is_current=number == current) for number in numbers
+        PageLink(number=number + 1, href=_href(page.query, number * num, parameters), is_current=number == current) for number in numbers
     )
 
 
-def _href(query: str, start: int, kept: tuple[tuple[str, str], ...]) -> str:
-    parameters = [("q", query), *kept, *([("start", str(start))] if start else [])]
-    return "/?" + urlencode(parameters, errors="replace")
+def _href(query: str, start: int, parameters: tuple[tuple[str, str], ...]) -> str:
+    pairs = [("q", query), *parameters, *([("start", str(start))] if start else [])]
+    return "/?" + urlencode(pairs, errors="replace")
 
 
 def _show_result(result: Result, query: str) -> ShownResult:
@@ -220,12 +220,12 @@ def _show_result(result: Result, query: str) -> ShownResult:
 
 
 def find_link(url: str) -> str | None:
-    """Returns the URL where a browser may be sent to it, else None."""
+    """Returns the URL if a browser may open it, else None."""
     return url if _LINKABLE.fullmatch(url) else None
 
 
 def shorten_url(url: str) -> str:
-    """Returns a URL for reading: without http, percent-encoded text decoded, no characters that would turn its direction."""
+    """Returns a URL for reading: without http, percent-encoded text decoded, without characters that change its direction."""
     readable = unquote(_SCHEME.sub("", url), errors="replace")
     clean = _CONTROL.sub(" ", url if "\ufffd" in readable else readable).strip()
     clean = clean.removesuffix("/")
@@ -235,7 +235,7 @@ def shorten_url(url: str) -> str:
 
 
 def shorten_title(text: str, marks: tuple[tuple[int, int], ...]) -> Snippet:
-    """Returns a title for reading: one of many words ends behind as many as are read at a glance."""
+    """Returns a title for reading: a long one is cut after a word."""
     if len(text) <= MAX_SHOWN_TITLE:
         return Snippet(text=text, marks=marks)
     end = text.rfind(" ", MAX_SHOWN_TITLE // 2, MAX_SHOWN_TITLE)
@@ -244,7 +244,7 @@ def shorten_title(text: str, marks: tuple[tuple[int, int], ...]) -> Snippet:
 
 
 def split_snippet(snippet: Snippet) -> tuple[Part, ...]:
-    """Returns a snippet cut at the borders of its marks."""
+    """Returns a snippet, divided at the ends of its marks."""
     parts: list[Part] = []
     position = 0
     for start, end in snippet.marks:

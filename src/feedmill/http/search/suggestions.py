@@ -1,8 +1,8 @@
-"""``/suggest``: how what is being typed could go on, in the forms of the old appliance and as JSON of our own.
+"""``/suggest``: completions of what the user types, in the formats of the old appliance and as JSON of this server.
 
-- ``token=ab&max_matches=10`` answers a list of texts; ``q=ab&max=10&format=os`` an OpenSearch suggestion list, ``format=rich`` an object.
-- ``callback=`` makes a script of it, which any page of any site may load with the cookies of whoever looks at it. It therefore knows
-  public documents only, whoever asks, and takes no name that is not one of a function.
+- ``token=ab&max_matches=10`` returns a list of texts; ``q=ab&max=10&format=os`` an OpenSearch suggestion list, ``format=rich`` an object.
+- ``callback=`` makes a script of it, which a page of any site may load with the cookies of its user. The script therefore holds titles of
+  public documents only, for every user, and only a function's name is accepted.
 Source: Search Protocol Reference, query suggestions; OpenSearch Suggestions.
 """
 
@@ -33,14 +33,14 @@ Identify = Callable[[Request], AccessFilter]
 
 
 class Suggestions:
-    """Answers what asks for suggestions."""
+    """The routes for suggestions."""
 
     def __init__(self, services: SearchServices, identify: Identify) -> None:
         self._services = services
         self._identify = identify
 
     def answer(self, request: Request) -> Response:
-        """Answers as the old appliance did. Errors: BadRequest for a callback that is no function's name."""
+        """Responds as the old appliance did. Errors: BadRequest for a callback that is no function's name."""
         values = request.query_params
         callback = values.get("callback", "")
         if callback and _CALLBACK.fullmatch(callback) is None:
@@ -57,7 +57,7 @@ class Suggestions:
         return Response(script.encode("utf-8", "replace"), media_type="text/javascript; charset=utf-8", headers=headers)
 
     def answer_api(self, request: Request) -> Response:
-        """Answers as JSON of our own."""
+        """Responds with JSON of this server."""
         values = request.query_params
         typed = values.get("q", "")
         found = self._suggest(typed, values.get("num", ""), request, self._identify(request))
