@@ -18,7 +18,7 @@ from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.adapters.http.client import AsyncHttpClient, ClientOptions, allow_all
-from feedmill.adapters.http.lookup import FoundAddress
+from feedmill.adapters.http.lookup import MAX_LOOKUPS, FoundAddress, look_up
 from feedmill.core.urls.targets import Target
 from feedmill.model.authorization import Trust
 from feedmill.model.errors import BadRequest, Unanswered
@@ -293,6 +293,29 @@ def test_lookup_is_made_once_so_that_a_second_answer_cannot_replace_the_checked_
     with running(always(OK)) as server:
         fetch(server.url(host="once.example"), ClientOptions(allows_private=allow_all, lookup=count))
     assert asked == ["once.example"]
+
+
+def test_lookups_may_be_more_than_run_at_once() -> None:
+    async def look_up_often() -> set[str]:
+        return {str(address[0]) for _ in range(MAX_LOOKUPS + 1) for *_, address in await look_up("localhost", 80)}
+
+    assert "127.0.0.1" in asyncio.run(look_up_often())
+
+
+def test_threads_use_one_client_at_once() -> None:
+    client, statuses = BlockingHttpClient(LOCAL), list[int]()
+
+    def fetch_some(url: str) -> None:
+        for _ in range(10):
+            statuses.append(client.fetch("GET", url, max_bytes=9, seconds=PATIENCE_SECONDS).response.status)
+
+    with running(always(OK)) as server:
+        threads = [threading.Thread(target=fetch_some, args=(server.url(host=host),)) for host in ("localhost", "127.0.0.1") * 4]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert statuses == [200] * 80
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
