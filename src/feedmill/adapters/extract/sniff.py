@@ -165,13 +165,16 @@ def _tell_ole(data: bytes) -> str:
 
 
 def _is_binary(head: bytes) -> bool:
-    """Detects zero bytes and other control characters. A few in an otherwise normal text, as broken exports have them, do not count."""
+    """Returns whether bytes hold zero bytes or other control characters.
+
+    A few in an otherwise normal text, as in broken exports, do not count.
+    """
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return False
     zeros = head.count(0)
     controls = len(head) - len(head.translate(None, _CONTROLS))
     if len(head) < _SHORT_BYTES and controls <= _FEW_CONTROLS and (controls * 8 <= len(head) or _LOOKS_LIKE_MARKUP.search(head)):
-        # of a short text they are a great part
+        # in a short text they are a large part
         return False
     if controls and guess_utf16(head) is not None:
         return False
@@ -181,7 +184,7 @@ def _is_binary(head: bytes) -> bool:
 
 
 def _is_noise(head: bytes, controls: int) -> bool:
-    """Whether control characters are next to bytes beyond ASCII as in no charset: audio samples, compressed data."""
+    """Returns whether control characters are next to bytes beyond ASCII as in no charset: audio samples, compressed data."""
     if controls * 100 < len(head) or len(head) < _LEAST_NOISE_BYTES:
         return False
     upper = len(head) - len(head.translate(None, _UPPER))

@@ -1,1 +1,1 @@
-"""Worker processes that extract texts, forked from a process that has everything loaded."""
+"""Worker processes that extract texts. They are forked from a process that has loaded everything."""

@@ -61,7 +61,7 @@ class ExtractorPool:
             lane.distribute()
 
     def collect(self, timeout_seconds: float) -> list[Answer]:
-        """Returns finished tasks, waiting up to the time for the first. Returns at once when no submitted task is unanswered.
+        """Returns finished tasks, and waits up to the time for the first. Returns at once if no submitted task is outstanding.
 
         Errors: Busy while no worker can be started; submitted tasks wait.
         """

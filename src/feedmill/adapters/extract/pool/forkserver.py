@@ -1,19 +1,19 @@
-"""The process that workers are forked from.
+"""The process that forks the workers.
 
 It loads once what is slow to load (parsers, the language model: more than a second and 150 MB) and then only forks: a fresh worker
-is ready in milliseconds, and all workers share that memory. It never sees a document, so nothing hostile reaches it.
+is ready in milliseconds, and all workers share that memory. It never sees a document, so no hostile input reaches it.
 
-Commands come over a socket that keeps message borders, answers go back the same way:
+Commands arrive over a socket that preserves message borders. Responses use the same socket:
 
     spawn ID NICENESS  with the ends of two pipes and a socket  ->  started ID PID
     kill ID
                                                                 ->  ended ID STATUS  when a worker has ended
 
-    end 0              when its client wants it no more
+    end 0              the client needs this process no longer
 
-It ends when the socket is closed or its parent is gone; its workers end with it. One that was given a listening socket survives a client
-that is killed: it ends the workers, and serves the client's successor, which needs not wait for all that to load again. It then ends with
-the process that starts those clients, or where none comes for a while. Only processes that were started by that one are served.
+It ends when the socket is closed or its parent is gone; its workers end with it. With a listening socket it survives a client
+that is killed: it ends the workers, and serves the client's successor, which need not wait for the loading again. It then ends with
+the process that starts those clients, or if no successor connects for a while. Only processes that were started by that one are served.
 """
 
 import gc
@@ -58,12 +58,14 @@ class ForkServer:
         self._selector = selectors.DefaultSelector()
 
     def run(self) -> None:
-        """Serves until the pool is gone."""
+        """Serves until its client is gone, and then successors of that client if it has a listening socket."""
+        # By default SIGCHLD has no effect. With a handler, the end of a worker writes a byte to the wake-up descriptor,
+        # which ends ``select`` below.
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._alarm, warn_on_full_buffer=False)
         self._selector.register(self._wakeup, selectors.EVENT_READ)
         if self._clients is not None:
-            # it exists: the client, which is its child, has just looked
+            # the starter is alive: the client, which is its child, has just checked that
             self._starter = os.pidfd_open(self._clients[1])
             self._selector.register(self._starter, selectors.EVENT_READ)
         self._serve()
@@ -71,18 +73,21 @@ class ForkServer:
             self._serve()
 
     def _serve(self) -> None:
-        """Serves one client until it is gone, or wants this process to end."""
+        """Serves one client until it is gone, or sends ``end``."""
         self._selector.register(self._control, selectors.EVENT_READ)
         wanted = True
+        # Without a listening socket this process ends with its parent: an orphan has another parent id.
         while wanted and not self._is_over and (self._clients is not None or os.getppid() == self._parent):
             for key, _ in self._selector.select(_LOOK_SECONDS):
                 if key.fileobj is self._control:
                     wanted = self._obey()
+                # the process that starts the clients has ended
                 elif key.fileobj == self._starter:
                     self._is_over = True
                 else:
                     os.read(self._wakeup, 4_096)
             self._reap()
+        # No client reads reports any more. The workers belong to this client, so they end before the next one is served.
         self._selector.unregister(self._control)
         self._control.close()
         for pid in self._pids.values():
@@ -128,6 +133,7 @@ class ForkServer:
         pid = os.fork()
         if pid == 0:
             self._become_worker(niceness, descriptors, own)
+        # the worker has its own copies of the descriptors; with these open, the client would not see the worker's end
         for descriptor in descriptors:
             os.close(descriptor)
         self._pids[number] = pid
@@ -136,8 +142,10 @@ class ForkServer:
     def _become_worker(self, niceness: int, descriptors: list[int], parent: int) -> None:
         status = 1
         try:
+            # Undo the parent's signal handling before its descriptors are closed.
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            # Close everything that belongs to the fork server: a worker could otherwise send commands in its name.
             self._selector.close()
             for descriptor in (self._control.detach(), self._wakeup, self._alarm):
                 os.close(descriptor)
@@ -148,6 +156,7 @@ class ForkServer:
             work(descriptors[0], descriptors[1], files, self._limits, niceness, parent, sandboxed=self._sandboxed)
             status = 0
         finally:
+            # Exit without clean-up: buffers and exit handlers belong to the parent, and no code of its frames may run here.
             os._exit(status)
 
     def _reap(self) -> None:
@@ -158,16 +167,18 @@ class ForkServer:
                 self._report(f"ended {number} {os.waitstatus_to_exitcode(status)}")
 
     def _report(self, message: str) -> None:
-        # a pool that is gone is noticed at the next command
+        # a closed socket is noticed at the next command
         with suppress(OSError):
             self._control.send(message.encode("ascii"))
 
 
 def _is_trusted(client: socket.socket, starter: int) -> bool:
     """Returns whether a client belongs to this user and was started by that process. This excludes workers."""
+    # the kernel recorded both when the client connected
     pid, user = peer_of(client)
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            # The name of the process, in parentheses, may hold blanks and parentheses. Behind it come the state and the parent's id.
             parent = int(file.read().rpartition(")")[2].split()[1])
     except OSError:
         return False
@@ -177,8 +188,8 @@ def _is_trusted(client: socket.socket, starter: int) -> bool:
 def main(arguments: list[str]) -> None:
     """Runs the process.
 
-    Shape: title, number of the control socket, limits as JSON; where it outlives its client, the number of a listening socket, and of the
-    process that starts clients. Else ``unsandboxed`` may stand there, which benchmarks give.
+    Shape: title, number of the control socket, limits as JSON. A process that outlives its client has two more: the number of a listening
+    socket, and that of the process that starts clients. Otherwise a third may be ``unsandboxed``, for benchmarks.
     """
     _, descriptor, limits, *clients = arguments
     known = {field.name for field in fields(ExtractionLimits)}
@@ -186,6 +197,7 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     harden()
     preload()
+    # Move all objects out of the collector's reach: a collection in a worker would write to their pages, and so copy them.
     gc.collect()
     gc.freeze()
     sandboxed = clients != [_UNSANDBOXED]

@@ -68,7 +68,7 @@ class AnswerReader:
         self._limit = limit
 
     def feed(self, data: bytes) -> list[Answer | None]:
-        """Takes bytes and returns the answers that are complete now. None stands for a worker's notice that it retires."""
+        """Reads bytes and returns the answers that are complete now. None stands for a worker's notice that it retires."""
         self._buffer += data
         answers: list[Answer | None] = []
         position = 0

@@ -1,7 +1,7 @@
-"""Loads, before workers are forked, whatever their readers would load when they first need it: a worker may open no file.
+"""Loads, before workers are forked, everything that their readers would load at first use: a worker may open no file.
 
-What a reader needs beyond that it must do without. Fonts are such a case: the PDF library would list those of the system at the first page
-and takes its own instead, which is the same on every machine.
+A reader must work without anything else. Fonts are such a case: the PDF library would list those of the system at the first page
+and uses its own instead, which are the same on every machine.
 """
 
 import codecs
@@ -30,7 +30,7 @@ def preload() -> None:
     charset.warm_up()
     language.load_model()
     pdf.warm_up()
-    with suppress(ImportError):  # documents of its formats have a reason that says so
+    with suppress(ImportError):  # documents of its formats then have a reason that names the missing package
         importlib.import_module("xberg")
     for mimetype, data in _SAMPLES:
         extract(Task(key=0, url="http://localhost/a", mimetype=mimetype, data=data), ExtractionLimits())
@@ -38,6 +38,6 @@ def preload() -> None:
 
 def _load_codecs() -> None:
     for module in pkgutil.iter_modules(encodings.__path__):
-        # some are of other systems
+        # some exist on other systems only
         with suppress(LookupError, ImportError):
             codecs.lookup(module.name)

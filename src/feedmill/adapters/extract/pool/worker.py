@@ -1,8 +1,8 @@
-"""One worker: takes tasks from a pipe, one at a time, and writes an answer for each.
+"""One worker: reads tasks from a pipe, one at a time, and writes an answer for each.
 
 It lives in a process that has no other work, forked by ``forkserver``. Before its first task it gives up what it does not need: files,
-sockets, other processes, privileges (``adapters/sandbox``), memory beyond a bound. What it needs is open by then: the two pipes, a socket
-over which documents come that are files, and the kernel's count of its memory. Whatever happens to it costs the one document it works on.
+sockets, other processes, privileges (``adapters/sandbox``), memory beyond a limit. It then has open what it needs: the two pipes, a
+socket over which documents arrive that are files, and the kernel's count of its memory. A crash costs the one document that it works on.
 It retires after a number of documents, or when its memory has grown, because libraries written in C leak and fragment.
 """
 
@@ -26,7 +26,7 @@ MAX_DOCUMENTS = 5_000
 MAX_GROWTH_BYTES = 300_000_000
 MAX_DESCRIPTORS = 64
 MAX_TASKS_OF_USER = 4_096
-"""Threads and processes of the user together: readers of old formats start threads, and nothing else bounds how many there are."""
+"""The limit of the user's threads and processes together: readers of old formats start threads, and no other limit counts these."""
 _LOOK_EVERY = 64
 _LARGE_BYTES = 1_000_000
 _PR_SET_PDEATHSIG = 1
@@ -42,7 +42,7 @@ def work(
         return
     _prepare(niceness)
     memory = os.open("/proc/self/statm", os.O_RDONLY)
-    # whoever reads the answers may be gone
+    # the reader of the answers may be gone
     with os.fdopen(tasks_fd, "rb", buffering=1 << 18) as tasks, contextlib.suppress(BrokenPipeError):
         if sandboxed:
             confine(EXTRACTING, bounds_of(limits.memory_bytes))
@@ -50,7 +50,7 @@ def work(
 
 
 def _serve(tasks: BinaryIO, answers_fd: int, files: FileReceiver, limits: ExtractionLimits, memory: int) -> None:
-    # documents leave little garbage in cycles; Python's own numbers would have it looked for several times a page
+    # documents leave little garbage in cycles; with Python's defaults the collector would run several times a page
     gc.set_threshold(50_000, 20, 20)
     baseline = _resident_bytes(memory)
     done = 0
@@ -64,7 +64,7 @@ def _serve(tasks: BinaryIO, answers_fd: int, files: FileReceiver, limits: Extrac
 
 
 def bounds_of(memory_bytes: int) -> dict[int, int]:
-    """Returns what the kernel holds a worker to: memory, descriptors, threads, no core files, no files written."""
+    """Returns a worker's limits in the kernel: memory, descriptors, threads, no core files, no files written."""
     return {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: 0,
@@ -77,7 +77,7 @@ def bounds_of(memory_bytes: int) -> dict[int, int]:
 def _prepare(niceness: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    # libraries in C complain there at length
+    # libraries in C write long messages there
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 2)
     os.close(nothing)
@@ -86,7 +86,7 @@ def _prepare(niceness: int) -> None:
 
 
 def die_with_parent() -> None:
-    """Asks the kernel to kill this process when its parent ends, however it ends."""
+    """Makes the kernel kill this process when its parent ends, however it ends."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 

@@ -1,4 +1,4 @@
-"""One worker as the pool sees it: two pipes, a socket for files, its tasks in order, and since when it works on the first."""
+"""One worker as the pool sees it: two pipes, a socket for files, its tasks in order, and the start time of the first."""
 
 import contextlib
 import os
@@ -28,7 +28,7 @@ class Job:
 
     @property
     def size_bytes(self) -> int:
-        """The bytes that it keeps in memory."""
+        """Returns how many bytes it holds in memory."""
         return len(self.task.data) if self.task.data is not None else 0
 
 

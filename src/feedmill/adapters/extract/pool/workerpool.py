@@ -48,7 +48,7 @@ class WorkerPool:
 
     @property
     def outstanding(self) -> int:
-        """How many jobs have no answer yet."""
+        """Returns how many jobs have no answer yet."""
         return len(self.queue) + sum(len(hand.held) for hand in self.hands.values())
 
     def capacity(self) -> int:
@@ -102,7 +102,7 @@ class WorkerPool:
                 self._take_back(hand)
 
     def is_stuck(self, now: float) -> bool:
-        """Whether a worker that was requested long ago has not begun."""
+        """Returns whether a worker that was requested long ago has not begun."""
         return any(hand.held and not hand.ready and now - hand.busy_since > _START_SECONDS for hand in self.hands.values())
 
     def next_deadline(self) -> float | None:

@@ -12,9 +12,9 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What one reader found.
+    """The content that one reader found.
 
-    Shape: ``text`` as found, white space not yet collapsed; ``headings`` stand in it too, each on its lines; ``reason`` when something of
+    Shape: ``text`` as found, white space not yet collapsed. ``headings`` are part of it, each on its lines. ``reason`` if something of
     it is missing.
     """
 

@@ -1,12 +1,12 @@
 """Reads HTML: text, title, headings, meta tags, robots rules, links.
 
-How it keeps words apart without walking the tree in Python: a newline is put before every block-level tag in the source, where it is
-harmless white space to the parser, and the text of the whole body is then taken in one call. Inline tags get none, so that
+It separates words without walking the tree in Python: a newline is inserted before every block-level tag in the source, where the
+parser treats it as white space, and the text of the whole body is then taken in one call. Inline tags get none, so that
 ``<b>W</b>ord`` stays one word. Newlines of the source itself are blanks, except on pages with ``<pre>``.
 
 ``googleoff`` and ``googleon`` comments cross element boundaries; only pages that have them are walked node by node. ``index`` and
-``all`` take text out; ``anchor`` and ``all`` take the anchor text of links away but keep the link for the crawler, as the appliance
-did; text under ``snippet`` stays searchable and is marked as never to be quoted.
+``all`` exclude text. ``anchor`` and ``all`` drop the anchor text of links but leave the link for the crawler, as the appliance
+did. Text under ``snippet`` stays searchable and is marked as never to be quoted.
 Source: Google Search Appliance, "Preparing for a Crawl", "Excluding Unwanted Text from the Index".
 """
 
@@ -46,7 +46,7 @@ _HREF_CHARACTERS, _ANCHOR_CHARACTERS, _VALUE_CHARACTERS = 4_096, 300, 4_000
 
 
 def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
-    """Reads a page. Shape: ``url`` is what a relative base is relative to. Errors: none, any text is a page."""
+    """Reads a page. Shape: ``url`` is the base of relative URLs. Errors: none, any text is a page."""
     lowered = source.lower()
     if is_costly(lowered):
         return _read_without_tree(source, limits)
@@ -73,7 +73,7 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
 
 
 def _read_without_tree(source: str, limits: ExtractionLimits) -> Content:
-    """Reads the words of a page that is no page; what its beginning says of itself still counts."""
+    """Reads the words of a page without a usable tree; the metadata at its beginning still counts."""
     head = LexborHTMLParser(source[:_HEAD_CHARACTERS], scripting=True)
     metadata, robots = _read_metas(head, limits.metadata)
     reason = "the page is nested too deeply or has too many attributes: its text was taken without its structure and links"
@@ -89,7 +89,7 @@ def _find_title(tree: LexborHTMLParser) -> str | None:
 
 
 def _read_headings(tree: LexborHTMLParser) -> str:
-    """Returns the headings, the higher ones first. A selector for all of them takes three times as long as asking for each."""
+    """Returns the headings, the higher ones first. A single selector for all levels takes three times as long as one for each."""
     found = [node for tag in _HEADINGS for node in tree.tags(tag)]
     return "\n".join([node.text() for node in found[:_MAX_HEADINGS]])
 
@@ -104,7 +104,7 @@ def _read_metas(tree: LexborHTMLParser, limit: int) -> tuple[Metadata, frozenset
         lowered = name.lower()
         if lowered in _ROBOTS_NAMES:
             robots |= _parse_robots(value)
-        # access rules come first and are kept when empty too: no limit may hide that the page is guarded
+        # access rules come first and are stored even if empty: no limit may hide that the page is restricted
         if lowered.startswith(ACL_NAME_PREFIX):
             rules.append((name, value))
         elif name and value and len(metadata) < limit:

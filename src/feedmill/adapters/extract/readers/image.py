@@ -14,7 +14,7 @@ _MAX_SEGMENTS = 500
 
 
 def read_image(data: bytes, mimetype: str, url: str) -> Content:
-    """Reads an image's name, format, pixel size and written words. Errors: none, what is damaged is left out."""
+    """Reads an image's name, format, pixel size and embedded words. Errors: none, damaged parts are left out."""
     name = name_of(url)
     size, words = _measure(data, mimetype)
     metadata = [("format", mimetype.split("/", 1)[1])]
@@ -27,7 +27,7 @@ def read_image(data: bytes, mimetype: str, url: str) -> Content:
 
 
 def name_of(url: str) -> str:
-    """Returns the words of a file's name, as its URL gives it, without the suffix."""
+    """Returns the words of a file's name in its URL, without the suffix."""
     last = unquote(re.split(r"[?#]", url, maxsplit=1)[0].rstrip("/").rsplit("/", 1)[-1])
     return clean_line(re.sub(r"[_\-+]+", " ", re.sub(r"\.[A-Za-z0-9]{2,5}$", "", last)), 200)
 

@@ -22,7 +22,7 @@ _ENCODED_WORD = re.compile(r"(=\?[^?\s]{1,70}\?[BQ]\?[^?\s]{0,2000}\?=)", re.IGN
 
 
 def read_mail(data: bytes, limits: ExtractionLimits) -> Content:
-    """Reads a message. Errors: none, a broken message gives what there is."""
+    """Reads a message. Errors: none, a broken message yields its readable parts."""
     message = email.message_from_bytes(data, policy=email.policy.compat32)
     metadata = _read_headers(message)
     subject = next((value for name, value in metadata if name == "Subject"), None)
@@ -40,7 +40,7 @@ def _read_headers(message: Message) -> Metadata:
 
 
 def _decode_header(raw: str) -> str:
-    """Decodes encoded words; bytes that were not encoded come as surrogates and are decoded like any text."""
+    """Returns a header with its encoded words decoded. Bytes that were not encoded come as surrogates and are decoded like any text."""
     flat = raw.encode("utf-8", "surrogateescape")
     text = decode(flat)
     if "=?" not in text:
@@ -53,12 +53,12 @@ def _decode_header(raw: str) -> str:
 
 
 def _decode_words(text: str) -> str:
-    """Decodes the encoded words of a text. Errors: HeaderParseError when one of them is damaged."""
+    """Returns a text with its encoded words decoded. Errors: HeaderParseError if one of them is damaged."""
     return "".join(decode(chunk, charset) if isinstance(chunk, bytes) else chunk for chunk, charset in decode_header(text))
 
 
 def _decode_one(piece: str) -> str:
-    """Decodes an encoded word; any other text, and a damaged word, stays as it is."""
+    """Returns a decoded word; any other text, and a damaged word, stays as it is."""
     try:
         return _decode_words(piece) if piece.startswith("=?") else piece
     except HeaderParseError:
@@ -81,7 +81,7 @@ def _read_part(part: Message, limits: ExtractionLimits, texts: list[str], depth:
 
 
 def _choose(kind: str, parts: list[Message]) -> list[Message]:
-    """Takes one of several alternatives: the plain text where it says anything, else the first other."""
+    """Returns one of several alternatives: the plain text if it is not empty, otherwise the first other."""
     if kind != "multipart/alternative":
         return parts
     plain = [part for part in parts if part.get_content_type() == "text/plain" and str(part.get_payload()).strip()]

@@ -1,8 +1,8 @@
 """Finds the headings of DOCX and PPTX.
 
-A paragraph of a text is a heading by its style: one of the built-in ones, which are called ``heading 1`` in every language of the
-program, or one with an outline level, which a paragraph may also have by itself. On a slide it is the title's place. Source: ECMA-376
-part 1, sections 17.3.1.20, 17.7.4 and 19.7.10.
+A paragraph of a text is a heading by its style: a built-in one, whose name is ``heading 1`` in every language of the
+program, or one with an outline level, which a paragraph may also have by itself. On a slide it is the title's placeholder. Source:
+ECMA-376 part 1, sections 17.3.1.20, 17.7.4 and 19.7.10.
 """
 
 import re
@@ -24,7 +24,7 @@ _OUTLINE_LEVELS = frozenset("012345678")
 
 
 def read_heading_styles(container: Container) -> dict[str, int]:
-    """Reads which styles of a text are headings, and of which level; a title's is 0."""
+    """Returns the styles of a text that are headings, with their levels; a title's is 0."""
     try:
         root = parse_part(container, "word/styles.xml")
     except Unreadable:

@@ -12,7 +12,7 @@ from feedmill.model.document import Metadata
 
 
 def parse_part(container: Container, name: str) -> etree._Element | None:
-    """Parses one part; None if there is none. Errors: Unreadable when it is no XML or declares entities."""
+    """Returns the root of one part; None if there is no such part. Errors: Unreadable if it is no XML or declares entities."""
     data = container.read(name)
     if data is None:
         return None
@@ -55,7 +55,7 @@ def _refuse_entities(data: bytes, name: str) -> None:
 
 
 def collect_text(root: etree._Element, *, breaks: Iterable[str], blanks: Iterable[str] = (), skip: Iterable[str] = ()) -> str:
-    """Joins the text below an element. Shape: names of tags that end a line, that stand for a blank, whose content is left out."""
+    """Returns the text below an element. Shape: names of tags that end a line, that stand for a blank, and whose content is skipped."""
     ends, spaces, skipped = frozenset(breaks), frozenset(blanks), frozenset(skip)
     parts: list[str] = []
     depth = 0
@@ -79,7 +79,7 @@ def collect_text(root: etree._Element, *, breaks: Iterable[str], blanks: Iterabl
 
 
 def read_properties(container: Container, name: str, wanted: dict[str, str]) -> Metadata:
-    """Reads a properties part: ``wanted`` gives the metadata name of each element's local name."""
+    """Returns the values of a properties part: ``wanted`` maps each element's local name to the metadata name."""
     try:
         root = parse_part(container, name)
     except Unreadable:

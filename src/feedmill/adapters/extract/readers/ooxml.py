@@ -1,7 +1,7 @@
 """Reads DOCX and PPTX: body, nested tables, headers, footers, comments, notes, text boxes, properties.
 
-Text is taken from every part that shows any, by its place in the container, not by walking relationships: a broken relationship
-loses nothing that way. Source: ECMA-376 part 1, sections 11 and 13.
+Text is read from every visible part, by its place in the container, not by walking relationships. A broken relationship
+therefore loses nothing. Source: ECMA-376 part 1, sections 11 and 13.
 """
 
 import re
@@ -43,7 +43,7 @@ def read_docx(data: bytes, limits: ExtractionLimits) -> Content:
 
 
 def read_pptx(data: bytes, limits: ExtractionLimits) -> Content:
-    """Reads a presentation: slides in order, each with its notes behind all slides. Errors: Unreadable."""
+    """Reads a presentation: slides in order, and their notes after all slides. Errors: Unreadable."""
     container = Container(data)
     parts = sorted((name for name in container.names if _SLIDE_PARTS.match(name)), key=_slide_order)
     breaks, skip = (f"{_A}p", f"{_A}br", "{*}text"), (_FALLBACK,)

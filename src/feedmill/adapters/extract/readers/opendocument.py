@@ -1,6 +1,6 @@
 """Reads OpenDocument text, spreadsheets and presentations: body, tables, notes, annotations, headers and footers, properties.
 
-Headers and footers stand in ``styles.xml``. A repeated cell or row is read once, whatever its count says: spreadsheets repeat empty
+``styles.xml`` holds headers and footers. A repeated cell or row is read once, whatever its count: spreadsheets repeat empty
 cells a million times. Source: OASIS OpenDocument 1.3 part 3, sections 3, 5, 9, 16.
 """
 
@@ -32,7 +32,7 @@ _MARGINS = ("header", "footer", "header-left", "footer-left", "header-first", "f
 
 
 def read_opendocument(data: bytes, limits: ExtractionLimits) -> Content:
-    """Reads a document of any OpenDocument kind. Errors: Unreadable when it is damaged or encrypted."""
+    """Reads a document of any OpenDocument kind. Errors: Unreadable if it is damaged or encrypted."""
     container = Container(data)
     manifest = container.read("META-INF/manifest.xml")
     if manifest is not None and b"encryption-data" in manifest:

@@ -1,4 +1,4 @@
-"""Reads PDF with pdfium, page by page, so that a document that takes too long is cut and keeps what was read.
+"""Reads PDF with pdfium, page by page, so that a document that takes too long is cut and the pages read so far count.
 
 The library is not thread-safe and written in C++: it runs only here, in a worker process.
 """
@@ -20,7 +20,7 @@ _NAMES = ("Title", "Author", "Subject", "Keywords", "Creator", "CreationDate", "
 
 
 def read_pdf(data: bytes, limits: ExtractionLimits) -> Content:
-    """Reads a PDF. Errors: Unreadable when it is damaged or wants a password."""
+    """Reads a PDF. Errors: Unreadable if it is damaged or needs a password."""
     deadline = time.monotonic() + limits.seconds * _SHARE_OF_TIME
     try:
         document = PdfDocument(data)
@@ -58,7 +58,7 @@ def _read_metadata(document: PdfDocument) -> Metadata:
 
 
 def _read_outline(document: PdfDocument) -> str:
-    """Returns the titles of the outline that a reader shows beside the pages; they are the headings of most."""
+    """Returns the titles of the outline that viewers show beside the pages. In most documents they are the headings."""
     try:
         return "\n".join(clean_line(mark.get_title(), 300) for mark in islice(document.get_toc(max_depth=_OUTLINE_DEPTH), _MAX_HEADINGS))
     except (PdfiumError, UnicodeDecodeError):
@@ -98,5 +98,5 @@ def _read_page(document: PdfDocument, number: int) -> str:
 
 
 def warm_up() -> None:
-    """Makes the library ready before workers are forked."""
+    """Initializes the library before workers are forked."""
     pypdfium2.PdfDocument.new().close()

@@ -1,4 +1,4 @@
-"""Reads texts without markup, and XML and Markdown, whose markup is taken off."""
+"""Reads texts without markup, and XML and Markdown without their markup."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,10000}?)\n---[ \t]*\n", re.S)
 _FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.{1,500}?)[\"']?[ \t]*$", re.M)
 _MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 _MARKDOWN_CHARACTERS = 100_000
-# the parser reads to the next blank for the target of each link, and from the same place again where it is none
+# the parser reads to the next blank for the target of each link, and again from the same position if there is no link
 _WITHOUT_BLANKS = re.compile(r"\S{2000,}")
 _MANY_LINKS = 100
 
@@ -29,9 +29,9 @@ def read_plain(data: bytes, charset: str | None) -> Content:
 
 
 def read_markdown(data: bytes, charset: str | None, url: str, limits: ExtractionLimits) -> Content:
-    """Reads what Markdown shows, with its links; very long ones as they are written.
+    """Reads the text that Markdown renders, with its links. Very long texts are read as they are written.
 
-    The title is that of the front matter, else the first heading of level one or two.
+    The title is that of the front matter, otherwise the first heading of level one or two.
     """
     text = _unify_newlines(decode(data, charset))
     front = _FRONT_MATTER.match(text)
@@ -56,7 +56,7 @@ def _find_heading(tokens: Sequence[Token]) -> str:
 
 
 def read_xml(data: bytes, charset: str | None) -> Content:
-    """Reads the text of an XML document, broken ones too, as far as they can be repaired; entities are never expanded."""
+    """Reads the text of an XML document. Broken ones are repaired as far as possible; entities are never expanded."""
     text = decode(data, charset, is_markup=True)
     source = re.sub(r"\A\s*<\?xml[^>]{0,300}\?>", "", text).encode("utf-8", "ignore")
     parser = etree.XMLParser(

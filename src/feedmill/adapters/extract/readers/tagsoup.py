@@ -1,9 +1,9 @@
-"""Knows pages whose tree would cost far more than their size, and reads them without a tree.
+"""Detects pages whose tree would cost far more than their size, and reads them without a tree.
 
 The parser's cost grows with the square of three things: of open elements (a start tag looks through the stack), of formatting
-elements that are never closed (each is opened again in every block behind), and of the attributes of one tag (each is compared with
+elements that are never closed (each is opened again in every later block), and of the attributes of one tag (each is compared with
 those before). All are estimated before parsing, in one pass, and only for pages
-large enough to do harm. A page beyond the bounds is machine-made or hostile; its words are worth having all the same.
+large enough to do harm. A page beyond the bounds is machine-made or hostile; its words are still searchable.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Reads XLSX: sheet names, cells row by row, notes, properties.
 
-Sheets are the largest XML that Office writes, so they are read as a stream, a row at a time, and cut when the time or the text is
-up. Source: ECMA-376 part 1, section 18.
+Sheets are the largest XML that Office writes. They are read as a stream, a row at a time, until a limit of time or text is
+reached. Source: ECMA-376 part 1, section 18.
 """
 
 import re
@@ -61,7 +61,7 @@ def _read_sheet_names(container: Container) -> str:
 def _read_shared_strings(container: Container) -> list[str]:
     strings: list[str] = []
     for item in stream_part(container, "xl/sharedStrings.xml", "si"):
-        # phonetic guides stand in rPh
+        # the element rPh holds phonetic guides
         texts = [node.text or "" for path in ("{*}t", "{*}r/{*}t") for node in item.iterfind(path)]
         strings.append("".join(texts)[:_CELL_CHARACTERS])
     return strings

@@ -1,4 +1,4 @@
-"""Reads zip containers that may be hostile: counts, declared sizes and real sizes are bounded, nothing is written to disk."""
+"""Reads zip containers that may be hostile: counts, declared sizes and real sizes are limited, nothing is written to disk."""
 
 import io
 import re
@@ -47,7 +47,7 @@ class Container:
         self.names = [info.filename for info in infos]
 
     def read(self, name: str) -> bytes | None:
-        """Unpacks one entry, None when there is none. Errors: Unreadable for damage, encryption and bombs."""
+        """Unpacks one entry, None if there is none. Errors: Unreadable for damage, encryption and bombs."""
         if name not in self._zip.NameToInfo:
             return None
         try:
@@ -70,7 +70,7 @@ class Container:
 
 
 def list_names(data: bytes) -> frozenset[str]:
-    """Lists the entries of a zip file; where the directory is missing or damaged, those that its beginning names."""
+    """Lists the entries of a zip file; if the directory is missing or damaged, those that its beginning names."""
     try:
         return frozenset(zipfile.ZipFile(io.BytesIO(data)).namelist()[:MAX_ENTRIES])
     except _FAULTS:
@@ -78,7 +78,7 @@ def list_names(data: bytes) -> frozenset[str]:
 
 
 def read_small(data: bytes, name: str, limit: int) -> bytes:
-    """Reads the beginning of an entry, empty when it cannot be read."""
+    """Reads the beginning of an entry, empty if it is unreadable."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)).open(name) as stream:
             return stream.read(limit)
