@@ -1,1 +1,1 @@
-"""Bytes to model and model to bytes, one folder a protocol, no I/O."""
+"""Converts bytes to the model and the model to bytes: one folder for each protocol, no I/O."""

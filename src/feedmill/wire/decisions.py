@@ -30,7 +30,7 @@ def render_decision(decision: Decision, user: str | None) -> dict[str, Any]:
 
 
 def render_early_decision(early: EarlyDecision, user: str | None) -> dict[str, Any]:
-    """Returns what everything that decides early comes to as JSON: the ACLs' decision, with the policy and both together."""
+    """Returns the decision without other servers as JSON: the ACLs' decision, with the policy and both together."""
     return {
         **render_decision(early.decision, user),
         "policy": None if early.ruling is None else _render_ruling(early.ruling),
@@ -106,7 +106,7 @@ def _render_origin(origin: ChangeOrigin) -> dict[str, Any]:
 
 
 def parse_question(line: str) -> tuple[str, str | None, Identity]:
-    """Reads one line: the URL, the user as written, and their identity. Errors: BadRequest, with the fault."""
+    """Returns the content of one line: the URL, the user as written, and their identity. Errors: BadRequest, with the fault."""
     try:
         question = json.loads(line)
     except (ValueError, RecursionError) as exc:

@@ -1,7 +1,7 @@
-"""How much compressed data may inflate to: so many times its size, and beyond that a fixed amount which every feed has.
+"""Limits how far compressed data may inflate: to a multiple of its size, plus a fixed amount for every feed.
 
-Texts that people write shrink to a tenth; a thousandth is what a stream of nothing shrinks to. Contents that are small, or few, may shrink
-as they like: the fixed amounts cover them.
+Texts that people write shrink to a tenth; a stream of zeros shrinks to a thousandth. The fixed amounts permit any ratio for
+contents that are small or few.
 """
 
 from typing import Final
@@ -13,11 +13,11 @@ FREE_BYTES_OF_FEED: Final = 67_108_864
 
 
 class Excess(Exception):
-    """Data inflate to more than they may; the text says so."""
+    """Data inflate beyond the limit; the message says how."""
 
 
 class Inflation:
-    """Counts what is read and what it inflates to. ``free_bytes`` are not held against the ratio."""
+    """Counts compressed bytes and what they inflate to. The ratio does not apply to the first ``free_bytes``."""
 
     def __init__(self, ratio: int, free_bytes: int, what: str) -> None:
         self._ratio = ratio
@@ -37,7 +37,7 @@ class Inflation:
             raise Excess(f"{self._what} to more than {self._ratio} times the size (setting {SETTING})")
 
     def take_back(self, inflated_bytes: int) -> None:
-        """Forgets inflated bytes that were dropped."""
+        """Subtracts inflated bytes that were dropped."""
         self._inflated_bytes -= inflated_bytes
 
 

@@ -1,4 +1,4 @@
-"""Values of documents as every JSON answer writes them."""
+"""The form of documents' values in every JSON response."""
 
 from datetime import UTC, datetime
 

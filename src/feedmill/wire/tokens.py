@@ -1,8 +1,8 @@
-"""The small words of the feed protocols: enumerations, switches, principals.
+"""Reads the small words of the feed protocols: enumerations, switches, principals.
 
-Enumerations are read in any letter case, ``_`` counts as ``-``, and white space around them is dropped: groups feeds write in upper case
-with underscores what feeds write in lower case with hyphens. A principal whose attributes cannot be read is a fault of what holds it,
-never a principal left out: access fails closed.
+Enumerations may have any letter case, ``_`` counts as ``-``, and white space around them is dropped: groups feeds write the words of
+feeds in upper case, with underscores for hyphens. A principal with unreadable attributes is a fault of its ACL or group,
+never a missing principal: access fails closed.
 Source: Feeds Protocol Developer's Guide, "principal Element".
 """
 
@@ -21,16 +21,16 @@ _CASES = {"": True, "everything-case-sensitive": True, "everything-case-insensit
 
 
 class Unreadable(Exception):
-    """A word or a principal cannot be read; the text says which and what is allowed."""
+    """A word or a principal is unreadable; the message names it and the permitted values."""
 
 
 def read_token(text: str) -> str:
-    """Returns a word in the form in which it is compared."""
+    """Returns a word in the form for comparisons."""
     return text.strip().lower().replace("_", "-")
 
 
 def read_word(text: str, words: type[_Word], name: str) -> _Word:
-    """Reads a word of an enumeration. Errors: Unreadable."""
+    """Returns a member of an enumeration. Errors: Unreadable."""
     token = read_token(text)
     for word in words:
         if word.value == token:
@@ -40,16 +40,16 @@ def read_word(text: str, words: type[_Word], name: str) -> _Word:
 
 
 def read_switch(text: str | None) -> bool | Literal["unreadable"] | None:
-    """Reads true or false; None when nothing was written."""
+    """Returns a switch as a boolean; None if it is absent."""
     token = read_token(text or "")
     return {"true": True, "false": False, "": None}.get(token, "unreadable")
 
 
 def read_principal(attributes: Mapping[str, str], name: str) -> Principal:
-    """Reads a principal. Shape: ``name`` not empty, already trimmed. Errors: Unreadable."""
+    """Returns a principal. Shape: ``name`` not empty, already trimmed. Errors: Unreadable."""
     if len(name) > MAX_NAME_CHARACTERS:
         raise Unreadable(f"a principal's name is longer than {MAX_NAME_CHARACTERS} characters")
-    # A feed of three million principals says the same few things of all of them.
+    # A feed of three million principals repeats the same few attributes.
     said = (attributes.get("scope", ""), attributes.get("namespace", ""), attributes.get("case-sensitivity-type", ""))
     kind = attributes.get("principal-type", "")
     if sum(map(len, said)) + len(kind) > _REMEMBERED_CHARACTERS:
@@ -62,7 +62,7 @@ def read_principal(attributes: Mapping[str, str], name: str) -> Principal:
 
 @lru_cache(maxsize=1_024)
 def _remember(scope: str, namespace: str, case: str, kind: str) -> tuple[Scope, str, bool, bool] | None:
-    """Returns the values of attributes; None for those that cannot be read, whose fault is reported with the principal's name."""
+    """Returns the values of attributes; None for unreadable ones, whose fault is reported with the principal's name."""
     attributes = {"scope": scope, "namespace": namespace, "case-sensitivity-type": case, "principal-type": kind}
     try:
         return _read_attributes(attributes, "")
@@ -88,5 +88,5 @@ def _read_attributes(attributes: Mapping[str, str], name: str) -> tuple[Scope, s
 
 
 def shorten(text: str) -> str:
-    """Returns the start of a text that may be of any length, for a message."""
+    """Returns the start of a text of any length, for a message."""
     return text if len(text) <= 100 else text[:100] + "..."

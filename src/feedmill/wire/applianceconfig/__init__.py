@@ -1,1 +1,1 @@
-"""What administrators exported from the old appliance's console, as settings."""
+"""Reads configurations that administrators exported from the old appliance's console."""

@@ -1,11 +1,11 @@
-"""The files by which KeyMatches, related queries and synonyms left the old appliance's console.
+"""Reads the files with KeyMatches, related queries and synonyms that the old appliance's console exports.
 
-- KeyMatches: comma-separated lines ``TERM,KIND,URL,TITLE``; KIND is KeywordMatch, PhraseMatch or ExactMatch, the title may be left out.
+- KeyMatches: comma-separated lines ``TERM,KIND,URL,TITLE``; KIND is KeywordMatch, PhraseMatch or ExactMatch, the title is optional.
 - Related queries: comma-separated lines ``TERM,QUERY``.
 - Synonyms: lines ``TERM = TERM`` (each finds the other), ``TERM > TERM`` (the first finds the second) and ``{TERM, TERM, ...}`` (all find
   one another).
 
-Empty lines and those that begin with ``#`` count for nothing. A file with faults is refused whole, each named with its line.
+Empty lines and lines that begin with ``#`` are ignored. A file with faults is refused as a whole, with the line of each fault.
 Source: the appliance's manual, "Using KeyMatches", "Using Related Queries", "Using Query Expansion".
 """
 
@@ -28,17 +28,17 @@ _T = TypeVar("_T")
 
 
 def read_keymatches(text: str) -> tuple[KeyMatch, ...]:
-    """Reads KeyMatches. Errors: BadRequest with the faults and their lines."""
+    """Returns KeyMatches. Errors: BadRequest with the faults and their lines."""
     return tuple(_read_all(_rows(text), _read_keymatch))
 
 
 def read_related(text: str) -> tuple[RelatedQuery, ...]:
-    """Reads related queries. Errors: as above."""
+    """Returns related queries. Errors: as above."""
     return tuple(_read_all(_rows(text), _read_related))
 
 
 def read_synonyms(text: str) -> SynonymSet:
-    """Reads synonyms. Errors: as above."""
+    """Returns synonyms. Errors: as above."""
     lines = ((number, [line.strip()]) for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1))
     read = _read_all(((number, row) for number, row in lines if row[0] and not row[0].startswith("#")), _read_synonym)
     two_way = tuple(group for is_two_way, group in read if is_two_way)
@@ -93,7 +93,7 @@ def _split_group(text: str) -> list[str]:
 
 
 def _read_synonym(cells: list[str]) -> tuple[bool, tuple[str, ...]]:
-    """Returns whether a line counts both ways, and its terms."""
+    """Returns whether a line applies in both directions, and its terms."""
     line = cells[0]
     if line.startswith("{") and line.endswith("}"):
         terms, is_two_way = _split_group(line[1:-1]), True

@@ -1,10 +1,10 @@
-"""Policy ACLs as lines of text, the form that the old appliance's tools read and wrote.
+"""Reads and writes policy ACLs as lines of text, the form of the old appliance's tools.
 
 A line is ``PATTERN PRINCIPAL PRINCIPAL ...``. A principal is ``user:NAME`` or ``group:NAME``; without a prefix it is a group. Names may
-hold blanks. What stands behind a name belongs to it: ``right=none`` denies, any other right than ``read`` too, as of old. Beyond the old
-form: ``namespace=NAME``, ``case=insensitive``, ``unqualified=yes``; and a pattern, name or value in double quotes, as JSON writes them,
-where it would be mistaken else. Empty lines and those that begin with ``#`` count for nothing. A file with faults is refused whole, each
-named with its line.
+hold blanks. Attributes follow a name: ``right=none`` denies, and so does any right other than ``read``, as on the appliance.
+Additions to the old form: ``namespace=NAME``, ``case=insensitive``, ``unqualified=yes``; and a pattern, name or value in double quotes,
+as JSON writes them, if it would be ambiguous otherwise. Empty lines and lines that begin with ``#`` are ignored. A file with faults is
+refused as a whole, with the line of each fault.
 Source: googlegsa/secmgr, ``AclUtil``.
 """
 
@@ -23,7 +23,7 @@ _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _KEYS = "right|namespace|case|unqualified"
 _PATTERN = re.compile(rf"\s*({_QUOTED}(?=\s|\Z)|\S+)")
 _PREFIX = re.compile(r"\s*(?:(user|group):\s*)?")
-# a name ends at the first of several blanks, so the end is not searched from each of them again
+# a name ends at the first of several blanks, so the search for its end does not restart at each of them
 _NAME = re.compile(rf"{_QUOTED}(?=\s|\Z)|.+?(?=(?<!\s)\s++(?:(?:user|group):|(?:{_KEYS})=)|(?<!\s)\s*+\Z)", re.DOTALL)
 _MARK = re.compile(rf"\s+({_KEYS})=({_QUOTED}|\S+)")
 _NO_NAME = re.compile(rf"(?:user|group):|(?:{_KEYS})=")
@@ -33,7 +33,7 @@ _NEEDS_QUOTES = re.compile(
 
 
 def read_policies(text: str) -> tuple[PolicyAcl, ...]:
-    """Reads policies, from lines or from a feed of the old administration API. Errors: BadRequest with the faults and their lines."""
+    """Returns policies, from lines or from a feed of the old administration API. Errors: BadRequest with the faults and their lines."""
     found: dict[str, PolicyAcl] = {}
     faults: list[str] = []
     for number, pattern, principals in iter_feed(text) if is_feed(text) else _iter_lines(text):
@@ -56,7 +56,7 @@ def _iter_lines(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _read_one(pattern: str, principals: str) -> PolicyAcl:
-    # in quotes it may be empty too
+    # a name in quotes may be empty too
     pattern = _unquote(pattern)
     if not pattern:
         raise BadRequest("no url pattern")
@@ -108,7 +108,7 @@ def _unquote(text: str) -> str:
 
 
 def render_policies(policies: Iterable[PolicyAcl]) -> str:
-    """Returns policies as text, a line each; one without users and groups denies everybody, and is written as a comment."""
+    """Returns policies as text, a line each; a policy without users and groups denies all users, and is written as a comment."""
     return "".join(f"{_render_line(policy)}\n" for policy in policies)
 
 
@@ -137,5 +137,5 @@ def _render_entry(entry: Entry) -> str:
 
 
 def _quote(text: str) -> str:
-    """Writes a text in quotes, all signs that end a line as escapes."""
+    """Returns a text in quotes, with escapes for all characters that end a line."""
     return json.dumps(text)

@@ -17,12 +17,12 @@ _ENTRY, _CONTENT = f"{_ATOM} entry", f"{_GSA} content"
 
 
 def is_feed(text: str) -> bool:
-    """Whether a text is XML rather than lines, which may begin with a pattern such as ``</>secret/``."""
+    """Returns whether a text is XML rather than lines, which may begin with a pattern such as ``</>secret/``."""
     return _XML.match(text) is not None
 
 
 def iter_feed(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yields the line of each entry, its pattern and its ACL, "" for what is missing. Errors: BadRequest, with the line."""
+    """Yields the line of each entry, its pattern and its ACL, "" if one is missing. Errors: BadRequest, with the line."""
     reading = _Reading()
     try:
         reading.read(text.lstrip("\ufeff").encode("utf-8", "replace"))
@@ -32,10 +32,10 @@ def iter_feed(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 class _Reading(SmallReader):
-    """Takes the entries."""
+    """Collects the entries."""
 
     def __init__(self) -> None:
-        # what the text says of its encoding no longer counts
+        # the text is decoded already, so its own encoding declaration no longer counts
         super().__init__(encoding="utf-8")
         self.found: list[tuple[int, str, str]] = []
         self._line = 0

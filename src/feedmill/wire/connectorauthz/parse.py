@@ -1,11 +1,11 @@
-"""Reads what a connector manager answers.
+"""Reads the response of a connector manager.
 
 Rules:
 
 1. Only ``CmResponse/AuthorizationResponse/Answer`` counts, with one ``Resource`` and one ``Decision`` each.
-2. A decision is PERMIT, DENY or INDETERMINATE in any letter case; another word decides nothing.
+2. A decision is PERMIT, DENY or INDETERMINATE in any letter case; any other word decides nothing.
 3. Of several answers about one document the strictest counts (``core.access.strictness``).
-4. Everything is bounded: bytes, depth, answers; a document type declaration is refused (``wire/xmlstream/small``).
+4. Bytes, depth and answers are limited; a document type declaration is refused (``wire/xmlstream/small``).
 
 Source: googlegsa/manager.v3, ``AuthorizationHandler``.
 """
@@ -27,14 +27,14 @@ _RESOURCE, _DECISION, _STATUS = [*_ANSWER, "Resource"], [*_ANSWER, "Decision"], 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What a manager said. ``status`` is "0" where all went well."""
+    """The answers of a manager. ``status`` is "0" for success."""
 
     verdicts: dict[str, Verdict]
     status: str
 
 
 def parse_answers(data: bytes) -> Answers:
-    """Returns the answers. Errors: Unanswered; nothing else, whatever the bytes."""
+    """Returns the answers. Errors: Unanswered; no other for any bytes."""
     reading = _Reading()
     try:
         reading.read(data)
@@ -47,14 +47,14 @@ def parse_answers(data: bytes) -> Answers:
 
 @dataclass(slots=True)
 class _One:
-    """An answer on its way."""
+    """An unfinished answer."""
 
     resources: list[str] = field(default_factory=list)
     decisions: list[str] = field(default_factory=list)
 
 
 class _Reading(SmallReader):
-    """Takes the answers."""
+    """Collects the answers."""
 
     def __init__(self) -> None:
         super().__init__(has_namespaces=False)

@@ -1,4 +1,4 @@
-"""Writes the question that a connector manager answers: one user, many documents, each with the connector that it is of.
+"""Writes the request to a connector manager: one user, many documents, each with its connector.
 
 Source: googlegsa/manager.v3, ``Authorization`` servlet.
 """
@@ -15,18 +15,18 @@ _IN_ATTRIBUTES = {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 
 
 def connector_of(url: str, default: str) -> str:
-    """Returns the name of the connector that a document is of: the one in its URL, else the one that is set."""
+    """Returns the name of a document's connector: the one in its URL, otherwise the configured one."""
     found = _CONNECTOR.match(url)
     return found[1] if found is not None else default
 
 
 def is_writable(text: str) -> bool:
-    """Whether XML can hold a text and return it unchanged."""
+    """Returns whether XML can hold a text and return it unchanged."""
     return is_clean(text) and "\r" not in text and text == text.strip()
 
 
 def render_query(user: Subject, password: str | None, resources: Sequence[tuple[str, str]]) -> bytes:
-    """Writes a question. Shape: UTF-8; ``resources`` are URLs with their connectors; all texts are ``is_writable``."""
+    """Returns a request. Shape: UTF-8; ``resources`` are URLs with their connectors; all texts are ``is_writable``."""
     domain = f" domain={_attribute(user.domain)}" if user.domain else ""
     secret = f" password={_attribute(password)}" if password else ""
     listed = "".join(f"<Resource{_connector(name)}>{escape(url)}</Resource>" for url, name in resources)

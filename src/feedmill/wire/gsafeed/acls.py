@@ -2,12 +2,12 @@
 
 Rules:
 
-1. White space around names is dropped, a principal without a name is skipped. Anything else that cannot be read makes the whole ACL
+1. White space around names is dropped, a principal without a name is skipped. Any other fault makes the whole ACL
    unreadable: an ACL is never stored in part.
-2. Of an older entry ``=owner``, ``=writer`` and ``=reader`` at the end are cut off, one that ends in ``=peeker`` is ignored, for permits
-   and denies alike. Older entries are case-sensitive, of namespace Default.
-3. An entry that is ignored or empty still says that there is an ACL: it permits no user, and the document is not public.
-4. ``google:acl`` with any other ending is unreadable, so that a misspelt entry opens nothing.
+2. ``=owner``, ``=writer`` and ``=reader`` at the end of an older entry are cut off. An entry that ends in ``=peeker`` is ignored, for
+   permits and denies alike. Older entries are case-sensitive, of namespace Default.
+3. An ignored or empty entry still means that there is an ACL: it permits no user, and the document is not public.
+4. ``google:acl`` with any other ending is unreadable, so that a misspelt entry permits no one.
 Source: Feeds Protocol Developer's Guide, "Per-URL ACLs and ACL Inheritance", "Legacy Metadata Format".
 """
 
@@ -29,7 +29,7 @@ _IGNORED_ROLE = "=peeker"
 
 
 def read_acl(element: AclElement) -> Acl:
-    """Reads an ``<acl>``. Errors: Unreadable."""
+    """Returns the ACL of an ``<acl>``. Errors: Unreadable."""
     if element.fault is not None:
         raise Unreadable(element.fault)
     entries: list[Entry] = []
@@ -46,12 +46,12 @@ def read_acl(element: AclElement) -> Acl:
 
 
 def is_legacy(name: str) -> bool:
-    """Whether a metadata name is one of an older ACL entry."""
+    """Returns whether a metadata name is that of an older ACL entry."""
     return name[: len(ACL_NAME_PREFIX)].lower() == ACL_NAME_PREFIX
 
 
 def read_legacy(metas: Iterable[tuple[str, str]]) -> Acl:
-    """Reads older ACL entries. Shape: each name satisfies ``is_legacy``; contents may be empty. Errors: Unreadable."""
+    """Returns the ACL of older entries. Shape: each name satisfies ``is_legacy``; contents may be empty. Errors: Unreadable."""
     entries: list[Entry] = []
     parents: set[str] = set()
     types: set[InheritanceType] = set()

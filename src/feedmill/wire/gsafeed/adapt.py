@@ -1,15 +1,15 @@
-"""Turns records and group-level ACLs into changes, by the type of their feed.
+"""Converts records and group-level ACLs to changes, by the type of their feed.
 
 Rules:
 
-1. A record's action beats its group's; ``remove`` is ``delete``; none is ``add``; any other is an error of what it stands on.
-2. Content feeds put documents: whole ones in a full feed, where metadata without content is an error. Metadata-and-url feeds ask for
-   crawls; content there is ignored with a warning.
+1. A record's action overrides its group's; ``remove`` is ``delete``; the default is ``add``; any other is an error of its record or ACL.
+2. Content feeds put documents. In a full feed these are complete, so metadata without content is an error. Metadata-and-url feeds
+   request crawls; content there is ignored with a warning.
 3. An unreadable decoration (dates, ranks, switches, mimetype) is ignored with a warning; an unreadable access rule (ACL,
    authmethod) makes the record an error.
-4. pagerank and feedrank come from the record, else from the group; a feedrank is ignored where there is a pagerank.
-5. A record's ``<acl>`` beats its ``google:acl*`` metadata, whose loss is reported. In a group, an ``<acl>`` needs a url of its own.
-6. A URL is trimmed and otherwise stored byte for byte. That a host is missing or short matters to puts, not to deletes and ACLs.
+4. pagerank and feedrank come from the record, otherwise from the group; a feedrank is ignored if there is a pagerank.
+5. A record's ``<acl>`` overrides its ``google:acl*`` metadata, whose loss is reported. In a group, an ``<acl>`` needs a url of its own.
+6. A URL is trimmed and otherwise stored byte for byte. A missing or short host is an error for puts, not for deletes and ACLs.
 Source: Feeds Protocol Developer's Guide, "Defining the XML Record for a Document"; docs/explanation/ownership.md.
 """
 
@@ -30,7 +30,7 @@ _DELETE = ("delete", "remove")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapter:
-    """Adapts the items of one feed."""
+    """Converts the items of one feed."""
 
     feedtype: FeedType
     require_fqdn: bool = False

@@ -1,4 +1,4 @@
-"""Reads what a record's attributes say of its document, with those that its group lends it."""
+"""Reads the attributes of a record, and those that it inherits from its group."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ _SCORINGS = ("content", "web")
 
 
 def read_attributes(group: Attributes, own: Attributes) -> tuple[DocumentAttributes, list[str]]:
-    """Reads them, with warnings for what is ignored. Errors: Unreadable for an unknown authmethod."""
+    """Returns the attributes, with warnings for ignored ones. Errors: Unreadable for an unknown authmethod."""
     warnings: list[str] = []
     pagerank = _read_rank("pagerank", PAGERANKS, group, own, warnings)
     feedrank = _read_rank("feedrank", FEEDRANKS, group, own, warnings)

@@ -1,9 +1,9 @@
-"""Decodes what stands in ``<content>``: text, base64, or base64 around a zlib stream.
+"""Decodes the content of ``<content>``: text, base64, or base64 around a zlib stream.
 
-Rules: white space in base64 is dropped, padding may be missing, the alphabet for URLs counts too; any other sign makes the content
-undecodable. A compressed content may inflate to so many bytes, and so many times its size, and no more (``wire/inflation``). Text is
-written as UTF-8 and kept as it is.
-Small contents stay in memory; from ``SMALL_BYTES`` on they go to a spool as they come, so that a content of any size costs little.
+Rules: white space in base64 is dropped, padding is optional, the alphabet for URLs counts too; any other character makes the content
+undecodable. Limits of bytes, and of bytes relative to its size, apply to a compressed content (``wire/inflation``). Text is
+stored as UTF-8 without changes.
+Small contents stay in memory. Those of ``SMALL_BYTES`` or more go to a spool as they arrive, so that a content of any size costs little.
 Source: Feeds Protocol Developer's Guide, "Providing Content in the Feed", "Content Compression".
 """
 
@@ -29,17 +29,17 @@ Spool = Callable[[], BinaryIO]
 
 
 class Undecodable(Exception):
-    """The content is not what its encoding says; the text says why."""
+    """The content does not match its encoding; the message says why."""
 
 
 class Decoder(Protocol):
-    """Turns the text of a content into bytes, piece by piece. Errors: Undecodable."""
+    """Converts the text of a content to bytes, piece by piece. Errors: Undecodable."""
 
     def decode(self, text: str, sink: Callable[[bytes], object]) -> None:
         """Decodes the next text and passes the bytes to the sink."""
 
     def finish(self, sink: Callable[[bytes], object]) -> None:
-        """Takes the end of the text."""
+        """Ends the text."""
 
 
 class _Plain:
@@ -56,7 +56,7 @@ class _Base64:
 
     def decode(self, text: str, sink: Callable[[bytes], object]) -> None:
         clean = self._rest + _squeeze(text)
-        whole = max(len(clean) - 1, 0) // 4 * 4  # the last group of four waits, it may hold the padding
+        whole = max(len(clean) - 1, 0) // 4 * 4  # the last group of four waits, because it may hold the padding
         self._rest = clean[whole:]
         sink(_decode_groups(clean[:whole]))
 
@@ -111,13 +111,13 @@ class _Compressed:
                 return
 
     def _refuse(self, reason: str) -> Undecodable:
-        """Returns the error of a content that is dropped: it leaves the feed's others what they may inflate to."""
+        """Returns the error of a dropped content, whose inflated bytes no longer count for the feed."""
         self._feed.take_back(self._counted)
         return Undecodable(reason)
 
 
 class ContentWriter:
-    """Gathers one content. ``fault`` says why there is none; from then on everything is dropped."""
+    """Collects one content. After a fault, ``fault`` holds the reason, and all further text is dropped."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class ContentWriter:
         max_inflation: int = DEFAULT_RATIO,
         feed: Inflation | None = None,
     ) -> None:
-        """Takes what one content may inflate to, and the count of its feed."""
+        """``max_inflated_bytes`` and ``max_inflation`` limit this content, ``feed`` counts the contents of its feed."""
         self.fault: str | None = None
         self._spool = spool
         self._file: BinaryIO | None = None
@@ -139,7 +139,7 @@ class ContentWriter:
         self._decoder = self._choose((encoding or "").strip().lower(), _Compressed(max_inflated_bytes, max_inflation, feed))
 
     def write(self, text: str) -> None:
-        """Takes the next text."""
+        """Decodes the next text."""
         if self.fault is None:
             self._guard(lambda: self._decoder.decode(text, self._keep))
 
@@ -155,7 +155,7 @@ class ContentWriter:
         return Content(stream=stream, size_bytes=self._size, charset=self._charset)
 
     def discard(self) -> None:
-        """Drops what was gathered."""
+        """Drops the bytes collected so far."""
         self._small.clear()
         if self._file is not None:
             self._file.close()

@@ -1,7 +1,7 @@
 """The document type of feeds, as ``/getdtd`` and ``/gsafeed.dtd`` serve it to validators and connectors.
 
-Feeds are not validated against it: what is read is more (see docs/reference/feed-protocol.md). Connectors look for the literal
-``<!ELEMENT acl`` to learn that ACLs and their inheritance are understood.
+Feeds are not validated with it, because the parser accepts more (see docs/reference/feed-protocol.md). Connectors look for the literal
+``<!ELEMENT acl`` to detect support of ACLs and their inheritance.
 Source: googlegsa/gsafeed, ``examples/gsafeed.dtd``.
 """
 

@@ -13,7 +13,7 @@ from feedmill.wire.gsafeed.schema import (
 
 
 class AclBuilder:
-    """Gathers one ``<acl>`` within its limits."""
+    """Collects one ``<acl>`` within its limits."""
 
     def __init__(self, line: int, attributes: Attributes) -> None:
         self._line = line
@@ -36,12 +36,11 @@ class AclBuilder:
             self._principals.append((attributes, name))
 
     def build(self) -> AclElement:
-        """Returns the element."""
         return AclElement(self._line, self._attributes, tuple(self._principals), self._fault)
 
 
 class RecordBuilder:
-    """Gathers one ``<record>`` within its limits."""
+    """Collects one ``<record>`` within its limits."""
 
     def __init__(self, number: int, line: int, group: Attributes, attributes: Attributes) -> None:
         self._number = number
@@ -94,15 +93,14 @@ class RecordBuilder:
         self._acl = acl
 
     def note_strayed_acl(self) -> None:
-        """Notes that the next ACL is inside the metadata."""
+        """Records that the next ACL is inside the metadata."""
         self._remarks.append("an <acl> inside <metadata> was taken as the record's own")
 
     def refuse_strayed_principal(self) -> None:
-        """Notes a principal of which no ACL can be made."""
+        """Records a principal outside of any ACL."""
         self._fault = self._fault or "a <principal> stands outside an <acl>"
 
     def build(self) -> Record:
-        """Returns the record."""
         return Record(
             number=self._number,
             line=self._line,

@@ -26,7 +26,7 @@ _LEGACY_IN_BASE64 = "Z29vZ2xlOmFjb"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordMetadata:
-    """What the metas of a record say. ``entries`` is None when that is no metadata, ``legacy`` when it names no ACL."""
+    """The metadata of a record. ``entries`` is None without any metadata, ``legacy`` without any ACL entry."""
 
     entries: Metadata | None = None
     legacy: Acl | None = None
@@ -37,7 +37,7 @@ _NOTHING = RecordMetadata()
 
 
 def read_metadata(metas: Iterable[Attributes]) -> RecordMetadata:
-    """Reads the metas of one record. Errors: Unreadable when an ACL entry cannot be read."""
+    """Returns the metadata of one record. Errors: Unreadable if an ACL entry is unreadable."""
     entries: list[tuple[str, str]] = []
     legacy: list[tuple[str, str]] = []
     empty: list[str] = []

@@ -1,10 +1,10 @@
-"""Turns the XML of a feed into records and group-level ACLs, in order, in constant memory.
+"""Converts the XML of a feed to records and group-level ACLs, in order, in constant memory.
 
 Rules:
 
 1. The root is ``gsafeed`` and holds at least one ``<group>``; a record or ACL outside the groups counts as one in a group of its own.
-2. The children of a record come in any order; a ``<meta>`` may occur without ``<metadata>`` around it; of several contents the last
-   counts; two ACLs in a record make it unreadable, because it is unclear which was meant.
+2. The children of a record come in any order. A ``<meta>`` may occur without ``<metadata>`` around it. Of several contents the last
+   counts. Two ACLs in a record make it unreadable, because it is unclear which was meant.
 3. Each ``<record>`` and each ``<acl>`` outside a record yields one item, whatever its faults, so that a reading may skip the
    first items that an earlier one has processed: of those nothing is decoded or stored.
 """
@@ -73,7 +73,7 @@ class FeedParser:
         return ready
 
     def discard(self) -> None:
-        """Drops what was gathered of an unfinished record; to be called when a reading ends, however it ends."""
+        """Drops the parts of an unfinished record. Call it when a reading ends, however it ends."""
         if self._content is not None:
             self._content.discard()
         if self._record is not None:
@@ -81,12 +81,12 @@ class FeedParser:
 
     @property
     def header(self) -> FeedHeader:
-        """What the feed says of itself, as far as it was read."""
+        """Returns the feed's own description, as far as it was read."""
         return FeedHeader(datasource=self._datasource, feedtype=self._feedtype)
 
     @property
     def remarks(self) -> list[LogEntry]:
-        """What the sender should know of the feed as a whole; complete after ``close``."""
+        """Returns notes for the sender about the feed as a whole; complete after ``close``."""
         return self._reader.remarks
 
     def _describe(self) -> Element:

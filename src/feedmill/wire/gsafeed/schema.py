@@ -61,8 +61,8 @@ class GroupAcl:
 class Record:
     """A ``<record>`` with its group's attributes.
 
-    ``overwrite`` is ``overwrite-acls`` as written, None where it was not. ``content_fault`` says why the content could not be decoded,
-    ``fault`` why the record as a whole cannot be read; ``remarks`` are oddities that cost nothing.
+    ``overwrite`` is ``overwrite-acls`` as written, None if it is absent. ``content_fault`` is the reason why the content is undecodable,
+    ``fault`` the reason why the record as a whole is unreadable; ``remarks`` are harmless oddities.
     """
 
     number: int
@@ -79,4 +79,4 @@ class Record:
 
 
 Item = Record | GroupAcl
-"""What one change is made of."""
+"""The source of one change."""

@@ -1,8 +1,8 @@
-"""Turns the XML of a groups feed into group definitions, in order, one membership in memory at a time.
+"""Converts the XML of a groups feed to group definitions, in order, one membership in memory at a time.
 
 Rules: the root is ``xmlgroups`` and may be empty. A ``<membership>`` has one ``<principal>``, which is a group with a name; ``<members>``
-may be absent or empty. Members without a name are skipped. Anything in a membership that cannot be read makes it a record in error.
-The ``source`` of a membership is ignored, the posted source counts.
+may be absent or empty. Members without a name are skipped. Any other fault in a membership makes it a record in error.
+The ``source`` of a membership is ignored; the posted source counts.
 Source: Feeds Protocol Developer's Guide, "Designing an XML Groups Feed".
 """
 
@@ -43,22 +43,22 @@ class GroupsParser:
         return ready
 
     def discard(self) -> None:
-        """Drops what was gathered of an unfinished membership."""
+        """Drops the parts of an unfinished membership."""
         self._membership = None
 
     @property
     def items(self) -> int:
-        """How many definitions were met so far."""
+        """Returns how many definitions were read so far."""
         return self.records
 
     @property
     def header(self) -> FeedHeader:
-        """What the feed says about itself: nothing, because the format has no header."""
+        """Returns an empty header, because the format has none."""
         return FeedHeader()
 
     @property
     def remarks(self) -> list[LogEntry]:
-        """What the sender should know of the feed as a whole; complete after ``close``."""
+        """Returns notes for the sender about the feed as a whole; complete after ``close``."""
         return self._reader.remarks
 
     def _describe(self) -> Element:
@@ -127,7 +127,7 @@ class _Membership:
             self._fail(f"a group with more than {MAX_MEMBERS} members")
 
     def build(self) -> GroupChange:
-        """Returns the definition, or why there is none."""
+        """Returns the definition, or the reason why there is none."""
         if self._fault is None and self._group is None:
             self._fail("a membership without a <principal>")
         if self._group is not None and self._group.scope is not Scope.GROUP:

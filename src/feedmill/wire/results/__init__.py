@@ -1,1 +1,1 @@
-"""Search results on their way out, one module a format."""
+"""Writes search results, one module for each format."""

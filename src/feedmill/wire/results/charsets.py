@@ -1,7 +1,7 @@
 """The names of character encodings that ``ie=`` and ``oe=`` may hold.
 
-Shape: a name in any letter case, with ``-`` or ``_``; one that is not known is UTF-8. Encodings that a browser would misread as markup
-(UTF-7) or that need a mark (UTF-16) are not among them; those with signs that switch between scripts (JIS, HZ) are read only.
+Shape: a name in any letter case, with ``-`` or ``_``; an unknown one is UTF-8. Encodings that a browser would misread as markup
+(UTF-7) or that need a mark (UTF-16) are excluded. Encodings that switch between scripts by escapes (JIS, HZ) are read only.
 Source: Search Protocol Reference, "Internationalization".
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Charset:
-    """An encoding: its name in XML and HTTP, which Python knows too."""
+    """An encoding: its name in XML and HTTP, which Python accepts too."""
 
     name: str
 
@@ -43,7 +43,7 @@ _NAMES = {
     "koi8-r": "KOI8-R",
     "koi8-u": "KOI8-U",
     "tis-620": "TIS-620",
-    # other names that browsers know these by
+    # other names that browsers accept for these
     "latin-1": "ISO-8859-1",
     "iso-8859-8-i": "ISO-8859-8",
     "ms932": "Shift_JIS",
@@ -57,7 +57,7 @@ _NAMES = {
     "windows-874": "TIS-620",
     "dos-874": "TIS-620",
 }
-# what browsers send that name these: their makers' own characters are among it
+# extensions by vendors, which browsers send under these names
 _AS_SENT = {
     "ISO-8859-1": "cp1252",
     "ISO-8859-9": "cp1254",
@@ -72,22 +72,22 @@ _ONLY_READ = {"jis": "ISO-2022-JP", "iso-2022-jp": "ISO-2022-JP", "hz": "HZ", "h
 
 
 def find_charset_read(name: str) -> Charset:
-    """Returns the encoding that parameters come in, by its name, UTF-8 for one that is not known."""
+    """Returns the encoding of parameters by its name, UTF-8 for an unknown one."""
     known = _ONLY_READ.get(name.strip().lower().replace("_", "-"))
     return find_charset(name) if known is None else Charset(known)
 
 
 def find_charset(name: str) -> Charset:
-    """Returns the encoding to write in, by its name, UTF-8 for one that is not known."""
+    """Returns the encoding of a response by its name, UTF-8 for an unknown one."""
     known = _NAMES.get(name.strip().lower().replace("_", "-"))
     return UTF_8 if known is None else Charset(known)
 
 
 def decode(data: bytes, name: str | None) -> str:
-    """Returns the text of a parameter. Errors: none; what cannot be read becomes U+FFFD.
+    """Returns the text of a parameter. Errors: none; undecodable bytes become U+FFFD.
 
-    Shape: ``name`` is that of ``ie=``. Without one the text is UTF-8 where it can be, else Latin-1, which the appliance assumed: text in
-    Latin-1 is hardly ever well-formed UTF-8 by chance, so both kinds of old pages are understood.
+    Shape: ``name`` is that of ``ie=``. Without it the text is UTF-8 if it is valid, otherwise Latin-1, which the appliance assumed. Text in
+    Latin-1 is hardly ever valid UTF-8 by chance, so both kinds of old pages are understood.
     """
     if name:
         charset = find_charset_read(name).name
@@ -99,5 +99,5 @@ def decode(data: bytes, name: str | None) -> str:
 
 
 def encode(text: str, charset: Charset) -> bytes:
-    """Returns XML or HTML in an encoding, with character references for what that cannot hold."""
+    """Returns XML or HTML in an encoding. Characters outside the encoding are written as character references."""
     return text.encode(charset.name, "xmlcharrefreplace")

@@ -1,14 +1,14 @@
 """Search results as the XML of the old appliance, which front ends and stylesheets parse.
 
     GSP   TM Q PARAM* CT* Spelling? Synonyms? GM* CUSTOM? RES?
-    RES   M? FI? XT? NB? PARM? R*                 there is no RES when nothing was found
+    RES   M? FI? XT? NB? PARM? R*                 RES is absent without results
     PARM  PC PMT*, PMT: PV*                       the facets of the front end
     R     U UE UD T? RK CRAWLDATE? ENT_SOURCE FS MT* S? LANG HAS HN?
 
-- T and S hold HTML as text: their own markup characters are escaped once for HTML and once more for XML, so that a stylesheet that writes
-  them out as they are shows them and runs nothing.
-- UE is percent-encoded so that it may stand in a query; it keeps ``:`` and ``/``, since stylesheets look for ``://`` in it.
-- Characters that XML cannot hold become U+FFFD; those that the encoding cannot hold become character references.
+- T and S hold HTML as text: their own markup characters are escaped once for HTML and once more for XML. A stylesheet that copies
+  them to its output therefore shows them and runs nothing.
+- UE is percent-encoded for use in a query, except ``:`` and ``/``, because stylesheets look for ``://`` in it.
+- Characters that XML cannot hold become U+FFFD. Characters outside the encoding are written as character references.
 Source: Search Protocol Reference, appendix A.
 """
 
@@ -68,7 +68,7 @@ class Reply:
 
 
 def render_results(reply: Reply) -> bytes:
-    """Renders an answer in its encoding."""
+    """Returns a response in its encoding."""
     seconds = reply.page.seconds if reply.page is not None else 0.0
     parts = [_head(reply), f"<TM>{seconds:.6f}</TM><Q>{_text(reply.query)}</Q>\n"]
     parts += (f"{_parameter(parameter)}\n" for parameter in reply.parameters)
@@ -81,7 +81,7 @@ def render_results(reply: Reply) -> bytes:
 
 
 def render_copy(reply: Reply, url: str, content_type: str, html: str) -> bytes:
-    """Renders a cached copy: its HTML as base64 of UTF-8. Source: Search Protocol Reference, appendix A."""
+    """Returns a cached copy: its HTML as base64 of UTF-8. Source: Search Protocol Reference, appendix A."""
     body = b64encode(html.encode("utf-8", "replace")).decode("ascii")
     parts = [_head(reply), f"<TM>0.000000</TM><Q>{_text(reply.query)}</Q>\n"]
     parts += (f"{_parameter(parameter)}\n" for parameter in reply.parameters)
@@ -107,7 +107,7 @@ def _parameter(parameter: Parameter) -> str:
 
 
 def _render_offers(page: ResultPage) -> str:
-    """Renders related queries and KeyMatches, which appear with and without results."""
+    """Returns related queries and KeyMatches, which appear with and without results."""
     related = "".join(
         f"<OneSynonym{_attributes(q=quote_plus(query, errors='replace'))}>{_text(query)}</OneSynonym>" for query in page.related
     )
@@ -134,7 +134,7 @@ def _render_list(reply: Reply, page: ResultPage) -> str:
 
 
 def _render_facets(facets: Sequence[FacetCounts]) -> str:
-    """Returns what the result list's documents say of themselves, to narrow the list by; of what none says anything there is no heading."""
+    """Returns the facets of the result list. Without any values there is no heading."""
     facets = [counts for counts in facets if counts.values]
     if not facets:
         return ""
@@ -195,7 +195,7 @@ def _crawl_date(updated_at: datetime | None, now: datetime) -> str:
 
 
 def escape_url(url: str) -> str:
-    """Returns a URL percent-encoded so that it may stand in a query, but for ``:`` and ``/``."""
+    """Returns a URL percent-encoded for use in a query, except ``:`` and ``/``."""
     return quote(url, safe=":/", errors="replace")
 
 
@@ -224,7 +224,7 @@ def _snippet_html(result: Result) -> str:
 
 
 def _highlight(text: str, marks: tuple[tuple[int, int], ...], line: int = 0) -> str:
-    """Returns HTML with marked ranges in ``<b>`` and, where ``line`` is given, ``<br>`` before blanks that end a line of that length."""
+    """Returns HTML with marked ranges in ``<b>`` and, with ``line``, ``<br>`` before blanks that end a line of that length."""
     holds_markup = _MARKUP.search(text) is not None
     pieces: list[str] = []
     position = width = 0

@@ -13,15 +13,15 @@ from feedmill.model.facets import Facet, FacetCounts, FacetType
 from feedmill.model.results import Result, ResultPage
 from feedmill.wire.jsonvalues import group_metadata, render_time
 
-# nothing that is rendered here holds itself; to look for that takes a third of the time
+# no value here contains itself; the check for that takes a third of the time
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 
 
 def render_page(page: ResultPage, next_cursor: str | None = None, *, shows_scores: bool = False) -> bytes:
-    """Renders one page of results.
+    """Returns one page of results.
 
-    Shape: UTF-8; ``next_cursor`` is how a listing goes on; ``snippet_marks`` are (start, end) in characters of ``snippet``.
-    Scores depend on how many documents hold a word, hidden ones too; only administrators may be shown them.
+    Shape: UTF-8; ``next_cursor`` continues a listing; ``snippet_marks`` are (start, end) in characters of ``snippet``.
+    Scores depend on how many documents hold a word, hidden ones too; only administrators may see them.
     """
     return _encode(
         {
@@ -40,7 +40,7 @@ def render_page(page: ResultPage, next_cursor: str | None = None, *, shows_score
 
 
 def render_document(document: Document, *, is_searchable: bool) -> bytes:
-    """Renders a document for a user who may see it: all but its owner and its ACL."""
+    """Returns a document for a user who may see it, without its owner and its ACL."""
     attributes, text = document.attributes, document.text
     return _encode(
         {

@@ -1,1 +1,1 @@
-"""SAML 2.0 authorization decision queries over SOAP, several in one envelope, and what answers them."""
+"""SAML 2.0 authorization decision queries over SOAP, several in one envelope, and their responses."""

@@ -1,4 +1,4 @@
-"""Turns statements into a decision for each document that was queried; fails closed.
+"""Converts statements to a decision for each document that was queried; fails closed.
 
 A statement counts for the query that it answers, by id. It counts only for that query's document and user, in its validity period, and
 if this server is in its audience. Of several statements for a query the strictest counts (``core.access.strictness``). A statement that no
@@ -13,13 +13,13 @@ from feedmill.model.decision import Verdict
 from feedmill.wire.samlauthz.schema import Query, Statement
 
 SKEW = timedelta(minutes=5)
-"""How far the clocks of two servers may differ."""
+"""The permitted difference between the clocks of two servers."""
 
 
 def match_statements(
     queries: Sequence[Query], statements: Iterable[Statement], *, subject: str, issuer: str, now: datetime
 ) -> tuple[dict[Query, Verdict], tuple[str, ...]]:
-    """Returns the verdict for each question, INDETERMINATE where nothing counts, and why statements were passed over, each reason once."""
+    """Returns the verdict for each query, INDETERMINATE without a valid statement, and why statements were ignored, each reason once."""
     queried: dict[str, set[str]] = {}
     for query in queries:
         queried.setdefault(query.id, set()).add(query.resource)

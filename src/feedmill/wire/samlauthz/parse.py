@@ -1,12 +1,12 @@
-"""Reads the answers to authorization decision queries: one ``Response`` a query in one SOAP body, in any order.
+"""Reads the responses to authorization decision queries: one ``Response`` a query in one SOAP body, in any order.
 
 Rules:
 
 1. Only elements in their proper place count: ``Envelope/Body/Response/Assertion/AuthzDecisionStatement``. A decision anywhere else, such
    as in advice or evidence or in a detail of another vendor, is ignored.
-2. A ``Response`` that does not report success states nothing. Nor does one whose ``InResponseTo`` is missing, a decision that is none of
-   the three words, a statement about another action than ``GET``, or an assertion whose times cannot be read.
-3. Everything is bounded: bytes, depth, statements; a document type declaration is refused (``wire/xmlstream/small``).
+2. A ``Response`` that does not report success states nothing. Nor does one without ``InResponseTo``, with a decision other than
+   the three words, with a statement about another action than ``GET``, or with an assertion whose times are unreadable.
+3. Bytes, depth and statements are limited; a document type declaration is refused (``wire/xmlstream/small``).
 
 Source: SAML 2.0 core, 2.3.3, 2.5.1, 2.7.4, 3.2.2; SOAP 1.1, 4.4 (faults); googlegsa/library, ``SamlBatchAuthzHandler``.
 """
@@ -53,7 +53,7 @@ class _Answer:
 
 
 def parse_statements(data: bytes) -> list[Statement]:
-    """Returns the statements of the answers in a SOAP envelope, in order. Errors: Unanswered, for a fault too; no other for any bytes."""
+    """Returns the statements in a SOAP envelope, in order. Errors: Unanswered, for a fault too; no other for any bytes."""
     reading = _Reading()
     try:
         reading.read(data)
@@ -67,7 +67,7 @@ def parse_statements(data: bytes) -> list[Statement]:
 
 
 class _Reading(SmallReader):
-    """Takes the statements of all responses, and the text of a fault."""
+    """Collects the statements of all responses, and the text of a fault."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class _Reading(SmallReader):
         self._answer: _Answer | None = None
 
     def _place(self) -> tuple[str, ...] | None:
-        """Returns the way below the body, None outside of one."""
+        """Returns the path below the body, None outside of the body."""
         way = self.way
         is_below = len(way) > 2 and way[0] in (f"{SOAP} Envelope", f"{SOAP_12} Envelope") and way[1] == way[0].replace("Envelope", "Body")
         return tuple(way[2:]) if is_below else None
@@ -179,7 +179,7 @@ class _Reading(SmallReader):
 
 
 def _read_time(text: str) -> datetime | None:
-    """Reads a time of XML Schema; one without a zone is UTC, as SAML says."""
+    """Returns a time of XML Schema; one without a zone is UTC, as SAML defines."""
     found = _TIME.fullmatch(text.strip())
     if found is None:
         return None

@@ -15,7 +15,7 @@ from feedmill.model.identity import Subject
 from feedmill.wire.samlauthz.schema import ASSERTION, GET, GHPP, GOOGLE, LIST_VERSION, PROTOCOL, SOAP, Envelope, Query
 from feedmill.wire.xmltext import clean_text, is_clean
 
-# what java.net.URI, by which adaptors read a resource, refuses anywhere behind the host
+# characters that java.net.URI, by which adaptors read a resource, refuses anywhere behind the host
 _NOT_URI = re.compile(r"[\x00-\x20\"<>\\^`{|}\[\]\x7f-\xa0\u2028\u2029\ud800-\udfff\ufffe\uffff]|%(?![0-9A-Fa-f]{2})")
 _SPACES = re.compile(r"\s")
 _IN_ATTRIBUTES = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
@@ -46,12 +46,12 @@ def name_of(envelope: Envelope) -> str:
 
 
 def is_writable(user: Subject) -> bool:
-    """Whether XML can hold a user's name unchanged; no query may use another name in its place."""
+    """Returns whether XML can hold a user's name unchanged; no query may use another name in its place."""
     return bool(user.name) and all(map(is_clean, (user.name, user.domain, user.namespace)))
 
 
 def render_queries(envelope: Envelope, queries: Sequence[Query]) -> bytes:
-    """Writes an envelope with queries, in the order given. Shape: UTF-8; the user is one that ``is_writable``."""
+    """Returns an envelope with queries, in the given order. Shape: UTF-8; the user is one that ``is_writable``."""
     parts = [f'<?xml version="1.0" encoding="UTF-8"?>\n<soap11:Envelope xmlns:soap11="{SOAP}"><soap11:Body>']
     for place, query in enumerate(queries):
         parts.append(_render_query(envelope, query, _render_credential(envelope) if place == 0 and envelope.holds_credential else ""))
@@ -60,7 +60,7 @@ def render_queries(envelope: Envelope, queries: Sequence[Query]) -> bytes:
 
 
 def render_list(envelope: Envelope, queries: Sequence[Query]) -> bytes:
-    """Writes an envelope with one query that lists its documents in Google's extension. Shape: the queries share one id."""
+    """Returns an envelope with one query that lists its documents in Google's extension. Shape: the queries share one id."""
     listed = "".join(f'<goog:Resource xmlns:goog="{GOOGLE}" uri={_attribute(query.resource)}/>' for query in queries)
     version = f'<goog:GsaAuthz xmlns:goog="{GOOGLE}" version="{LIST_VERSION}"/>'
     extensions = f"<samlp:Extensions>{version}{listed}{_render_secmgr(envelope)}</samlp:Extensions>"
@@ -95,7 +95,7 @@ def _who(subject: Subject) -> str:
 
 
 def _attribute(text: str) -> str:
-    # white space in attributes would be read as blanks
+    # an XML parser would read white space in attributes as blanks
     return f'"{escape(clean_text(text), _IN_ATTRIBUTES)}"'
 
 
@@ -104,5 +104,5 @@ def _text(text: str) -> str:
 
 
 def write_time(at: datetime) -> str:
-    """Writes a time as SAML wants it: UTC, with milliseconds."""
+    """Returns a time in the form of SAML: UTC, with milliseconds."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"

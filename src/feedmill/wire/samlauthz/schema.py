@@ -1,4 +1,4 @@
-"""Names and values of authorization decision queries and their answers.
+"""Names and values of authorization decision queries and their responses.
 
 Source: SAML 2.0 core, 2.7.4 and 3.3.2.4; SOAP 1.1, 4; googlegsa/library, ``SamlBatchAuthzHandler``.
 """
@@ -18,7 +18,7 @@ GHPP = "urn:oasis:names:tc:SAML:1.0:action:ghpp"
 GET = "GET"
 GOOGLE = "http://www.google.com/"
 LIST_VERSION = 2
-"""Of the extension in which one query lists several documents."""
+"""The namespace of the extension in which one query lists several documents."""
 CONTENT_TYPE = "text/xml; charset=utf-8"
 SOAP_ACTION = "http://www.oasis-open.org/committees/security"
 
@@ -27,7 +27,7 @@ DECISIONS = {"Permit": Verdict.PERMIT, "Deny": Verdict.DENY, "Indeterminate": Ve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """The question about one document: the id of its query, its own or shared, and the document's URL as a legal URI."""
+    """The query for one document: the id of its query, its own or shared, and the document's URL as a legal URI."""
 
     id: str
     resource: str
@@ -47,9 +47,9 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One decision as it was stated, in which answer, about whom, between which times it holds, and for whom; None: nothing was said.
+    """One decision as it was stated: its response, its subject, its validity period and its audience; None for missing parts.
 
-    ``audiences`` has one set for each restriction, of which the reader must be in all.
+    ``audiences`` has one set for each restriction; the reader must be in all sets.
     """
 
     in_response_to: str

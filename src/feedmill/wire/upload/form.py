@@ -1,6 +1,6 @@
-"""What every body reader speaks: a form's fields, one after the other.
+"""The events of every body reader: a form's fields, one after the other.
 
-A reader yields a ``FieldStart`` and then the bytes of that field's value, in as many pieces as they happen to come; the next
+A reader yields a ``FieldStart`` and then the bytes of that field's value, in any number of pieces. The next
 ``FieldStart`` (or the end of the body) ends the value.
 """
 
@@ -20,10 +20,10 @@ FormEvent = FieldStart | bytes
 
 
 class BodyReader(Protocol):
-    """One way of writing a form into a body."""
+    """The reader of one encoding of forms."""
 
     def read(self, chunk: bytes) -> Iterator[FormEvent]:
-        """Takes the next bytes of the body; to be run to its end before the next call. Errors: BadRequest."""
+        """Reads the next bytes of the body. Exhaust the iterator before the next call. Errors: BadRequest."""
 
     def finish(self) -> Iterator[FormEvent]:
-        """Takes the end of the body. Errors: BadRequest when the body stops too early."""
+        """Ends the body. Errors: BadRequest if the body stops too early."""

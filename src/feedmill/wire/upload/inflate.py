@@ -1,7 +1,7 @@
-"""Undoes the Content-Encoding of a request body, piece by piece, so that a small body that inflates to much is met by the limits.
+"""Decodes the Content-Encoding of a request body, piece by piece, so that the limits also apply to a small body that inflates to much.
 
-gzip may have several members one after the other and zero bytes behind the last; ``deflate`` is a zlib stream by the book and a raw
-one from clients that took the name at its word. Source: RFC 9110, 8.4; RFC 1952, 2.2; googlegsa/library, ``GsaFeedFileSender``.
+gzip may have several members one after the other and zero bytes after the last. ``deflate`` is a zlib stream by the standard, and a raw
+deflate stream in some clients. Source: RFC 9110, 8.4; RFC 1952, 2.2; googlegsa/library, ``GsaFeedFileSender``.
 """
 
 import zlib
@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from feedmill.model.errors import BadRequest
 
 OUTPUT_BYTES: Final = 262_144
-"""How much one yielded piece holds at most."""
+"""The maximum size of one yielded piece."""
 
 _INPUT_BYTES: Final = 16_384
 _GZIP: Final = 31
@@ -23,14 +23,14 @@ class Decoder(Protocol):
     """One content coding."""
 
     def read(self, chunk: bytes) -> Iterator[bytes]:
-        """Takes the next bytes as sent and yields them decoded. Errors: BadRequest."""
+        """Reads the next bytes as sent and yields them decoded. Errors: BadRequest."""
 
     def finish(self) -> None:
-        """Takes the end of the body. Errors: BadRequest when it comes too early."""
+        """Ends the body. Errors: BadRequest if it ends too early."""
 
 
 class Unpacked:
-    """No coding at all."""
+    """No coding."""
 
     def read(self, chunk: bytes) -> Iterator[bytes]:
         """Yields the bytes as they are."""
@@ -82,7 +82,7 @@ class Inflater:
                 yield from self._drain(member)
 
     def _drain(self, member: "zlib._Decompress") -> Iterator[bytes]:
-        """Yields what the last full piece left inside the decompressor."""
+        """Yields the output that is left inside the decompressor after the last full piece."""
         while piece := member.decompress(b"", OUTPUT_BYTES):
             yield piece
         if member.eof:

@@ -1,12 +1,12 @@
-"""A multipart/form-data body, by the ``multipart`` package's push parser.
+"""Reads a multipart/form-data body by the ``multipart`` package's push parser.
 
-A part needs a name and nothing else: no filename, no type. Part headers are read as Latin-1, since old clients put file names in
-whatever charset they had.
+A part needs a name and nothing else: no filename, no type. Part headers are read as Latin-1, because old clients write file names in
+any charset.
 
-Nearly all bytes of a large feed lie inside one part. When the parser has given a chunk back whole it holds nothing back, and as long as
-chunks follow that hold no delimiter and end in no beginning of one, they need not go through it. Looking for the carriage return that
-every delimiter begins with is the quickest way to know; where there are some, searching backwards is still several times faster than
-what the parser does. Source: RFC 7578; googlegsa/library, ``GsaFeedFileSender``.
+Nearly all bytes of a large feed lie inside one part. If the parser has returned a whole chunk, it buffers nothing. Following
+chunks that hold no delimiter and end in no beginning of one can bypass it. The search for the carriage return at the start of
+every delimiter is the quickest check. If there are some, a search backwards is still several times faster than
+the parser. Source: RFC 7578; googlegsa/library, ``GsaFeedFileSender``.
 """
 
 from collections.abc import Iterator
@@ -32,14 +32,14 @@ class MultipartReader:
     def read(self, chunk: bytes) -> Iterator[FormEvent]:
         """Yields fields and their bytes; bytes after the last delimiter are ignored."""
         if not chunk:
-            return  # the parser would take no bytes for the end
+            return  # the parser would take an empty chunk as the end
         if self._is_inside and self._holds_no_delimiter(chunk):
             yield chunk
             return
         self._is_inside = False
         try:
             for event in self._parser.parse(chunk):
-                # Single bytes are one object wherever they come from, so that identity says something of longer chunks only.
+                # All single bytes of one value are the same object, so identity is meaningful for longer chunks only.
                 self._is_inside = event is chunk and len(chunk) > 1
                 if isinstance(event, MultipartSegment):
                     yield FieldStart(event.name or "")
@@ -56,7 +56,7 @@ class MultipartReader:
         return chunk.rfind(self._delimiter) < 0 and chunk.rfind(b"\r", -len(self._delimiter)) < 0
 
     def finish(self) -> Iterator[FormEvent]:
-        """Yields nothing; a body without its last delimiter is refused, since the rest of it may be missing."""
+        """Yields nothing. A body without its last delimiter is refused, because a part of it may be missing."""
         try:
             self._parser.close()
         except MultipartError as exc:

@@ -1,7 +1,7 @@
-"""A body that is the feed itself, without a form around it: its XML header holds the fields.
+"""Reads a body that is the feed itself, without a form around it: its XML header holds the fields.
 
-Only the head is looked at, and not by a parser: comments are taken out, then the text of ``<datasource>`` and ``<feedtype>`` is what
-counts, wherever the header stands before the first group. Whatever is wrong with the XML is for the feed's own parser to say.
+Only the head is searched, without a parser: comments are removed, then the text of ``<datasource>`` and ``<feedtype>``
+counts, anywhere in the header before the first group. The feed's own parser reports all faults of the XML.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Final
 from feedmill.wire.upload.form import FieldStart, FormEvent
 
 MAX_HEAD_BYTES: Final = 65_536
-"""How far the header may reach into the body."""
+"""The maximum position of the header in the body."""
 
 _FIRST_LOOK_BYTES: Final = 512
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -27,7 +27,7 @@ class RawXmlReader:
         self._next_look = _FIRST_LOOK_BYTES
 
     def read(self, chunk: bytes) -> Iterator[FormEvent]:
-        """Holds the head back until the header was seen, then passes everything on."""
+        """Buffers the head until the header is complete, then yields everything."""
         if self._head is None:
             yield chunk
             return
@@ -39,7 +39,7 @@ class RawXmlReader:
             yield from self._release()
 
     def finish(self) -> Iterator[FormEvent]:
-        """Yields a body that was shorter than any head."""
+        """Yields a body that is shorter than the head."""
         if self._head is not None:
             yield from self._release()
 
@@ -54,14 +54,14 @@ class RawXmlReader:
 
 
 def scan_header(head: bytes) -> dict[str, str]:
-    """Returns what the XML header in the first bytes of a feed says of datasource and feedtype; names that it lacks are left out."""
+    """Returns datasource and feedtype in the XML header of a feed; missing ones are left out."""
     text = _COMMENT.sub("", decode_head(head))
     end = _HEAD_END.search(text)
     return {name: (plain or quoted).strip() for name, plain, quoted in _FIELD.findall(text[: end.start()] if end else text)}
 
 
 def decode_head(head: bytes) -> str:
-    """Makes text of the first bytes of a feed: UTF-16 where they look like it, else a byte a character, which the names survive."""
+    """Returns the first bytes of a feed as text: UTF-16 if they look like it, otherwise one character a byte, which preserves the names."""
     if head.startswith(b"\xff\xfe") or (head[:4].endswith(b"\x00") and head[:1] == b"<"):
         return head.decode("utf-16-le", "replace")
     if head.startswith((b"\xfe\xff", b"\x00<")):

@@ -19,7 +19,7 @@ from feedmill.wire.upload.sniff import BodyFormat, Multipart, RawXml, UrlEncoded
 from feedmill.wire.upload.urlencoded import UrlEncodedReader
 
 MAX_VALUE_BYTES: Final = 1024
-"""The longest a short field may be."""
+"""The maximum length of a short field."""
 
 OVERHEAD_BYTES: Final = 65_536
 """The allowance for a body in addition to the feed: delimiters, part headers, short fields."""
@@ -66,7 +66,7 @@ class UploadReader:
         self.size_bytes = 0
 
     def read(self, chunk: bytes) -> Iterator[bytes]:
-        """Takes the next bytes of the body and yields those of the feed. Errors: BadRequest, TooLarge."""
+        """Reads the next bytes of the body and yields those of the feed. Errors: BadRequest, TooLarge."""
         self._inflation.count_read(len(chunk))
         for plain in self._decoder.read(chunk):
             self._body_bytes += len(plain)
@@ -80,7 +80,7 @@ class UploadReader:
             yield from self._open(is_whole=False)
 
     def finish(self) -> Iterator[bytes]:
-        """Takes the end of the body and yields what was held back. Errors: BadRequest, TooLarge."""
+        """Ends the body and yields the rest of the feed. Errors: BadRequest, TooLarge."""
         self._decoder.finish()
         if self._body is None:
             yield from self._open(is_whole=True)
@@ -141,12 +141,12 @@ class UploadReader:
 
 
 def explain_limit(max_feed_bytes: int) -> str:
-    """Says that a feed is too large, and what to do about it."""
+    """Returns the message that a feed is too large, with the remedy."""
     return f"the feed is larger than {max_feed_bytes} bytes, which is what the setting {LIMIT_SETTING} allows; send it in several feeds"
 
 
 def is_surely_too_large(content_length: int, content_type: str, content_encoding: str, max_feed_bytes: int) -> bool:
-    """Whether a body of this length cannot hold a feed within the limit, before a byte of it is read."""
+    """Returns whether a body of this length cannot hold a feed within the limit, before a byte of it is read."""
     if content_encoding.strip().lower() not in ("", "identity"):
         return False
     is_form = find_boundary(content_type) is None and "xml" not in content_type.lower()

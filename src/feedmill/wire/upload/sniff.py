@@ -4,10 +4,10 @@ In this order:
 
 1. The header names a multipart boundary and its delimiter opens the body, or opens a line in the first bytes (a preamble): multipart.
 2. The body begins with ``--``: multipart with the boundary in its first line.
-3. The first thing that is no white space and no byte order mark is ``<``: the feed itself, as raw XML.
+3. The first character other than white space and a byte order mark is ``<``: the feed itself, as raw XML.
 4. Anything else is form-urlencoded, whatever the header says; the guide's own sample sends it as ``multipart/form-data``.
 
-A boundary is any bytes at all but line ends: the adaptor library's is ``<<``, unquoted, and others end in ``$``.
+A boundary may hold any bytes but line ends: the adaptor library's is ``<<``, unquoted, and others end in ``$``.
 Source: ``GsaFeedFileSender`` of googlegsa/library and googlegsa/gsafeed.
 """
 
@@ -18,7 +18,7 @@ from typing import Final
 from feedmill.model.errors import BadRequest
 
 HEAD_BYTES: Final = 4096
-"""After this many bytes a body is judged without waiting for more."""
+"""After this many bytes the format is decided without waiting for more."""
 
 MAX_BOUNDARY_BYTES: Final = 256
 _SPACE: Final = b" \t\r\n"
@@ -28,7 +28,7 @@ _BOUNDARY: Final = re.compile(r';\s*boundary\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*
 
 @dataclass(frozen=True, slots=True)
 class Multipart:
-    """A multipart body. ``skip``: how many bytes stand before what its parser is to see."""
+    """A multipart body. ``skip``: the number of bytes before the parser's input."""
 
     boundary: bytes
     skip: int = 0
@@ -48,7 +48,7 @@ BodyFormat = Multipart | UrlEncoded | RawXml
 
 
 def find_boundary(content_type: str) -> bytes | None:
-    """Returns the boundary that a Content-Type header names, quoted or not; None when it names none or a senseless one."""
+    """Returns the boundary in a Content-Type header, quoted or not; None if it is missing or invalid."""
     match = _BOUNDARY.search(content_type)
     if match is None:
         return None

@@ -39,11 +39,11 @@ class UrlEncodedReader:
                 yield from self._read_part(part)
 
     def finish(self) -> Iterator[FormEvent]:
-        """Yields what was held back of the last value."""
+        """Yields the rest of the last value."""
         yield from self._end_pair()
 
     def _read_part(self, part: bytes) -> Iterator[FormEvent]:
-        """Takes bytes that hold no ``&``: of a name, of a value, or of both."""
+        """Reads bytes without ``&``: of a name, of a value, or of both."""
         if self._name is not None:
             name, equals, part = part.partition(b"=")
             self._name += name
@@ -61,7 +61,7 @@ class UrlEncodedReader:
         return FieldStart(decode_percent(bytes(name)).decode("utf-8", "replace"))
 
     def _decode(self, part: bytes) -> bytes:
-        """Decodes a value's next bytes, holding back an escape that is cut in the middle."""
+        """Returns a value's next bytes, decoded. Buffers an escape that is cut in the middle."""
         text = self._rest + part
         cut = text.rfind(b"%", max(0, len(text) - 2))
         self._rest = text[cut:] if cut >= 0 else b""
@@ -77,7 +77,7 @@ class UrlEncodedReader:
 
 
 def decode_percent(text: bytes) -> bytes:
-    """Decodes ``+`` and ``%XX``; anything else stays as it is."""
+    """Returns bytes with ``+`` and ``%XX`` decoded; anything else stays as it is."""
     first, *others = text.replace(b"+", b" ").split(b"%")
     if not others:
         return first

@@ -1,1 +1,1 @@
-"""Reading XML from strangers: charset, prolog, elements and the repair of what real clients get wrong."""
+"""Reads untrusted XML: charset, prolog, elements, and the repair of common client faults."""

@@ -77,7 +77,7 @@ UNDECODABLE = re.compile("[\udc00-\udcff]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charset:
-    """The charset of a text. ``doubt`` is the remark to the sender if the label could not be followed."""
+    """The charset of a text. ``doubt`` is the remark to the sender if the label was not usable."""
 
     codec: str
     bom_bytes: int = 0

@@ -1,4 +1,4 @@
-"""The first stage of every reading: bytes as received in, UTF-8 with a harmless prolog out."""
+"""The first stage of every reading: reads bytes as received, returns UTF-8 with a harmless prolog."""
 
 import codecs
 import re
@@ -80,7 +80,7 @@ _ROOT = re.compile(rb"(?>\s+|<!--.*?-->|<\?.*?\?>)*+<([^\s<>/]+)", re.DOTALL)
 
 
 def find_root(head: bytes) -> str | None:
-    """Finds the name of the root element in the first bytes of a text, None when it is not there. Errors: none."""
+    """Returns the name of the root element in the first bytes of a text, None if it is not among them. Errors: none."""
     front = Front(lenient=True)
     try:
         text = front.feed(head) + front.close()

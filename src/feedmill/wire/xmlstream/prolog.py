@@ -32,7 +32,7 @@ _OPENERS = ("<?xml", "<!DOCTYPE", "<!--", "<?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prolog:
-    """A whole prolog: how long it was, what replaces it, and what was mended (line, reason)."""
+    """A whole prolog: its length, its replacement, and the repairs (line, reason)."""
 
     length: int
     clean: bytes
@@ -44,7 +44,7 @@ class _Incomplete(Exception):
 
 
 def clean_prolog(data: bytes, *, final: bool) -> Prolog | None:
-    """Cleans the prolog at the start of a text, None when its end has not come yet.
+    """Cleans the prolog at the start of a text. Returns None if its end has not arrived yet.
 
     Errors: BadFeed for an entity definition or a prolog beyond ``MAX_PROLOG_BYTES``, NotWellFormed for a DOCTYPE without end.
     """
@@ -105,7 +105,7 @@ class _Scanner:
             raise _Incomplete
 
     def _is_torn(self, at: int | None = None) -> bool:
-        """Whether the text ends within the first signs of something that a prolog holds."""
+        """Returns whether the text ends within the first characters of a part that a prolog may hold."""
         rest = self._text[self._at if at is None else at :][:10]
         return any(rest != opener and opener.startswith(rest) for opener in _OPENERS)
 

@@ -74,7 +74,7 @@ _UNDECLARED = Element()
 
 
 class XmlReader:
-    """One reading of one text. ``feed`` pieces in order, then ``close``; after an error it is of no use any more."""
+    """One reading of one text. ``feed`` pieces in order, then ``close``; after an error it is unusable."""
 
     def __init__(self, root: str, grammar: Element) -> None:
         self._root = root
@@ -89,22 +89,22 @@ class XmlReader:
         self._parser = self._make_parser()
 
     def feed(self, data: bytes) -> None:
-        """Takes the next bytes. Errors: BadFeed, of which NotWellFormed when it is no XML."""
+        """Reads the next bytes. Errors: BadFeed, with its subclass NotWellFormed if the text is no XML."""
         self._parse(self._front.feed(data), final=False)
 
     def close(self) -> None:
-        """Takes the end of the text. Errors: BadFeed, of which NotWellFormed when it is no XML."""
+        """Ends the text. Errors: BadFeed, with its subclass NotWellFormed if the text is no XML."""
         self._parse(self._front.close(), final=False)
         self._parse(b"", final=True)
 
     @property
     def line(self) -> int:
-        """The line of the tag that is being read. Units: from 1, as received."""
+        """Returns the line of the tag that is being read. Units: from 1, as received."""
         return self._parser.CurrentLineNumber
 
     @property
     def remarks(self) -> list[LogEntry]:
-        """What the sender should know of the text as a whole; complete after ``close``."""
+        """Returns notes for the sender about the text as a whole; complete after ``close``."""
         if not self._ignored:
             return list(self._front.remarks)
         names = ", ".join(self._ignored_names) + (", ..." if len(self._ignored_names) == _NAMES_SHOWN else "")
@@ -112,7 +112,7 @@ class XmlReader:
         return [*self._front.remarks, LogEntry(level=LogLevel.NOTICE, reason=reason)]
 
     def refuse(self, reason: str) -> NoReturn:
-        """Refuses the text at the place that is being read. Errors: BadFeed, always."""
+        """Refuses the text at the current place. Errors: BadFeed, always."""
         raise BadFeed(reason, line=self._parser.CurrentLineNumber, column=self._parser.CurrentColumnNumber + 1)
 
     def _make_parser(self) -> expat.XMLParserType:

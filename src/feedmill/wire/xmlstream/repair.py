@@ -27,7 +27,7 @@ from feedmill.wire.xmlstream.front import Front
 
 
 class Kind(Enum):
-    """What can be repaired, in the words of the feed's log."""
+    """The repairs, in the words of the feed's log."""
 
     AMPERSAND = "a raw & was read as &amp;"
     ENTITY = "an HTML entity was replaced by its character"
@@ -91,7 +91,7 @@ class Repairer:
 
     @property
     def report(self) -> list[LogEntry]:
-        """What was repaired, a warning for each kind with its count and its first line; complete after ``close``."""
+        """Returns the repairs, a warning for each kind with its count and its first line; complete after ``close``."""
         told = list(self._front.remarks)
         for kind, tally in self._tallies.items():
             times = "once" if tally.count == 1 else f"{tally.count} times, first here"
@@ -248,7 +248,7 @@ class Repairer:
             if torn is not None and torn.end() == len(text) and not final and len(torn[0]) <= _LONGEST_NAME + 1:
                 return self._wait(at)
         written, kind = _read_reference(found)
-        if not self._has_tag:  # before the root no reference can stand, and a blank in its place would hide that
+        if not self._has_tag:  # no reference is permitted before the root, and a blank in its place would hide that
             written, kind = "&amp;", Kind.AMPERSAND
         if kind is not None:
             self._describe_time(kind, text, at)
@@ -278,5 +278,5 @@ def _read_reference(found: re.Match[str] | None) -> tuple[str, Kind | None]:
 
 
 def _is_allowed(code: int) -> bool:
-    """Whether XML allows a character. Source: XML 1.0, 2.2."""
+    """Returns whether XML permits a character. Source: XML 1.0, 2.2."""
     return code in (9, 10, 13) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or 0x10000 <= code <= 0x10FFFF

@@ -1,6 +1,6 @@
-"""Small XML documents of strangers, which are whole in memory: read by their events, within bounds.
+"""Reads small untrusted XML documents, which are whole in memory, by their events and within limits.
 
-A document type declaration is refused as soon as it begins, before anything in it is read, and so are elements nested without end.
+A document type declaration is refused as soon as it begins, before anything in it is read. Elements nested too deeply are refused too.
 """
 
 from abc import ABC, abstractmethod
@@ -12,7 +12,7 @@ MAX_DEPTH = 40
 
 
 class SmallReader(ABC):
-    """Takes the events of one document. Shape: names are ``namespace name``, or as written where namespaces do not count."""
+    """Handles the events of one document. Shape: names are ``namespace name``, or as written if namespaces do not count."""
 
     def __init__(self, *, encoding: str | None = None, has_namespaces: bool = True) -> None:
         self._parser = expat.ParserCreate(encoding, " " if has_namespaces else None)
@@ -22,15 +22,15 @@ class SmallReader(ABC):
         self._parser.EndElementHandler = self._leave
         self._parser.CharacterDataHandler = self.take_text
         self.way: list[str] = []
-        """The elements from the root to the one at hand."""
+        """The elements from the root to the current one."""
 
     @property
     def line(self) -> int:
-        """Where the event at hand stands."""
+        """Returns the line of the current event."""
         return self._parser.CurrentLineNumber
 
     def read(self, data: bytes) -> None:
-        """Reads the whole document. Errors: NotWellFormed, and those that the events raise; nothing else, whatever the bytes."""
+        """Reads the whole document. Errors: NotWellFormed, and those that the events raise; no other for any bytes."""
         try:
             self._parser.Parse(data, True)
         except expat.ExpatError as exc:
@@ -40,15 +40,15 @@ class SmallReader(ABC):
 
     @abstractmethod
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Takes the beginning of an element, the last of ``way``."""
+        """Handles the start of an element, the last of ``way``."""
 
     @abstractmethod
     def end(self, name: str) -> None:
-        """Takes the end of an element, still the last of ``way``."""
+        """Handles the end of an element, still the last of ``way``."""
 
     @abstractmethod
     def take_text(self, text: str) -> None:
-        """Takes text, which may come in pieces."""
+        """Handles text, which may come in pieces."""
 
     def _refuse_doctype(self, _name: str, _system: str | None, _public: str | None, _subset: int) -> None:
         raise NotWellFormed("a document type declaration, which is refused", line=self.line)
