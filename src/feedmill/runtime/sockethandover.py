@@ -61,7 +61,7 @@ class SocketHandover:
 
     @property
     def is_successor(self) -> bool:
-        """Whether there were processes of the role when this one started."""
+        """Returns whether there were processes of the role when this one started."""
         return bool(self.predecessors)
 
     def list_descriptors(self) -> list[int]:

@@ -71,7 +71,7 @@ class LateBindingSettings(Section):
 
 
 def names_servers(pattern: str) -> bool:
-    """Whether a pattern begins with a scheme and a complete host, so that it matches no other host."""
+    """Returns whether a pattern begins with a scheme and a complete host, so that it matches no other host."""
     return _ORIGIN_PATTERN.fullmatch(pattern.strip()) is not None
 
 

@@ -1,6 +1,6 @@
-"""Checks what involves more than one value: certificates with their keys, listeners on the same port, duplicate names.
+"""Checks that involve more than one value: certificates with their keys, listeners on the same port, duplicate names.
 
-Each check yields faults as (path of the key, what is wrong).
+Each check yields faults as (path of the key, reason).
 """
 
 import ssl

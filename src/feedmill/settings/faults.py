@@ -1,4 +1,4 @@
-"""Explains in an operator's words what is wrong with a setting."""
+"""Explains the fault of a setting in an operator's words."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches

@@ -70,7 +70,7 @@ class _Scanner:
         return path
 
     def _enter(self, path: KeyPath) -> KeyPath:
-        """Goes into the newest entry where a path names a list of tables."""
+        """Returns the path with the newest entry where it names a list of tables."""
         return (*path, self._lists[path]) if path in self._lists else path
 
     def _scan_pair(self, table: KeyPath) -> None:
@@ -83,7 +83,7 @@ class _Scanner:
         self._scan_value(path)
 
     def _scan_key(self) -> Iterator[str]:
-        """Reads a dotted key, each part bare or quoted."""
+        """Yields the parts of a dotted key, each bare or quoted."""
         while True:
             self._skip_blank()
             quoted = self._match_string()

@@ -157,14 +157,14 @@ def _put(reading: _Reading, path: tuple[str, ...], value: object, variable: str)
     for part in path[:-1]:
         inner = table.setdefault(part, {})
         if not isinstance(inner, dict):
-            return  # the file holds something else than a table here, which is a fault of its own
+            return  # the value here is not a table, which is a fault of its own
         table = inner
     table[path[-1]] = value
     reading.variables[path] = variable
 
 
 def _convert(text: str, kind: Any) -> object:
-    """Converts a variable's text to the type of its key. Text that does not fit stays text, and the models refuse it."""
+    """Returns a variable's text as the type of its key. Other text stays text, and the models refuse it."""
     base = getattr(kind, "__origin__", kind)
     if base is bool:
         return _TRUTH.get(text.lower(), text)

@@ -80,7 +80,7 @@ SourceName = Annotated[str, AfterValidator(_check_source_name)]
 
 
 class Gate(Section):
-    """The feed port. Units: bytes; port 0 takes a free one."""
+    """The feed port. Units: bytes; with port 0 the system chooses a free one."""
 
     port: Port = 19900
     tls_port: Port = 19902
@@ -140,7 +140,7 @@ class DataSourceSettings(Section):
 
 
 class Urls(Section):
-    """Which URLs may be documents."""
+    """The URLs that may be documents."""
 
     follow: PatternList = ("/",)
     do_not_follow: PatternList = ()
@@ -158,7 +158,7 @@ class CrawlAccess(Section):
 
 
 class Crawl(Section):
-    """The crawler and what it may reach."""
+    """The crawler and its limits."""
 
     enabled: bool = True
     host_load: Annotated[float, Field(ge=0)] = 4.0
@@ -257,7 +257,7 @@ class Settings(Section):
     dataload: OpenSection = OpenSection()
 
     def is_secure_source(self, name: str) -> bool:
-        """Whether documents of a data source are closed to all users if they have no ACL."""
+        """Returns whether documents of a data source are closed to all users if they have no ACL."""
         return any(source.secure for source in self.datasources if source.name == name)
 
 

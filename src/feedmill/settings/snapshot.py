@@ -1,6 +1,6 @@
-"""The settings in force, as the parent process validated them: every role reads them, and ``feedmill status`` shows them.
+"""The settings in force, as the parent process validated them. Every role reads them, and ``feedmill status`` shows them.
 
-A role that is restarted must not fail because the file was broken meanwhile.
+A restarted role must not fail because the file has become invalid meanwhile.
 """
 
 import json

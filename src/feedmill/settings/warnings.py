@@ -42,7 +42,7 @@ def list_warnings(given: Given) -> Iterator[Fault]:
 
 
 def is_public(bind: str) -> bool:
-    """Whether other machines can reach a port with this bind."""
+    """Returns whether other machines can reach a port with this bind."""
     return bind != "localhost" and not LOOPBACK.covers(bind)
 
 

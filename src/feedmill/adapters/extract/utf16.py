@@ -46,7 +46,7 @@ def guess_utf16(data: bytes) -> str | None:
 
 
 def _is_utf16(text: str, low: bytes, high: bytes) -> bool:
-    """Whether pairs of bytes, read in one order, are a text."""
+    """Returns whether pairs of bytes, read in one order, are a text."""
     common = len(_COMMON.findall(text))
     if high.count(0) > len(low) * 0.4 and low.count(0) < len(low) * 0.1 and common >= len(text) * _LEAST_OF_SCRIPT:
         return True
@@ -59,7 +59,7 @@ def _is_utf16(text: str, low: bytes, high: bytes) -> bool:
 
 
 def _has_pairs_of_utf16(low: bytes, high: bytes) -> bool:
-    """Whether pairs that could be East Asian characters end, in any byte, as these do and not as bytes of another charset."""
+    """Returns whether pairs that could be East Asian characters end, in any byte, as these do and not as bytes of another charset."""
     wide = [pair for pair in zip(high, low, strict=True) if pair[0] >= 0x30]
     ideographs = [pair for pair in wide if pair[0] >= 0x4E]
     controls = sum(last in _CONTROL_BYTES for _, last in wide)

@@ -35,7 +35,7 @@ def migrate(store: SqlStore) -> str:
 
 
 def needs_migration(store: SqlStore) -> bool:
-    """Whether the schema is older or newer than this program's."""
+    """Returns whether the schema is older or newer than this program's."""
     return _current(store) != ScriptDirectory.from_config(_config()).get_current_head()
 
 

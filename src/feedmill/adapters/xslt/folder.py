@@ -15,7 +15,7 @@ class StylesheetFolder:
         self._folder = folder
 
     def has(self, path: str) -> bool:
-        """Whether there is a file at a path."""
+        """Returns whether there is a file at a path."""
         return os.path.isfile(path)
 
     def read(self, path: str, named: str) -> bytes:

@@ -50,7 +50,7 @@ def read_output(data: bytes) -> StylesheetOutput:
 
 
 def _is_encoding(name: str) -> bool:
-    """Whether the engine knows an encoding; pages are UTF-8 if it does not."""
+    """Returns whether the engine knows an encoding; pages are UTF-8 if it does not."""
     try:
         etree.tostring(etree.Element("a"), encoding=name)
     except LookupError:

@@ -88,5 +88,5 @@ def find_sender(request: Request, clients: Clients) -> ClickSender:
 
 
 def _is_from_here(request: Request) -> bool:
-    """Whether a browser does not say that another site's page sent the report."""
+    """Returns whether a browser does not say that another site's page sent the report."""
     return request.headers.get("sec-fetch-site", "none") in ("none", "same-origin", "same-site")

@@ -79,7 +79,7 @@ class FrontEnds:
         self._lock = threading.Lock()
 
     def has_stylesheet(self, name: str) -> bool:
-        """Whether a front end has a stylesheet of its own. Errors: BadRequest for an empty name, NotFound for an unknown one."""
+        """Returns whether a front end has a stylesheet of its own. Errors: BadRequest for an empty name, NotFound for an unknown one."""
         if not name:
             raise BadRequest("proxystylesheet= is empty; name a front end, or leave the parameter out for XML")
         return bool(self._path_of(name))

@@ -117,7 +117,7 @@ class PortServer(uvicorn.Server):
         return self.config.http_protocol_class(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)  # type: ignore[call-arg]
 
     def is_connected(self, protocol: HttpProtocol) -> bool:
-        """Whether a connection is open."""
+        """Returns whether a connection is open."""
         return protocol in self.server_state.connections
 
     def request_exit(self) -> None:

@@ -52,14 +52,14 @@ class WorkerHandle:
 
     @property
     def has_room(self) -> bool:
-        """Whether another task may be sent to it."""
+        """Returns whether another task may be sent to it."""
         is_leaving = self.closing or self.retiring
         is_full = len(self.held) >= MAX_HELD or self._unwritten_bytes >= _MAX_UNWRITTEN_BYTES
         return not is_leaving and not is_full and sum(job.task.path is not None for job in self.held) < MAX_FILES
 
     @property
     def wants_to_write(self) -> bool:
-        """Whether its pipe was full."""
+        """Returns whether its pipe was full."""
         return bool(self._unwritten)
 
     def give(self, job: Job) -> None:

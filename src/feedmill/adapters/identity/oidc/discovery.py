@@ -34,7 +34,7 @@ class Known:
         return _address(self.about, name)
 
     def has(self, name: str) -> bool:
-        """Whether the provider names an address."""
+        """Returns whether the provider names an address."""
         return isinstance(self.about.get(name), str)
 
 

@@ -103,7 +103,7 @@ class MemoryIndex:
         return IndexHighlighter(lambda _: languages)
 
     def is_visible(self, token: str) -> bool:
-        """Whether the commit is visible, which it is at once."""
+        """Returns whether the commit is visible, which it is at once."""
         return not token or int(token) <= self._commits
 
     def count(self) -> int:

@@ -63,7 +63,7 @@ def guarded(query: Query, access: AccessFilter, searcher: Searcher) -> Query:
 
 
 def hides_nothing(searcher: Searcher, access: AccessFilter) -> bool:
-    """Whether the searcher shows public documents only, and the user may see public documents."""
+    """Returns whether the searcher shows public documents only, and the user may see public documents."""
     return AccessClass.PUBLIC in access.permitted and _is_all_public(searcher)
 
 
@@ -149,7 +149,7 @@ def find_permitted(
 
 
 def _is_gone_through(searcher: Searcher, access: AccessFilter, exact_to: int) -> bool:
-    """Whether matches are checked one by one instead of by a clause. This does not depend on the query."""
+    """Returns whether matches are checked one by one instead of by a clause. This does not depend on the query."""
     return table_of(access) is not None and cost_of_clause(access) >= min(LEAST_TAKEN, 2 * exact_to) and not hides_nothing(searcher, access)
 
 

@@ -39,7 +39,7 @@ class QueryResultCache:
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes the keys and the results take together."""
+        """Returns how many bytes the keys and the results take together."""
         return int(self._answers.currsize)
 
     def get(self, question: object, find: Callable[[], _Answer], count_bytes: Callable[[_Answer], int]) -> _Answer:

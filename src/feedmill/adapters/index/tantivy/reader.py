@@ -139,7 +139,7 @@ class TantivyIndex:
         return self._searcher
 
     def is_visible(self, token: str) -> bool:
-        """Whether later searches see the commit. Reloads the index if it is behind."""
+        """Returns whether later searches see the commit. Reloads the index if it is behind."""
         if not token:
             return True
         wanted = int(token)
@@ -185,7 +185,7 @@ def _open_same_fields(folder: Path) -> tantivy.Index | None:
 
 
 def can_serve(folder: Path) -> bool:
-    """Whether this program can read and write a folder of an older schema, named ``SCHEMA-NUMBER``, as one of its own."""
+    """Returns whether this program can read and write a folder of an older schema, named ``SCHEMA-NUMBER``, as one of its own."""
     schema = folder.name.partition("-")[0]
     if not (schema.isdecimal() and int(schema) in SERVED_VERSIONS and (folder / "meta.json").exists()):
         return False

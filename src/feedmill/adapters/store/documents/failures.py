@@ -54,7 +54,7 @@ class SqlFailures:
             self._connection.execute(sa.delete(document_failures).where(document_failures.c.document_id.in_(batch)))
 
     def _is_empty(self) -> bool:
-        """Whether there are no failures at all, which is almost always so."""
+        """Returns whether there are no failures at all, which is almost always so."""
         return self._connection.execute(sa.select(document_failures.c.document_id).limit(1)).first() is None
 
     def count(self) -> dict[str, int]:

@@ -74,7 +74,7 @@ class SqlGroups:
         return int(definitions), int(members)
 
     def is_redefined(self, feed_id: int) -> bool:
-        """Whether a definition of this group snapshot, or of a later one, was replaced or removed while the snapshot was built."""
+        """Returns whether a definition of this group snapshot, or of a later one, was replaced or removed while the snapshot was built."""
         return int(SqlKeyValueStore(self._connection).get(REDEFINED) or 0) >= feed_id
 
     def iter_definitions(self, feed_id: int, *, after: int = 0) -> Iterator[GroupDefinition]:
@@ -103,12 +103,12 @@ class SqlGroups:
 
 
 def covered() -> sa.ColumnElement[bool]:
-    """Whether a newer visible snapshot of the same source also defines the group."""
+    """Returns whether a newer visible snapshot of the same source also defines the group."""
     return _has_other(lambda other: other.c.feed_id > group_definitions.c.feed_id)
 
 
 def covers() -> sa.ColumnElement[bool]:
-    """Whether an older visible snapshot of the same source also defines the group."""
+    """Returns whether an older visible snapshot of the same source also defines the group."""
     return _has_other(lambda other: other.c.feed_id < group_definitions.c.feed_id)
 
 
