@@ -11,6 +11,7 @@ from urllib.parse import urlencode, urlsplit
 
 import argon2
 from searchharness import SearchHarness, open_harness
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.types import ASGIApp
 from tests.asgi import Answer, ask_app
@@ -73,7 +74,7 @@ class SignInHarness:
     def browser(self, **given: Any) -> "Browser":
         return Browser(self.app, **given)
 
-    def admin(self) -> ASGIApp:
+    def admin(self) -> Starlette:
         administration = Administration(
             read_status=dict, reindex=lambda: {"folder": "x"}, remove_source=lambda *_: None, render_metrics=bytes, find_problems=list
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from signinharness import ADMIN_TOKEN, PASSWORD, Browser, SignInHarness, basic, open_signin_harness
 
-from feedmill.http.admin.protection import role_for
+from feedmill.http.common.requirements import requirements_of
 from feedmill.model.role import Role
 from feedmill.model.signin import TokenScope
 
@@ -51,7 +51,8 @@ def ask(harness: SignInHarness, method: str, path: str, authorization: str = BEA
     ],
 )
 def test_admin_port_lets_in_those_whose_role_is_enough(harness: SignInHarness, method: str, path: str, needed: Role) -> None:
-    assert role_for(method, path) is needed
+    scope = {"type": "http", "method": method, "path": path, "root_path": ""}
+    assert requirements_of(harness.admin()).find(scope).role_for(method) is needed
     for role in Role:
         status, _ = ask(harness, method, path, basic(role.value))
         assert (status != 403) == role.may_act_as(needed), role

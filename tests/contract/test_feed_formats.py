@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.routing import Route
 from tests.asgi import Answer, ask_app
 
 from feedmill.bootstrap.context import AppContext, open_context
@@ -19,9 +18,11 @@ from feedmill.bootstrap.index import build_extracting, build_indexing
 from feedmill.bootstrap.intake import build_intake
 from feedmill.bootstrap.search import build_search_services
 from feedmill.core.documents.submission import read_submission
+from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.feeds.app import gate_app
 from feedmill.http.feeds.gateconfig import GateConfig
 from feedmill.http.feeds.pushing import Intent, PushEndpoint
+from feedmill.http.feeds.trust import PUSH
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.change import Change, Content, Delete, InvalidRecord, PutDocument, SourcePosition
 from feedmill.model.document import Attributes
@@ -125,7 +126,7 @@ def push(context: AppContext, lines: list[str], *, path: str = "/jsonlines", fee
     intake = build_intake(context)
     with ThreadPoolExecutor(1) as workers:
         endpoint = PushEndpoint(config=GateConfig, intake=intake, workers=workers, count_feed=lambda *_: None, intent=INTENT)
-        routes = [Route("/jsonlines", endpoint, methods=["POST"])]
+        routes = [DeclaredRoute("/jsonlines", endpoint, methods=["POST"], requires=PUSH)]
         app = gate_app(config=GateConfig, intake=intake, dtd="", count_feed=lambda *_: None, find_problems=list, routes=routes)
         fields = {"datasource": "notes", "feedtype": feedtype, "data": "\n".join(lines)}
         body = "".join(f'--xx\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n' for name, value in fields.items())

@@ -8,9 +8,11 @@ from starlette.types import Message, Scope
 from tests.asgi import Answer
 
 from feedmill.core.urls.hostnames import HostNames
-from feedmill.http.common.hostcheck import FEED_CLIENT_PATHS, TARGET_EXTENSION, HostCheck
+from feedmill.http.common.hostcheck import TARGET_EXTENSION, HostCheck
 
 Headers = list[tuple[bytes, bytes]]
+
+FEED_CLIENT_PATHS = frozenset({"/getdtd", "/gsafeed.dtd", "/xmlfeed", "/xmlfeed/", "/xmlgroups", "/xmlgroups/", "/getbacklogcount"})
 
 
 def ask(

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from starlette.types import ASGIApp
+from starlette.applications import Starlette
 
 from feedmill.bootstrap.access import build_access_changes, build_access_review, build_explaining
 from feedmill.bootstrap.audit import open_auditing
@@ -26,6 +26,7 @@ from feedmill.http.common.searchthreads import SearchBounds
 from feedmill.http.feeds.app import dtd_app, gate_app
 from feedmill.http.feeds.gateconfig import GateConfig
 from feedmill.http.feeds.pushtoken import PushTokens
+from feedmill.http.feeds.trust import TRUSTED
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.stylesheetstore import StylesheetStore
@@ -71,7 +72,7 @@ def run_gate(context: AppContext, ports: Ports) -> None:
         dtd=DTD,
         count_feed=metrics.count_feed,
         find_problems=_problems_of(context),
-        routes=[metrics_route(_metrics_of(context))],
+        routes=[metrics_route(_metrics_of(context), TRUSTED)],
         auditing=auditing,
         tokens=PushTokens(
             find=build_push_check(context, read_token(context.data)).find, auditing=auditing, throttle=Throttle(LOGGED, time.monotonic)
@@ -118,7 +119,7 @@ def run_admin(context: AppContext, ports: Ports) -> None:
     _serve(context, ports, {"admin": app}, drain_seconds=LONGEST_RESPONSE_SECONDS)
 
 
-def _serve(context: AppContext, ports: Ports, apps: Mapping[str, ASGIApp], *, drain_seconds: float) -> None:
+def _serve(context: AppContext, ports: Ports, apps: Mapping[str, Starlette], *, drain_seconds: float) -> None:
     listeners = make_listeners(context.settings, ports.sockets, apps)
     ports.take_over()
     serve(listeners, drain_seconds=drain_seconds, drain_reader=ports.drain_reader, on_drained=ports.report_drained)

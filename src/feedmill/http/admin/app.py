@@ -14,16 +14,16 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from feedmill.http.admin.api.access import AccessTools, access_routes
 from feedmill.http.admin.api.settings import settings_routes
 from feedmill.http.admin.api.signin import signin_routes
 from feedmill.http.admin.api.stylesheets import stylesheet_routes
-from feedmill.http.admin.protection import AdminLock
+from feedmill.http.admin.protection import ADMINISTER, DECIDE, SENDERS, VIEW_OR_ADMINISTER, VIEW_OR_MANAGE, AdminLock
 from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.origin import OriginCheck
 from feedmill.http.common.problems import answer_http_error, answer_problem
+from feedmill.http.common.requirements import DeclaredRoute, Requirement, Unmatched, build_app
 from feedmill.http.common.stricttransport import StrictTransport
 from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
@@ -31,6 +31,16 @@ from feedmill.model.errors import FeedmillError
 from feedmill.runtime.metrics import CONTENT_TYPE
 from feedmill.services.signin.signing import Signing
 from feedmill.settings.editing import SettingsEditor
+
+_UNMATCHED = Unmatched(
+    otherwise=VIEW_OR_ADMINISTER,
+    prefixes={
+        "/api/v1/access/": DECIDE,
+        "/api/v1/settings/policy_acls": VIEW_OR_ADMINISTER,
+        **dict.fromkeys(("/api/v1/datasources", "/api/v1/settings", "/api/v1/reindex"), VIEW_OR_MANAGE),
+        **dict.fromkeys(("/api/v1/users", "/api/v1/tokens", "/api/v1/audit"), ADMINISTER),
+    },
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +59,7 @@ class Administration:
     settings: SettingsEditor | None = None
     stylesheets: StylesheetStore | None = None
     access: AccessTools | None = None
-    policy_routes: Sequence[Route] = ()
+    policy_routes: Sequence[DeclaredRoute] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +90,10 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
 
     routes = [
         *health_routes(administration.find_problems),
-        metrics_route(administration.render_metrics),
-        Route("/api/v1/status", read_status),
-        Route("/api/v1/reindex", reindex, methods=["POST"]),
-        Route("/api/v1/datasources/{name}", remove_source, methods=["DELETE"]),
+        metrics_route(administration.render_metrics, VIEW_OR_ADMINISTER),
+        DeclaredRoute("/api/v1/status", read_status, requires=VIEW_OR_ADMINISTER),
+        DeclaredRoute("/api/v1/reindex", reindex, methods=["POST"], requires=VIEW_OR_MANAGE),
+        DeclaredRoute("/api/v1/datasources/{name}", remove_source, methods=["DELETE"], requires=VIEW_OR_MANAGE),
         *(stylesheet_routes(administration.stylesheets) if administration.stylesheets is not None else ()),
         *(settings_routes(administration.settings, check_stylesheet) if administration.settings is not None else ()),
         *administration.policy_routes,
@@ -96,17 +106,19 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
         authenticator=signin.authenticator if signin is not None else None,
         auditing=signin.signing.auditing if signin is not None else None,
     )
-    return Starlette(
-        routes=routes,
+    return build_app(
+        routes,
+        senders=SENDERS,
+        unmatched=_UNMATCHED,
         middleware=[Middleware(StrictTransport), Middleware(OriginCheck), lock],
         exception_handlers={FeedmillError: answer_problem, HTTPException: answer_http_error},
     )
 
 
-def metrics_route(render_metrics: Callable[[], bytes]) -> Route:
-    """Returns the route ``/metrics``; its caller decides which users may read it."""
+def metrics_route(render_metrics: Callable[[], bytes], requires: Requirement) -> DeclaredRoute:
+    """Returns the route ``/metrics`` of a port."""
 
     async def show_metrics(_request: Request) -> Response:
         return Response(await run_in_threadpool(render_metrics), headers={"content-type": CONTENT_TYPE})
 
-    return Route("/metrics", show_metrics)
+    return DeclaredRoute("/metrics", show_metrics, requires=requires)

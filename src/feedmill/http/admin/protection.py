@@ -1,6 +1,7 @@
-"""The locks of the admin port, all of which must open: the peer is on this machine, the request proves somebody, his role is enough.
+"""The checks of the admin port: the peer is on this machine, the request proves who sends it, and the sender's role is sufficient.
 
-Every request that changes something, or asks for a decision, is put into the audit log with its answer; so is every refused one.
+The route says which role is sufficient (``Requirement``). The audit log records every refused request, every request that changes
+something, and every request for a decision, with the status of its response.
 """
 
 import hmac
@@ -14,8 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from feedmill.core.signin.accounts import write_user
 from feedmill.core.urls.networks import LOOPBACK
 from feedmill.http.common.currentuser import CurrentUser, Way, set_current_user
-from feedmill.http.common.origin import SAFE_METHODS
 from feedmill.http.common.problems import Problem, find_problem, make_answer
+from feedmill.http.common.requirements import SAFE_METHODS, Requirement, Sender, find_requirement
 from feedmill.http.signin.check import answer_refusal
 from feedmill.http.signin.requestauthenticator import Refusal, RequestAuthenticator
 from feedmill.http.signin.threads import run_slowly
@@ -27,21 +28,14 @@ from feedmill.services.auditing import Auditing
 ASKED: Final = "feedmill.asked"
 """Where in a request's scope stands what a handler found out for the audit log."""
 
-_OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
-_DECISIONS: Final = "/api/v1/access/"
-_SECRET: Final = ("/api/v1/users", "/api/v1/tokens", "/api/v1/audit")
-_WHO_SEES_WHAT: Final = "/api/v1/settings/policy_acls"
-_MANAGED: Final = ("/api/v1/datasources", "/api/v1/settings", "/api/v1/reindex")
+VIEW_OR_ADMINISTER: Final = Requirement(sender=Sender.ROLE, read_role=Role.VIEWER, write_role=Role.ADMINISTRATOR)
+VIEW_OR_MANAGE: Final = Requirement(sender=Sender.ROLE, read_role=Role.VIEWER, write_role=Role.MANAGER)
+ADMINISTER: Final = Requirement(sender=Sender.ROLE, read_role=Role.ADMINISTRATOR, write_role=Role.ADMINISTRATOR)
+DECIDE: Final = Requirement(sender=Sender.ROLE, read_role=Role.VIEWER, write_role=Role.VIEWER, is_decision=True)
+"""The requirement of access decisions: they change nothing, but the audit log records them."""
 
-
-def role_for(method: str, path: str) -> Role:
-    """Returns the role that a request needs; what is not named here needs the highest to change something."""
-    if path.startswith(_SECRET):
-        return Role.ADMINISTRATOR
-    if method in SAFE_METHODS or path.startswith(_DECISIONS):
-        return Role.VIEWER
-    return Role.MANAGER if path.startswith(_MANAGED) and not path.startswith(_WHO_SEES_WHAT) else Role.ADMINISTRATOR
-
+SENDERS: Final = frozenset({Sender.ANYONE, Sender.ROLE})
+"""The senders for which ``AdminLock`` checks."""
 
 log = structlog.get_logger(__name__)
 
@@ -66,7 +60,7 @@ class AdminLock:
         request = Request(scope)
         if request.client is None or not LOOPBACK.covers(request.client.host):
             await make_answer(Problem.FORBIDDEN, "the admin port answers this machine alone")(scope, receive, send)
-        elif request.scope["path"] in _OPEN_PATHS:
+        elif find_requirement(scope).sender is Sender.ANYONE:
             await self._app(scope, receive, send)
         else:
             await self._serve(request, receive, send)
@@ -76,13 +70,13 @@ class AdminLock:
         if isinstance(found, Refusal):
             await self._refuse(request, "", answer_refusal(found, is_json=True), receive, send)
             return
-        needed = role_for(request.method, request.scope["path"])
+        needed = find_requirement(request.scope).role_for(request.method)
         if found.role is None or not found.role.may_act_as(needed):
             refusal = make_answer(Problem.FORBIDDEN, f"this needs the role {needed.value}")
             await self._refuse(request, name_of(found), refusal, receive, send)
             return
         set_current_user(request.scope, found)
-        if request.method in SAFE_METHODS and not request.scope["path"].startswith(_DECISIONS):
+        if request.method in SAFE_METHODS and not find_requirement(request.scope).is_decision:
             await self._app(request.scope, receive, send)
         else:
             await self._serve_audited(request, name_of(found), receive, send)
@@ -119,7 +113,7 @@ class AdminLock:
                 status = message["status"]
             await send(message)
 
-        is_decision = request.scope["path"].startswith(_DECISIONS)
+        is_decision = find_requirement(request.scope).is_decision
         try:
             await self._app(request.scope, receive, send_noted)
         finally:

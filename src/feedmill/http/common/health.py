@@ -10,8 +10,8 @@ import structlog
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.routing import Route
 
+from feedmill.http.common.requirements import ANYONE, DeclaredRoute
 from feedmill.model.errors import Corrupt
 
 Problems = Callable[[], list[str]]
@@ -42,7 +42,7 @@ class _Readiness:
         return problems
 
 
-def health_routes(find_problems: Problems) -> list[Route]:
+def health_routes(find_problems: Problems) -> list[DeclaredRoute]:
     """Returns the two routes to add to a port's application."""
 
     readiness = _Readiness(find_problems)
@@ -56,4 +56,4 @@ def health_routes(find_problems: Problems) -> list[Route]:
             return JSONResponse({"status": "not ready", "problems": problems}, status_code=503)
         return JSONResponse({"status": "ready"})
 
-    return [Route("/healthz", show_health), Route("/readyz", show_readiness)]
+    return [DeclaredRoute("/healthz", show_health, requires=ANYONE), DeclaredRoute("/readyz", show_readiness, requires=ANYONE)]

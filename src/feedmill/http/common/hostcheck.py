@@ -5,8 +5,8 @@ This check comes first on every port, so no other code reads a refused request. 
 - The name is that of the header ``Host``, and also that of the request target if it is a whole URL (``GET http://name/ HTTP/1.1``).
   No other header counts, because any client may send ``X-Forwarded-Host``.
 - A request without a name, or with several ``Host`` headers, is refused like one with an unknown name.
-- The paths of old feed clients are open under any name, because those clients use the name of the earlier appliance. Browsers add
-  ``Origin`` to each post of a page, so a request with that header has no such exception.
+- Routes of old feed clients are open under any name (``Requirement.allows_any_host``), because those clients use the name of the earlier
+  appliance. Browsers add ``Origin`` to each post of a page, so a request with that header has no such exception.
 
 Source: RFC 9112, sections 3.2 and 7.4.
 """
@@ -22,9 +22,6 @@ from feedmill.http.common.problems import Problem, send_problem
 
 TARGET_EXTENSION: Final = "feedmill.target"
 """The ASGI extension that holds the host of a request target which is a whole URL, under ``authority``."""
-
-DTD_PATHS: Final = frozenset({"/getdtd", "/gsafeed.dtd"})
-FEED_CLIENT_PATHS: Final = DTD_PATHS | {"/xmlfeed", "/xmlfeed/", "/xmlgroups", "/xmlgroups/", "/getbacklogcount"}
 
 _LONGEST_QUOTE: Final = 100
 

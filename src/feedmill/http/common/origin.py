@@ -7,7 +7,6 @@ browser names another scheme than the one that arrives.
 Source: RFC 6454, section 7.
 """
 
-import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
@@ -16,35 +15,31 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedmill.http.common.problems import Problem, make_answer
+from feedmill.http.common.requirements import SAFE_METHODS, find_requirement
 
-SAFE_METHODS = frozenset({"GET", "HEAD"})
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 class OriginCheck:
     """ASGI middleware that responds with 403 to requests from pages of other sites.
 
-    ``allowed`` holds origins as browsers write them (``https://tools.example.com``), or ``*`` for all of them.
-    ``open_paths`` is a pattern of whole paths whose handlers check the forms of other sites themselves.
+    ``allowed`` holds origins as browsers write them (``https://tools.example.com``), or ``*`` for all of them. Routes that check the
+    forms of other sites themselves declare it (``Requirement.allows_foreign_forms``).
     """
 
-    def __init__(self, app: ASGIApp, allowed: Iterable[str] = (), open_paths: str = "") -> None:
+    def __init__(self, app: ASGIApp, allowed: Iterable[str] = ()) -> None:
         self._app = app
-        self._open_paths = re.compile(open_paths) if open_paths else None
         written = (origin.strip().rstrip("/").lower() for origin in allowed)
         self._allowed = frozenset(_without_default_port(origin, origin) for origin in written)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] not in SAFE_METHODS and not self._is_open(scope["path"]):
+        if scope["type"] == "http" and scope["method"] not in SAFE_METHODS and not find_requirement(scope).allows_foreign_forms:
             headers = Headers(scope=scope)
             origins = headers.getlist("origin")
             if not all(self._is_welcome(origin, headers.get("host", "")) for origin in origins):
                 await _refusal(scope["path"])(scope, receive, send)
                 return
         await self._app(scope, receive, send)
-
-    def _is_open(self, path: str) -> bool:
-        return self._open_paths is not None and self._open_paths.fullmatch(path) is not None
 
     def _is_welcome(self, origin: str, host: str) -> bool:
         sender = origin.strip().lower()

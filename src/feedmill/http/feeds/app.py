@@ -15,22 +15,26 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.origin import OriginCheck
 from feedmill.http.common.problems import answer_http_error, answer_problem
+from feedmill.http.common.requirements import ANYONE, DeclaredRoute, Requirement, Sender, Unmatched, build_app
 from feedmill.http.common.servername import ServerName
 from feedmill.http.feeds.gateconfig import CurrentConfig
 from feedmill.http.feeds.pushing import GROUPS, CountFeed, PushEndpoint
 from feedmill.http.feeds.pushtoken import PushTokenCheck, PushTokens
 from feedmill.http.feeds.resources import FeedResources, FindStuck, finds_none
-from feedmill.http.feeds.trust import TrustedOnly
+from feedmill.http.feeds.trust import PUSH, PUSH_OF_FEEDS, PUSH_UNLIMITED, SENDERS, TRUSTED, TRUSTED_UNDER_ANY_HOST, TrustedOnly
 from feedmill.model.errors import FeedmillError
 from feedmill.services.auditing import Auditing
 from feedmill.services.feeds.intake import Intake
 
+_UNMATCHED: Final = Unmatched(
+    otherwise=PUSH,
+    prefixes={"/api/": PUSH_UNLIMITED} | {f"/api/v1/{name}/": PUSH for name in ("feeds", "documents", "datasources", "openapi.json")},
+)
 _UPLOAD_THREADS: Final = 16
 _STORE_THREADS: Final = 4
 _PAGE_HEADERS: Final = {
@@ -46,11 +50,11 @@ def gate_app(
     dtd: str,
     count_feed: CountFeed,
     find_problems: Problems,
-    routes: Iterable[Route] = (),
+    routes: Iterable[DeclaredRoute] = (),
     auditing: Auditing | None = None,
     tokens: PushTokens | None = None,
     find_stuck: FindStuck = finds_none,
-) -> ASGIApp:
+) -> Starlette:
     """Returns the application of ports 19900 and 19902.
 
     Shape: ``dtd`` is the feed DTD's text. ``routes`` are added, for trusted peers. ``auditing`` records removals.
@@ -62,19 +66,21 @@ def gate_app(
     push = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed)
     push_groups = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed, intent=GROUPS)
     own = [
-        Route("/xmlfeed", push, methods=["POST"]),
-        Route("/xmlfeed/", push, methods=["POST"]),
-        Route("/xmlgroups", push_groups, methods=["POST"]),
-        Route("/xmlgroups/", push_groups, methods=["POST"]),
-        Route("/getbacklogcount", resources.count_backlog),
-        Route("/push", _PushPage(config).show),
-        Route("/", _go_to_push_page),
-        *_dtd_routes(dtd),
+        DeclaredRoute("/xmlfeed", push, methods=["POST"], requires=PUSH_OF_FEEDS),
+        DeclaredRoute("/xmlfeed/", push, methods=["POST"], requires=PUSH_OF_FEEDS),
+        DeclaredRoute("/xmlgroups", push_groups, methods=["POST"], requires=PUSH_OF_FEEDS),
+        DeclaredRoute("/xmlgroups/", push_groups, methods=["POST"], requires=PUSH_OF_FEEDS),
+        DeclaredRoute("/getbacklogcount", resources.count_backlog, requires=TRUSTED_UNDER_ANY_HOST),
+        DeclaredRoute("/push", _PushPage(config).show, requires=PUSH),
+        DeclaredRoute("/", _go_to_push_page, requires=TRUSTED),
+        *_dtd_routes(dtd, TRUSTED_UNDER_ANY_HOST),
         *resources.routes(),
         *health_routes(find_problems),
     ]
-    return Starlette(
-        routes=[*own, *routes],
+    return build_app(
+        [*own, *routes],
+        senders=SENDERS,
+        unmatched=_UNMATCHED,
         middleware=[
             Middleware(ServerName, name=lambda: config().server_header),
             Middleware(_CurrentOriginCheck, config=config),
@@ -85,16 +91,19 @@ def gate_app(
     )
 
 
-def dtd_app(dtd: str, find_problems: Problems) -> ASGIApp:
+def dtd_app(dtd: str, find_problems: Problems) -> Starlette:
     """Returns the application of port 7800: the feed DTD for validators, and nothing else."""
-    return Starlette(routes=[*_dtd_routes(dtd), *health_routes(find_problems)], middleware=[Middleware(OriginCheck)])
+    routes = [*_dtd_routes(dtd, Requirement(sender=Sender.ANYONE, allows_any_host=True)), *health_routes(find_problems)]
+    return build_app(
+        routes, senders=frozenset({Sender.ANYONE}), unmatched=Unmatched(otherwise=ANYONE), middleware=[Middleware(OriginCheck)]
+    )
 
 
-def _dtd_routes(dtd: str) -> list[Route]:
+def _dtd_routes(dtd: str, requires: Requirement) -> list[DeclaredRoute]:
     async def send_dtd(_request: Request) -> Response:
         return PlainTextResponse(dtd)
 
-    return [Route("/gsafeed.dtd", send_dtd), Route("/getdtd", send_dtd)]
+    return [DeclaredRoute(path, send_dtd, requires=requires) for path in ("/gsafeed.dtd", "/getdtd")]
 
 
 class _CurrentOriginCheck:

@@ -2,7 +2,7 @@
 
 1. A token comes as ``Authorization: Bearer``, or as the password of ``Authorization: Basic`` with any user name, because old clients can
    put a password into a URL.
-2. With ``gate.require_token`` every path but the open ones requires a token of scope ``push``.
+2. With ``gate.require_token`` every route requires a token of scope ``push``, except those that declare another ``Sender``.
 3. Without the setting, a token that is sent still counts: a wrong one is refused, a right one limits the request to its data
    sources. The password of Basic counts as a token only if it begins like one.
 4. Earlier wrong tokens never cause the refusal of a right one. Failures limit the entries in the audit log and nothing else.
@@ -11,7 +11,6 @@ A refusal has status 401 and the text that old clients expect.
 """
 
 import asyncio
-import re
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from feedmill.http.common.answers import STRANGERS, UNAUTHORIZED, Body, drop, send_early
 from feedmill.http.common.problems import Problem, find_problem, send_problem
+from feedmill.http.common.requirements import Sender, find_requirement
 from feedmill.http.feeds.gateconfig import CurrentConfig
 from feedmill.http.signin.requestauthenticator import BASIC_CHALLENGE, BEARER_CHALLENGE, read_basic
 from feedmill.model.audit import AuditKind, Detail
@@ -36,10 +36,7 @@ FindRight = Callable[[str], PushRight | None]
 """Returns what a token permits, None for a wrong one. Errors: Busy."""
 
 _RIGHT: Final = "feedmill.push_right"
-_OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/", "/getbacklogcount", "/metrics", "/getdtd", "/gsafeed.dtd"})
-_LIMITED_PATHS: Final = re.compile(r"/api/v1/(?:feeds|documents|datasources|openapi\.json)(?:/.*)?")
-"""The resources under ``/api/`` that a token for some data sources may use: those that check ``find_right``."""
-
+_WITHOUT_TOKEN: Final = (Sender.ANYONE, Sender.TRUSTED_ADDRESS)
 _REFUSED: Final = (Problem.UNAUTHORIZED.status, Problem.FORBIDDEN.status)
 
 log = structlog.get_logger(__name__)
@@ -91,7 +88,7 @@ class PushTokenCheck:
             return
         if right is None:
             await _refuse(scope, body, send)
-        elif right.is_limited and scope["path"].startswith("/api/") and not _LIMITED_PATHS.fullmatch(scope["path"]):
+        elif right.is_limited and find_requirement(scope).sender not in (*_WITHOUT_TOKEN, Sender.PUSH_TOKEN):
             await send_problem(body, send, Problem.FORBIDDEN, "this needs a token for all data sources", STRANGERS)
             await self._run(self._report_refusal, scope, "the token is for some data sources alone", right.label)
         else:
@@ -114,7 +111,7 @@ class PushTokenCheck:
 
     async def _find(self, scope: Scope) -> PushRight | None:
         """Returns what a request may do; None for nothing."""
-        if scope["path"] in _OPEN_PATHS:
+        if find_requirement(scope).sender in _WITHOUT_TOKEN:
             return UNLIMITED
         presented = _read_presented(scope)
         is_required = self._config().require_token

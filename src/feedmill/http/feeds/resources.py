@@ -8,11 +8,12 @@ from typing import BinaryIO, Final, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
 
 from feedmill.http.common.openapi import FEED_PORT, build_openapi
+from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.feeds.pushtoken import find_right
 from feedmill.http.feeds.receipts import Json, render_document, render_feed, render_source
+from feedmill.http.feeds.trust import PUSH
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Busy, Denied, NotFound
 from feedmill.model.feed import Feed, FeedState
@@ -54,15 +55,15 @@ class FeedResources:
         self._store = intake.store
         self._workers = workers
 
-    def routes(self) -> list[Route]:
+    def routes(self) -> list[DeclaredRoute]:
         return [
-            Route("/api/v1/feeds", self.list_feeds),
-            Route("/api/v1/feeds/{feed_id}", self.show_feed),
-            Route("/api/v1/feeds/{feed_id}/content", self.send_content),
-            Route("/api/v1/documents", self.show_document),
-            Route("/api/v1/datasources", self.list_sources),
-            Route("/api/v1/openapi.json", self.describe),
-            Route("/api/v1/datasources/{name}", self.remove_source, methods=["DELETE"]),
+            DeclaredRoute("/api/v1/feeds", self.list_feeds, requires=PUSH),
+            DeclaredRoute("/api/v1/feeds/{feed_id}", self.show_feed, requires=PUSH),
+            DeclaredRoute("/api/v1/feeds/{feed_id}/content", self.send_content, requires=PUSH),
+            DeclaredRoute("/api/v1/documents", self.show_document, requires=PUSH),
+            DeclaredRoute("/api/v1/datasources", self.list_sources, requires=PUSH),
+            DeclaredRoute("/api/v1/openapi.json", self.describe, requires=PUSH),
+            DeclaredRoute("/api/v1/datasources/{name}", self.remove_source, methods=["DELETE"], requires=PUSH),
         ]
 
     async def list_feeds(self, request: Request) -> Response:

@@ -26,7 +26,6 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
-from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from feedmill.core.query.plan import QueryPlan
@@ -40,6 +39,7 @@ from feedmill.http.common.origin import OriginCheck
 from feedmill.http.common.pages import make_templates
 from feedmill.http.common.problems import Problem, find_problem, make_answer, problem_of
 from feedmill.http.common.proxyheaders import ProxyTrust
+from feedmill.http.common.requirements import ANYONE, USER, DeclaredMount, DeclaredRoute, Sender, Unmatched, build_app
 from feedmill.http.common.searchthreads import SearchBounds, SearchThreads, find_deadline
 from feedmill.http.common.securityheaders import PAGE_WITH_SCRIPT, GuardHeaders
 from feedmill.http.common.stricttransport import StrictTransport
@@ -51,7 +51,6 @@ from feedmill.http.search.parameters import read_cursor, read_search, write_curs
 from feedmill.http.search.resultpage import show_page
 from feedmill.http.search.suggestions import Suggestions
 from feedmill.http.signin.check import SignInCheck
-from feedmill.http.signin.saml import FORMS_FROM_ELSEWHERE
 from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest, FeedmillError
@@ -73,6 +72,7 @@ Identify = Callable[[Request], AccessFilter]
 """Returns the classes of documents that the sender of a request may see."""
 
 _HERE = Path(__file__).parents[1]
+_UNMATCHED = Unmatched(otherwise=USER, prefixes=dict.fromkeys(("/healthz", "/readyz", "/sw_version.txt", "/static/"), ANYONE))
 _JSON = "application/json"
 
 
@@ -112,7 +112,7 @@ class SearchSite:
         return (*self.allow_origins, public_url) if public_url else self.allow_origins
 
 
-def search_app(services: SearchServices, site: SearchSite | None = None, *, routes: Iterable[Route | Mount] = ()) -> Starlette:
+def search_app(services: SearchServices, site: SearchSite | None = None, *, routes: Iterable[DeclaredRoute] = ()) -> Starlette:
     """Builds the application of the search port; ``routes`` are added to its own."""
     site = site or SearchSite()
 
@@ -134,27 +134,35 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
     threads = SearchThreads(site.bounds, clients)
     in_thread = threads.endpoint
     protocol = SearchProtocol(services.searcher, tools, endpoints.show_results, threads)
+    clusters = ClusterRoute(services.searcher, identify, site.find_clusters)
     own = [
-        Route("/", in_thread(endpoints.show), methods=["GET"]),
-        Route("/search", protocol.answer, methods=["GET", "POST"]),
-        Route("/cache", in_thread(protocol.show_copy), methods=["GET"]),
-        Route("/suggest", in_thread(suggestions.answer), methods=["GET", "POST"]),
-        Route("/cluster", in_thread(ClusterRoute(services.searcher, identify, site.find_clusters).answer), methods=["GET", "POST"]),
-        Route("/click", click_route(site.clicks, site.clock, clients), methods=["GET", "POST"]),
-        Route("/api/v1/search", in_thread(endpoints.search), methods=["GET"]),
-        Route("/api/v1/suggest", in_thread(suggestions.answer_api), methods=["GET"]),
-        Route("/api/v1/documents", in_thread(endpoints.find_document), methods=["GET"]),
-        Route("/api/v1/openapi.json", endpoints.describe, methods=["GET"]),
-        Route("/sw_version.txt", endpoints.show_version, methods=["GET"]),
+        DeclaredRoute("/", in_thread(endpoints.show), methods=["GET"], requires=USER),
+        DeclaredRoute("/search", protocol.answer, methods=["GET", "POST"], requires=USER),
+        DeclaredRoute("/cache", in_thread(protocol.show_copy), methods=["GET"], requires=USER),
+        DeclaredRoute("/suggest", in_thread(suggestions.answer), methods=["GET", "POST"], requires=USER),
+        DeclaredRoute(
+            "/cluster",
+            in_thread(clusters.answer),
+            methods=["GET", "POST"],
+            requires=USER,
+        ),
+        DeclaredRoute("/click", click_route(site.clicks, site.clock, clients), methods=["GET", "POST"], requires=USER),
+        DeclaredRoute("/api/v1/search", in_thread(endpoints.search), methods=["GET"], requires=USER),
+        DeclaredRoute("/api/v1/suggest", in_thread(suggestions.answer_api), methods=["GET"], requires=USER),
+        DeclaredRoute("/api/v1/documents", in_thread(endpoints.find_document), methods=["GET"], requires=USER),
+        DeclaredRoute("/api/v1/openapi.json", endpoints.describe, methods=["GET"], requires=USER),
+        DeclaredRoute("/sw_version.txt", endpoints.show_version, methods=["GET"], requires=ANYONE),
         *health_routes(endpoints.find_problems),
-        Mount("/static", StaticFiles(directory=_HERE / "static"), name="static"),
+        DeclaredMount("/static", StaticFiles(directory=_HERE / "static"), name="static", requires=ANYONE),
     ]
-    return Starlette(
-        routes=[*own, *(site.signin.routes if site.signin else ()), *routes],
+    return build_app(
+        [*own, *(site.signin.routes if site.signin else ()), *routes],
+        senders=frozenset({Sender.ANYONE, Sender.USER}),
+        unmatched=_UNMATCHED,
         middleware=[
             Middleware(StrictTransport, public_url=site.signin.public_url if site.signin else ""),
             Middleware(GuardHeaders),
-            Middleware(OriginCheck, allowed=site.list_own_origins(), open_paths=FORMS_FROM_ELSEWHERE),
+            Middleware(OriginCheck, allowed=site.list_own_origins()),
             Middleware(SignInCheck, authenticator=site.signin.authenticator)
             if site.signin
             else Middleware(AuthenticationMiddleware, proxy=site.proxy),

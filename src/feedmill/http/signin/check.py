@@ -1,19 +1,16 @@
 """Finds the user of each request to the search port, and refuses wrong credentials."""
 
-from typing import Final
-
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedmill.http.common.cachecontrol import NEVER_KEPT
 from feedmill.http.common.currentuser import SIGNED_OUT, CurrentUser, set_current_user
 from feedmill.http.common.problems import find_problem, make_answer, problem_of
+from feedmill.http.common.requirements import Sender, find_requirement
 from feedmill.http.common.searchthreads import run_search
 from feedmill.http.signin.requestauthenticator import Refusal, RequestAuthenticator
 from feedmill.http.signin.threads import run_slowly
 from feedmill.model.errors import FeedmillError
-
-_OPEN: Final = ("/healthz", "/readyz", "/sw_version.txt", "/static/")
 
 
 class SignInCheck:
@@ -38,7 +35,7 @@ class SignInCheck:
         await app(scope, receive, send)
 
     async def _find(self, scope: Scope) -> CurrentUser | Refusal:
-        if scope["path"].startswith(_OPEN):
+        if find_requirement(scope).sender is Sender.ANYONE:
             return SIGNED_OUT
         names = {name.lower() for name, _ in scope["headers"]}
         if b"authorization" in names:

@@ -9,8 +9,8 @@ import secrets
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from feedmill.http.common.requirements import USER, DeclaredRoute
 from feedmill.http.signin.forms import read_target
 from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.threads import run_for_provider
@@ -28,10 +28,10 @@ class OpenIdWays:
         self._providers = {provider.name: provider for provider in providers}
         self._gates = gates
 
-    def routes(self) -> list[Route]:
+    def routes(self) -> list[DeclaredRoute]:
         return [
-            Route("/signin/oidc/{name}", self.begin, methods=["GET"]),
-            Route("/signin/oidc/{name}/back", self.finish, methods=["GET"]),
+            DeclaredRoute("/signin/oidc/{name}", self.begin, methods=["GET"], requires=USER),
+            DeclaredRoute("/signin/oidc/{name}/back", self.finish, methods=["GET"], requires=USER),
         ]
 
     async def begin(self, request: Request) -> Response:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.routing import Route
 
 from feedmill.core.signin.sessiondigests import digest_of_session
 from feedmill.http.common.cachecontrol import NEVER_KEPT
+from feedmill.http.common.requirements import USER, DeclaredRoute
 from feedmill.http.signin.forms import find_field, read_form
 from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.signout import Leavings
@@ -45,10 +45,10 @@ class OpenIdLogoutWays:
         for provider in self._providers.values():
             leavings.add(provider.way, provider.label, self._leave_by(provider))
 
-    def routes(self) -> list[Route]:
+    def routes(self) -> list[DeclaredRoute]:
         return [
-            Route("/signin/oidc/{name}/left", self.come_back, methods=["GET"]),
-            Route("/signin/oidc/{name}/logout", self.take, methods=["POST"]),
+            DeclaredRoute("/signin/oidc/{name}/left", self.come_back, methods=["GET"], requires=USER),
+            DeclaredRoute("/signin/oidc/{name}/logout", self.take, methods=["POST"], requires=USER),
         ]
 
     def come_back(self, request: Request) -> Response:

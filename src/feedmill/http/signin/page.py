@@ -14,12 +14,12 @@ from urllib.parse import quote
 import jinja2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import Route
 
 from feedmill.core.signin.accounts import write_user
 from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.http.common.cachecontrol import NEVER_KEPT
 from feedmill.http.common.currentuser import Way, find_current_user
+from feedmill.http.common.requirements import USER, DeclaredRoute
 from feedmill.http.signin.cookies import SESSION, Cookies
 from feedmill.http.signin.forms import Fields, FormGuard, find_field, is_browser, read_form, read_target
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
@@ -86,14 +86,14 @@ class SignInPage:
     def __init__(self, tools: PageTools) -> None:
         self._tools = tools
 
-    def routes(self) -> list[Route]:
+    def routes(self) -> list[DeclaredRoute]:
         return [
-            Route(PAGE, self.show, methods=["GET"]),
-            Route(PAGE, self.take, methods=["POST"]),
-            Route(OLD_PAGE, self.show, methods=["GET"]),
-            Route(OLD_PAGE, self.take, methods=["POST"]),
-            Route(SIGN_OUT, self.ask_sign_out, methods=["GET"]),
-            Route(SIGN_OUT, self.sign_out, methods=["POST"]),
+            DeclaredRoute(PAGE, self.show, methods=["GET"], requires=USER),
+            DeclaredRoute(PAGE, self.take, methods=["POST"], requires=USER),
+            DeclaredRoute(OLD_PAGE, self.show, methods=["GET"], requires=USER),
+            DeclaredRoute(OLD_PAGE, self.take, methods=["POST"], requires=USER),
+            DeclaredRoute(SIGN_OUT, self.ask_sign_out, methods=["GET"], requires=USER),
+            DeclaredRoute(SIGN_OUT, self.sign_out, methods=["POST"], requires=USER),
         ]
 
     def show(self, request: Request) -> Response:

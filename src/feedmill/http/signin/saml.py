@@ -18,9 +18,9 @@ from datetime import timedelta
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
 
 from feedmill.http.common.cachecontrol import NEVER_KEPT
+from feedmill.http.common.requirements import USER, DeclaredRoute, Requirement, Sender
 from feedmill.http.signin.forms import find_field, read_form, read_target
 from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.threads import run_for_provider
@@ -31,8 +31,8 @@ from feedmill.services.signin.onetimecodes import OneTimeCodes
 
 MAX_FORM_BYTES = 4_000_000
 HANDOVER = timedelta(minutes=1)
-FORMS_FROM_ELSEWHERE = r"/signin/saml/[^/]+/(?:acs|slo)"
-"""The paths that receive forms of other sites; their content is signed."""
+SIGNED_FORM = Requirement(sender=Sender.USER, allows_foreign_forms=True)
+"""The requirement of routes that take signed forms, which the pages of providers send."""
 
 
 class SamlWays:
@@ -43,12 +43,12 @@ class SamlWays:
         self._gates = gates
         self._handovers = one_time_codes
 
-    def routes(self) -> list[Route]:
+    def routes(self) -> list[DeclaredRoute]:
         return [
-            Route("/signin/saml/{name}", self.begin, methods=["GET"]),
-            Route("/signin/saml/{name}/acs", self.take, methods=["POST"]),
-            Route("/signin/saml/{name}/back", self.finish, methods=["GET"]),
-            Route("/signin/saml/{name}/metadata", self.describe, methods=["GET"]),
+            DeclaredRoute("/signin/saml/{name}", self.begin, methods=["GET"], requires=USER),
+            DeclaredRoute("/signin/saml/{name}/acs", self.take, methods=["POST"], requires=SIGNED_FORM),
+            DeclaredRoute("/signin/saml/{name}/back", self.finish, methods=["GET"], requires=USER),
+            DeclaredRoute("/signin/saml/{name}/metadata", self.describe, methods=["GET"], requires=USER),
         ]
 
     def begin(self, request: Request) -> Response:

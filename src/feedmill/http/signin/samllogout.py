@@ -10,12 +10,13 @@ from collections.abc import Callable
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
 
 from feedmill.core.signin.sessiondigests import digest_of_session
 from feedmill.http.common.cachecontrol import NEVER_KEPT
+from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.signin.forms import find_field, read_form
 from feedmill.http.signin.gates import Gates
+from feedmill.http.signin.saml import SIGNED_FORM
 from feedmill.http.signin.signout import Leavings
 from feedmill.http.signin.threads import run_slowly
 from feedmill.http.signin.ways import find_provider
@@ -43,10 +44,10 @@ class SamlLogoutWays:
         for provider in self._providers.values():
             leavings.add(provider.way, provider.label, self._leave_by(provider))
 
-    def routes(self) -> list[Route]:
+    def routes(self) -> list[DeclaredRoute]:
         return [
-            Route("/signin/saml/{name}/slo", self.take_query, methods=["GET"]),
-            Route("/signin/saml/{name}/slo", self.take_form, methods=["POST"]),
+            DeclaredRoute("/signin/saml/{name}/slo", self.take_query, methods=["GET"], requires=SIGNED_FORM),
+            DeclaredRoute("/signin/saml/{name}/slo", self.take_form, methods=["POST"], requires=SIGNED_FORM),
         ]
 
     async def take_query(self, request: Request) -> Response:

@@ -5,11 +5,11 @@ from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Route
 
 from feedmill.core.signin.accounts import write_user
 from feedmill.http.common.cachecontrol import NEVER_KEPT
 from feedmill.http.common.currentuser import Way, find_current_user
+from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.signin.forms import FormGuard, read_target
 from feedmill.http.signin.page import OLD_PAGE, PAGE, TARGET_FIELD
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
@@ -36,7 +36,7 @@ class SignInSite:
     authenticator: RequestAuthenticator
     check: PasswordCheck
     guard: FormGuard
-    routes: tuple[Route, ...]
+    routes: tuple[DeclaredRoute, ...]
     has_choices: bool = False
     public_url: str = ""
 

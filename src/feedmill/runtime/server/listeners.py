@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
-from starlette.types import ASGIApp
+from starlette.applications import Starlette
 
 from feedmill.core.urls.hostnames import HostNames, find_host
 from feedmill.core.urls.networks import Networks
-from feedmill.http.common.hostcheck import DTD_PATHS, FEED_CLIENT_PATHS, FindNames
+from feedmill.http.common.hostcheck import FindNames
+from feedmill.http.common.requirements import requirements_of
 from feedmill.runtime.server.connections import Share, ShareOf, share_by_client, share_by_trust
 from feedmill.runtime.server.gateprotocol import GateProtocol
 from feedmill.runtime.server.ownnames import OwnNames
@@ -28,11 +29,10 @@ _FILES_EACH: Final = 2
 """The descriptors that a connection may need: its socket, and a file to write to."""
 
 _FEWEST: Final = 32
-_OPEN_PATHS: Final = {"gate": FEED_CLIENT_PATHS, "gate_tls": FEED_CLIENT_PATHS, "dtd": DTD_PATHS}
 _WITH_PUBLIC_URL: Final = frozenset({"search", "admin"})
 
 
-def make_listeners(settings: Settings, sockets: Mapping[str, socket.socket], apps: Mapping[str, ASGIApp]) -> list[Listener]:
+def make_listeners(settings: Settings, sockets: Mapping[str, socket.socket], apps: Mapping[str, Starlette]) -> list[Listener]:
     """Returns the listeners of one process. Shape: applications by listener; those without an open socket are left out."""
     own, names = OwnNames(), [name for name in apps if name in sockets]
     most = min(settings.limits.max_connections, find_room(len(names)))
@@ -45,7 +45,7 @@ def find_room(listeners: int) -> int:
     return max(_FEWEST, (soft - _FILES_BESIDE) // (_FILES_EACH * max(1, listeners)))
 
 
-def _make_listener(name: str, app: ASGIApp, settings: Settings, listening: socket.socket, own: OwnNames, most: int) -> Listener:
+def _make_listener(name: str, app: Starlette, settings: Settings, listening: socket.socket, own: OwnNames, most: int) -> Listener:
     certificate, key = _find_certificate(name, settings)
     section = "gate" if name == "gate_tls" else name
     entries = {"gate": settings.gate.hosts, "dtd": settings.dtd.hosts, "search": settings.search.hosts, "admin": settings.admin.hosts}
@@ -54,7 +54,7 @@ def _make_listener(name: str, app: ASGIApp, settings: Settings, listening: socke
         socket=listening,
         hosts=_find_names_by(entries[section], settings.signin.public_url if name in _WITH_PUBLIC_URL else "", own),
         hosts_setting=f"{section}.hosts",
-        open_paths=_OPEN_PATHS.get(name, frozenset()),
+        open_paths=requirements_of(app).list_paths_for_any_host(),
         most_connections=most,
         share_of=_share(section, settings, most),
         certificate=certificate,

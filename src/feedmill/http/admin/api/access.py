@@ -18,11 +18,11 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from feedmill.core.access.principals import read_identity
-from feedmill.http.admin.protection import ASKED
+from feedmill.http.admin.protection import ASKED, DECIDE
 from feedmill.http.common.bodies import read_body
+from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.common.times import find_time
 from feedmill.model.audit import Detail
 from feedmill.model.errors import BadRequest, NotFound
@@ -50,7 +50,7 @@ class AccessTools:
     review: AccessReview
 
 
-def access_routes(tools: AccessTools) -> list[Route]:
+def access_routes(tools: AccessTools) -> list[DeclaredRoute]:
     async def explain(request: Request) -> Response:
         parameters = request.query_params
         question, at = Question(url=_require(parameters, "url"), identity=_read_identity(request)), find_time(parameters, "at")
@@ -77,11 +77,11 @@ def access_routes(tools: AccessTools) -> list[Route]:
         return JSONResponse(await run_in_threadpool(_list_findings, tools.review, request))
 
     return [
-        Route("/api/v1/access/explain", explain, methods=["GET"]),
-        Route("/api/v1/access/explain", explain_batch, methods=["POST"]),
-        Route("/api/v1/access/who", who, methods=["GET"]),
-        Route("/api/v1/access/changes", changes, methods=["GET"]),
-        Route("/api/v1/access/list/{finding}", findings, methods=["GET"]),
+        DeclaredRoute("/api/v1/access/explain", explain, methods=["GET"], requires=DECIDE),
+        DeclaredRoute("/api/v1/access/explain", explain_batch, methods=["POST"], requires=DECIDE),
+        DeclaredRoute("/api/v1/access/who", who, methods=["GET"], requires=DECIDE),
+        DeclaredRoute("/api/v1/access/changes", changes, methods=["GET"], requires=DECIDE),
+        DeclaredRoute("/api/v1/access/list/{finding}", findings, methods=["GET"], requires=DECIDE),
     ]
 
 

@@ -11,10 +11,11 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route
 
 from feedmill.http.admin.api.settings import MAX_IMPORT_BYTES, read_file
+from feedmill.http.admin.protection import VIEW_OR_ADMINISTER
 from feedmill.http.common.bodies import read_body
+from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.ports import Store
 from feedmill.services.sweeps.policyaclsweep import is_obeyed
 from feedmill.settings.editing import SettingsEditor
@@ -32,7 +33,7 @@ def tell_policies(store: Store, url: str | None = None) -> dict[str, Any]:
     return {"policies": [render_policy(policy) for policy in found], "obeyed": obeyed}
 
 
-def policy_routes(store: Store, editor: SettingsEditor) -> list[Route]:
+def policy_routes(store: Store, editor: SettingsEditor) -> list[DeclaredRoute]:
     async def tell(request: Request) -> Response:
         return JSONResponse(await run_in_threadpool(tell_policies, store, request.query_params.get("url")))
 
@@ -45,9 +46,9 @@ def policy_routes(store: Store, editor: SettingsEditor) -> list[Route]:
         return JSONResponse(asdict(await run_in_threadpool(import_policies, editor, data, replaces=replaces)))
 
     return [
-        Route("/api/v1/policy-acls", tell, methods=["GET"]),
-        Route("/api/v1/policy-acls/export", export, methods=["GET"]),
-        Route("/api/v1/policy-acls/import", take, methods=["POST"]),
+        DeclaredRoute("/api/v1/policy-acls", tell, methods=["GET"], requires=VIEW_OR_ADMINISTER),
+        DeclaredRoute("/api/v1/policy-acls/export", export, methods=["GET"], requires=VIEW_OR_ADMINISTER),
+        DeclaredRoute("/api/v1/policy-acls/import", take, methods=["POST"], requires=VIEW_OR_ADMINISTER),
     ]
 
 

@@ -18,21 +18,23 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
+from feedmill.http.admin.protection import VIEW_OR_ADMINISTER, VIEW_OR_MANAGE
 from feedmill.http.common.bodies import read_body
+from feedmill.http.common.requirements import DeclaredRoute, Requirement
 from feedmill.model.errors import BadRequest, Corrupt
 from feedmill.settings.editing import ALWAYS, MAX_KEPT_BYTES, Condition, HeldEntry, SettingsEditor
 from feedmill.settings.importing import KINDS, import_text
 
 MAX_IMPORT_BYTES = 3 * MAX_KEPT_BYTES
+_POLICY_ACLS = "policy_acls"
 
 
-def settings_routes(editor: SettingsEditor, check_stylesheet: Callable[[str], None]) -> list[Route]:
+def settings_routes(editor: SettingsEditor, check_stylesheet: Callable[[str], None]) -> list[DeclaredRoute]:
     """Returns the routes over an editor. ``check_stylesheet`` raises Corrupt for the path of a file that is not a stylesheet."""
 
     async def list_entries(request: Request) -> Response:
-        entries = await run_in_threadpool(editor.list, request.path_params["section"])
+        entries = await run_in_threadpool(editor.list, _section(request))
         return JSONResponse([_fields_of(entry) for entry in entries])
 
     async def get(request: Request) -> Response:
@@ -57,14 +59,18 @@ def settings_routes(editor: SettingsEditor, check_stylesheet: Callable[[str], No
         done = await run_in_threadpool(import_text, editor, kind, name, read_file(request, body), replaces=replaces)
         return JSONResponse(asdict(done))
 
-    one = "/api/v1/settings/{section}/{name}"
-    return [
-        Route("/api/v1/settings/{section}", list_entries, methods=["GET"]),
-        Route(one, get, methods=["GET"]),
-        Route(one, put, methods=["PUT"]),
-        Route(one, remove, methods=["DELETE"]),
-        Route(f"{one}/import", take, methods=["POST"]),
-    ]
+    def routes_of(section: str, requires: Requirement) -> list[DeclaredRoute]:
+        path = f"/api/v1/settings/{section}"
+        return [
+            DeclaredRoute(path, list_entries, methods=["GET"], requires=requires),
+            DeclaredRoute(f"{path}/{{name}}", get, methods=["GET"], requires=requires),
+            DeclaredRoute(f"{path}/{{name}}", put, methods=["PUT"], requires=requires),
+            DeclaredRoute(f"{path}/{{name}}", remove, methods=["DELETE"], requires=requires),
+            DeclaredRoute(f"{path}/{{name}}/import", take, methods=["POST"], requires=requires),
+        ]
+
+    # policy ACLs decide who sees what, so a manager must not change them
+    return [*routes_of(_POLICY_ACLS, VIEW_OR_ADMINISTER), *routes_of("{section}", VIEW_OR_MANAGE)]
 
 
 def read_file(request: Request, body: bytes) -> bytes:
@@ -89,7 +95,11 @@ def _check_stylesheet(value: Any, check: Callable[[str], None]) -> None:
 
 
 def _place(request: Request) -> tuple[str, str]:
-    return request.path_params["section"], request.path_params["name"]
+    return _section(request), request.path_params["name"]
+
+
+def _section(request: Request) -> str:
+    return str(request.path_params.get("section", _POLICY_ACLS))
 
 
 def _answer(entry: HeldEntry, status: int = 200) -> Response:

@@ -8,13 +8,13 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
 
 from feedmill.core.access.principals import read_subject
 from feedmill.core.documents.auditchain import render_entry
 from feedmill.core.signin.sessiondigests import digest_of_user
-from feedmill.http.admin.protection import ASKED
+from feedmill.http.admin.protection import ADMINISTER, ASKED, VIEW_OR_ADMINISTER
 from feedmill.http.common.bodies import read_body
+from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.common.times import find_time
 from feedmill.model.access import Scope
 from feedmill.model.errors import BadRequest, NotFound
@@ -30,11 +30,11 @@ MAX_BODY_BYTES = 65_536
 Body = dict[str, Any]
 
 
-def signin_routes(signing: Signing) -> list[Route]:
+def signin_routes(signing: Signing) -> list[DeclaredRoute]:
     return [*_user_routes(signing), *_token_routes(signing.tokens), *_audit_routes(signing.auditing)]
 
 
-def _user_routes(signing: Signing) -> list[Route]:
+def _user_routes(signing: Signing) -> list[DeclaredRoute]:
     accounts = signing.accounts
 
     def list_users(_body: Body, _request: Request) -> Response:
@@ -68,15 +68,15 @@ def _user_routes(signing: Signing) -> list[Route]:
         return JSONResponse({"ended": signing.sessions.withdraw([digest_of_user(user)])})
 
     return [
-        Route("/api/v1/users", _answer(list_users), methods=["GET"]),
-        Route("/api/v1/users", _answer(add_user), methods=["POST"]),
-        Route("/api/v1/users", _answer(change_user), methods=["PATCH"]),
-        Route("/api/v1/users", _answer(remove_user), methods=["DELETE"]),
-        Route("/api/v1/sessions/end", _answer(end_sessions), methods=["POST"]),
+        DeclaredRoute("/api/v1/users", _answer(list_users), methods=["GET"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/users", _answer(add_user), methods=["POST"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/users", _answer(change_user), methods=["PATCH"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/users", _answer(remove_user), methods=["DELETE"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/sessions/end", _answer(end_sessions), methods=["POST"], requires=VIEW_OR_ADMINISTER),
     ]
 
 
-def _token_routes(tokens: TokenKeeping) -> list[Route]:
+def _token_routes(tokens: TokenKeeping) -> list[DeclaredRoute]:
     def list_tokens(_body: Body, _request: Request) -> Response:
         return JSONResponse([render_token(token) for token in tokens.list()])
 
@@ -104,13 +104,13 @@ def _token_routes(tokens: TokenKeeping) -> list[Route]:
         return Response(status_code=204)
 
     return [
-        Route("/api/v1/tokens", _answer(list_tokens), methods=["GET"]),
-        Route("/api/v1/tokens", _answer(add_token), methods=["POST"]),
-        Route("/api/v1/tokens/{id}", _answer(remove_token), methods=["DELETE"]),
+        DeclaredRoute("/api/v1/tokens", _answer(list_tokens), methods=["GET"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/tokens", _answer(add_token), methods=["POST"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/tokens/{id}", _answer(remove_token), methods=["DELETE"], requires=ADMINISTER),
     ]
 
 
-def _audit_routes(auditing: Auditing) -> list[Route]:
+def _audit_routes(auditing: Auditing) -> list[DeclaredRoute]:
     def verify_audit(_body: Body, _request: Request) -> Response:
         checked = auditing.verify()
         return JSONResponse({"entries": checked.entries, "first": checked.first, "last": checked.last, "hash": checked.digest})
@@ -125,8 +125,8 @@ def _audit_routes(auditing: Auditing) -> list[Route]:
         return StreamingResponse(lines, media_type="application/jsonl")
 
     return [
-        Route("/api/v1/audit/verify", _answer(verify_audit), methods=["GET"]),
-        Route("/api/v1/audit/export", _answer(export_audit), methods=["GET"]),
+        DeclaredRoute("/api/v1/audit/verify", _answer(verify_audit), methods=["GET"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/audit/export", _answer(export_audit), methods=["GET"], requires=ADMINISTER),
     ]
 
 

@@ -7,15 +7,16 @@ PUT /api/v1/settings/frontends/{name}/stylesheet    sets it; the body is XSLT 1.
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from feedmill.http.admin.api.settings import read_condition
+from feedmill.http.admin.protection import VIEW_OR_MANAGE
 from feedmill.http.common.bodies import read_body
+from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.ports.stylesheets import MAX_STYLESHEET_BYTES
 
 
-def stylesheet_routes(store: StylesheetStore) -> list[Route]:
+def stylesheet_routes(store: StylesheetStore) -> list[DeclaredRoute]:
     async def get(request: Request) -> Response:
         return Response(await run_in_threadpool(store.get, request.path_params["name"]), media_type="text/xml")
 
@@ -25,4 +26,7 @@ def stylesheet_routes(store: StylesheetStore) -> list[Route]:
         return JSONResponse({"name": entry.name, "stylesheet": entry.value["stylesheet"]}, headers={"ETag": f'"{entry.tag}"'})
 
     path = "/api/v1/settings/frontends/{name}/stylesheet"
-    return [Route(path, get, methods=["GET"]), Route(path, put, methods=["PUT"])]
+    return [
+        DeclaredRoute(path, get, methods=["GET"], requires=VIEW_OR_MANAGE),
+        DeclaredRoute(path, put, methods=["PUT"], requires=VIEW_OR_MANAGE),
+    ]
