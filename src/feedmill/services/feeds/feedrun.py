@@ -123,10 +123,15 @@ class FeedRun:
         if self.feed.kind.command is not None:
             self._save(replace(self.feed, state=FeedState.IN_PROGRESS, phase=Phase.SWEEP))
             return
+        try:
+            reader = self._tools.reader(self.feed)
+        except BadFeed as error:
+            self._save(*failed(self.feed, unread(error), self._tools.clock()))
+            return
         self._watch.begin_reading()
         try:
             fault_point(SCAN_STEP, self.feed.datasource)
-            report = self._tools.reader(self.feed).scan()
+            report = reader.scan()
         except (BadFeed, NotFound) as error:
             self._save(*failed(self.feed, unread(error), self._tools.clock()))
         except Exception as error:
