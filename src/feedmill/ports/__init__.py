@@ -15,7 +15,7 @@ from feedmill.ports.documents import (
     StoredRefs,
 )
 from feedmill.ports.failures import Failures, Interruptions
-from feedmill.ports.feeds import FeedLog, FeedQueue, FeedReader, FeedUpkeep, FileUse, Lease, Sources
+from feedmill.ports.feeds import FeedLog, FeedQueue, FeedUpkeep, FileUse, Lease, Sources, StoredFeedReader
 from feedmill.ports.groups import (
     ComparisonCursor,
     GroupDefinition,
@@ -71,7 +71,6 @@ __all__ = [
     "FeedFiles",
     "FeedLog",
     "FeedQueue",
-    "FeedReader",
     "FeedRepositories",
     "FeedUpkeep",
     "FileUse",
@@ -110,6 +109,7 @@ __all__ = [
     "Stage",
     "StateRepositories",
     "Store",
+    "StoredFeedReader",
     "StoredRefs",
     "StoredSettings",
     "UnitOfWork",

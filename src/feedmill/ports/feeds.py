@@ -27,7 +27,7 @@ class FileUse(Enum):
     SPENT = "spent"
 
 
-class FeedReader(Protocol):
+class StoredFeedReader(Protocol):
     """Reads the received feeds."""
 
     def get(self, feed_id: int) -> Feed:

@@ -10,7 +10,7 @@ from typing import Protocol
 from feedmill.ports.access import Acls, AclVersions, Classes, ClassPeriods
 from feedmill.ports.documents import DocumentReader, DocumentScan, DocumentUpkeep, DocumentWriter
 from feedmill.ports.failures import Failures, Interruptions
-from feedmill.ports.feeds import FeedLog, FeedQueue, FeedReader, FeedUpkeep, Sources
+from feedmill.ports.feeds import FeedLog, FeedQueue, FeedUpkeep, Sources, StoredFeedReader
 from feedmill.ports.groups import GroupGarbage, GroupHistory, GroupSnapshotBuilder, GroupSnapshots, Memberships
 from feedmill.ports.indextasks import IndexTasks, KeyValueStore, StoredSettings
 from feedmill.ports.links import LinkQueue, LinkTexts
@@ -43,7 +43,7 @@ class FeedRepositories(Protocol):
     """The feeds and the data sources."""
 
     @property
-    def reader(self) -> FeedReader:
+    def reader(self) -> StoredFeedReader:
         """Reads feeds."""
 
     @property

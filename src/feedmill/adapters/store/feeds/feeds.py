@@ -25,7 +25,7 @@ _SOURCE_KINDS = {FeedKind.FULL: "content", FeedKind.INCREMENTAL: "content", Feed
 
 
 class SqlFeeds:
-    """Implements ``FeedReader``, ``FeedQueue``, ``FeedLog`` and ``FeedUpkeep`` of ``ports``."""
+    """Implements ``StoredFeedReader``, ``FeedQueue``, ``FeedLog`` and ``FeedUpkeep`` of ``ports``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
