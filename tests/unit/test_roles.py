@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+import feedmill
 from feedmill.model.topic import Topic
 from feedmill.runtime import roles
 from feedmill.runtime.server.sockets import listener_addresses
 from feedmill.settings import Settings
 
-SOURCE = Path(roles.__file__).parent
+SOURCE = Path(feedmill.__file__).parent
 NAMES = {process.name for process in (*roles.ROLES, roles.STYLESHEETS, roles.INDEX_ENTRIES)}
 
 OTHER_MEANINGS = {

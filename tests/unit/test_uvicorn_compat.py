@@ -17,6 +17,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import Server, ServerState
 
+import feedmill
 from feedmill.runtime.server import uvicorn_compat
 
 SIGNATURES: dict[Callable[..., Any], tuple[str, ...]] = {
@@ -113,7 +114,7 @@ def test_protocol_and_server_state_know_the_same_connections() -> None:
 
 
 def test_no_other_module_reaches_into_uvicorn() -> None:
-    source = Path(uvicorn_compat.__file__).parents[1]
+    source = Path(feedmill.__file__).parent
     private = {"cycle", "pipeline", "flow", "server_state"}
     found = set()
     for path in source.rglob("*.py"):

@@ -94,9 +94,9 @@ def _live(work: Callable[[], int], parent: int, keep: Collection[int]) -> None:
         os._exit(code)
 
 
-def _close_all_but(kept: set[int]) -> None:
+def _close_all_but(inherited: set[int]) -> None:
     for name in os.listdir("/proc/self/fd"):
-        if int(name) not in kept:
+        if int(name) not in inherited:
             with suppress(OSError):  # the descriptor of the listing itself is closed already
                 os.close(int(name))
 

@@ -41,7 +41,7 @@ def run_process(role: ProcessRole, data: Path, sockets: Mapping[str, socket.sock
     if reserve_metric_files():
         count_in_files()
     else:
-        log.warning("metrics_not_shared", reason="there is no room for them in the data folder")
+        log.warning("metrics_not_shared", reason="there is no space for them in the data folder")
     try:
         ports = Ports(
             sockets=sockets,

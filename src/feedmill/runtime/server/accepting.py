@@ -1,7 +1,7 @@
-"""Accepts the connections of a listening socket within the limits of the port, and checks their deadlines.
+"""Accepts the connections of a listening socket into slots, and checks the deadlines of those that have one.
 
-asyncio accepts every connection and reports none whose TLS handshake is in progress. Here a connection
-has its place from the moment it is accepted, and a handshake has a deadline.
+asyncio accepts every connection, and does not report one whose TLS handshake is not complete. Here a connection occupies a slot from the
+moment it is accepted, and a handshake has a deadline.
 """
 
 import asyncio
@@ -15,25 +15,27 @@ from typing import Final
 
 import structlog
 
-from feedmill.runtime.server.connections import Places
+from feedmill.runtime.server.connections import ConnectionSlots
 from feedmill.runtime.server.deadlines import CHECK_SECONDS, HEAD_SECONDS, TimedProtocol
 
 ACCEPTED_AT_ONCE: Final = 64
-"""How many connections are accepted before the loop serves others again."""
+"""How many connections are accepted in a row before others are served."""
 
 _SHUTDOWN_SECONDS: Final = 5.0
 _PAUSE_SECONDS: Final = 0.1
-_NO_ROOM: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 log = structlog.get_logger(__name__)
 
 
 class Connection:
-    def __init__(self, accepted: socket.socket, protocol: TimedProtocol, places: Places) -> None:
+    """A connection with its slot."""
+
+    def __init__(self, accepted: socket.socket, protocol: TimedProtocol, slots: ConnectionSlots) -> None:
         self.protocol = protocol
         self._accepted = accepted
-        self._places = places
-        protocol.place = self
+        self._slots = slots
+        protocol.slot = self
 
     def evict(self) -> None:
         """Closes the connection at once; a handshake in progress fails."""
@@ -44,25 +46,27 @@ class Connection:
             self.protocol.cut_off()
 
     def note_waiting(self) -> None:
-        self._places.note_waiting(self)
+        """Notes that no request is being handled."""
+        self._slots.note_waiting(self)
 
     def note_working(self) -> None:
-        self._places.note_working(self)
+        """Notes that a request is being handled."""
+        self._slots.note_working(self)
 
-    def leave(self) -> None:
-        """Frees the place."""
-        self._places.leave(self)
+    def release(self) -> None:
+        """Releases the slot."""
+        self._slots.release(self)
 
 
 class Acceptor:
-    """Accepts connections until it is closed, and checks them until it is ended. It has the interface of asyncio's ``Server``."""
+    """Accepts connections until it is closed, and checks them until it is ended. uvicorn closes it like a ``Server`` of asyncio."""
 
     def __init__(
-        self, listening: socket.socket, make_protocol: Callable[[], TimedProtocol], places: Places, context: ssl.SSLContext | None
+        self, listening: socket.socket, make_protocol: Callable[[], TimedProtocol], slots: ConnectionSlots, context: ssl.SSLContext | None
     ) -> None:
         self._listening = listening
         self._make_protocol = make_protocol
-        self._places = places
+        self._slots = slots
         self._context = context
         self._loop = asyncio.get_running_loop()
         self._opening: set[asyncio.Task[None]] = set()
@@ -81,7 +85,7 @@ class Acceptor:
         """Returns at once."""
 
     def end(self) -> None:
-        """Checks connections no longer."""
+        """Ends the checks of connections."""
         self.close()
         self._checking.cancel()
 
@@ -94,13 +98,13 @@ class Acceptor:
             except ConnectionAbortedError:
                 continue
             except OSError as exc:
-                self._bear(exc)
+                self._pause(exc)
                 return
-            self._take(accepted, str(peer[0]) if peer else "")
+            self._add(accepted, str(peer[0]) if peer else "")
 
-    def _bear(self, exc: OSError) -> None:
-        """Waits a moment if the system cannot take another connection. Errors: all other ones."""
-        if exc.errno not in _NO_ROOM:
+    def _pause(self, exc: OSError) -> None:
+        """Pauses if the system has no descriptors or memory for another connection. Errors: any other."""
+        if exc.errno not in _EXHAUSTED:
             raise exc
         log.error("connection_not_taken", reason=exc.strerror)
         self._loop.remove_reader(self._listening)
@@ -110,10 +114,10 @@ class Acceptor:
         if not self._is_closed:
             self._loop.add_reader(self._listening, self._accept)
 
-    def _take(self, accepted: socket.socket, address: str) -> None:
+    def _add(self, accepted: socket.socket, address: str) -> None:
         accepted.setblocking(False)
-        connection = Connection(accepted, self._make_protocol(), self._places)
-        if not self._places.take(connection, address):
+        connection = Connection(accepted, self._make_protocol(), self._slots)
+        if not self._slots.acquire(connection, address):
             accepted.close()
             return
         opening = self._loop.create_task(self._open(connection, accepted))
@@ -134,15 +138,15 @@ class Acceptor:
                 )
         except OSError:
             # the client is gone, was too slow, or speaks no TLS
-            connection.leave()
+            connection.release()
         except BaseException:
-            connection.leave()
+            connection.release()
             raise
 
     async def _check_all(self) -> None:
         while True:
             await asyncio.sleep(CHECK_SECONDS)
             now = self._loop.time()
-            checked = [connection.protocol.check(now) for connection in self._places if isinstance(connection, Connection)]
+            checked = [connection.protocol.check(now) for connection in self._slots if isinstance(connection, Connection)]
             for late, count in Counter(late for late in checked if late is not None).items():
                 log.info("slow_connections_ended", waited_for=late.value, connections=count)

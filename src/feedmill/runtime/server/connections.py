@@ -1,12 +1,12 @@
-"""Places for connections: how many a port has, in all and for one client, and which connection is closed when they are full.
+"""Slots for connections: how many a port serves at once, in all and of one client, and which one is closed if a new one needs its slot.
 
 Rules:
 
-- Each client has a share of the places. A client is an address, for IPv6 its network of 64 bits; ``ShareOf`` may group several.
-- A connection waits while it has no request in progress: before its first one, in the middle of a head, between two.
-- In a full share, the connection that has waited longest is closed and the new one takes its place. So a client that
-  sends its requests is served, however many half-open connections there are. If none waits, the new connection is closed at once.
-- If all places are taken, the same rule applies to the connections of all clients.
+- Each client has a share of the slots. A client is an IPv4 address or an IPv6 network of 64 bits; ``ShareOf`` may join several.
+- A connection waits while it has no request that is being handled: before its first request, within a head, between two requests.
+- If a share is full, its connection that has waited longest is closed, and the new one gets the slot. A client that sends requests is thus
+  served, however many half-open connections it has. If none waits, the new connection is closed at once.
+- If all slots are occupied, the same rule holds for the connections of all clients.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ _CLIENT_BITS: Final = 64
 
 
 class Occupant(Protocol):
-    """A connection as its port sees it."""
+    """A connection that occupies a slot."""
 
     def evict(self) -> None:
         """Closes the connection at once."""
@@ -30,7 +30,7 @@ class Occupant(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """The number of places for one client, or for several together."""
+    """The slots that one client, or several together, may occupy."""
 
     name: str
     most: int
@@ -41,17 +41,17 @@ ShareOf = Callable[[str], Share]
 
 
 def share_by_client(most: int, *, proxies: Networks = NO_NETWORKS, most_of_proxy: int = 0) -> ShareOf:
-    """Returns a function that gives each client ``most`` places, and a proxy another number of them."""
+    """Returns a function that gives each client ``most`` slots, and each proxy ``most_of_proxy``."""
     return lambda address: Share(name=client_of(address), most=most_of_proxy if proxies.covers(address) else most)
 
 
 def share_by_trust(most: int, trusted: Networks, strangers: Share) -> ShareOf:
-    """Returns a function that gives each trusted client ``most`` places, and all strangers one share together."""
+    """Returns a function that gives each trusted client ``most`` slots, and all other clients one share together."""
     return lambda address: Share(name=client_of(address), most=most) if trusted.covers(address) else strangers
 
 
 def client_of(address: str) -> str:
-    """Returns the key of a client: its IPv4 address, or the network of its IPv6 address."""
+    """Returns the name of a client: its IPv4 address, or the network of its IPv6 address."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
@@ -61,8 +61,8 @@ def client_of(address: str) -> str:
     return address
 
 
-class Places:
-    """The connections of a port. An evicted connection no longer counts."""
+class ConnectionSlots:
+    """The slots of a port with their connections."""
 
     def __init__(self, most: int, share_of: ShareOf) -> None:
         self._most = most
@@ -74,14 +74,14 @@ class Places:
         self._waiting_of: dict[str, dict[Occupant, None]] = {}
 
     def __iter__(self) -> Iterator[Occupant]:
-        """Iterates over a copy of all connections, because they may end meanwhile."""
+        """Iterates over a copy, so that connections may end meanwhile."""
         return iter(list(self._shares))
 
     def __len__(self) -> int:
         return len(self._shares)
 
-    def take(self, occupant: Occupant, address: str) -> bool:
-        """Adds a connection, which then waits, and returns whether there was a place for it."""
+    def acquire(self, occupant: Occupant, address: str) -> bool:
+        """Returns whether there is a slot for a connection. The connection then waits."""
         share = self._share_of(address)
         if self._counts.get(share.name, 0) >= share.most and not self._evict_first(self._waiting_of.get(share.name, {})):
             return False
@@ -92,8 +92,8 @@ class Places:
         self.note_waiting(occupant)
         return True
 
-    def leave(self, occupant: Occupant) -> None:
-        """Frees a connection's place, if it has one."""
+    def release(self, occupant: Occupant) -> None:
+        """Releases the slot of a connection, if it has one."""
         name = self._shares.pop(occupant, None)
         if name is None:
             return
@@ -103,7 +103,7 @@ class Places:
             del self._counts[name]
 
     def note_waiting(self, occupant: Occupant) -> None:
-        """Records that a connection waits from now on."""
+        """Notes that a connection waits."""
         name = self._shares.get(occupant)
         if name is not None:
             self._drop_waiting(occupant, name)
@@ -111,7 +111,7 @@ class Places:
             self._waiting_of.setdefault(name, {})[occupant] = None
 
     def note_working(self, occupant: Occupant) -> None:
-        """Records that a connection has a request in progress."""
+        """Notes that a request of a connection is being handled."""
         name = self._shares.get(occupant)
         if name is not None:
             self._drop_waiting(occupant, name)
@@ -120,7 +120,7 @@ class Places:
         occupant = next(iter(waiting), None)
         if occupant is None:
             return False
-        self.leave(occupant)
+        self.release(occupant)
         occupant.evict()
         return True
 

@@ -1,4 +1,4 @@
-"""Deadlines of a connection, so that a slow client cannot hold a place on a port.
+"""Deadlines of a connection, so that a slow client cannot occupy a slot of a port.
 
 What a connection waits for, and for how long:
 
@@ -58,8 +58,8 @@ class Late(Enum):
     RESPONSE = "answer"
 
 
-class Place(Protocol):
-    """A connection's place on its port."""
+class Slot(Protocol):
+    """The slot of a connection on its port."""
 
     def note_waiting(self) -> None:
         """Notes that no request is being handled."""
@@ -67,15 +67,15 @@ class Place(Protocol):
     def note_working(self) -> None:
         """Notes that a request is being handled."""
 
-    def leave(self) -> None:
-        """Frees the place."""
+    def release(self) -> None:
+        """Releases the slot."""
 
 
 class TimedProtocol(BoundedProtocol):
     """Ends a connection whose client is too slow, when ``check`` is called."""
 
     body_rule = SMALL_BODIES
-    place: Place | None = None
+    slot: Slot | None = None
     _since = 0.0
     _body_bytes = 0
     _unsent_bytes = 0
@@ -87,10 +87,10 @@ class TimedProtocol(BoundedProtocol):
         self._since = self._unsent_since = self.loop.time()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Frees the place."""
+        """Releases the slot."""
         super().connection_lost(exc)
-        if self.place is not None:
-            self.place.leave()
+        if self.slot is not None:
+            self.slot.release()
 
     def data_received(self, data: bytes) -> None:
         """Reads bytes."""
@@ -101,8 +101,8 @@ class TimedProtocol(BoundedProtocol):
     def on_headers_complete(self) -> None:
         """Begins to handle a request."""
         self._since, self._body_bytes = self.loop.time(), 0
-        if self.place is not None:
-            self.place.note_working()
+        if self.slot is not None:
+            self.slot.note_working()
         super().on_headers_complete()
         if self.pipelined_requests > MOST_PIPELINED:
             self.cut_off()
@@ -117,8 +117,8 @@ class TimedProtocol(BoundedProtocol):
         super().on_response_complete()
         if not self.has_request:
             self._since = self.loop.time()
-            if self.place is not None:
-                self.place.note_waiting()
+            if self.slot is not None:
+                self.slot.note_waiting()
 
     def cut_off(self) -> None:
         """Closes the connection at once. Bytes that were not sent yet are lost."""

@@ -21,7 +21,7 @@ from weakref import WeakSet
 import uvicorn
 
 from feedmill.runtime.server.accepting import Acceptor
-from feedmill.runtime.server.connections import Places
+from feedmill.runtime.server.connections import ConnectionSlots
 from feedmill.runtime.server.deadlines import HEAD_SECONDS, TimedProtocol
 from feedmill.runtime.server.uvicorn_compat import PortServer
 
@@ -58,10 +58,10 @@ class DrainingProtocol(TimedProtocol):
 class DrainingServer(PortServer):
     """A server of one listening socket. It serves open requests for at most ``drain_seconds`` after it has left its port."""
 
-    def __init__(self, config: uvicorn.Config, drain_seconds: float, places: Places) -> None:
+    def __init__(self, config: uvicorn.Config, drain_seconds: float, slots: ConnectionSlots) -> None:
         super().__init__(config)
         self._acceptors: list[Acceptor] = []
-        self._places = places
+        self._slots = slots
         self._drain_seconds = drain_seconds
         self._is_draining = False
         self._accepted: WeakSet[DrainingProtocol] = WeakSet()
@@ -82,7 +82,7 @@ class DrainingServer(PortServer):
 
     def make_acceptors(self, sockets: Sequence[socket.socket]) -> Sequence[Acceptor]:
         """Begins to accept connections, and records each of them."""
-        self._acceptors = [Acceptor(listening, self._accept, self._places, self.config.ssl) for listening in sockets]
+        self._acceptors = [Acceptor(listening, self._accept, self._slots, self.config.ssl) for listening in sockets]
         return self._acceptors
 
     def _accept(self) -> DrainingProtocol:

@@ -1,4 +1,4 @@
-"""The settings of each listening port: its host names, its number of connections, its certificate."""
+"""Reads from the settings, for each listening port, its host names, its limits of connections and its certificate."""
 
 import resource
 import socket
@@ -19,11 +19,11 @@ from feedmill.runtime.server.ownnames import OwnNames
 from feedmill.runtime.server.uvicorn_runner import Listener
 from feedmill.settings import Settings
 
-STRANGERS_PLACES: Final = 200
-"""The number of connections of all addresses together that the feed port does not trust."""
+UNTRUSTED_SLOTS: Final = 200
+"""How many connections the feed port accepts of all untrusted addresses together."""
 
 _FILES_BESIDE: Final = 512
-"""The descriptors that a process reserves for other uses than connections."""
+"""Descriptors that a process needs beside those of its connections."""
 
 _FILES_EACH: Final = 2
 """The descriptors that a connection may need: its socket, and a file to write to."""
@@ -79,10 +79,10 @@ def _find_names_by(entries: tuple[str, ...], public_url: str, own: OwnNames) -> 
 
 
 def _share(section: str, settings: Settings, most: int) -> ShareOf:
-    """Returns the shares of a port. A proxy on the search port may use all places, because its connections are those of many clients."""
+    """Returns the shares of a port. A proxy may occupy all slots of the search port, since its connections are those of many clients."""
     each = min(settings.limits.max_connections_per_address, most)
     if section == "gate":
-        strangers = Share(name="strangers", most=min(STRANGERS_PLACES, most))
+        strangers = Share(name="strangers", most=min(UNTRUSTED_SLOTS, most))
         return share_by_trust(each, Networks.parse(settings.gate.trusted), strangers)
     if section == "search":
         proxies = Networks.parse((*settings.signin.proxy.trusted, *settings.signin.client_address.trusted))

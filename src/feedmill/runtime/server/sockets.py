@@ -32,4 +32,4 @@ def open_listener(name: str, bind: str, port: int) -> socket.socket:
     try:
         return socket.create_server((bind, port), family=family, backlog=BACKLOG)
     except OSError as exc:
-        raise Conflict(f"port {port} on {bind} ({name}) cannot be opened: {exc.strerror}; set another one or end who holds it") from exc
+        raise Conflict(f"port {port} on {bind} ({name}) cannot be opened: {exc.strerror}; set another one or end its process") from exc

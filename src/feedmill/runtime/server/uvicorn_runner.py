@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedmill.http.common.hostcheck import FindNames, HostCheck
-from feedmill.runtime.server.connections import Places, ShareOf
+from feedmill.runtime.server.connections import ConnectionSlots, ShareOf
 from feedmill.runtime.server.deadlines import REST_SECONDS
 from feedmill.runtime.server.draining import DrainingProtocol, DrainingServer
 
@@ -65,8 +65,8 @@ def serve(
 
 async def _serve(listeners: Sequence[Listener], drain_seconds: float, drain_reader: int | None, on_drained: Callable[[], None]) -> None:
     servers = [
-        (DrainingServer(_configure(listener), drain_seconds, Places(listener.most_connections, listener.share_of)), listener.socket)
-        for listener in listeners
+        (DrainingServer(_configure(each), drain_seconds, ConnectionSlots(each.most_connections, each.share_of)), each.socket)
+        for each in listeners
     ]
 
     def stop() -> None:
