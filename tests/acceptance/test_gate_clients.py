@@ -20,7 +20,7 @@ LIBRARY = (
 SUCCESS = b"Success"
 
 
-def check_kept(gate: Gate, datasource: str, kind: FeedKind, data: bytes) -> None:
+def check_recorded(gate: Gate, datasource: str, kind: FeedKind, data: bytes) -> None:
     [feed] = gate.feeds()
     assert (feed.datasource, feed.kind) == (datasource, kind)
     assert gate.content(feed) == data
@@ -30,7 +30,7 @@ def test_adaptor_library_fixed_length_is_taken(tmp_path: Path) -> None:
     with run_gate(tmp_path) as gate:
         answer = gate.post(LIBRARY, "multipart/form-data; boundary=<<", "User-Agent: Java/1.8.0", "Connection: keep-alive")
         assert body_of(answer) == SUCCESS
-        check_kept(gate, "adaptor_host_5678", FeedKind.METADATA_AND_URL, XML)
+        check_recorded(gate, "adaptor_host_5678", FeedKind.METADATA_AND_URL, XML)
 
 
 def test_adaptor_library_compressed_in_chunks_is_taken(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_adaptor_library_compressed_in_chunks_is_taken(tmp_path: Path) -> None:
             b"User-Agent: Java/1.7.0\r\nHost: gsa:19900\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
         assert body_of(gate.send(head + chunks + b"0\r\n\r\n")) == SUCCESS
-        check_kept(gate, "adaptor_host_5678", FeedKind.METADATA_AND_URL, XML)
+        check_recorded(gate, "adaptor_host_5678", FeedKind.METADATA_AND_URL, XML)
 
 
 def test_java_waiting_for_continue_is_taken(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_toolkit_dollar_boundary_and_order_is_taken(tmp_path: Path) -> None:
         response = client.getresponse()
         assert (response.status, response.read()) == (200, SUCCESS)
         client.close()
-        check_kept(gate, "sample", FeedKind.FULL, XML)
+        check_recorded(gate, "sample", FeedKind.FULL, XML)
 
 
 def test_connector_script_with_an_extra_empty_line_is_taken(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_connector_script_with_an_extra_empty_line_is_taken(tmp_path: Path) -> N
         ]
         body = b"\r\n".join([*lines, b"--" + boundary.encode() + b"--", b""])
         assert body_of(gate.post(body, f"multipart/form-data; boundary={boundary}")) == SUCCESS
-        check_kept(gate, "sample", FeedKind.INCREMENTAL, XML + b"\r\n")
+        check_recorded(gate, "sample", FeedKind.INCREMENTAL, XML + b"\r\n")
 
 
 def test_browser_form_with_slash_is_taken(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_browser_form_with_slash_is_taken(tmp_path: Path) -> None:
         form = multipart(("datasource", b"web"), ("feedtype", b"incremental"), ("data", XML), ("submit", b"Remove"), boundary=boundary)
         origin = f"Origin: http://gsa:{19900}"
         assert body_of(gate.post(form, f"multipart/form-data; boundary={boundary}", origin, path="/xmlfeed/")) == SUCCESS
-        check_kept(gate, "web", FeedKind.METADATA_AND_URL, XML)
+        check_recorded(gate, "web", FeedKind.METADATA_AND_URL, XML)
 
 
 def test_own_form_with_file_or_text_is_taken(tmp_path: Path) -> None:
@@ -114,14 +114,14 @@ def test_guide_sample_urlencoded_under_a_wrong_header_is_taken(tmp_path: Path) -
     with run_gate(tmp_path) as gate:
         head = f"POST /xmlfeed HTTP/1.0\r\nUser-Agent: Wget/1.9\r\nContent-Type: multipart/form-data\r\nContent-Length: {len(body)}\r\n\r\n"
         assert body_of(gate.send(head.encode() + body)) == SUCCESS
-        check_kept(gate, "sample", FeedKind.FULL, b'<?xml version="1.0"?><gsafeed/>')
+        check_recorded(gate, "sample", FeedKind.FULL, b'<?xml version="1.0"?><gsafeed/>')
 
 
 def test_raw_xml_whose_header_names_both_is_taken(tmp_path: Path) -> None:
     xml = b"<gsafeed><header><datasource>hr</datasource><feedtype>full</feedtype></header><group/></gsafeed>"
     with run_gate(tmp_path) as gate:
         assert body_of(gate.post(xml, "text/xml")) == SUCCESS
-        check_kept(gate, "hr", FeedKind.FULL, xml)
+        check_recorded(gate, "hr", FeedKind.FULL, xml)
 
 
 def test_posted_fields_beat_the_header_of_the_xml(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_posted_fields_beat_the_header_of_the_xml(tmp_path: Path) -> None:
     with run_gate(tmp_path) as gate:
         body = multipart(("data", xml), ("datasource", b"hr"), ("feedtype", b"incremental"))
         assert body_of(gate.post(body, "multipart/form-data; boundary=<<")) == SUCCESS
-        check_kept(gate, "hr", FeedKind.INCREMENTAL, xml)
+        check_recorded(gate, "hr", FeedKind.INCREMENTAL, xml)
 
 
 def test_several_feeds_on_one_connection_are_taken_in_order(tmp_path: Path) -> None:
@@ -173,4 +173,4 @@ def test_large_feed_with_slow_parts_is_kept_whole(tmp_path: Path) -> None:
     with run_gate(tmp_path) as gate:
         answer = gate.post(multipart(("data", data), ("datasource", b"hr"), ("feedtype", b"full")), "multipart/form-data; boundary=<<")
         assert (status(answer), body_of(answer)) == (200, SUCCESS)
-        check_kept(gate, "hr", FeedKind.FULL, data)
+        check_recorded(gate, "hr", FeedKind.FULL, data)

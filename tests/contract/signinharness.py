@@ -28,11 +28,11 @@ from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.ports.signin import Directory, PasswordHasher
 from feedmill.services.auditing import Auditing
-from feedmill.services.signin.accounts import AccountKeeping, TokenKeeping
+from feedmill.services.signin.accounts import AccountService, TokenService
 from feedmill.services.signin.onetimecodes import OneTimeCodes
 from feedmill.services.signin.passwordcheck import PasswordCheck, PasswordCheckDependencies
 from feedmill.services.signin.passwordcheckcache import PasswordCheckCache
-from feedmill.services.signin.sessions import SessionKeeping, SessionLimits
+from feedmill.services.signin.sessions import SessionLimits, SessionService
 from feedmill.services.signin.signing import Signing
 from feedmill.services.signin.throttle import Bounds, Throttle
 from feedmill.services.signin.tokencheck import TokenCheck
@@ -125,10 +125,10 @@ def make_signing(tools: PasswordCheckDependencies, clock: Hands, auditing: Audit
     return Signing(
         check=check,
         proved=PasswordCheckCache(check, store, clock.seconds),
-        sessions=SessionKeeping(store, clock, SessionLimits()),
+        sessions=SessionService(store, clock, SessionLimits()),
         token_check=TokenCheck(store, clock),
-        accounts=AccountKeeping(store, tools.hasher, clock),
-        tokens=TokenKeeping(store, clock),
+        accounts=AccountService(store, tools.hasher, clock),
+        tokens=TokenService(store, clock),
         auditing=auditing,
         one_time_codes=OneTimeCodes(store, clock),
         clock=clock,

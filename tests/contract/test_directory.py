@@ -154,7 +154,7 @@ def test_directory_keeps_within_its_bound_and_answers_the_same(store: SqlStore) 
 def test_directory_that_keeps_up_reads_before_it_is_asked_and_ends_when_told(store: SqlStore) -> None:
     put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),))})
     directory, is_over = PermissionCache(store), threading.Event()
-    following = threading.Thread(target=directory.keep_up, args=(is_over, 0.01))
+    following = threading.Thread(target=directory.refresh_regularly, args=(is_over, 0.01))
     following.start()
     publish(store, 1, {"staff": [user("ann")]})
     assert seen(store, directory, ANN) == {URLS[0]}
@@ -458,11 +458,13 @@ def test_review_lists_what_nobody_sees_what_is_public_and_groups_that_do_not_exi
         others = [a_document(URLS[4], secure=True), a_document(URLS[5]), a_document(URLS[6], datasource="other")]
         unit.documents.writer.save_many([*guarded, *others])
     review = AccessReview(store)
-    assert {document.url for document in review.iter_for_nobody()} == {*URLS[1:5]}
+    assert {document.url for document in review.iter_permitting_no_user()} == {*URLS[1:5]}
     assert [document.url for document in review.iter_public_beside_guarded()] == [URLS[5]]
     assert [principal.name for principal in review.iter_unresolved()] == ["ghosts"]
     put_acls(store, {"http://missing/": Acl(entries=(permit("ann"),), inheritance_type=InheritanceType.CHILD_OVERRIDES)})
-    assert {document.url for document in review.iter_for_nobody()} == {*URLS[2:5]}, "a parent came, and no page before counts any more"
+    assert {document.url for document in review.iter_permitting_no_user()} == {*URLS[2:5]}, (
+        "a parent came, and no page before counts any more"
+    )
 
 
 def test_review_goes_through_documents_piece_by_piece(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -483,14 +485,14 @@ def test_review_goes_through_documents_piece_by_piece(store: SqlStore, monkeypat
             ]
         )
     review = AccessReview(store)
-    nobody = [document.url for document in review.iter_for_nobody()]
+    nobody = [document.url for document in review.iter_permitting_no_user()]
     assert nobody == [*(f"http://a/{number}" for number in range(5)), "http://guarding/", "http://closed/"]
     public = list(review.iter_public_beside_guarded())
     assert [document.url for document in public] == [f"http://c/{number}" for number in range(5)]
-    assert [document.url for document in review.iter_for_nobody(after=public[0].id or 0)] == nobody[5:]
+    assert [document.url for document in review.iter_permitting_no_user(after=public[0].id or 0)] == nobody[5:]
     assert [document.url for document in review.iter_public_beside_guarded(after=public[1].id or 0)] == [one.url for one in public[2:]]
     put_acls(store, {"http://shut/": Acl(entries=(deny("ann"),)), "http://acl/": Acl(entries=(permit("bob"),))})
-    assert [document.url for document in review.iter_for_nobody()] == nobody
+    assert [document.url for document in review.iter_permitting_no_user()] == nobody
     with store.reading() as unit:
         assert list(unit.access.class_periods.list_held(after=public[-1].id or 0, limit=10).values()) == [
             AccessClass.CLOSED,

@@ -160,7 +160,7 @@ def run(harness: Harness, indexer: Indexing) -> None:
             if not indexer.turn() and not harness.extract():
                 return
         except FeedmillError as error:
-            indexer._heed(error)
+            indexer._handle_error(error)
     raise AssertionError("the indexer does not come to an end")
 
 
@@ -356,7 +356,7 @@ def test_engine_that_refuses_everything_blames_nobody(harness: Harness, fault: F
         try:
             indexer.turn()
         except FeedmillError as error:
-            indexer._heed(error)
+            indexer._handle_error(error)
     assert harness.count_marks() == 4
     harness.fault = None
     run(harness, indexer)

@@ -174,7 +174,7 @@ def test_everything_that_comes_of_documents_is_counted(point: DecisionPoint) -> 
 
 def test_counts_stand_in_the_metrics() -> None:
     counts = metrics.LateMetrics()
-    counts.count(Mechanism.SAML, LateOutcome.LEFT_ALONE, 7)
+    counts.count(Mechanism.SAML, LateOutcome.CIRCUIT_OPEN, 7)
     counts.observe(Mechanism.HEAD, 0.02)
     text = metrics.render_metrics(lambda: {"authorization_servers_left_alone": 1.0}, dict).decode()
     assert 'feedmill_authorization_documents_total{mechanism="saml",outcome="left_alone"}' in text

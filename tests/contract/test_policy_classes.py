@@ -224,10 +224,10 @@ def test_review_counts_what_a_policy_permits(harness: FeedHarness) -> None:
     adopt(harness, policy("docs.test/a", "ann"), policy("docs.test/b", "ann", deny=("ann",)), policy("docs.test/open", "ann"))
     harness.push(*[put(name, attributes=SECURE) for name in "abc"], put("open"), put("public"))
     review = AccessReview(harness.store)
-    assert [one.url for one in review.iter_for_nobody()] == [url("b"), url("c")]
+    assert [one.url for one in review.iter_permitting_no_user()] == [url("b"), url("c")]
     assert {one.url for one in review.iter_public_beside_guarded()} == {url("open"), url("public")}
     adopt(harness, policy("docs.test/a", "ann"), policy("docs.test/b", "ann"), policy("docs.test/open", "ann"))
-    assert [one.url for one in review.iter_for_nobody()] == [url("c")], "a list is of its own moment"
+    assert [one.url for one in review.iter_permitting_no_user()] == [url("c")], "a list is of its own moment"
 
 
 # --- held equal to the reference ------------------------------------------------------------------------------------------------

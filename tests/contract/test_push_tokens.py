@@ -24,7 +24,7 @@ from feedmill.model.errors import BadRequest
 from feedmill.model.signin import TokenScope
 from feedmill.services.auditing import Auditing
 from feedmill.services.feeds.intake import Intake
-from feedmill.services.signin.accounts import TokenKeeping
+from feedmill.services.signin.accounts import TokenService
 from feedmill.services.signin.pushcheck import PushCheck
 from feedmill.services.signin.throttle import Bounds, Throttle
 from feedmill.services.signin.tokencheck import TokenCheck
@@ -41,7 +41,7 @@ class TokenHarness:
     store: SqlStore
     folder: Path
     auditing: Auditing
-    tokens: TokenKeeping
+    tokens: TokenService
     config: GateConfig = field(default_factory=lambda: GateConfig(require_token=True))
     now: datetime = datetime(2026, 3, 1, tzinfo=UTC)
     app: ASGIApp = field(init=False)
@@ -77,7 +77,7 @@ def harness(tmp_path: Path) -> Iterator[TokenHarness]:
         return made.now
 
     auditing = Auditing(FolderAuditLog(tmp_path / "audit"), clock)
-    made = TokenHarness(store=store, folder=tmp_path / "feeds", auditing=auditing, tokens=TokenKeeping(store, clock))
+    made = TokenHarness(store=store, folder=tmp_path / "feeds", auditing=auditing, tokens=TokenService(store, clock))
     intake = Intake(store=store, files=FolderFeedFiles(tmp_path / "feeds", reserve_bytes=0), notifier=SilentNotifier(), clock=clock)
     made.app = gate_app(
         config=lambda: made.config,

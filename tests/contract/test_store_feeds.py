@@ -208,7 +208,7 @@ def test_mark_deleted_with_source_shows_until_fed_again(store: SqlStore) -> None
     add_feed(store, "a", **done())
     add_feed(store, "a", kind=FeedKind.DELETE_SOURCE, phase=Phase.SWEEP)
     with store.writing() as unit:
-        unit.feeds.sources.mark_deleted("a")
+        unit.feeds.sources.note_deleted("a")
         assert [source.kind for source in unit.feeds.sources.list()] == ["deleted"]
     add_feed(store, "a", kind=FeedKind.INCREMENTAL)
     with store.reading() as unit:
@@ -219,7 +219,7 @@ def test_mark_deleted_with_source_fed_again_meanwhile_does_not_show(store: SqlSt
     add_feed(store, "a", kind=FeedKind.DELETE_SOURCE, phase=Phase.SWEEP)
     add_feed(store, "a")
     with store.writing() as unit:
-        unit.feeds.sources.mark_deleted("a")
+        unit.feeds.sources.note_deleted("a")
         assert [source.kind for source in unit.feeds.sources.list()] == ["content"]
 
 

@@ -54,7 +54,7 @@ def upkeep_of(
     return Upkeep(store=harness.store, files=files, garbage=blobs, blobs=blobs, clock=harness.clock, limits=limits)
 
 
-def keep_up(upkeep: Upkeep) -> int:
+def refresh_regularly(upkeep: Upkeep) -> int:
     """Does all that is due and counts the pieces."""
     pieces = 0
     while upkeep.step():
@@ -65,7 +65,7 @@ def keep_up(upkeep: Upkeep) -> int:
 
 def next_round(harness: FeedHarness, upkeep: Upkeep) -> None:
     harness.now += timedelta(hours=1, minutes=1)
-    keep_up(upkeep)
+    refresh_regularly(upkeep)
 
 
 def let_age(folder: Path, seconds: float) -> None:
@@ -123,7 +123,7 @@ def test_pack_of_which_little_is_kept_is_rewritten_and_goes_a_round_later(harnes
     before = contents(harness)
     upkeep = upkeep_of(harness, tmp_path, blobs)
 
-    keep_up(upkeep)
+    refresh_regularly(upkeep)
     assert contents(harness) == before
     assert all(blobs.home(document.content) != old_pack for document in harness.live().values() if document.content)
     assert all(not document.awaits_extraction for document in harness.live().values())
@@ -230,7 +230,7 @@ def test_feed_that_comes_between_copy_and_change_wins(harness: FeedHarness, tmp_
     harness.blobs = blobs
     upkeep = upkeep_of(harness, tmp_path, blobs)
 
-    keep_up(upkeep)
+    refresh_regularly(upkeep)
     next_round(harness, upkeep)
     next_round(harness, upkeep)
 
@@ -276,7 +276,7 @@ def test_feeds_beyond_the_newest_of_their_source_go_with_their_files(harness: Fe
     kept = [receive_file(harness, files, "hr", 10, applied=True, age_seconds=0) for _ in range(2)]
     other = receive_file(harness, files, "wiki", 10, applied=True, age_seconds=0)
 
-    keep_up(upkeep_of(harness, tmp_path, open_blobs(tmp_path), replace(NO_REST, feeds_of_a_source=2), files))
+    refresh_regularly(upkeep_of(harness, tmp_path, open_blobs(tmp_path), replace(NO_REST, feeds_of_a_source=2), files))
 
     with harness.store.reading() as unit:
         assert {feed.id for feed in unit.feeds.reader.list_newest(None, 100)} == {waiting, *kept, other}
@@ -290,7 +290,7 @@ def test_files_beyond_the_budget_go_oldest_first_but_for_those_still_needed(harn
     oldest = receive_file(harness, files, "wiki", 400, applied=True, age_seconds=800)
     newer = receive_file(harness, files, "wiki", 400, applied=True, age_seconds=700)
 
-    keep_up(upkeep_of(harness, tmp_path, open_blobs(tmp_path), replace(NO_REST, feed_files_bytes=1_000), files))
+    refresh_regularly(upkeep_of(harness, tmp_path, open_blobs(tmp_path), replace(NO_REST, feed_files_bytes=1_000), files))
 
     assert kept_names(files) == {file_of(harness, needed), file_of(harness, newer)}
     assert harness.feed(oldest).state is FeedState.COMPLETED
@@ -308,7 +308,7 @@ def test_files_without_a_feed_go_after_an_hour(harness: FeedHarness, tmp_path: P
     age(files, received.name + ".part", harness, HOUR / 2)
     upkeep = upkeep_of(harness, tmp_path, open_blobs(tmp_path), files=files)
 
-    keep_up(upkeep)
+    refresh_regularly(upkeep)
     assert kept_names(files) == {young.name, received.name + ".part"}
 
     next_round(harness, upkeep)
@@ -326,7 +326,7 @@ def test_repaired_copy_goes_once_its_feed_is_applied(harness: FeedHarness, tmp_p
     with harness.store.writing() as unit:
         unit.feeds.queue.save(replace(unit.feeds.reader.get(feed_id), repaired_file=copy.name))
 
-    keep_up(upkeep_of(harness, tmp_path, open_blobs(tmp_path), files=files))
+    refresh_regularly(upkeep_of(harness, tmp_path, open_blobs(tmp_path), files=files))
 
     assert (copy.name in kept_names(files)) is not applied
     assert file_of(harness, feed_id) in kept_names(files)
@@ -341,11 +341,11 @@ def test_history_of_gone_documents_goes_after_ninety_days(harness: FeedHarness, 
     harness.now += timedelta(days=89)
     harness.push(put("live"))
     upkeep = upkeep_of(harness, tmp_path, open_blobs(tmp_path))
-    keep_up(upkeep)
+    refresh_regularly(upkeep)
     assert len(harness.events(url("gone"))) == 2
 
     harness.now += timedelta(days=2)
-    keep_up(upkeep)
+    refresh_regularly(upkeep)
 
     with harness.store.reading() as unit:
         assert set(unit.documents.reader.find_many([url("gone"), url("live"), url("rejected")])) == {url("live")}
@@ -358,8 +358,8 @@ def test_upkeep_rests_after_work_and_between_rounds(harness: FeedHarness, tmp_pa
     assert not resting.step()
 
     upkeep = upkeep_of(harness, tmp_path, open_blobs(tmp_path))
-    assert keep_up(upkeep) > 0
-    assert keep_up(upkeep) == 0
+    assert refresh_regularly(upkeep) > 0
+    assert refresh_regularly(upkeep) == 0
     next_round(harness, upkeep)
 
 
@@ -373,7 +373,7 @@ def test_upkeep_of_a_task_that_fails_goes_on_with_the_others(harness: FeedHarnes
     harness.push(delete("gone"))
     harness.now += timedelta(days=100)
 
-    keep_up(upkeep_of(harness, tmp_path, open_blobs(tmp_path), files=FailingFiles(tmp_path / "feeds")))
+    refresh_regularly(upkeep_of(harness, tmp_path, open_blobs(tmp_path), files=FailingFiles(tmp_path / "feeds")))
 
     with harness.store.reading() as unit:
         assert unit.documents.reader.find_many([url("gone")]) == {}
@@ -415,9 +415,9 @@ def test_history_goes_when_its_time_is_over_and_leaves_what_holds_now(harness: F
     assert all(count_rows(harness, table) for table in history)
     upkeep = upkeep_of(harness, tmp_path, open_blobs(tmp_path))
     harness.now += timedelta(days=91)
-    keep_up(upkeep)
+    refresh_regularly(upkeep)
     harness.now += timedelta(days=1)
-    keep_up(upkeep)
+    refresh_regularly(upkeep)
     assert [count_rows(harness, table) for table in history] == [1, 0, 0, 0, 0]
     assert set(harness.live()) == {url("kept"), url("opened")}
     with harness.store.reading() as unit:

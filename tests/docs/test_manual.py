@@ -39,7 +39,7 @@ from feedmill.services.access.accessreview import AccessReview
 from feedmill.services.access.explaining import Explaining
 from feedmill.services.access.history.changes import AccessChanges
 from feedmill.services.signin.onetimecodes import OneTimeCodes
-from feedmill.services.signin.sessions import SessionKeeping
+from feedmill.services.signin.sessions import SessionService
 from feedmill.services.signin.signing import Signing
 from feedmill.settings import load_settings
 from feedmill.settings.authorization import AuthorizationSettings
@@ -179,7 +179,7 @@ def test_every_route_of_signing_in_is_documented() -> None:
     routes = signin_routes(cast(Signing, SimpleNamespace(accounts=None, tokens=None, auditing=None)))
     routes += [*SignInPage(cast(PageTools, None)).routes(), *OpenIdWays((), cast(Gates, None)).routes()]
     routes += SamlWays((), cast(Gates, None), cast(OneTimeCodes, None)).routes()
-    logout = (cast(Gates, None), cast(SessionKeeping, None), cast(OneTimeCodes, None), cast(Leavings, None))
+    logout = (cast(Gates, None), cast(SessionService, None), cast(OneTimeCodes, None), cast(Leavings, None))
     routes += [*OpenIdLogoutWays((), *logout).routes(), *SamlLogoutWays((), *logout).routes()]
     for route in routes:
         assert f"`{route.path}`" in text or f"{route.path}`" in text, route.path

@@ -13,7 +13,7 @@ from feedmill.adapters.index.analysis import highlight_terms, lay_out_whole, lis
 from feedmill.adapters.index.highlighting import seek
 from feedmill.adapters.index.stemming import LANGUAGES, list_query_stems, stem, stems_of
 from feedmill.adapters.index.tantivy.schema import make_entry
-from feedmill.core.documents.anchors import gather_told, list_told
+from feedmill.core.documents.anchors import combine_link_texts, list_link_texts
 from feedmill.core.query.fields import read_fields
 from feedmill.core.query.inmeta import read_days, read_inmeta
 from feedmill.core.query.language import parse_query
@@ -177,8 +177,8 @@ def test_url_functions_take_any_text(text: str, mimetype: str) -> None:
 @_MANY
 @given(any_text(), any_text(), any_query())
 def test_links_snippets_and_groups_of_any_text(text: str, title: str, query: str) -> None:
-    gather_told([text, title, text])
-    list_told(title, [Link(url=text, text=title), Link(url=title, text=text)])
+    combine_link_texts([text, title, text])
+    list_link_texts(title, [Link(url=text, text=title), Link(url=title, text=text)])
     complete_from([title, text], query)
     vectors = weigh_words([text, title, f"{text} {title}"], query)
     find_alike(vectors)

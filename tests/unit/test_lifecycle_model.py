@@ -194,7 +194,7 @@ def text_of(change: PutDocument) -> str:
 
 
 @dataclass
-class Told:
+class IncomingLinks:
     """The states as the code makes them, and a full feed's sweep as the store does it: by the feed that last named a thing."""
 
     states: dict[str, UrlState] = field(default_factory=lambda: {url: UrlState(url=url) for url in URLS})
@@ -305,7 +305,7 @@ def batches(draw: st.DrawFn) -> Batch:
 @settings(max_examples=400)
 @given(history=st.lists(batches(), max_size=8))
 def test_apply_of_any_history_agrees_with_the_reference(history: list[Batch]) -> None:
-    reference, told = Reference(), Told()
+    reference, told = Reference(), IncomingLinks()
     for feed_id, (way, source, kind, changes, blocks) in enumerate(history, start=1):
         reference.feed(way, source, kind, changes, blocks)
         told.feed(feed_id, way, source, kind, changes, blocks)

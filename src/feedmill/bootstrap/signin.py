@@ -7,12 +7,12 @@ from feedmill.adapters.identity.argon2 import Argon2Hasher
 from feedmill.bootstrap.audit import open_auditing
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.signinproviders import make_directories
-from feedmill.services.signin.accounts import AccountKeeping, TokenKeeping
+from feedmill.services.signin.accounts import AccountService, TokenService
 from feedmill.services.signin.onetimecodes import OneTimeCodes
 from feedmill.services.signin.passwordcheck import PasswordCheck, PasswordCheckDependencies
 from feedmill.services.signin.passwordcheckcache import PasswordCheckCache
 from feedmill.services.signin.pushcheck import PushCheck
-from feedmill.services.signin.sessions import SessionKeeping, SessionLimits
+from feedmill.services.signin.sessions import SessionLimits, SessionService
 from feedmill.services.signin.signing import Signing
 from feedmill.services.signin.throttle import Bounds, Throttle
 from feedmill.services.signin.tokencheck import TokenCheck
@@ -36,10 +36,10 @@ def build_signing(context: AppContext) -> Signing:
     return Signing(
         check=check,
         proved=PasswordCheckCache(check, context.store, time.monotonic),
-        sessions=SessionKeeping(context.store, utc_now, limits),
+        sessions=SessionService(context.store, utc_now, limits),
         token_check=TokenCheck(context.store, utc_now),
-        accounts=AccountKeeping(context.store, hasher, utc_now),
-        tokens=TokenKeeping(context.store, utc_now),
+        accounts=AccountService(context.store, hasher, utc_now),
+        tokens=TokenService(context.store, utc_now),
         auditing=auditing,
         one_time_codes=OneTimeCodes(context.store, utc_now),
         clock=utc_now,

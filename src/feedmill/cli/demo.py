@@ -115,8 +115,8 @@ def _feed_folder(place: Workplace, server: RunState, folder: Path, name: str, ba
             raise BadRequest("the server gave no receipt")
         receipt = follow(client, feed_id)
         seconds = time.monotonic() - begun
-        told = f"{receipt['state']}: {receipt['included']} documents of {folder}, {receipt['errors']} in error, {seconds:.1f} s"
-        console().print(clean(f"feed {feed_id} of {name} {told}"))
+        summary = f"{receipt['state']}: {receipt['included']} documents of {folder}, {receipt['errors']} in error, {seconds:.1f} s"
+        console().print(clean(f"feed {feed_id} of {name} {summary}"))
     for path, reason in made.left_out:
         console().print(clean(f"left out: {path}: {reason}"))
 

@@ -10,7 +10,7 @@ from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json, workplace
 from feedmill.client.transport import quote_name
 from feedmill.model.errors import BadRequest
-from feedmill.settings.editing import MAX_KEPT_BYTES, SettingsEditor
+from feedmill.settings.editing import MAX_STORED_BYTES, SettingsEditor
 from feedmill.settings.importing import KINDS, import_text
 
 IMPORT_EXAMPLES = """Examples:
@@ -44,26 +44,26 @@ def import_settings(
     server = place.find_server()
     if server is not None:
         path = f"/api/v1/settings/{KINDS[kind][0]}/{quote_name(name)}/import"
-        told = place.client(server, "admin").send_json(
+        answer = place.client(server, "admin").send_json(
             "POST", path, as_body(content), {"kind": kind, **({"replace": "1"} if replace else {})}
         )
     else:
         with place.work(may_begin=True) as context:
             editor = SettingsEditor(context.store, place.load, context.notifier)
-            told = asdict(import_text(editor, kind, name, content, replaces=replace))
-            record_command(context, "import", {"kind": kind, "name": name, "added": told["added"], "replaced": replace})
+            answer = asdict(import_text(editor, kind, name, content, replaces=replace))
+            record_command(context, "import", {"kind": kind, "name": name, "added": answer["added"], "replaced": replace})
     if as_json:
-        print_json(told)
+        print_json(answer)
     else:
-        console().print(clean(f"{told['added']} new, {told['total']} in all: {told['section']}/{told['name']}"))
+        console().print(clean(f"{answer['added']} new, {answer['total']} in all: {answer['section']}/{answer['name']}"))
 
 
 def read_exported(file: Path) -> bytes:
     """Returns the bytes of an exported file. Errors: BadRequest if it is larger than the settings can hold."""
     with file.open("rb") as stream:
-        content = stream.read(MAX_KEPT_BYTES + 1)
-    if len(content) > MAX_KEPT_BYTES:
-        raise BadRequest(f"'{file}' is larger than {MAX_KEPT_BYTES} bytes")
+        content = stream.read(MAX_STORED_BYTES + 1)
+    if len(content) > MAX_STORED_BYTES:
+        raise BadRequest(f"'{file}' is larger than {MAX_STORED_BYTES} bytes")
     return content
 
 

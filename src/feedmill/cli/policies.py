@@ -9,7 +9,7 @@ import typer
 from feedmill.cli.auditing import record_command
 from feedmill.cli.importing import as_body, read_exported
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json, workplace
-from feedmill.http.admin.api.policies import export_policies, tell_policies
+from feedmill.http.admin.api.policies import describe_policies, export_policies
 from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.policyfiles import import_policies
 
@@ -36,13 +36,13 @@ def list_policies(
 ) -> None:
     """List the policy ACLs in force."""
     with workplace(data, config).read() as context:
-        told = tell_policies(context.store, url)
+        answer = describe_policies(context.store, url)
     if as_json:
-        print_json(told)
+        print_json(answer)
         return
-    for policy in told["policies"]:
+    for policy in answer["policies"]:
         console().print(clean(f"{policy['name']}  {policy['kind']}  {policy['pattern']}  {_describe_principals(policy)}"))
-    if not told["obeyed"]:
+    if not answer["obeyed"]:
         console().print("documents are still being moved to the classes of changed patterns")
 
 
@@ -76,13 +76,15 @@ def import_file(
     server = place.find_server()
     if server is not None:
         client, fields = place.client(server, "admin"), {"replace": "1"} if replace else {}
-        told = client.send_json("POST", "/api/v1/policy-acls/import", as_body(content), fields)
+        answer = client.send_json("POST", "/api/v1/policy-acls/import", as_body(content), fields)
     else:
         with place.work(may_begin=True) as context:
             editor = SettingsEditor(context.store, place.load, context.notifier)
-            told = asdict(import_policies(editor, content, replaces=replace))
-            record_command(context, "policies import", {"added": told["added"], "changed": told["changed"], "replaced": replace})
+            answer = asdict(import_policies(editor, content, replaces=replace))
+            record_command(context, "policies import", {"added": answer["added"], "changed": answer["changed"], "replaced": replace})
     if as_json:
-        print_json(told)
+        print_json(answer)
     else:
-        console().print(clean(f"{told['added']} new, {told['changed']} changed, {told['removed']} given up, {told['total']} in all"))
+        console().print(
+            clean(f"{answer['added']} new, {answer['changed']} changed, {answer['removed']} given up, {answer['total']} in all")
+        )

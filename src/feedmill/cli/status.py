@@ -20,39 +20,39 @@ def status(data: Data = DATA, config: Config = None, as_json: Json = False) -> N
     """Show feeds waiting, documents, the state of the index, the server's processes, and the origin of each setting."""
     place = workplace(data, config)
     with place.read() as context:
-        told = read_status(context.store, data, place.load(), build_queue_watch(context, lambda: find_start(data)))
+        status = read_status(context.store, data, place.load(), build_queue_watch(context, lambda: find_start(data)))
     if as_json:
-        print_json(told)
+        print_json(status)
     else:
-        _print_status(told)
+        _print_status(status)
 
 
-def _print_status(told: dict[str, Any]) -> None:
+def _print_status(status: dict[str, Any]) -> None:
     out = console()
-    out.print(f"server:     {'runs as process ' + str(told['pid']) if told['running'] else 'does not run'}")
-    for name, address in told["addresses"].items():
+    out.print(f"server:     {'runs as process ' + str(status['pid']) if status['running'] else 'does not run'}")
+    for name, address in status["addresses"].items():
         out.print(f"  {name:<10}{address}")
-    for name, role in told["roles"].items():
+    for name, role in status["roles"].items():
         out.print(f"  {name:<14}process {role['pid']}, started again {role['restarts']} times")
-    if told["sandbox"]:
-        out.print(f"sandbox:    {_describe_sandbox(told['sandbox'])}")
-    out.print(f"feeds:      {told['feeds_waiting']} waiting")
-    out.print(f"documents:  {told['documents']}")
-    for stage, count in told["marks"].items():
+    if status["sandbox"]:
+        out.print(f"sandbox:    {_describe_sandbox(status['sandbox'])}")
+    out.print(f"feeds:      {status['feeds_waiting']} waiting")
+    out.print(f"documents:  {status['documents']}")
+    for stage, count in status["marks"].items():
         out.print(f"  waiting for {stage}: {count}")
-    _print_queues(told["queues"])
-    for server in told["authorization"]["left_alone"]:
+    _print_queues(status["queues"])
+    for server in status["authorization"]["left_alone"]:
         out.print(f"error:      {clean(server['rule'])}: {clean(server['server'])} is left alone since {server['since']}")
         out.print(f"  {clean(server['reason'])}")
-    index = told["index"]
+    index = status["index"]
     rebuilding = f", being built anew as {index['rebuilding']}{_report_progress(index['progress'])}" if index["rebuilding"] else ""
     partial = ", does not hold all documents yet" if index["partial"] else ""
     learning = ", learning url patterns" if index["learning_patterns"] else ""
     out.print(f"index:      {index['folder'] or 'none yet'}, generation {index['generation']}{partial}{rebuilding}{learning}")
-    for warning in told["warnings"]:
+    for warning in status["warnings"]:
         out.print(clean(f"warning:    {warning}"))
     out.print()
-    out.print(settings_table(told["settings"]))
+    out.print(settings_table(status["settings"]))
 
 
 def _describe_sandbox(sandbox: dict[str, int]) -> str:

@@ -96,8 +96,8 @@ def add(
         with place.work(may_begin=True) as context:
             tokens = build_signing(context).tokens
             made = render_new_token(tokens.add(label, scope, user=user, namespace=namespace, days=days, datasources=sources))
-            told = {"label": label, "scopes": made["scopes"], "user": user, "namespace": namespace, "datasources": made["datasources"]}
-            record_command(context, "tokens add", told)
+            details = {"label": label, "scopes": made["scopes"], "user": user, "namespace": namespace, "datasources": made["datasources"]}
+            record_command(context, "tokens add", details)
     if as_json:
         print_json(made)
     else:

@@ -123,8 +123,8 @@ def sign_out(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = 
     place = workplace(data, config)
     server = place.find_server()
     if server is not None:
-        told = place.client(server, "admin").send_json("POST", "/api/v1/sessions/end", {"name": name, "namespace": namespace})
-        ended = int(told["ended"])
+        answer = place.client(server, "admin").send_json("POST", "/api/v1/sessions/end", {"name": name, "namespace": namespace})
+        ended = int(answer["ended"])
     else:
         with place.work() as context:
             ended = build_signing(context).sessions.withdraw([digest_of_user(read_subject(Scope.USER, name, namespace))])

@@ -39,7 +39,7 @@ class Workplace:
     def read(self) -> Iterator[AppContext]:
         """Opens the context for reading, with or without a server. Errors: NotFound if the folder has no data."""
         loaded = self.load()
-        self._check_kept(loaded.settings)
+        self._check_stored(loaded.settings)
         with open_context(self.data, loaded.settings) as context:
             yield context
 
@@ -51,7 +51,7 @@ class Workplace:
         """
         settings = load_settings(self.config, os.environ).settings
         if not may_begin:
-            self._check_kept(settings)
+            self._check_stored(settings)
         # slow to load, and not needed if a server runs
         from feedmill.runtime.migration import migrate
 
@@ -60,7 +60,7 @@ class Workplace:
             with open_context(self.data, settings) as context:
                 yield context
 
-    def _check_kept(self, settings: Settings) -> None:
+    def _check_stored(self, settings: Settings) -> None:
         if not settings.store.url and not (self.data / "store.sqlite").exists():
             raise NotFound(f"'{self.data}' has no data yet; start a server with 'feedmill serve --data {self.data}' or push a feed")
 

@@ -40,7 +40,7 @@ class LateOutcome(Enum):
     CACHED = "cached"
     FAILED = "failed"
     LATE = "late"
-    LEFT_ALONE = "left alone"
+    CIRCUIT_OPEN = "left alone"
     BUSY = "busy"
 
 

@@ -16,7 +16,7 @@ class Trouble:
     lacks: str | None = None
 
     @property
-    def told_reason(self) -> str:
+    def recorded_reason(self) -> str:
         """The reason as documents and receipts show it."""
         return self.reason if self.lacks is None else f"{self.reason}; it is indexed without {self.lacks}"
 

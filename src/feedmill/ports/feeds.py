@@ -105,7 +105,7 @@ class Sources(Protocol):
     def list(self) -> list[DataSource]:
         """Lists all data sources by name, with their counts."""
 
-    def mark_deleted(self, name: str) -> None:
+    def note_deleted(self, name: str) -> None:
         """Shows a source as deleted until a feed writes to it again."""
 
     def forget(self, name: str) -> None:

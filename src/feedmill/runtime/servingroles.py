@@ -129,7 +129,7 @@ def _serve(context: AppContext, ports: Ports, apps: Mapping[str, Starlette], *, 
 def _follow(permissions: PermissionCache) -> Iterator[None]:
     """Has the permission cache follow the store, in a thread."""
     is_over = threading.Event()
-    following = threading.Thread(target=permissions.keep_up, args=(is_over,), name="directory", daemon=True)
+    following = threading.Thread(target=permissions.refresh_regularly, args=(is_over,), name="directory", daemon=True)
     following.start()
     try:
         yield

@@ -69,7 +69,7 @@ class BlobCleaning:
             yield refs
 
     def _add_up(self, refs: list[StoredRefs], kept_bytes: dict[str, int], unkept_files: set[str]) -> None:
-        for ref in (ref for kept in refs for ref in _refs_of(kept)):
+        for ref in (ref for stored in refs for ref in _refs_of(stored)):
             with suppress(Corrupt):
                 name = self._garbage.home(ref)
                 unkept_files.discard(name)
@@ -96,11 +96,11 @@ class BlobCleaning:
         for refs in self._documents():
             moving: list[StoredRefs] = []
             size_bytes = 0
-            for kept in refs:
-                if not self._is_to_move(kept, thin):
+            for stored in refs:
+                if not self._is_to_move(stored, thin):
                     continue
-                moving.append(kept)
-                size_bytes += sum(self._blobs.size(ref) for ref in _refs_of(kept))
+                moving.append(stored)
+                size_bytes += sum(self._blobs.size(ref) for ref in _refs_of(stored))
                 if size_bytes >= COPIED_BYTES_AT_ONCE:
                     self._move(moving, thin)
                     yield
@@ -108,17 +108,17 @@ class BlobCleaning:
             self._move(moving, thin)
             yield
 
-    def _is_to_move(self, kept: StoredRefs, thin: Set[str]) -> bool:
-        if kept.content is not None and (kept.text is None or kept.text.source != kept.content):
+    def _is_to_move(self, stored: StoredRefs, thin: Set[str]) -> bool:
+        if stored.content is not None and (stored.text is None or stored.text.source != stored.content):
             return False
         try:
-            return any(self._garbage.home(ref) in thin for ref in _refs_of(kept))
+            return any(self._garbage.home(ref) in thin for ref in _refs_of(stored))
         except Corrupt:
             return False
 
     def _move(self, moving: list[StoredRefs], thin: Set[str]) -> None:
         """Copies blobs, makes the copies durable, and only then changes the references."""
-        moves = [(kept, copied) for kept in moving if (copied := self._copy(kept, thin)) is not None]
+        moves = [(stored, copied) for stored in moving if (copied := self._copy(stored, thin)) is not None]
         if not moves:
             return
         self._blobs.sync()
@@ -126,19 +126,19 @@ class BlobCleaning:
             moved = unit.documents.upkeep.move_refs(moves)
         log.info("blobs_moved", documents=moved, of=len(moves))
 
-    def _copy(self, kept: StoredRefs, thin: Set[str]) -> StoredRefs | None:
+    def _copy(self, stored: StoredRefs, thin: Set[str]) -> StoredRefs | None:
         """Returns references to copies, None if the bytes cannot be read: they stay where they may still be repaired."""
         try:
-            content = None if kept.content is None else self._copy_blob(kept.content, thin)
-            text = kept.text
+            content = None if stored.content is None else self._copy_blob(stored.content, thin)
+            text = stored.text
             if text is not None and text.blob is not None:
                 text = replace(text, blob=self._copy_blob(text.blob, thin))
         except Corrupt as error:
-            log.error("blob_lost", document=kept.document_id, reason=str(error))
+            log.error("blob_lost", document=stored.document_id, reason=str(error))
             return None
         if text is not None and content is not None:
             text = replace(text, source=content)
-        return replace(kept, content=content, text=text)
+        return replace(stored, content=content, text=text)
 
     def _copy_blob(self, ref: BlobRef, thin: Set[str]) -> BlobRef:
         if self._garbage.home(ref) not in thin:
@@ -147,8 +147,8 @@ class BlobCleaning:
         return self._garbage.put_copy(data)
 
 
-def _refs_of(kept: StoredRefs) -> list[BlobRef]:
-    refs = [kept.content, None if kept.text is None else kept.text.blob]
+def _refs_of(stored: StoredRefs) -> list[BlobRef]:
+    refs = [stored.content, None if stored.text is None else stored.text.blob]
     return [ref for ref in refs if ref is not None]
 
 

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 from feedmill.model.errors import OutOfTime
 
-KEPT_BACK: Final = 0.1
+RESERVED: Final = 0.1
 """The share of the whole time that is reserved for making results of the hits."""
 
 FOR_ACCESS: Final = 0.5
@@ -59,7 +59,7 @@ class Deadline:
     @property
     def until_results(self) -> float:
         """The second at which hits must be found, so that time is left to make results of them."""
-        return self._until - KEPT_BACK * self.seconds if math.isfinite(self._until) else self._until
+        return self._until - RESERVED * self.seconds if math.isfinite(self._until) else self._until
 
     @property
     def until_access(self) -> float:

@@ -31,7 +31,7 @@ from feedmill.settings.serving import SECTIONS, WHOLE, list_entries, merge_store
 API = "api"
 """The origin of stored settings."""
 
-MAX_KEPT_BYTES = 4_000_000
+MAX_STORED_BYTES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,20 +80,20 @@ class SettingsEditor:
         """Sets an entry. Returns it, and whether it is new. Errors: NotFound, BadRequest with all faults, Overtaken."""
         entry = read_entry(_checked(section), name, value)
         text = entry.model_dump_json()
-        if len(text.encode()) > MAX_KEPT_BYTES:
-            raise BadRequest(f"the entry is larger than {MAX_KEPT_BYTES} bytes")
+        if len(text.encode()) > MAX_STORED_BYTES:
+            raise BadRequest(f"the entry is larger than {MAX_STORED_BYTES} bytes")
         with self._store.writing() as unit:
-            kept, loaded = unit.state.stored_settings.list(), self._load()
-            before = _find_held(list_held(loaded, kept, section), name)
+            stored, loaded = unit.state.stored_settings.list(), self._load()
+            before = _find_held(list_held(loaded, stored, section), name)
             _demand(before, condition, section, name)
             held = unit.state.stored_settings.find(section, name)
             fresh = StoredSetting(section=section, name=name, value=text, version=1 + (held.version if held is not None else 0))
-            rest = [one for one in kept if (one.section, one.name) != (section, name)]
-            faults = _list_new_faults(merge_stored(loaded.settings, kept), merge_stored(loaded.settings, [*rest, fresh]))
+            rest = [one for one in stored if (one.section, one.name) != (section, name)]
+            faults = _list_new_faults(merge_stored(loaded.settings, stored), merge_stored(loaded.settings, [*rest, fresh]))
             if faults:
                 raise BadRequest(f"{section}/{name} cannot be so: {'; '.join(faults)}")
             unit.state.stored_settings.put(fresh)
-            _tell_everybody(unit, merge_stored(loaded.settings, [*rest, fresh]))
+            _notify_roles(unit, merge_stored(loaded.settings, [*rest, fresh]))
         self._notifier.notify(Topic.SETTINGS)
         return _entry_of(section, name, entry, API, fresh.version), before is None
 
@@ -101,23 +101,23 @@ class SettingsEditor:
         """Sets entries and removes other stored ones, all or none. Errors: NotFound, BadRequest with all faults."""
         entries = {name: read_entry(_checked(section), name, value) for name, value in values.items()}
         with self._store.writing() as unit:
-            kept, loaded = unit.state.stored_settings.list(), self._load()
-            versions = {one.name: one.version for one in kept if one.section == section}
+            stored, loaded = unit.state.stored_settings.list(), self._load()
+            versions = {one.name: one.version for one in stored if one.section == section}
             fresh = [
                 StoredSetting(section=section, name=name, value=entry.model_dump_json(), version=1 + versions.get(name, 0))
                 for name, entry in entries.items()
             ]
             touched = {*entries, *gone}
-            rest = [one for one in kept if one.section != section or one.name not in touched]
+            rest = [one for one in stored if one.section != section or one.name not in touched]
             after = merge_stored(loaded.settings, [*rest, *fresh])
-            faults = _list_new_faults(merge_stored(loaded.settings, kept), after)
+            faults = _list_new_faults(merge_stored(loaded.settings, stored), after)
             if faults:
                 raise BadRequest("; ".join(faults))
             for name in set(gone) - set(entries):
                 unit.state.stored_settings.remove(section, name)
             for one in fresh:
                 unit.state.stored_settings.put(one)
-            _tell_everybody(unit, after)
+            _notify_roles(unit, after)
         self._notifier.notify(Topic.SETTINGS)
 
     def remove(self, section: str, name: str, condition: Condition = ALWAYS) -> None:
@@ -126,20 +126,20 @@ class SettingsEditor:
         Errors: NotFound, Overtaken, Conflict if only the file has the entry or another entry needs it.
         """
         with self._store.writing() as unit:
-            kept, loaded = unit.state.stored_settings.list(), self._load()
-            entries = list(list_held(loaded, kept, _checked(section)))
+            stored, loaded = unit.state.stored_settings.list(), self._load()
+            entries = list(list_held(loaded, stored, _checked(section)))
             entry = _find(entries, section, name)
             _demand(entry, condition, section, name)
             if entry.origin != API:
                 raise Conflict(
                     f"{section}/{name} is not set by api but by {entry.origin}; change it there, or set it by api to overrule that"
                 )
-            rest = [one for one in kept if (one.section, one.name) != (section, name)]
-            faults = _list_new_faults(merge_stored(loaded.settings, kept), merge_stored(loaded.settings, rest))
+            rest = [one for one in stored if (one.section, one.name) != (section, name)]
+            faults = _list_new_faults(merge_stored(loaded.settings, stored), merge_stored(loaded.settings, rest))
             if faults:
                 raise Conflict(f"{section}/{name} is needed: {faults[0]}")
             unit.state.stored_settings.remove(section, name)
-            _tell_everybody(unit, merge_stored(loaded.settings, rest))
+            _notify_roles(unit, merge_stored(loaded.settings, rest))
         self._notifier.notify(Topic.SETTINGS)
 
 
@@ -149,11 +149,11 @@ def _checked(section: str) -> str:
     return section
 
 
-def list_held(loaded: Loaded, kept: Sequence[StoredSetting], section: str) -> Iterator[HeldEntry]:
+def list_held(loaded: Loaded, stored: Sequence[StoredSetting], section: str) -> Iterator[HeldEntry]:
     """Yields the entries of a section that are in force."""
-    versions = {one.name: one.version for one in kept if one.section == section}
+    versions = {one.name: one.version for one in stored if one.section == section}
     places = {name: place for place, name in enumerate(list_entries(loaded.settings, section))}
-    for name, entry in list_entries(merge_stored(loaded.settings, kept), section).items():
+    for name, entry in list_entries(merge_stored(loaded.settings, stored), section).items():
         if name in versions:
             yield _entry_of(section, name, entry, API, versions[name])
         else:
@@ -197,6 +197,6 @@ def _say(fault: Fault) -> str:
     return f"{dotted(fault[0])}: {fault[1]}"
 
 
-def _tell_everybody(unit: UnitOfWork, settings: Settings) -> None:
+def _notify_roles(unit: UnitOfWork, settings: Settings) -> None:
     adopt_policies(unit, policies_of(settings.policy_acls))
     unit.state.key_values.put(SETTINGS_GENERATION, str(int(unit.state.key_values.get(SETTINGS_GENERATION) or 0) + 1))

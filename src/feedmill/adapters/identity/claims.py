@@ -31,17 +31,17 @@ class Naming(Protocol):
         """The domain, "" for none."""
 
 
-def read_user(told: object, naming: Naming) -> Subject | None:
+def read_user(name: object, naming: Naming) -> Subject | None:
     """Returns the user of a claim; None if the value names no user."""
-    return _read(Scope.USER, told, naming)
+    return _read(Scope.USER, name, naming)
 
 
-def read_groups(told: Mapping[str, Any], claim: str, naming: Naming) -> tuple[Subject, ...]:
+def read_groups(claims: Mapping[str, Any], claim: str, naming: Naming) -> tuple[Subject, ...]:
     """Returns the groups of a claim: a list of texts, or one text. Blank texts are ignored. Errors: Denied."""
-    elsewhere, listed = told.get("_claim_names"), told.get(claim)
+    elsewhere, listed = claims.get("_claim_names"), claims.get(claim)
     texts = listed if isinstance(listed, list) else [listed] if listed is not None else []
     is_elsewhere = isinstance(elsewhere, dict) and claim in elsewhere
-    is_too_long = listed is None and (told.get("hasgroups") in (True, "true") or GROUPS_LINK in told)
+    is_too_long = listed is None and (claims.get("hasgroups") in (True, "true") or GROUPS_LINK in claims)
     if len(texts) > MAX_GROUPS or is_elsewhere or is_too_long:
         raise Denied("the provider leaves groups out, since there are too many; let it tell fewer, such as those of this application")
     groups: list[Subject] = []
@@ -53,10 +53,10 @@ def read_groups(told: Mapping[str, Any], claim: str, naming: Naming) -> tuple[Su
     return tuple(dict.fromkeys(groups))
 
 
-def _read(scope: Scope, told: object, naming: Naming) -> Subject | None:
-    if not isinstance(told, str) or not told.strip() or not _is_readable(told):
+def _read(scope: Scope, name: object, naming: Naming) -> Subject | None:
+    if not isinstance(name, str) or not name.strip() or not _is_readable(name):
         return None
-    subject = read_subject(scope, told, naming.namespace)
+    subject = read_subject(scope, name, naming.namespace)
     if not subject.name.strip():
         return None
     return subject if subject.domain else replace(subject, domain=naming.domain)

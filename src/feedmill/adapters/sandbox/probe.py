@@ -23,20 +23,20 @@ def probe_sandbox() -> Sandbox:
         _report(writer)
     os.close(writer)
     try:
-        told = os.read(reader, _MESSAGE_BYTES)
+        message = os.read(reader, _MESSAGE_BYTES)
     finally:
         os.close(reader)
         os.waitpid(pid, 0)
-    return Sandbox(**json.loads(told)) if told else _NOTHING
+    return Sandbox(**json.loads(message)) if message else _NOTHING
 
 
 def _report(writer: int) -> None:
     """Runs the child from its start to its end."""
     try:
-        told = asdict(confine(EXTRACTING, {resource.RLIMIT_CORE: 0}))
+        message = asdict(confine(EXTRACTING, {resource.RLIMIT_CORE: 0}))
         # a part that refuses nothing is not in force
-        told["seccomp"] = told["seccomp"] and not _can_look()
-        os.write(writer, json.dumps(told).encode("ascii"))
+        message["seccomp"] = message["seccomp"] and not _can_look()
+        os.write(writer, json.dumps(message).encode("ascii"))
     finally:
         os._exit(0)
 

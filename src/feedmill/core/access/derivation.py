@@ -52,10 +52,10 @@ def describe_subject(subject: Subject) -> str:
 
 def describe_way(way: tuple[Subject, ...]) -> str:
     """Describes how a group was reached."""
-    told = [describe_subject(subject) for subject in way]
-    if len(told) > _WAY_SUBJECTS:
-        told = [told[0], f"{len(told) - 2} groups", told[-1]]
-    return " > ".join(told)
+    parts = [describe_subject(subject) for subject in way]
+    if len(parts) > _WAY_SUBJECTS:
+        parts = [parts[0], f"{len(parts) - 2} groups", parts[-1]]
+    return " > ".join(parts)
 
 
 def _describe_namespace(namespace: str) -> list[str]:

@@ -30,7 +30,7 @@ _OFTEN, _VERY_OFTEN = 4, 16
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class IncomingLinks:
     """What links say about a document: texts (a frequent one several times), and a rank by the number of linking documents. Units: 0 to
     100.
     """
@@ -39,15 +39,15 @@ class Told:
     rank: int = 0
 
 
-NOTHING_TOLD = Told()
+NO_INCOMING_LINKS = IncomingLinks()
 
 
-def may_tell(document: Document) -> bool:
+def may_contribute(document: Document) -> bool:
     """Whether the links of a document count: it is public and indexed, and it does not declare ``nofollow``."""
     return is_indexed(document) and class_of(document) == AccessClass.PUBLIC and not has_robots_rule(document, "nofollow")
 
 
-def list_told(page: str, links: Iterable[Link]) -> dict[str, str]:
+def list_link_texts(page: str, links: Iterable[Link]) -> dict[str, str]:
     """Returns the target URLs of a page's links with their texts, up to the bound. A text may be empty. Links to the page itself are
     ignored.
     """
@@ -61,12 +61,12 @@ def list_told(page: str, links: Iterable[Link]) -> dict[str, str]:
     return {url: " ".join(known)[:TEXT_CHARACTERS] for url, known in texts.items()}
 
 
-def gather_told(texts: Sequence[str]) -> Told:
+def combine_link_texts(texts: Sequence[str]) -> IncomingLinks:
     """Returns the combined texts and rank. Shape: one text for each linking document, in any order. The result changes in steps, not with
     each additional link.
     """
     if not texts:
-        return NOTHING_TOLD
+        return NO_INCOMING_LINKS
     counts: Counter[str] = Counter()
     spellings: dict[str, str] = {}
     for text in texts:
@@ -75,7 +75,7 @@ def gather_told(texts: Sequence[str]) -> Told:
             counts[folded] += 1
             spellings[folded] = min(text, spellings.get(folded, text))
     best = sorted(counts, key=lambda folded: (-_times(counts[folded]), folded))[:MAX_TEXTS]
-    return Told(tuple(spellings[folded] for folded in best for _ in range(_times(counts[folded]))), rank_by_links(len(texts)))
+    return IncomingLinks(tuple(spellings[folded] for folded in best for _ in range(_times(counts[folded]))), rank_by_links(len(texts)))
 
 
 def _times(count: int) -> int:

@@ -101,7 +101,7 @@ def check_chain(entries: Iterable[AuditEntry]) -> Iterator[AuditEntry]:
             raise Corrupt(f"entries are missing or doubled: {before.number} is followed by {entry.number}")
         elif entry.previous != before.digest:
             raise Corrupt(f"entry {entry.number} does not follow entry {before.number}: one of them was replaced")
-        if missing is not None and _tells_of(entry, missing):
+        if missing is not None and _is_about(entry, missing):
             missing = None
         before = entry
         yield entry
@@ -109,7 +109,7 @@ def check_chain(entries: Iterable[AuditEntry]) -> Iterator[AuditEntry]:
         raise Corrupt(f"entries up to {missing[0]} are missing, and no entry says that they were trimmed")
 
 
-def _tells_of(entry: AuditEntry, missing: tuple[int, str]) -> bool:
+def _is_about(entry: AuditEntry, missing: tuple[int, str]) -> bool:
     """Whether an entry records that at least the missing entries were trimmed. After a crash, some trimmed entries may remain."""
     told = trimmed_by(entry)
     return told is not None and (told == missing or told[0] > missing[0])

@@ -2,5 +2,5 @@
 
 from typing import Final
 
-NEVER_KEPT: Final = {"Cache-Control": "no-store"}
-KEPT_IN_PRIVATE: Final = {"Cache-Control": "private, no-cache"}
+NO_STORE: Final = {"Cache-Control": "no-store"}
+PRIVATE_NO_CACHE: Final = {"Cache-Control": "private, no-cache"}

@@ -30,7 +30,7 @@ from starlette.staticfiles import StaticFiles
 
 from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.concepts import Edge
-from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
+from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.clientaddress import Clients
 from feedmill.http.common.currentuser import AuthenticationMiddleware, find_current_user
 from feedmill.http.common.health import Problems, health_routes
@@ -196,7 +196,7 @@ class _Endpoints:
         """Shows results on the search page."""
         account = self.site.signin.find_account(request) if self.site.signin is not None else None
         body = self._templates.get_template("search.html").render(page=show_page(page, plan), account=account)
-        return HTMLResponse(body, headers={**KEPT_IN_PRIVATE, "Content-Security-Policy": PAGE_WITH_SCRIPT})
+        return HTMLResponse(body, headers={**PRIVATE_NO_CACHE, "Content-Security-Policy": PAGE_WITH_SCRIPT})
 
     def search(self, request: Request) -> Response:
         """Returns the results of a search as JSON."""
@@ -211,7 +211,7 @@ class _Endpoints:
         )
         _, page = self._search(parameters, request)
         body = render_page(page, write_cursor(page.next_cursor, parameters), shows_scores=is_administrator)
-        return Response(body, media_type=_JSON, headers=KEPT_IN_PRIVATE)
+        return Response(body, media_type=_JSON, headers=PRIVATE_NO_CACHE)
 
     def find_document(self, request: Request) -> Response:
         """Returns what the user may know of one document."""
@@ -219,7 +219,7 @@ class _Endpoints:
         if not url:
             raise BadRequest("url= is missing")
         found = self._documents.get_document(url, self._identify(request), find_deadline(request))
-        return Response(render_document(found.document, is_searchable=found.is_searchable), media_type=_JSON, headers=KEPT_IN_PRIVATE)
+        return Response(render_document(found.document, is_searchable=found.is_searchable), media_type=_JSON, headers=PRIVATE_NO_CACHE)
 
     async def describe(self, _request: Request) -> Response:
         """Describes the JSON resources of this port as OpenAPI."""
@@ -253,9 +253,9 @@ class _Endpoints:
 
     def _answer(self, request: Request, problem: Problem, text: str) -> Response:
         if request.url.path.startswith("/api/"):
-            return make_answer(problem, text, KEPT_IN_PRIVATE)
+            return make_answer(problem, text, PRIVATE_NO_CACHE)
         body = self._templates.get_template("error.html").render(status=problem.status, text=text)
-        return HTMLResponse(body, status_code=problem.status, headers=KEPT_IN_PRIVATE)
+        return HTMLResponse(body, status_code=problem.status, headers=PRIVATE_NO_CACHE)
 
     def _search(self, parameters: SearchRequest, request: Request) -> tuple[QueryPlan, ResultPage]:
         search = self._searcher.prepare(parameters, self._identify(request), find_deadline(request))

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from feedmill.core.urls.networks import name_network
-from feedmill.http.common.cachecontrol import NEVER_KEPT
+from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.clientaddress import Clients
 from feedmill.http.common.currentuser import find_current_user
 from feedmill.http.search.parameters import read_number
@@ -73,7 +73,7 @@ def click_route(log: ClickLog, clock: Callable[[], datetime], clients: Clients) 
         click = read_click(request.query_params, clock())
         if click is not None and _is_from_here(request):
             await run_in_threadpool(log.keep, click, find_sender(request, clients))
-        return Response(status_code=204, headers=NEVER_KEPT)
+        return Response(status_code=204, headers=NO_STORE)
 
     return take_click
 

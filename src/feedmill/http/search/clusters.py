@@ -12,7 +12,7 @@ from html import escape
 from starlette.requests import Request
 from starlette.responses import Response
 
-from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
+from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.searchthreads import find_deadline
 from feedmill.http.search.gsaparameters import read_gsa_request, split_pairs
 from feedmill.http.search.gsasearch import restrict
@@ -38,8 +38,8 @@ class ClusterRoute:
         access = restrict(self._identify(request), gsa.access)
         found = cluster_results(self._searcher, replace(gsa.request, getfields=()), access, self._find_clusters, find_deadline(request))
         if gsa.values.get("coutput", "").lower() == "xml":
-            return Response(render_xml(found), media_type="text/xml; charset=UTF-8", headers=KEPT_IN_PRIVATE)
-        return Response(render_json(found), media_type="application/json", headers=KEPT_IN_PRIVATE)
+            return Response(render_xml(found), media_type="text/xml; charset=UTF-8", headers=PRIVATE_NO_CACHE)
+        return Response(render_json(found), media_type="application/json", headers=PRIVATE_NO_CACHE)
 
 
 def render_json(found: Clusters) -> bytes:

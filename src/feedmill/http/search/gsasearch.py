@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from feedmill.core.query.plan import QueryPlan
 from feedmill.http.common.bodies import read_body
-from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
+from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.searchthreads import SearchThreads, find_deadline
 from feedmill.http.search.cachepage import POLICY, CopyQuery, read_cache_query, render_copy_page
 from feedmill.http.search.frontends import FrontEnds
@@ -81,7 +81,7 @@ class SearchProtocol:
             return _copy_page(copy)
         reply = Reply(query=gsa.values.get("q", ""), parameters=echo_parameters(gsa, ""), now=self._clock())
         body = render_copy(reply, copy.url, "text/html", render_copy_page(copy))
-        return Response(body, media_type="text/xml; charset=UTF-8", headers=KEPT_IN_PRIVATE)
+        return Response(body, media_type="text/xml; charset=UTF-8", headers=PRIVATE_NO_CACHE)
 
     async def answer(self, request: Request) -> Response:
         """Runs a search that was sent in the URL or as a form. Errors: TooLarge for a form beyond ``MAX_FORM_BYTES``."""
@@ -117,9 +117,9 @@ class SearchProtocol:
             # a page of any site may load a script with the cookies of its user
             media_type = "text/plain" if page.is_script and gsa.access != "p" else page.media_type
             return Response(
-                page.body, media_type=media_type, headers={**KEPT_IN_PRIVATE, "Content-Security-Policy": self._frontends.policy}
+                page.body, media_type=media_type, headers={**PRIVATE_NO_CACHE, "Content-Security-Policy": self._frontends.policy}
             )
-        return Response(render_results(reply), media_type=f"text/xml; charset={reply.charset.name}", headers=KEPT_IN_PRIVATE)
+        return Response(render_results(reply), media_type=f"text/xml; charset={reply.charset.name}", headers=PRIVATE_NO_CACHE)
 
     def _make_reply(self, gsa: GsaRequest, client: str, page: ResultPage | None) -> Reply:
         reply = Reply(
@@ -143,11 +143,11 @@ class SearchProtocol:
         return found
 
     def _list_planned(self, search: PlannedSearch, gsa: GsaRequest) -> ResultPage:
-        return list_results(self._searcher, search, UNCOLLAPSED if asks_for_site(search.plan) else gsa.collapsing)
+        return list_results(self._searcher, search, UNCOLLAPSED if has_site_parameter(search.plan) else gsa.collapsing)
 
 
 def _copy_page(copy: CachedCopy) -> Response:
-    headers = {**KEPT_IN_PRIVATE, "Content-Security-Policy": POLICY, "X-Robots-Tag": "noindex"}
+    headers = {**PRIVATE_NO_CACHE, "Content-Security-Policy": POLICY, "X-Robots-Tag": "noindex"}
     return Response(render_copy_page(copy).encode("utf-8", "replace"), media_type="text/html; charset=UTF-8", headers=headers)
 
 
@@ -169,7 +169,7 @@ def restrict(access_filter: AccessFilter, access: str) -> AccessFilter:
     return access_filter.only_public()
 
 
-def asks_for_site(plan: QueryPlan) -> bool:
+def has_site_parameter(plan: QueryPlan) -> bool:
     """Whether a search is restricted to one site or directory; its results are not collapsed."""
     advanced = plan.request.advanced
     is_within = bool(advanced.within.strip()) or (bool(advanced.site.strip()) and not advanced.excludes_site)

@@ -14,7 +14,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
+from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.searchthreads import find_deadline
 from feedmill.http.search.gsasearch import restrict
 from feedmill.http.search.parameters import read_number
@@ -51,9 +51,9 @@ class Suggestions:
         found = self._suggest(typed, number, request, restrict(self._identify(request), access))
         text = json.dumps(_shape(typed, found, values.get("format", "").lower(), is_legacy="q" not in values), ensure_ascii=False)
         if not callback:
-            return Response(text.encode("utf-8", "replace"), media_type="application/json", headers=KEPT_IN_PRIVATE)
+            return Response(text.encode("utf-8", "replace"), media_type="application/json", headers=PRIVATE_NO_CACHE)
         script = f"{JSONP_HEAD}{callback}({''.join(_IN_SCRIPTS.get(character, character) for character in text)})"
-        headers = {**KEPT_IN_PRIVATE, "Cross-Origin-Resource-Policy": "cross-origin"}
+        headers = {**PRIVATE_NO_CACHE, "Cross-Origin-Resource-Policy": "cross-origin"}
         return Response(script.encode("utf-8", "replace"), media_type="text/javascript; charset=utf-8", headers=headers)
 
     def answer_api(self, request: Request) -> Response:
@@ -62,7 +62,7 @@ class Suggestions:
         typed = values.get("q", "")
         found = self._suggest(typed, values.get("num", ""), request, self._identify(request))
         body = json.dumps({"query": typed, "suggestions": list(found)}, ensure_ascii=False).encode("utf-8", "replace")
-        return Response(body, media_type="application/json", headers=KEPT_IN_PRIVATE)
+        return Response(body, media_type="application/json", headers=PRIVATE_NO_CACHE)
 
     def _suggest(self, typed: str, number: str, request: Request, access: AccessFilter) -> tuple[str, ...]:
         site, client = (request.query_params.get(name, "") for name in ("site", "client"))

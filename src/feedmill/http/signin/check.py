@@ -3,7 +3,7 @@
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from feedmill.http.common.cachecontrol import NEVER_KEPT
+from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.currentuser import SIGNED_OUT, CurrentUser, set_current_user
 from feedmill.http.common.problems import find_problem, make_answer, problem_of
 from feedmill.http.common.requirements import Sender, find_requirement
@@ -47,7 +47,7 @@ class SignInCheck:
 
 def answer_refusal(refusal: Refusal, *, is_json: bool) -> Response:
     """Returns the response for a refusal."""
-    headers = {**refusal.headers, **NEVER_KEPT}
+    headers = {**refusal.headers, **NO_STORE}
     if is_json:
         return make_answer(problem_of(refusal.status), refusal.text, headers)
     return PlainTextResponse(refusal.text + "\n", refusal.status, headers=headers)

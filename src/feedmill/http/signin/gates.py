@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from feedmill.core.signin.accounts import write_user
 from feedmill.core.urls.networks import LOOPBACK
-from feedmill.http.common.cachecontrol import NEVER_KEPT
+from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.clientaddress import Clients
 from feedmill.http.signin.flows import Flows
 from feedmill.model.audit import AuditKind, Detail, Details
@@ -54,7 +54,7 @@ class Gates:
 
     def depart(self, request: Request, provider: str, address: str, kept: Mapping[str, str]) -> Response:
         """Redirects a browser to a provider."""
-        response = RedirectResponse(address, status_code=302, headers=NEVER_KEPT)
+        response = RedirectResponse(address, status_code=302, headers=NO_STORE)
         self.flows.begin(response, request.scope, provider, kept)
         return response
 
@@ -81,7 +81,7 @@ class Gates:
         else:
             status, text = 503, "the provider does not answer as it should; try again later"
         body = self.templates.get_template("error.html").render(status=status, text=text)
-        response = HTMLResponse(body, status, headers=NEVER_KEPT)
+        response = HTMLResponse(body, status, headers=NO_STORE)
         self.flows.end(response, request.scope)
         return response
 

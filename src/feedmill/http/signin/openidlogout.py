@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from feedmill.core.signin.sessiondigests import digest_of_session
-from feedmill.http.common.cachecontrol import NEVER_KEPT
+from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.requirements import USER, DeclaredRoute
 from feedmill.http.signin.forms import find_field, read_form
 from feedmill.http.signin.gates import Gates
@@ -24,7 +24,7 @@ from feedmill.model.errors import BadRequest, Busy, Denied, TooLarge
 from feedmill.model.signin import Credential
 from feedmill.ports.signin import OpenIdProvider, ProviderRedirect
 from feedmill.services.signin.onetimecodes import OneTimeCodes
-from feedmill.services.signin.sessions import SessionKeeping
+from feedmill.services.signin.sessions import SessionService
 
 
 class OpenIdLogoutWays:
@@ -34,7 +34,7 @@ class OpenIdLogoutWays:
         self,
         providers: tuple[OpenIdProvider, ...],
         gates: Gates,
-        sessions: SessionKeeping,
+        sessions: SessionService,
         one_time_codes: OneTimeCodes,
         leavings: Leavings,
     ) -> None:
@@ -54,7 +54,7 @@ class OpenIdLogoutWays:
     def come_back(self, request: Request) -> Response:
         """Redirects a browser to the search page after a logout at the provider."""
         find_provider(self._providers, request)
-        return RedirectResponse("/", status_code=303, headers=NEVER_KEPT)
+        return RedirectResponse("/", status_code=303, headers=NO_STORE)
 
     async def take(self, request: Request) -> Response:
         """Receives a logout token."""
@@ -76,11 +76,11 @@ class OpenIdLogoutWays:
             return _refuse("the logout token is refused")
         except Busy as exc:
             self._gates.turn_away(request, way, Busy(f"single logout: {exc}"))
-            return JSONResponse({"error": "temporarily_unavailable"}, 503, headers=NEVER_KEPT)
+            return JSONResponse({"error": "temporarily_unavailable"}, 503, headers=NO_STORE)
         digests = [digest_of_session(way, "", index) for index in left.indexes] or [digest_of_session(way, left.name)]
         ended = self._sessions.withdraw(digests)
         self._gates.tell(request, AuditKind.SIGNED_OUT, {"name": left.name[:200], "way": way, "sessions": ended})
-        return Response(status_code=200, headers=NEVER_KEPT)
+        return Response(status_code=200, headers=NO_STORE)
 
     def _leave_by(self, provider: OpenIdProvider) -> Callable[[Request, Credential], ProviderRedirect | None]:
         def leave(request: Request, credential: Credential) -> ProviderRedirect | None:
@@ -95,4 +95,4 @@ class OpenIdLogoutWays:
 
 
 def _refuse(text: str) -> Response:
-    return JSONResponse({"error": "invalid_request", "error_description": text}, 400, headers=NEVER_KEPT)
+    return JSONResponse({"error": "invalid_request", "error_description": text}, 400, headers=NO_STORE)

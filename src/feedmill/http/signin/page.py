@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from feedmill.core.signin.accounts import write_user
 from feedmill.core.signin.sessiondigests import digest_of_user
-from feedmill.http.common.cachecontrol import NEVER_KEPT
+from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.currentuser import Way, find_current_user
 from feedmill.http.common.requirements import USER, DeclaredRoute
 from feedmill.http.signin.cookies import SESSION, Cookies
@@ -107,7 +107,7 @@ class SignInPage:
     def ask_sign_out(self, request: Request) -> Response:
         """Shows the form for signing out."""
         body = self._tools.templates.get_template("signout.html").render(code=self._tools.guard.code_of_session(request.scope))
-        return HTMLResponse(body, headers=NEVER_KEPT)
+        return HTMLResponse(body, headers=NO_STORE)
 
     async def sign_out(self, request: Request) -> Response:
         """Ends the session."""
@@ -116,7 +116,7 @@ class SignInPage:
 
     def admit(self, request: Request, proved: Sequence[Credential], target: str) -> Response:
         """Begins a new session that takes over the credentials of the old one, and redirects to the requested page."""
-        response = RedirectResponse(target, status_code=303, headers=NEVER_KEPT)
+        response = RedirectResponse(target, status_code=303, headers=NO_STORE)
         self._put_session(request, response, proved)
         return response
 
@@ -178,7 +178,7 @@ class SignInPage:
             choices=[(choice, f"{choice.href}?{TARGET_FIELD}={quote(target, safe='/')}") for choice in self._tools.choices],
             problem=tried.problems.get("", ""),
         )
-        response = HTMLResponse(body, tried.status, headers=NEVER_KEPT)
+        response = HTMLResponse(body, tried.status, headers=NO_STORE)
         self._tools.guard.put_cookie(response, request.scope, text)
         return response
 
@@ -212,7 +212,7 @@ class SignInPage:
             self._tools.auditing.tell(AuditKind.SIGNED_OUT, actor=actor, address=address, details={"everywhere": is_everywhere})
         # comes last, because a provider may take time to return its logout address
         exits = self._tools.leavings.find(request, session.credentials) if session is not None else []
-        response = self._tools.leavings.render(exits) if exits else RedirectResponse("/", status_code=303, headers=NEVER_KEPT)
+        response = self._tools.leavings.render(exits) if exits else RedirectResponse("/", status_code=303, headers=NO_STORE)
         response.headers["Clear-Site-Data"] = '"cache"'
         self._cookies.drop(response, request.scope, SESSION)
         return response

@@ -26,7 +26,7 @@ from feedmill.model.role import Role
 from feedmill.model.signin import Credential
 from feedmill.services.signin.passwordcheck import Attempt
 from feedmill.services.signin.passwordcheckcache import PasswordCheckCache
-from feedmill.services.signin.sessions import SessionKeeping
+from feedmill.services.signin.sessions import SessionService
 from feedmill.services.signin.tokencheck import TokenCheck
 
 REALM = "feedmill"
@@ -51,7 +51,7 @@ class RequestAuthenticator:
     clients: Clients
     cookies: Cookies
     passwords: PasswordCheckCache
-    sessions: SessionKeeping
+    sessions: SessionService
     tokens: TokenCheck
     admin_token: str
     takes_basic: bool = True

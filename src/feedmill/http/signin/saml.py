@@ -19,7 +19,7 @@ from datetime import timedelta
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from feedmill.http.common.cachecontrol import NEVER_KEPT
+from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.requirements import USER, DeclaredRoute, Requirement, Sender
 from feedmill.http.signin.forms import find_field, read_form, read_target
 from feedmill.http.signin.gates import Gates
@@ -79,7 +79,7 @@ class SamlWays:
         except (Denied, BadRequest, Busy) as exc:
             return self._gates.turn_away(request, provider.way, exc)
         onward = f"/signin/saml/{provider.name}/back?code={code}"
-        return RedirectResponse(onward, status_code=303, headers=NEVER_KEPT)
+        return RedirectResponse(onward, status_code=303, headers=NO_STORE)
 
     def finish(self, request: Request) -> Response:
         """Begins the session of the user that the provider authenticated."""

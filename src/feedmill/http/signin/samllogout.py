@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from feedmill.core.signin.sessiondigests import digest_of_session
-from feedmill.http.common.cachecontrol import NEVER_KEPT
+from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.signin.forms import find_field, read_form
 from feedmill.http.signin.gates import Gates
@@ -25,7 +25,7 @@ from feedmill.model.errors import BadRequest, Denied, NotFound, TooLarge
 from feedmill.model.signin import Credential
 from feedmill.ports.signin import LogoutMessage, LogoutRequest, ProviderRedirect, SamlLogout, SamlProvider
 from feedmill.services.signin.onetimecodes import OneTimeCodes
-from feedmill.services.signin.sessions import SessionKeeping
+from feedmill.services.signin.sessions import SessionService
 
 MAX_RELAY_STATE = 2_000
 
@@ -34,7 +34,7 @@ class SamlLogoutWays:
     """Logging out at the providers of SAML that send or receive notices of logout."""
 
     def __init__(
-        self, providers: tuple[SamlProvider, ...], gates: Gates, sessions: SessionKeeping, one_time_codes: OneTimeCodes, leavings: Leavings
+        self, providers: tuple[SamlProvider, ...], gates: Gates, sessions: SessionService, one_time_codes: OneTimeCodes, leavings: Leavings
     ) -> None:
         self._providers = {provider.name: provider for provider in providers if provider.logout is not None}
         self._gates = gates
@@ -72,7 +72,7 @@ class SamlLogoutWays:
         try:
             if is_answer:
                 logout.confirm(message, self._url(request, "slo"))
-                return RedirectResponse("/", status_code=303, headers=NEVER_KEPT)
+                return RedirectResponse("/", status_code=303, headers=NO_STORE)
             logout_request = logout.read(message, self._url(request, "slo"))
             if not self._handovers.use_once(f"logout {logout_request.id}", logout_request.until):
                 raise Denied("the request was used before")

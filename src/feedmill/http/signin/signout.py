@@ -12,7 +12,7 @@ import jinja2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from feedmill.http.common.cachecontrol import NEVER_KEPT
+from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.model.signin import Credential
 from feedmill.ports.signin import ProviderRedirect
 
@@ -55,10 +55,10 @@ class Leavings:
     def render(self, exits: Sequence[Exit]) -> Response:
         """Returns the page that leads to one provider, or lists several."""
         body = self.templates.get_template("leaving.html").render(exits=exits)
-        return HTMLResponse(body, headers={**NEVER_KEPT, "Content-Security-Policy": POLICY})
+        return HTMLResponse(body, headers={**NO_STORE, "Content-Security-Policy": POLICY})
 
     def send(self, departure: ProviderRedirect) -> Response:
         """Redirects a browser that did not come from a form of this server."""
         if departure.fields:
             return self.render([Exit(label="", departure=departure)])
-        return RedirectResponse(departure.url, status_code=303, headers=NEVER_KEPT)
+        return RedirectResponse(departure.url, status_code=303, headers=NO_STORE)

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from feedmill.core.signin.accounts import write_user
-from feedmill.http.common.cachecontrol import NEVER_KEPT
+from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.currentuser import Way, find_current_user
 from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.signin.forms import FormGuard, read_target
@@ -62,4 +62,4 @@ class SignInSite:
         if is_page:
             return RedirectResponse(f"{OLD_PAGE}?{TARGET_FIELD}={quote(read_target(target), safe='/')}", status_code=302)
         refusal = self.authenticator.refuse("this search is for people who are signed in; access=p finds public documents")
-        return PlainTextResponse(refusal.text + "\n", refusal.status, headers={**refusal.headers, **NEVER_KEPT})
+        return PlainTextResponse(refusal.text + "\n", refusal.status, headers={**refusal.headers, **NO_STORE})

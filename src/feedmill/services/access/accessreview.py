@@ -46,9 +46,9 @@ class AccessReview:
 
     def iter_documents(self, finding: Finding, *, after: int = 0) -> Iterator[Document]:
         """Yields the documents of a finding that lists documents, by id after ``after``."""
-        return self.iter_for_nobody(after=after) if finding is Finding.NOBODY else self.iter_public_beside_guarded(after=after)
+        return self.iter_permitting_no_user(after=after) if finding is Finding.NOBODY else self.iter_public_beside_guarded(after=after)
 
-    def iter_for_nobody(self, *, after: int = 0) -> Iterator[Document]:
+    def iter_permitting_no_user(self, *, after: int = 0) -> Iterator[Document]:
         """Yields the documents that no user can see, by id after ``after``."""
         with self._store.reading() as unit:
             visible = self._find_visible(unit)

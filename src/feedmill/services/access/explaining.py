@@ -98,7 +98,7 @@ class Explaining:
     def _look(self, at: datetime | None) -> Iterator["_Moment"]:
         with self._store.reading() as unit:
             if at is not None:
-                check_kept(unit, at, self._clock() - self._history)
+                check_recorded(unit, at, self._clock() - self._history)
             yield _Moment(unit=unit, at=at)
 
 
@@ -130,7 +130,7 @@ class _Moment:
         return class_at(self.unit.access.class_periods.list_of([document.id]).get(document.id, ()), self.at) == AccessClass.PUBLIC
 
 
-def check_kept(unit: UnitOfWork, at: datetime, oldest: datetime) -> None:
+def check_recorded(unit: UnitOfWork, at: datetime, oldest: datetime) -> None:
     """Checks that the history of a time is still stored, and that recording had begun by then. Errors: BadRequest."""
     begun = parse_iso(unit.state.key_values.get(keyvalues.HISTORY_SINCE) or "")
     oldest = oldest if begun is None else max(begun, oldest)

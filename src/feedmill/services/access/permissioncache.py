@@ -32,7 +32,7 @@ from feedmill.services.deadline import Deadline
 KEPT_BYTES = 128_000_000
 BYTES_OF_A_GROUP = 1_000
 VERSIONS_AT_ONCE = 10_000
-KEPT_UP_SECONDS = 1.0
+REFRESH_SECONDS = 1.0
 SOON_SECONDS = 0.02
 """How long a request waits for the lock before it passes its work to the thread."""
 
@@ -152,7 +152,7 @@ class PermissionCache:
             self._refresh()
             self._find_unsaid()
 
-    def keep_up(self, is_over: threading.Event, every_seconds: float = KEPT_UP_SECONDS) -> None:
+    def refresh_regularly(self, is_over: threading.Event, every_seconds: float = REFRESH_SECONDS) -> None:
         """Follows the store until ``is_over`` is set, so that no call waits for changes that were committed long before it."""
         is_done = False
         while not is_done:

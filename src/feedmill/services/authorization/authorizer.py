@@ -77,7 +77,7 @@ class SafeAuthorizer:
         """Returns the decisions about a batch, none if the circuit is open or the server returns no usable answer."""
         rule, server = authorizer.rule, authorizer.server_of(batch)
         if not self._resting.may_ask(rule.label, server):
-            self._counts.count(rule.mechanism, LateOutcome.LEFT_ALONE, len(batch))
+            self._counts.count(rule.mechanism, LateOutcome.CIRCUIT_OPEN, len(batch))
             return {}
         begun = self._clock()
         try:

@@ -360,8 +360,8 @@ def _held_class(document: Document | None) -> int | None:
 
 def _moves(before: Document, document: Document) -> bool:
     """Returns whether the index may show a document to users who may no longer see it, or hide it from users who may."""
-    was_for_nobody = before.state is DocumentState.GONE and before.access_class == AccessClass.CLOSED
-    return document.access_class != before.access_class and not was_for_nobody
+    permitted_no_user = before.state is DocumentState.GONE and before.access_class == AccessClass.CLOSED
+    return document.access_class != before.access_class and not permitted_no_user
 
 
 def push_out(
@@ -402,7 +402,7 @@ def _list_victims(unit: UnitOfWork, count: int, watch: DocumentWatch) -> list[Do
 def _stays(document: Document, watch: DocumentWatch) -> bool:
     document_id = document.id or 0
     if watch.is_hopeless(document_id):
-        reason = watch.tell_once(document_id)
+        reason = watch.report_once(document_id)
         if reason is not None:
             log.error("document_not_pushed_out", url=document.url, reason=reason)
         return True

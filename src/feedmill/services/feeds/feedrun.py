@@ -269,7 +269,7 @@ class FeedRun:
             has_more = self._sweep_apart()
         if not has_more:
             for url in sorted(set(self._watch.left) - self._unswept):
-                self._tell_unswept(url, self._watch.left[url])
+                self._report_unswept(url, self._watch.left[url])
             self._settle(self.feed)
 
     def _sweep_next(self, limit: int) -> bool:
@@ -317,19 +317,19 @@ class FeedRun:
             except Exception as error:
                 if not belongs_to_item(error):
                     raise
-                self._keep_unswept(describe(SWEEP_STEP, error))
+                self._store_unswept(describe(SWEEP_STEP, error))
         return True
 
-    def _keep_unswept(self, reason: str) -> None:
+    def _store_unswept(self, reason: str) -> None:
         """Leaves the next document or ACL in place and logs the reason."""
         with self._tools.store.reading() as unit:
             documents, acls = self._list_unseen(unit, 1)
         if not documents and not acls:
             return
-        self._tell_unswept(documents[0].url if documents else acls[0].url, reason)
+        self._report_unswept(documents[0].url if documents else acls[0].url, reason)
         self._swept_to = documents[0].id or 0 if documents else self._swept_to
 
-    def _tell_unswept(self, url: str, reason: str) -> None:
+    def _report_unswept(self, url: str, reason: str) -> None:
         self._unswept.add(url)
         log.warning("document_not_removed", feed=self.feed.id, url=url, reason=reason)
         entry = LogEntry(level=LogLevel.ERROR, reason=f"{reason}; it stays, and the next full feed removes it", url=url)
@@ -351,7 +351,7 @@ class FeedRun:
         now = self._tools.clock()
         with self._tools.store.writing() as unit:
             if feed.kind.command is SourceCommand.DELETE:
-                unit.feeds.sources.mark_deleted(feed.datasource)
+                unit.feeds.sources.note_deleted(feed.datasource)
             elif feed.kind.command is SourceCommand.DESTROY:
                 unit.feeds.sources.forget(feed.datasource)
             marked, tightening = unit.processing.index_tasks.list_open_feeds([feed.id])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import structlog
 
 from feedmill.core.access.classes import class_of
-from feedmill.core.documents.anchors import NOTHING_TOLD, Told
+from feedmill.core.documents.anchors import NO_INCOMING_LINKS, IncomingLinks
 from feedmill.core.documents.visibility import shown_metadata
 from feedmill.core.ranking.scoring import fed_rank
 from feedmill.core.text.textblob import decode_headings, decode_link_urls, decode_text
@@ -29,7 +29,7 @@ class StoredText(NamedTuple):
 NO_TEXT = StoredText("")
 
 
-def read_kept_text(blobs: BlobStore, document: Document) -> StoredText:
+def read_stored_text(blobs: BlobStore, document: Document) -> StoredText:
     """Returns what is stored of a document's text; empty if there is none or it cannot be read."""
     if document.text is None or document.text.blob is None:
         return NO_TEXT
@@ -41,7 +41,9 @@ def read_kept_text(blobs: BlobStore, document: Document) -> StoredText:
         return NO_TEXT
 
 
-def entry_of(document: Document, kept: StoredText, told: Told = NOTHING_TOLD, patterns: tuple[str, ...] = ()) -> IndexDocument:
+def entry_of(
+    document: Document, kept: StoredText, incoming: IncomingLinks = NO_INCOMING_LINKS, patterns: tuple[str, ...] = ()
+) -> IndexDocument:
     """Returns the document in the form that the index takes."""
     text = document.text
     assert document.id is not None
@@ -60,7 +62,7 @@ def entry_of(document: Document, kept: StoredText, told: Told = NOTHING_TOLD, pa
         pagerank=fed_rank(document.attributes),
         links=kept.links,
         headings=kept.headings,
-        anchors=told.texts,
-        link_rank=told.rank,
+        anchors=incoming.texts,
+        link_rank=incoming.rank,
         patterns=patterns,
     )

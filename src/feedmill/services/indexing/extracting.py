@@ -28,8 +28,8 @@ from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.isolation.inflight import NoInFlight
 from feedmill.services.isolation.recording import FailureRecorder
 
-HAND_OVER = "extract.hand_over"
-KEEP = "extract.keep"
+SUBMIT = "extract.hand_over"
+STORE_TEXT = "extract.keep"
 STEPS = "extract."
 """The common prefix of the names of extraction steps."""
 
@@ -78,7 +78,7 @@ class Extracting:
         self._on_extracted = on_extracted
         self._attempts = Attempts(store, in_flight or NoInFlight(), clock)
         self._recorder = recorder or FailureRecorder(clock, __version__)
-        self._suspected_feeds = self._attempts.find_feeds(HAND_OVER, KEEP)
+        self._suspected_feeds = self._attempts.find_feeds(SUBMIT, STORE_TEXT)
         self._reached: dict[Lane, IndexTask | None] = dict.fromkeys(Lane)
         self._jobs: dict[int, _Job] = {}
         self._done: list[tuple[_Job, Answer]] = []
@@ -106,13 +106,13 @@ class Extracting:
         """Assigns documents that have tasks to workers and stores finished texts. Returns whether anything is in flight."""
         self._resubmit()
         for lane in Lane:
-            self._hand_out(lane)
+            self._assign(lane)
         if not self._jobs and not self._done:
             return False
         self._collect()
-        if self._is_time_to_keep():
+        if self._is_time_to_store():
             done, self._done = self._done[:BATCH], self._done[BATCH:]
-            self._keep(done)
+            self._store_texts(done)
             self._notifier.notify(Topic.INDEXING)
         return True
 
@@ -130,7 +130,7 @@ class Extracting:
                 self._done_since = time.monotonic()
             self._take(answer)
 
-    def _is_time_to_keep(self) -> bool:
+    def _is_time_to_store(self) -> bool:
         """Whether to begin a transaction: for many documents, for an urgent one, or after a while."""
         if not self._done:
             return False
@@ -140,7 +140,7 @@ class Extracting:
 
     # --- to the workers ---
 
-    def _hand_out(self, lane: Lane) -> None:
+    def _assign(self, lane: Lane) -> None:
         room = self._extractor.capacity(quick=lane is Lane.QUICK)
         if room <= 0 or (lane is Lane.BULK and room < WORTH_A_LOOK and self._jobs):
             return
@@ -153,7 +153,7 @@ class Extracting:
             if document is None or not document.awaits_extraction:
                 idle.append(index_task)
             elif lane is Lane.BULK or not self._pacing.must_wait(document):
-                self._hand_over(index_task, document)
+                self._submit_isolated(index_task, document)
         if idle:
             with self._store.writing() as unit:
                 unit.processing.index_tasks.advance(idle)
@@ -178,22 +178,22 @@ class Extracting:
     def _is_suspected(self, index_task: IndexTask) -> bool:
         if index_task.feed_id in self._suspected_feeds:
             return True
-        return any(self._attempts.count(_key_of(step, index_task)) for step in (HAND_OVER, KEEP))
+        return any(self._attempts.count(_key_of(step, index_task)) for step in (SUBMIT, STORE_TEXT))
 
-    def _hand_over(self, index_task: IndexTask, document: Document) -> None:
-        key = _key_of(HAND_OVER, index_task)
+    def _submit_isolated(self, index_task: IndexTask, document: Document) -> None:
+        key = _key_of(SUBMIT, index_task)
         if self._attempts.is_hopeless(key):
-            self._give_up(index_task, document, HAND_OVER, read_interruptions(HAND_OVER, self._attempts.count(key)))
+            self._give_up(index_task, document, SUBMIT, read_interruptions(SUBMIT, self._attempts.count(key)))
             return
         try:
             with self._attempts.on(key):
-                fault_point(HAND_OVER, document.url)
+                fault_point(SUBMIT, document.url)
                 self._submit(index_task, document)
         except BaseException as error:
             if not belongs_to_item(error):
                 raise
             self._jobs.pop(index_task.document_id, None)
-            self._give_up(index_task, document, HAND_OVER, describe(HAND_OVER, error))
+            self._give_up(index_task, document, SUBMIT, describe(SUBMIT, error))
 
     def _give_up(self, index_task: IndexTask, document: Document, step: str, reason: str) -> None:
         """Lets a document continue without text."""
@@ -233,33 +233,33 @@ class Extracting:
         else:
             self._done.append((job, answer))
 
-    def _keep(self, done: Sequence[tuple[_Job, Answer]]) -> None:
+    def _store_texts(self, done: Sequence[tuple[_Job, Answer]]) -> None:
         """Stores texts, then sets them and passes the tasks on in one transaction."""
         texts = [(job, self._text_isolated(job, answer)) for job, answer in done]
         self._blobs.sync()
-        for each in run_halved(texts, self._save, step=KEEP):
+        for each in run_halved(texts, self._save, step=STORE_TEXT):
             self._save_failed(each.item[0], each.reason)
         for job, text in texts:
             self._failed.pop(job.task.key, None)
             self._on_extracted("whole" if text.reason is None else "cut" if text.blob is not None else "failed")
-        self._attempts.clear([_key_of(step, job.index_task) for job, _ in texts for step in (HAND_OVER, KEEP)])
+        self._attempts.clear([_key_of(step, job.index_task) for job, _ in texts for step in (SUBMIT, STORE_TEXT)])
 
     def _text_isolated(self, job: _Job, answer: Answer) -> Text:
         """Stores a text; if that fails, returns a failed text with the reason."""
-        key = _key_of(KEEP, job.index_task)
+        key = _key_of(STORE_TEXT, job.index_task)
         if self._attempts.is_hopeless(key):
-            return self._lose(job, read_interruptions(KEEP, self._attempts.count(key)))
+            return self._lose(job, read_interruptions(STORE_TEXT, self._attempts.count(key)))
         try:
             with self._attempts.on(key):
-                fault_point(KEEP, job.document.url)
+                fault_point(STORE_TEXT, job.document.url)
                 return self._text_of(job, answer)
         except BaseException as error:
             if not belongs_to_item(error):
                 raise
-            return self._lose(job, describe(KEEP, error))
+            return self._lose(job, describe(STORE_TEXT, error))
 
     def _lose(self, job: _Job, reason: str) -> Text:
-        self._failed[job.task.key] = Failed(job.document, KEEP, reason)
+        self._failed[job.task.key] = Failed(job.document, STORE_TEXT, reason)
         assert job.document.content is not None
         return Text(source=job.document.content, mimetype=job.document.attributes.mimetype, reason=reason)
 
@@ -267,7 +267,7 @@ class Extracting:
         """Passes a task on although the store does not accept its text; the document is indexed without it."""
         with self._store.writing() as unit:
             unit.processing.index_tasks.advance([job.index_task])
-            self._recorder.record(unit, [Failed(job.document, KEEP, reason)], feeds=_feed_of(job), is_found=True)
+            self._recorder.record(unit, [Failed(job.document, STORE_TEXT, reason)], feeds=_feed_of(job), is_found=True)
 
     def _save(self, texts: Sequence[tuple[_Job, Text]]) -> None:
         failed = {job.document.url: text for job, text in texts if text.reason is not None}

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from feedmill.core.documents.anchors import NOTHING_TOLD, Told
+from feedmill.core.documents.anchors import NO_INCOMING_LINKS, IncomingLinks
 from feedmill.core.documents.visibility import is_indexed
 from feedmill.model.document import Document, DocumentState
 from feedmill.model.entrybuild import Trouble
@@ -27,7 +27,7 @@ from feedmill.services.indexing.preparing import (
     READ_TEXT,
     TELL,
     assemble,
-    find_told,
+    find_incoming_links,
     put_isolated,
     read_text,
 )
@@ -47,7 +47,7 @@ STEPS = "index."
 WATCHED = (BUILD, COMMIT, READ_TEXT, TELL)
 """The steps in which a document is noted because it may end the indexer."""
 
-TOLD_BATCH = key_of(TELL, "batch")
+LINK_TEXTS_BATCH = key_of(TELL, "batch")
 """The note while the indexer reads incoming links of several documents at once. Its interruptions are cleared only by a commit. An end
 of the process before that loses the work done for the others, and without the count the next process would read them in a batch again.
 """
@@ -104,7 +104,7 @@ class Filling:
         begun = time.monotonic()
         wanted = {key: document for key, document in documents.items() if is_indexed(document)}
         apart = {task.document_id for task in tasks if self._belongs_apart(task)}
-        told, untold = self.find_told([document for key, document in wanted.items() if key not in apart])
+        incoming, untold = self.find_incoming_links([document for key, document in wanted.items() if key not in apart])
         for place, task in enumerate(tasks):
             if place and time.monotonic() - begun > SLICE_SECONDS:
                 return place
@@ -117,16 +117,18 @@ class Filling:
             elif task.document_id in apart:
                 self._put_apart(writers, task, uncommitted)
             else:
-                self._take(writers, task, document, told.get(task.document_id, NOTHING_TOLD), untold.get(task.document_id), uncommitted)
+                self._take(
+                    writers, task, document, incoming.get(task.document_id, NO_INCOMING_LINKS), untold.get(task.document_id), uncommitted
+                )
         return len(tasks)
 
-    def find_told(self, documents: Sequence[Document]) -> tuple[dict[int, Told], dict[int, Trouble]]:
+    def find_incoming_links(self, documents: Sequence[Document]) -> tuple[dict[int, IncomingLinks], dict[int, Trouble]]:
         """Returns what incoming links say about documents, and for which that failed; one by one if it ended the process before."""
-        counts = (self._attempts.count(key) for key in (TOLD_BATCH, *(_key_of(TELL, document) for document in documents)))
+        counts = (self._attempts.count(key) for key in (LINK_TEXTS_BATCH, *(_key_of(TELL, document) for document in documents)))
         if not any(counts):
-            with self._attempts.on(TOLD_BATCH):
-                return find_told(self._links.find_told, documents)
-        told: dict[int, Told] = {}
+            with self._attempts.on(LINK_TEXTS_BATCH):
+                return find_incoming_links(self._links.find_incoming_links, documents)
+        incoming: dict[int, IncomingLinks] = {}
         untold: dict[int, Trouble] = {}
         for document in documents:
             key = _key_of(TELL, document)
@@ -134,21 +136,21 @@ class Filling:
                 untold[document.id or 0] = Trouble(TELL, read_interruptions(TELL, self._attempts.count(key)), LACKS_LINKS)
                 continue
             with self._attempts.on(key):
-                found, failed = find_told(self._links.find_told, [document])
-            told |= found
+                found, failed = find_incoming_links(self._links.find_incoming_links, [document])
+            incoming |= found
             untold |= failed
-        return told, untold
+        return incoming, untold
 
     def _take(
         self,
         writers: Sequence[IndexWriter],
         task: IndexTask,
         document: Document,
-        told: Told,
+        incoming: IncomingLinks,
         untold: Trouble | None,
         uncommitted: Uncommitted,
     ) -> None:
-        made, trouble = self._assemble(document, told)
+        made, trouble = self._assemble(document, incoming)
         trouble = trouble or untold
         if made is not None and self._lane is not None and size_of(made) >= LARGE_CHARACTERS:
             self._put_apart(writers, task, uncommitted)
@@ -161,7 +163,7 @@ class Filling:
         else:
             uncommitted.note(task, document, trouble)
 
-    def _assemble(self, document: Document, told: Told) -> tuple[IndexDocument | None, Trouble | None]:
+    def _assemble(self, document: Document, incoming: IncomingLinks) -> tuple[IndexDocument | None, Trouble | None]:
         """Returns a document in the form that the index takes, and what failed; a step that repeatedly ended the process is not tried."""
         reading, building = _key_of(READ_TEXT, document), _key_of(BUILD, document)
         if self._attempts.is_hopeless(building):
@@ -173,7 +175,7 @@ class Filling:
             with self._attempts.on(reading):
                 kept, trouble = read_text(self._blobs, document)
         with self._attempts.on(building):
-            made, failed = assemble(document, kept, told, self._patterns.book.terms_of)
+            made, failed = assemble(document, kept, incoming, self._patterns.book.terms_of)
         return made, failed or trouble
 
     def is_suspected(self, document_id: int) -> bool:
@@ -187,14 +189,14 @@ class Filling:
     def _belongs_apart(self, task: IndexTask) -> bool:
         return self._lane is not None and (self.is_suspected(task.document_id) or task.feed_id in self.suspected_feeds)
 
-    def copy(self, writer: IndexWriter, document: Document, told: tuple[dict[int, Told], dict[int, Trouble]]) -> bool:
+    def copy(self, writer: IndexWriter, document: Document, incoming: tuple[dict[int, IncomingLinks], dict[int, Trouble]]) -> bool:
         """Writes a document to another folder; returns False if something failed, or if it belongs to the separate process."""
-        if document.damage or document.id in told[1]:
+        if document.damage or document.id in incoming[1]:
             return False
         try:
             fault_point(COPY, document.url)
             kept, trouble = read_text(self._blobs, document)
-            made, failed = assemble(document, kept, told[0].get(document.id or 0, NOTHING_TOLD), self._patterns.book.terms_of)
+            made, failed = assemble(document, kept, incoming[0].get(document.id or 0, NO_INCOMING_LINKS), self._patterns.book.terms_of)
             if made is None or trouble is not None or failed is not None or (self._lane is not None and size_of(made) >= LARGE_CHARACTERS):
                 return False
             writer.put_prepared([writer.prepare(made)])
@@ -232,10 +234,10 @@ class Filling:
 
     def assemble_apart(self, work: Mapping[int, tuple[IndexTask, Document]]) -> Iterator[tuple[int, IndexDocument | None, Trouble | None]]:
         """Yields documents for the separate process, up to its limit of size."""
-        told, untold = self.find_told([document for _, document in work.values()])
+        incoming, untold = self.find_incoming_links([document for _, document in work.values()])
         characters = 0
         for document_id, (_, document) in work.items():
-            made, trouble = self._assemble(document, told.get(document_id, NOTHING_TOLD))
+            made, trouble = self._assemble(document, incoming.get(document_id, NO_INCOMING_LINKS))
             characters += size_of(made) if made is not None else 0
             yield document_id, made, trouble or untold.get(document_id)
             if characters >= CHARACTERS_AT_ONCE:
@@ -254,7 +256,7 @@ def record_troubles(
     feeds = {key: task.feed_id for key, task in tasks.items()}
     for is_found in (False, True):
         failed = [
-            Failed(document, trouble.step, trouble.told_reason)
+            Failed(document, trouble.step, trouble.recorded_reason)
             for document, trouble in troubles.values()
             if (trouble.lacks is not None) is is_found
         ]

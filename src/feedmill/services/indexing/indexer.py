@@ -31,7 +31,7 @@ from feedmill.services.failurenote import FailureNote
 from feedmill.services.feeds.progress import ended
 from feedmill.services.indexing.apart import ApartLane, Ended
 from feedmill.services.indexing.extracting import STEPS as EXTRACTION
-from feedmill.services.indexing.filling import COPY, TOLD_BATCH, WATCHED, Filling, Uncommitted, record_troubles
+from feedmill.services.indexing.filling import COPY, LINK_TEXTS_BATCH, WATCHED, Filling, Uncommitted, record_troubles
 from feedmill.services.indexing.indextools import IndexDependencies, IndexFolders
 from feedmill.services.indexing.linking import Linking
 from feedmill.services.indexing.preparing import BUILD, COMMIT
@@ -121,7 +121,7 @@ class Indexing:
             except FeedmillError as error:
                 log.warning("indexer_waits", reason=str(error))
                 self._trouble.note(str(error))
-                self._heed(error)
+                self._handle_error(error)
                 self._notifier.wait(POLL_SECONDS)
         self.close()
 
@@ -232,7 +232,7 @@ class Indexing:
             # The interruptions of a document are retained until the rebuild ends, because a rebuild restarts whenever the process ends.
             self._rebuild.apart.difference_update(tasks)
         finished = [key for key in tasks if self._rebuild is None or key not in troubles]
-        batch = [TOLD_BATCH] if self._rebuild is None else []
+        batch = [LINK_TEXTS_BATCH] if self._rebuild is None else []
         self._attempts.clear([*batch, *(key_of_document(step, key) for step in WATCHED for key in finished)])
         self._on_committed(len(tasks))
         log.info("index_committed", documents=len(tasks), token=token)
@@ -243,7 +243,7 @@ class Indexing:
 
     # --- trouble with the engine ---
 
-    def _heed(self, error: FeedmillError) -> None:
+    def _handle_error(self, error: FeedmillError) -> None:
         """Reacts to a failure: nothing of the batch is in the engine, its tasks still exist and are taken again in smaller batches."""
         tasks = list(self._uncommitted.tasks.values())
         self._forget_pending()

@@ -15,7 +15,14 @@ from dataclasses import replace
 
 import structlog
 
-from feedmill.core.documents.anchors import MAX_SOURCES, NOTHING_TOLD, Told, gather_told, list_told, may_tell
+from feedmill.core.documents.anchors import (
+    MAX_SOURCES,
+    NO_INCOMING_LINKS,
+    IncomingLinks,
+    combine_link_texts,
+    list_link_texts,
+    may_contribute,
+)
 from feedmill.core.text.textblob import decode_links
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.document import Document, DocumentState
@@ -66,26 +73,28 @@ class Linking:
         self._index: tuple[str, SearchIndex] | None = None
         self._own: dict[int, int] = {}
 
-    def find_told(self, documents: Sequence[Document]) -> dict[int, Told]:
+    def find_incoming_links(self, documents: Sequence[Document]) -> dict[int, IncomingLinks]:
         """Returns by id what incoming links say about documents; documents without such links are left out."""
         with self._store.reading() as unit:
             found = unit.processing.link_texts.find_by_target([document.id for document in documents if document.id is not None])
-        return {target: gather_told(list(texts.values())) for target, texts in found.items()}
+        return {target: combine_link_texts(list(texts.values())) for target, texts in found.items()}
 
     def take_back(self, documents: Mapping[int, Document], tasks: Sequence[IndexTask]) -> set[int]:
         """Withdraws links of documents that may no longer contribute them. Returns the targets, which get index tasks as well."""
-        silenced = {task.document_id: task for task in tasks if not _may_tell(documents.get(task.document_id))}
+        silenced = {task.document_id: task for task in tasks if not _may_contribute(documents.get(task.document_id))}
         if not silenced:
             return set()
         with self._store.reading() as unit:
             if not unit.processing.link_texts.find_by_source(list(silenced)):
                 return set()
         with self._store.writing() as unit:
-            told = unit.processing.link_texts.find_by_source(list(silenced))
-            unit.processing.link_texts.remove_many([(source, target) for source, texts in told.items() for target in texts])
-            causes = {target: silenced[source] for source, texts in told.items() for target in texts}
+            incoming = unit.processing.link_texts.find_by_source(list(silenced))
+            unit.processing.link_texts.remove_many([(source, target) for source, texts in incoming.items() for target in texts])
+            causes = {target: silenced[source] for source, texts in incoming.items() for target in texts}
             # if any source of a target revokes access, that cause wins: the target must not wait with a less urgent one
-            causes |= {target: cause for source, texts in told.items() if (cause := silenced[source]).revokes_access for target in texts}
+            causes |= {
+                target: cause for source, texts in incoming.items() if (cause := silenced[source]).revokes_access for target in texts
+            }
             _add_task(unit, causes)
         return set(causes)
 
@@ -132,8 +141,8 @@ class Linking:
         with self._store.writing() as unit:
             unit.processing.link_queue.unqueue(work, [each.item for each in failed])
             documents = unit.documents.reader.find_by_id([each.item for each in failed])
-            told = [Failed(documents[each.item], each.step, each.reason) for each in failed if each.item in documents]
-            self._recorder.record(unit, told, is_found=True)
+            incoming = [Failed(documents[each.item], each.step, each.reason) for each in failed if each.item in documents]
+            self._recorder.record(unit, incoming, is_found=True)
 
     def _write(self, ids: Sequence[int]) -> None:
         with self._store.writing() as unit:
@@ -157,10 +166,10 @@ class Linking:
             documents = unit.documents.reader.find_by_id(ids)
             old = unit.processing.link_texts.find_by_source(ids)
             is_told = unit.processing.link_texts.find_by_target(ids)
-            wanted = self._list_told_by(unit, [document for document in documents.values() if may_tell(document)])
+            wanted = self._list_texts_of(unit, [document for document in documents.values() if may_contribute(document)])
             folder, token = unit.state.key_values.get(keyvalues.INDEX_FOLDER) or "", unit.state.key_values.get(keyvalues.INDEX_TOKEN) or ""
             fresh = [document for key, document in documents.items() if key not in is_told and document.state is DocumentState.LIVE]
-            found = self._list_telling_of(unit, fresh, folder, token)
+            found = self._list_sources_of(unit, fresh, folder, token)
         kept = {(source, target): text for source, texts in old.items() for target, text in texts.items()}
         gone = [(source, key) for key in ids if _is_gone(documents.get(key)) for source in is_told.get(key, ())]
         changed = {pair: text for pair, text in (found | wanted).items() if kept.get(pair) != text}
@@ -186,17 +195,17 @@ class Linking:
         others = [one for one in targets if one not in waiting and _gather(before.get(one)) != _gather(after[one])]
         unit.processing.link_queue.queue(LinkWork.WRITE, others)
 
-    def _list_told_by(self, unit: UnitOfWork, sources: Sequence[Document]) -> dict[tuple[int, int], str]:
-        told = {document.id: self._read_links(document) for document in sources if document.id is not None}
-        targets = unit.documents.reader.find_ids(list(dict.fromkeys(url for urls in told.values() for url in urls)))
+    def _list_texts_of(self, unit: UnitOfWork, sources: Sequence[Document]) -> dict[tuple[int, int], str]:
+        incoming = {document.id: self._read_links(document) for document in sources if document.id is not None}
+        targets = unit.documents.reader.find_ids(list(dict.fromkeys(url for urls in incoming.values() for url in urls)))
         return {
             (source, targets[url]): text
-            for source, urls in told.items()
+            for source, urls in incoming.items()
             for url, text in urls.items()
             if targets.get(url, source) != source
         }
 
-    def _list_telling_of(self, unit: UnitOfWork, fresh: Sequence[Document], folder: str, token: str) -> dict[tuple[int, int], str]:
+    def _list_sources_of(self, unit: UnitOfWork, fresh: Sequence[Document], folder: str, token: str) -> dict[tuple[int, int], str]:
         """Returns the link texts for new documents from sources whose links have been read; the others follow when theirs are read."""
         index = self._find_serving(folder) if fresh and folder else None
         if index is None or not index.is_visible(token):
@@ -209,10 +218,10 @@ class Linking:
         keys = list(dict.fromkeys(key for keys in telling.values() for key in keys))
         waiting = unit.processing.link_queue.find_queued(LinkWork.READ, keys)
         sources = unit.documents.reader.find_by_id([key for key in keys if key not in waiting])
-        told = {key: self._read_links(source) for key, source in sources.items() if may_tell(source)}
+        incoming = {key: self._read_links(source) for key, source in sources.items() if may_contribute(source)}
         urls = {document.id: document.url for document in fresh}
-        pairs = ((source, target) for target, keys in telling.items() for source in keys if source in told and source != target)
-        return {(source, target): told[source][urls[target]] for source, target in pairs if urls[target] in told[source]}
+        pairs = ((source, target) for target, keys in telling.items() for source in keys if source in incoming and source != target)
+        return {(source, target): incoming[source][urls[target]] for source, target in pairs if urls[target] in incoming[source]}
 
     def _find_serving(self, folder: str) -> SearchIndex:
         if self._index is None or self._index[0] != folder:
@@ -222,13 +231,13 @@ class Linking:
     def _read_links(self, document: Document) -> dict[str, str]:
         with self._attempts.on(_key_of(document.id or 0)):
             fault_point(READ, document.url)
-            return self._list_told(document)
+            return self._list_link_targets(document)
 
-    def _list_told(self, document: Document) -> dict[str, str]:
+    def _list_link_targets(self, document: Document) -> dict[str, str]:
         if document.text is None or document.text.blob is None:
             return {}
         try:
-            return list_told(document.url, decode_links(self._blobs.read(document.text.blob)))
+            return list_link_texts(document.url, decode_links(self._blobs.read(document.text.blob)))
         except Corrupt:
             # the indexer reports this when it reads the same blob
             return {}
@@ -238,16 +247,16 @@ def _key_of(document_id: int, step: str = READ) -> str:
     return key_of_document(step, document_id)
 
 
-def _may_tell(document: Document | None) -> bool:
-    return document is not None and may_tell(document)
+def _may_contribute(document: Document | None) -> bool:
+    return document is not None and may_contribute(document)
 
 
 def _is_gone(document: Document | None) -> bool:
     return document is None or document.state is not DocumentState.LIVE
 
 
-def _gather(texts: Mapping[int, str] | None) -> Told:
-    return gather_told(list(texts.values())) if texts else NOTHING_TOLD
+def _gather(texts: Mapping[int, str] | None) -> IncomingLinks:
+    return combine_link_texts(list(texts.values())) if texts else NO_INCOMING_LINKS
 
 
 def _add_task(unit: UnitOfWork, causes: Mapping[int, IndexTask]) -> None:

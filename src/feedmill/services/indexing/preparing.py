@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from feedmill.core.documents.anchors import NOTHING_TOLD, Told
+from feedmill.core.documents.anchors import NO_INCOMING_LINKS, IncomingLinks
 from feedmill.core.documents.reducedforms import iter_forms
 from feedmill.model.document import Document
 from feedmill.model.entrybuild import Trouble
 from feedmill.model.search import IndexDocument
 from feedmill.ports import BlobStore, IndexWriter
-from feedmill.services.indexing.entries import NO_TEXT, StoredText, entry_of, read_kept_text
+from feedmill.services.indexing.entries import NO_TEXT, StoredText, entry_of, read_stored_text
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_each
 from feedmill.services.isolation.faultpoints import fault_point
 
@@ -39,9 +39,9 @@ class Prepared(Generic[P]):
     trouble: Trouble | None = None
 
 
-def find_told(
-    find: Callable[[Sequence[Document]], dict[int, Told]], documents: Sequence[Document]
-) -> tuple[dict[int, Told], dict[int, Trouble]]:
+def find_incoming_links(
+    find: Callable[[Sequence[Document]], dict[int, IncomingLinks]], documents: Sequence[Document]
+) -> tuple[dict[int, IncomingLinks], dict[int, Trouble]]:
     """Returns by id what incoming links say about documents, and what failed; a failed document counts as one without incoming links."""
     if not documents:
         return {}, {}
@@ -53,20 +53,20 @@ def find_told(
         if not belongs_to_item(error):
             raise
 
-    def find_one(document: Document) -> dict[int, Told]:
+    def find_one(document: Document) -> dict[int, IncomingLinks]:
         fault_point(TELL, document.url)
         return find([document])
 
     done, failed = run_each(documents, find_one, step=TELL)
-    told = {key: one for _, found in done for key, one in found.items()}
-    return told, {each.item.id or 0: Trouble(TELL, each.reason, LACKS_LINKS) for each in failed}
+    incoming = {key: one for _, found in done for key, one in found.items()}
+    return incoming, {each.item.id or 0: Trouble(TELL, each.reason, LACKS_LINKS) for each in failed}
 
 
 def read_text(blobs: BlobStore, document: Document) -> tuple[StoredText, Trouble | None]:
     """Returns a document's stored text, empty if it cannot be read, and what failed."""
     try:
         fault_point(READ_TEXT, document.url)
-        return read_kept_text(blobs, document), None
+        return read_stored_text(blobs, document), None
     except BaseException as error:
         if not belongs_to_item(error):
             raise
@@ -74,11 +74,11 @@ def read_text(blobs: BlobStore, document: Document) -> tuple[StoredText, Trouble
 
 
 def assemble(
-    document: Document, kept: StoredText, told: Told, list_patterns: Callable[[str], tuple[str, ...]]
+    document: Document, kept: StoredText, incoming: IncomingLinks, list_patterns: Callable[[str], tuple[str, ...]]
 ) -> tuple[IndexDocument | None, Trouble | None]:
     """Returns a document in the form that the index takes, and what failed. It is None if the data that controls its access is missing."""
     try:
-        return entry_of(document, kept, told or NOTHING_TOLD, list_patterns(document.url)), None
+        return entry_of(document, kept, incoming or NO_INCOMING_LINKS, list_patterns(document.url)), None
     except BaseException as error:
         if not belongs_to_item(error):
             raise

@@ -74,7 +74,7 @@ class Rebuild:
         wanted = {document.id or 0: document for document in documents if is_indexed(document)}
         # each restart of the process begins the folder again, so a document with failures or interruptions is not tried here
         fit = {key: document for key, document in wanted.items() if key not in failed and not _is_suspected(key, filling, attempts)}
-        link_texts = filling.find_told(list(fit.values()))
+        link_texts = filling.find_incoming_links(list(fit.values()))
         left: list[int] = []
         for document, document_id in zip(documents, _ids_of(documents), strict=True):
             is_written = False

@@ -58,7 +58,7 @@ class DocumentWatch:
         """Returns why a document is left alone."""
         return read_interruptions(self._step, self._count(self._key_of(document_id)))
 
-    def tell_once(self, document_id: int) -> str | None:
+    def report_once(self, document_id: int) -> str | None:
         """Returns why a document is left alone, None if this process has reported it before."""
         if document_id in self._told:
             return None

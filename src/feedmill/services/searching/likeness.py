@@ -20,7 +20,7 @@ TITLE_WEIGHT = 3
 MAX_RELATED = 3
 MIN_CHARACTERS = 3
 TRIED_WORDS = 40
-KEPT_WORDS = 12
+MAX_QUERY_WORDS = 12
 
 NOTHING = Not(Everything())
 
@@ -90,7 +90,7 @@ def find_like(index: SearchIndex, url: str, title: str, text: str, access: Acces
         holding = index.vocabulary.count(word, access)
         if 1 < holding <= max(everything // 4, 2):
             weights[word] = math.sqrt(counts[word]) * math.log(1 + everything / holding)
-    best = sorted(weights, key=lambda word: (-weights[word], word))[:KEPT_WORDS]
+    best = sorted(weights, key=lambda word: (-weights[word], word))[:MAX_QUERY_WORDS]
     if not best:
         return NOTHING
     return And((Or(tuple(Word(word) for word in best)), Not(Info(url))))

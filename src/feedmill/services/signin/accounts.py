@@ -29,7 +29,7 @@ class NewToken:
     text: str
 
 
-class AccountKeeping:
+class AccountService:
     """Manages the local users. Errors of all: BadRequest for invalid names and passwords."""
 
     def __init__(self, store: Store, hasher: PasswordHasher, clock: Clock) -> None:
@@ -95,7 +95,7 @@ class AccountKeeping:
         return changed
 
 
-class TokenKeeping:
+class TokenService:
     """Manages the API tokens of programs."""
 
     def __init__(self, store: Store, clock: Clock) -> None:

@@ -71,7 +71,7 @@ class PasswordCheck:
 
     def __init__(self, tools: PasswordCheckDependencies) -> None:
         self._tools = tools
-        self._nobody_hash = ""
+        self._placeholder_hash = ""
 
     def check(self, attempt: Attempt) -> Outcome:
         """Returns the credentials that a name and a password verify.
@@ -146,9 +146,9 @@ class PasswordCheck:
                 unit.signin.accounts.save(replace(account, password_hash=fresh))
 
     def _spend_time(self, password: str) -> None:
-        if not self._nobody_hash:
-            self._nobody_hash = self._tools.hasher.hash("nobody's password")
-        self._tools.hasher.is_match(self._nobody_hash, password)
+        if not self._placeholder_hash:
+            self._placeholder_hash = self._tools.hasher.hash("nobody's password")
+        self._tools.hasher.is_match(self._placeholder_hash, password)
 
     def _ask(self, directories: Sequence[Directory], attempt: Attempt) -> list[Credential]:
         proved: dict[str, Credential] = {}

@@ -35,7 +35,7 @@ class SessionLimits:
     whole: timedelta = timedelta(hours=12)
 
 
-class SessionKeeping:
+class SessionService:
     """The sessions of one store. May be used from several threads."""
 
     def __init__(self, store: Store, clock: Clock, limits: SessionLimits) -> None:

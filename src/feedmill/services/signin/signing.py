@@ -10,11 +10,11 @@ from feedmill.model.errors import FeedmillError
 from feedmill.ports import Clock, Store
 from feedmill.services.auditing import Auditing
 from feedmill.services.keyvalues import SIGNIN_KEY
-from feedmill.services.signin.accounts import AccountKeeping, TokenKeeping
+from feedmill.services.signin.accounts import AccountService, TokenService
 from feedmill.services.signin.onetimecodes import OneTimeCodes
 from feedmill.services.signin.passwordcheck import PasswordCheck
 from feedmill.services.signin.passwordcheckcache import PasswordCheckCache
-from feedmill.services.signin.sessions import SessionKeeping
+from feedmill.services.signin.sessions import SessionService
 from feedmill.services.signin.tokencheck import TokenCheck
 
 log = structlog.get_logger(__name__)
@@ -26,10 +26,10 @@ class Signing:
 
     check: PasswordCheck
     proved: PasswordCheckCache
-    sessions: SessionKeeping
+    sessions: SessionService
     token_check: TokenCheck
-    accounts: AccountKeeping
-    tokens: TokenKeeping
+    accounts: AccountService
+    tokens: TokenService
     auditing: Auditing
     one_time_codes: OneTimeCodes
     clock: Clock
@@ -51,7 +51,7 @@ def ensure_secret(store: Store, name: str, make: Callable[[], str]) -> str:
         if held is not None:
             return held
         made = make()
-        return _keep_secret(store, name, made)
+        return _store_secret(store, name, made)
     except FeedmillError as exc:
         log.warning("secret_not_kept", name=name, reason=str(exc))
         return made or make()
@@ -62,7 +62,7 @@ def _find_secret(store: Store, name: str) -> str | None:
         return unit.state.key_values.get(name)
 
 
-def _keep_secret(store: Store, name: str, made: str) -> str:
+def _store_secret(store: Store, name: str, made: str) -> str:
     """Stores a new secret and returns the stored one: another process may have been first."""
     with store.writing() as unit:
         held = unit.state.key_values.get(name)

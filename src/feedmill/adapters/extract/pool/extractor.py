@@ -22,7 +22,7 @@ from feedmill.model.errors import Busy
 from feedmill.model.extraction import Answer, ExtractionLimits, Task
 
 _BULK_NICENESS = 5
-_TOLD_FAILURES = 3
+_REPORTED_FAILURES = 3
 _RETRY_SECONDS = 0.1
 _BUSY = 16
 _LINGER_SECONDS = 0.002
@@ -50,7 +50,7 @@ class ExtractorPool:
         self._bulk = WorkerPool(False, bulk_workers, limits.seconds, _BULK_NICENESS, limits, self._client, numbers)
         self._quick = WorkerPool(True, quick_workers, min(quick_seconds, limits.seconds), 0, limits, self._client, numbers)
         self._lanes = (self._quick, self._bulk)
-        self._told_failures = 0
+        self._reported_failures = 0
         self._client.is_running()
 
     def submit(self, task: Task, *, quick: bool) -> None:
@@ -156,7 +156,7 @@ class ExtractorPool:
     def _bear_failure(self, timeout_seconds: float) -> None:
         """Waits, and logs each new attempt that fails. Errors: Busy."""
         failures = self._client.failures
-        if failures >= _TOLD_FAILURES and failures != self._told_failures:
-            self._told_failures = failures
+        if failures >= _REPORTED_FAILURES and failures != self._reported_failures:
+            self._reported_failures = failures
             raise Busy(f"the extractor process ended {failures} times at its start, documents wait; the log above says why it did")
         time.sleep(min(timeout_seconds, _RETRY_SECONDS))

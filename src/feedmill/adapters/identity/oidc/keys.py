@@ -34,8 +34,8 @@ _REGISTRY = _Registry(algorithms=list(ALGORITHMS), strict_check_header=False)
 class TokenKeys:
     """The keys of one provider. Errors of all: ValueError."""
 
-    def __init__(self, told: object) -> None:
-        listed = told.get("keys") if isinstance(told, dict) else None
+    def __init__(self, given: object) -> None:
+        listed = given.get("keys") if isinstance(given, dict) else None
         if not isinstance(listed, list):
             raise ValueError("they are no list of keys")
         self._keys = [key for each in listed[:MAX_KEYS] if (key := _read_key(each)) is not None]
@@ -65,10 +65,10 @@ class TokenKeys:
         return self._keys if name is None else [key for key in self._keys if key.get("kid") == name]
 
 
-def _read_key(told: object) -> Key | None:
-    if not isinstance(told, dict) or told.get("use", "sig") != "sig" or told.get("kty") == "oct":
+def _read_key(given: object) -> Key | None:
+    if not isinstance(given, dict) or given.get("use", "sig") != "sig" or given.get("kty") == "oct":
         return None
     try:
-        return JWKRegistry.import_key(told)
+        return JWKRegistry.import_key(given)
     except (JoseError, ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -29,7 +29,7 @@ from feedmill.ports.signin import LogoutRequest, ProviderRedirect
 LEEWAY_SECONDS = 60
 LOGOUT_SECONDS = 300
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
-MAX_KEPT_TOKEN = 6_000
+MAX_STORED_TOKEN = 6_000
 """Longer ID tokens are not stored for the logout request, because the address would grow too long."""
 
 
@@ -91,13 +91,13 @@ class OidcProvider:
         if not isinstance(id_token, str):
             raise Denied("the provider gives no ID token")
         claims = self._read_token(id_token, nonce)
-        told = self._complete(known, tokens, claims)
-        groups = read_groups(told, self._options.groups_claim, self._options)
-        user = read_user(told.get(self._options.user_claim), self._options)
+        answered = self._complete(known, tokens, claims)
+        groups = read_groups(answered, self._options.groups_claim, self._options)
+        user = read_user(answered.get(self._options.user_claim), self._options)
         if user is None:
             raise Denied(f"the provider tells no user: the claim {self._options.user_claim} is missing")
         role = self._options.roles.find(groups)
-        session = ProviderSession(name=str(claims["sub"]), index=str(claims.get("sid") or ""), details=id_token[:MAX_KEPT_TOKEN])
+        session = ProviderSession(name=str(claims["sub"]), index=str(claims.get("sid") or ""), details=id_token[:MAX_STORED_TOKEN])
         return Credential(provider=self.way, user=user, groups=groups, role=role, session=session)
 
     @property
@@ -111,7 +111,7 @@ class OidcProvider:
         if not known.has("end_session_endpoint"):
             return None
         asked = {"client_id": self._options.client_id, "post_logout_redirect_uri": left_url}
-        if session.details and len(session.details) < MAX_KEPT_TOKEN:
+        if session.details and len(session.details) < MAX_STORED_TOKEN:
             asked["id_token_hint"] = session.details
         return ProviderRedirect(url=with_query(known.address("end_session_endpoint"), urlencode(asked)))
 
@@ -148,8 +148,8 @@ class OidcProvider:
             "client_id": self._options.client_id,
         }
         headers = {}
-        told = known.about.get("token_endpoint_auth_methods_supported")
-        methods = told if isinstance(told, list) and told else ["client_secret_basic"]
+        answered = known.about.get("token_endpoint_auth_methods_supported")
+        methods = answered if isinstance(answered, list) and answered else ["client_secret_basic"]
         secret = self._options.client_secret
         if secret and "client_secret_basic" in methods:
             pair = f"{quote(self._options.client_id, safe='')}:{quote(secret, safe='')}"
@@ -204,7 +204,7 @@ class OidcProvider:
         held = {name: value for name, value in claims.items() if value is not None}
         if all(name in held for name in wanted) or not known.has("userinfo_endpoint") or not isinstance(access, str):
             return held
-        told = self._client.get(known.address("userinfo_endpoint"), {"Authorization": f"Bearer {access}"})
-        if told.get("sub") != claims["sub"]:
+        answered = self._client.get(known.address("userinfo_endpoint"), {"Authorization": f"Bearer {access}"})
+        if answered.get("sub") != claims["sub"]:
             raise Denied("the provider tells of another user than the ID token")
-        return {**told, **held}
+        return {**answered, **held}

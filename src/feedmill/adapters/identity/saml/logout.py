@@ -35,7 +35,7 @@ MAX_INDEXES = 1_000
 _RESPONDER = "urn:oasis:names:tc:SAML:2.0:status:Responder"
 
 
-class SamlLogoutDesk:
+class SamlLogoutFlow:
     """Implements ``ports.signin.SamlLogout``. Several threads may use it."""
 
     def __init__(self, provider: IdentityProvider, key: ServerKey, clock: Callable[[], datetime]) -> None:

@@ -24,7 +24,7 @@ from feedmill.adapters.identity.addresses import with_query
 from feedmill.adapters.identity.claims import read_groups, read_user
 from feedmill.adapters.identity.saml.encryption import decrypt_element, find_name
 from feedmill.adapters.identity.saml.keys import ServerKey
-from feedmill.adapters.identity.saml.logout import SamlLogoutDesk, write_details
+from feedmill.adapters.identity.saml.logout import SamlLogoutFlow, write_details
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, POST, PROTOCOL, IdentityProvider, parse_xml, write_metadata
 from feedmill.adapters.identity.saml.signing import verify_element, write_query
 from feedmill.adapters.identity.saml.text import SUCCESS, text_of, time_of, write_time
@@ -64,10 +64,10 @@ class SamlIdentityProvider:
         self.way = f"saml:{options.name}"
         self._options = options
         self._clock = clock
-        self._logout = SamlLogoutDesk(options.provider, options.key, clock)
+        self._logout = SamlLogoutFlow(options.provider, options.key, clock)
 
     @property
-    def logout(self) -> SamlLogoutDesk | None:
+    def logout(self) -> SamlLogoutFlow | None:
         """Returns the single logout with this provider; None if it is not configured."""
         return self._logout if self._options.single_logout else None
 

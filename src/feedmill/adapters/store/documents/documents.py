@@ -16,7 +16,7 @@ from feedmill.core.urls.digests import digest_of_url
 from feedmill.model.document import Document, DocumentState, Event, Text
 from feedmill.ports import LiveUrl, StoredRefs
 
-EVENTS_KEPT = 20
+MAX_EVENTS = 20
 
 _BY_DIGEST = Prepared(lambda digests: sa.select(*rows.DOCUMENT).where(documents.c.url_digest.in_(digests)))
 _BY_ID = Prepared(lambda ids: sa.select(*rows.DOCUMENT).where(documents.c.id.in_(ids)))
@@ -123,7 +123,7 @@ class SqlDocuments:
         values = [
             {
                 "document_id": document_id,
-                "slot": number % EVENTS_KEPT,
+                "slot": number % MAX_EVENTS,
                 "number": number,
                 "at": to_micros(event.at),
                 "kind": event.kind.value,

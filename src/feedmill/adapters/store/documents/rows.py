@@ -27,59 +27,59 @@ def _pairs(text: str) -> Metadata:
 
 def _attributes_to_json(attributes: Attributes) -> str:
     """Writes only the values that differ from the default, since most records set few."""
-    kept: dict[str, object] = {}
+    fields: dict[str, object] = {}
     if attributes.display_url is not None:
-        kept["display_url"] = attributes.display_url
+        fields["display_url"] = attributes.display_url
     if attributes.mimetype is not None:
-        kept["mimetype"] = attributes.mimetype
+        fields["mimetype"] = attributes.mimetype
     if attributes.last_modified is not None:
-        kept["last_modified"] = to_micros(attributes.last_modified)
+        fields["last_modified"] = to_micros(attributes.last_modified)
     if attributes.authmethod is not None:
-        kept["authmethod"] = attributes.authmethod.value
+        fields["authmethod"] = attributes.authmethod.value
     for name in ("pagerank", "feedrank", "scoring"):
         value = getattr(attributes, name)
         if value is not None:
-            kept[name] = value
+            fields[name] = value
     for name in ("lock", "crawl_immediately", "crawl_once"):
         if getattr(attributes, name):
-            kept[name] = True
-    return dumps(kept)
+            fields[name] = True
+    return dumps(fields)
 
 
 @lru_cache(maxsize=1_000)
 def _attributes_from_json(text: str) -> Attributes:
-    kept = loads(text)
-    if "last_modified" in kept:
-        kept["last_modified"] = from_micros(kept["last_modified"])
-    if "authmethod" in kept:
-        kept["authmethod"] = AuthMethod(kept["authmethod"])
-    return Attributes(**kept)
+    fields = loads(text)
+    if "last_modified" in fields:
+        fields["last_modified"] = from_micros(fields["last_modified"])
+    if "authmethod" in fields:
+        fields["authmethod"] = AuthMethod(fields["authmethod"])
+    return Attributes(**fields)
 
 
 def text_to_json(text: Text | None) -> str | None:
     """Returns the stored form of a document's extracted text."""
     if text is None:
         return None
-    kept: dict[str, object] = {"source": text.source}
+    fields: dict[str, object] = {"source": text.source}
     for name in ("blob", "title", "mimetype", "language", "reason"):
         value = getattr(text, name)
         if value is not None:
-            kept[name] = value
+            fields[name] = value
     if text.metadata:
-        kept["metadata"] = text.metadata
+        fields["metadata"] = text.metadata
     if text.robots:
-        kept["robots"] = sorted(text.robots)
-    return dumps(kept)
+        fields["robots"] = sorted(text.robots)
+    return dumps(fields)
 
 
 def text_from_json(text: str | None) -> Text | None:
     """Returns a document's extracted text from its stored form."""
     if text is None:
         return None
-    kept = loads(text)
-    kept["metadata"] = tuple((name, value) for name, value in kept.get("metadata", ()))
-    kept["robots"] = frozenset(kept.get("robots", ()))
-    return Text(**kept)
+    fields = loads(text)
+    fields["metadata"] = tuple((name, value) for name, value in fields.get("metadata", ()))
+    fields["robots"] = frozenset(fields.get("robots", ()))
+    return Text(**fields)
 
 
 def refs_from_row(row: Row) -> StoredRefs:

@@ -187,7 +187,7 @@ class SqlSources:
         found = self._connection.execute(query.order_by(datasources.c.name)).mappings()
         return [DataSource(name=row["name"], kind=row["kind"], documents=row["documents"], feeds=row["feeds"]) for row in found]
 
-    def mark_deleted(self, name: str) -> None:
+    def note_deleted(self, name: str) -> None:
         """Shows a source as deleted, unless a feed wrote to it meanwhile."""
         if self._is_fed_again(name):
             return

@@ -24,7 +24,7 @@ from feedmill.wire.applianceconfig.policies import render_policies
 from feedmill.wire.decisions import render_policy
 
 
-def tell_policies(store: Store, url: str | None = None) -> dict[str, Any]:
+def describe_policies(store: Store, url: str | None = None) -> dict[str, Any]:
     """Returns the policies in force, or those whose patterns match a URL, the one that counts first."""
     with store.reading() as unit:
         book = unit.access.policies.current()
@@ -35,7 +35,7 @@ def tell_policies(store: Store, url: str | None = None) -> dict[str, Any]:
 
 def policy_routes(store: Store, editor: SettingsEditor) -> list[DeclaredRoute]:
     async def tell(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(tell_policies, store, request.query_params.get("url")))
+        return JSONResponse(await run_in_threadpool(describe_policies, store, request.query_params.get("url")))
 
     async def export(_request: Request) -> Response:
         return PlainTextResponse(await run_in_threadpool(export_policies, store))

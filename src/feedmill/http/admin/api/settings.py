@@ -23,10 +23,10 @@ from feedmill.http.admin.protection import VIEW_OR_ADMINISTER, VIEW_OR_MANAGE
 from feedmill.http.common.bodies import read_body
 from feedmill.http.common.requirements import DeclaredRoute, Requirement
 from feedmill.model.errors import BadRequest, Corrupt
-from feedmill.settings.editing import ALWAYS, MAX_KEPT_BYTES, Condition, HeldEntry, SettingsEditor
+from feedmill.settings.editing import ALWAYS, MAX_STORED_BYTES, Condition, HeldEntry, SettingsEditor
 from feedmill.settings.importing import KINDS, import_text
 
-MAX_IMPORT_BYTES = 3 * MAX_KEPT_BYTES
+MAX_IMPORT_BYTES = 3 * MAX_STORED_BYTES
 _POLICY_ACLS = "policy_acls"
 
 
@@ -41,7 +41,7 @@ def settings_routes(editor: SettingsEditor, check_stylesheet: Callable[[str], No
         return _answer(await run_in_threadpool(editor.get, *_place(request)))
 
     async def put(request: Request) -> Response:
-        value = _read_json(await read_body(request, MAX_KEPT_BYTES))
+        value = _read_json(await read_body(request, MAX_STORED_BYTES))
         await run_in_threadpool(_check_stylesheet, value, check_stylesheet)
         entry, is_new = await run_in_threadpool(editor.put, *_place(request), value, read_condition(request))
         return _answer(entry, 201 if is_new else 200)

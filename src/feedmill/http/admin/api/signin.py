@@ -22,7 +22,7 @@ from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.role import Role
 from feedmill.model.signin import Account, ApiToken, TokenScope
 from feedmill.services.auditing import Auditing
-from feedmill.services.signin.accounts import NewToken, TokenKeeping
+from feedmill.services.signin.accounts import NewToken, TokenService
 from feedmill.services.signin.signing import Signing
 
 MAX_BODY_BYTES = 65_536
@@ -76,7 +76,7 @@ def _user_routes(signing: Signing) -> list[DeclaredRoute]:
     ]
 
 
-def _token_routes(tokens: TokenKeeping) -> list[DeclaredRoute]:
+def _token_routes(tokens: TokenService) -> list[DeclaredRoute]:
     def list_tokens(_body: Body, _request: Request) -> Response:
         return JSONResponse([render_token(token) for token in tokens.list()])
 

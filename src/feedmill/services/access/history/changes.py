@@ -24,7 +24,7 @@ from feedmill.model.identity import Identity
 from feedmill.model.policyacl import EARLY_ORDER, Early
 from feedmill.ports import Clock, Store, UnitOfWork
 from feedmill.services.access.classtable import ClassTable
-from feedmill.services.access.explaining import check_kept
+from feedmill.services.access.explaining import check_recorded
 from feedmill.services.access.history.history import AccessHistory, HistoryCache, recollect
 from feedmill.services.access.policytable import PolicyTable
 
@@ -87,7 +87,7 @@ class AccessChanges:
         """Returns a comparison with fixed times; ``until`` defaults to now. Errors: BadRequest for times for which no history is stored."""
         now = self._clock()
         with self._store.reading() as unit:
-            check_kept(unit, since, now - self._history)
+            check_recorded(unit, since, now - self._history)
         until = now if until is None else min(until, now)
         if until <= since:
             raise BadRequest("the time until which changes are asked for lies before the one since which they are")
@@ -142,12 +142,12 @@ def _compare_classes(unit: UnitOfWork, sight: AccessHistory, comparison: Compari
         table.set_acls({url: held.get(url) for url in urls})
         keys, policies = list(_keys(sight.forms_at(at))), PolicyTable(order)
         policies.set(list(sight.policies_at(at).values()))
-        permitted = policies.combine(table.permitted(keys), table.unsaid(), table.rules, keys if _is_somebody(comparison) else ())
+        permitted = policies.combine(table.permitted(keys), table.unsaid(), table.rules, keys if _has_principals(comparison) else ())
         both.append(np.frombuffer(permitted.table, np.uint8))
     return [int(number) for number in np.nonzero(both[0] != both[1])[0]]
 
 
-def _is_somebody(comparison: Comparison) -> bool:
+def _has_principals(comparison: Comparison) -> bool:
     return bool(comparison.identity.users or comparison.identity.groups)
 
 
