@@ -1,19 +1,27 @@
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from searchharness import ANN, FOR_ANN, NOW, SearchHarness, open_harness
 
+from feedmill.core.query.language import parse_query
+from feedmill.core.ranking.searchconfig import CompiledSearchConfig
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.document import Attributes, BlobRef, DocumentState, Origin
 from feedmill.model.errors import Corrupt, NotFound
-from feedmill.model.results import ResultPage
+from feedmill.model.results import Collapsing, ResultPage
 from feedmill.model.search import Match, SearchRequest
 from feedmill.ports import IndexTask, Lane, SearchIndex, Stage
 from feedmill.services.keyvalues import INDEX_FOLDER
 from feedmill.services.searchconfigprovider import SearchConfigProvider
+from feedmill.services.searching.resultlist import list_results
+from feedmill.services.searching.searcher import Searcher
 from feedmill.services.searching.searchservices import wire_search_services
+from feedmill.services.searching.searchstate import SearchStates
 
 Ask = Callable[..., ResultPage]
 
@@ -212,3 +220,22 @@ def test_searcher_document_not_in_the_index_is_not_searchable(harness: SearchHar
         unit.processing.index_tasks.put_many([mark])
     services = harness.services()
     assert not any(services.documents.get_document(document.url, ANONYMOUS).is_searchable for document in (marked, hidden, named))
+
+
+def test_collapsed_list_of_many_steps_is_planned_once(harness: SearchHarness) -> None:
+    harness.add([harness.make(f"http://a.com/{number}", f"needle {number}") for number in range(60)])
+    services = harness.services()
+    calls: list[str] = []
+    watched = {CompiledSearchConfig.plan.__code__, Searcher.run.__code__, SearchStates.read.__code__, parse_query.__code__}
+
+    def watch(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call" and frame.f_code in watched:
+            calls.append(frame.f_code.co_name)
+
+    sys.setprofile(watch)
+    try:
+        page = list_results(services.searcher, services.searcher.prepare(SearchRequest(query="needle"), ANONYMOUS), Collapsing())
+    finally:
+        sys.setprofile(None)
+    assert (len(page.results), page.is_collapsed) == (2, True)
+    assert Counter(calls) == {"read": 1, "plan": 1, "parse_query": 1, "run": 2}
