@@ -96,8 +96,8 @@ class AccessClass(IntEnum):
 class AccessKey:
     """What documents of one class have in common. It never contains the effective result, so a changed parent moves no document.
 
-    Shape: entries of ``acl`` in canonical order and each once, without blank ones (``core.access.classes``); ``rule`` is the number of
-    the policy rule that matches, 0 for none.
+    Shape: entries of ``acl`` in canonical order and each once, without blank ones (``core.access.classes.in_one_order``); ``rule`` is the
+    number of the policy rule that matches, 0 for none.
     """
 
     acl: Acl | None
