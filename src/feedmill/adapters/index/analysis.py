@@ -9,8 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import add
 
-from tantivy import Filter, Index, TextAnalyzerBuilder, Tokenizer
-
 from feedmill.adapters.index.stemming import Stems
 from feedmill.core.text.analysis import (
     GRAM_SIZES,
@@ -26,13 +24,10 @@ from feedmill.core.text.analysis import (
 from feedmill.core.text.analysis import fold_value as fold_value
 from feedmill.core.text.typedvalues import name_digest
 from feedmill.core.text.wildcards import fold_wildcard, is_wildcard
-from feedmill.core.text.wordforms import ACCENTED, FOLDED, MAX_WORD_BYTES, find_accented, fold_all, write_all
+from feedmill.core.text.wordforms import ACCENTED, FOLDED, find_accented, fold_all, write_all
 from feedmill.model.query import And, InText, InTitle, Node, Or, Phrase, Some, Wildcard, Word
 
-__all__ = ["TAGGED", "LaidOut", "fold_words", "highlight_terms", "lay_out_whole", "register", "split_words", "tagged_words"]
-
-TAGGED = "words"
-"""The name of the analyser that only splits at blanks. Engines forget it when they close."""
+__all__ = ["LaidOut", "fold_words", "highlight_terms", "lay_out_whole", "split_words", "tagged_words"]
 
 ONLY_ACCENTED = "~"
 """The prefix of a word, in the field of accented words, that a document has only with accents. No word begins with it."""
@@ -40,12 +35,6 @@ ONLY_ACCENTED = "~"
 MAX_TERMS = 100
 MANY_WORDS = 20_000
 """If a text has at least this many different words, their forms are computed together and not cached."""
-
-
-def register(index: Index) -> None:
-    """Registers the analyser with an open index."""
-    # the engine keeps words that are shorter than its limit
-    index.register_tokenizer(TAGGED, TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.remove_long(MAX_WORD_BYTES + 1)).build())
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence, Set
 from itertools import takewhile
 
 from feedmill.adapters.index.analysis import MAX_TERMS, highlight_terms
+from feedmill.adapters.index.querywords import iter_query_words, read_single
 from feedmill.adapters.index.stemming import list_query_stems
-from feedmill.adapters.index.tantivy.words import iter_query_words, read_single
 from feedmill.core.text.analysis import fold_words, gram_size
 from feedmill.core.text.snippets import Sought
 from feedmill.core.text.wordforms import FOLDED

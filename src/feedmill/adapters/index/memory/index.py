@@ -11,7 +11,7 @@ from dataclasses import replace
 from feedmill.adapters.index.highlighting import IndexHighlighter
 from feedmill.adapters.index.memory.matching import Entry, match_entry, score_entry
 from feedmill.adapters.index.memory.vocabulary import MemoryVocabulary
-from feedmill.adapters.index.tantivy.sorting import RELEVANT
+from feedmill.adapters.index.reach import RELEVANT
 from feedmill.core.ranking.bias import WORDLESS_SCORE, bias_factor, biased
 from feedmill.core.ranking.facets import column_of, counted_numbers, counted_texts, merge_spellings, order_ranges, order_values, range_ends
 from feedmill.core.ranking.indexterms import sort_keys

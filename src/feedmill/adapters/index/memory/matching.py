@@ -6,8 +6,8 @@ A score counts how often the words are in each field, with the weights of the en
 from dataclasses import dataclass
 
 from feedmill.adapters.index.analysis import lay_out_whole, tagged_words
+from feedmill.adapters.index.querywords import FIELD_WEIGHTS, read_single
 from feedmill.adapters.index.stemming import list_query_stems, stems_of
-from feedmill.adapters.index.tantivy.words import FIELD_WEIGHTS, read_single
 from feedmill.core.query.patternsets import pattern_term
 from feedmill.core.ranking.indexterms import (
     filetype_term,

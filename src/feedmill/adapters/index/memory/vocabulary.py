@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from feedmill.adapters.index.analysis import split_words
-from feedmill.adapters.index.tantivy.vocabulary import MAX_START_CHARACTERS, Counted, choose_alike
+from feedmill.adapters.index.similarwords import MAX_START_CHARACTERS, Counted, choose_alike
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import Node
 from feedmill.model.search import IndexDocument

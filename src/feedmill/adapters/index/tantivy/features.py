@@ -9,9 +9,10 @@ from itertools import pairwise
 from tantivy import Occur, Query
 
 from feedmill.adapters.index.analysis import ONLY_ACCENTED
+from feedmill.adapters.index.querywords import MAX_PHRASE_WORDS
 from feedmill.adapters.index.tantivy.query import build_filter
 from feedmill.adapters.index.tantivy.schema import build_schema
-from feedmill.adapters.index.tantivy.words import ANCHORS, MAX_PHRASE_WORDS, QueryWord, WordQueries, boosted, in_field
+from feedmill.adapters.index.tantivy.words import ANCHORS, QueryWord, WordQueries, boosted, in_field
 from feedmill.core.text.wordforms import ACCENTED
 from feedmill.model.ranking import Ranking, ScoreBias
 

@@ -13,11 +13,10 @@ from collections.abc import Callable, Sequence
 from tantivy import FieldType, Occur, Query
 
 from feedmill.adapters.index.analysis import tagged_words
+from feedmill.adapters.index.querywords import FIELD_WEIGHTS, MAX_PHRASE_WORDS
 from feedmill.adapters.index.tantivy.accessfilter import guarded
 from feedmill.adapters.index.tantivy.schema import build_schema
 from feedmill.adapters.index.tantivy.words import (
-    FIELD_WEIGHTS,
-    MAX_PHRASE_WORDS,
     OTHER_FIELDS_SHARE,
     WordQueries,
     boosted,

@@ -14,15 +14,16 @@ from typing import TypeVar
 import structlog
 import tantivy
 
-from feedmill.adapters.index import analysis
 from feedmill.adapters.index.highlighting import IndexHighlighter
+from feedmill.adapters.index.reach import MAX_REACH
+from feedmill.adapters.index.tantivy.analyzer import register
 from feedmill.adapters.index.tantivy.failures import translated
 from feedmill.adapters.index.tantivy.guardedfacets import count_bytes_of, count_guarded_facets
 from feedmill.adapters.index.tantivy.query import build_query
 from feedmill.adapters.index.tantivy.queryresultcache import QueryResultCache, name_classes
 from feedmill.adapters.index.tantivy.rerank import RankedSearch, count_best
 from feedmill.adapters.index.tantivy.schema import SERVED_VERSIONS, build_schema
-from feedmill.adapters.index.tantivy.sorting import MAX_REACH, find_sorted, list_by_key
+from feedmill.adapters.index.tantivy.sorting import find_sorted, list_by_key
 from feedmill.adapters.index.tantivy.vocabulary import TantivyVocabulary
 from feedmill.adapters.index.tantivy.words import WordQueries
 from feedmill.adapters.index.tantivy.writer import TantivyWriter
@@ -166,7 +167,7 @@ class TantivyIndex:
         index = _open_same_fields(self._folder)
         if index is None:
             raise Conflict(f"index {self._folder.name} has another schema; build the index anew in another folder")
-        analysis.register(index)
+        register(index)
         # the index is reloaded explicitly; the engine's own watcher would be half a second late
         index.config_reader("manual")
         return index

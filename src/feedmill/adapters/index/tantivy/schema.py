@@ -18,8 +18,9 @@ from functools import cache
 
 from tantivy import Document, Schema, SchemaBuilder
 
-from feedmill.adapters.index.analysis import TAGGED, lay_out_whole, list_accented, tagged_words
+from feedmill.adapters.index.analysis import lay_out_whole, list_accented, tagged_words
 from feedmill.adapters.index.stemming import stems_of
+from feedmill.adapters.index.tantivy.analyzer import TAGGED
 from feedmill.core.ranking.facets import counted_numbers, counted_texts
 from feedmill.core.ranking.indexterms import (
     filetype_terms,

@@ -8,18 +8,11 @@ from typing import Any
 
 import tantivy
 
+from feedmill.adapters.index.reach import MAX_METADATA_REACH, RELEVANT
 from feedmill.adapters.index.tantivy.schema import build_schema
 from feedmill.core.text.analysis import fold_value
 from feedmill.core.text.typedvalues import name_digest
 from feedmill.model.search import Hit, Hits, Sort
-
-MAX_REACH = 100_000
-"""How deep a result list can be read: the engine holds all hits up to the end of the page in memory."""
-
-MAX_METADATA_REACH = 20_000
-"""How deep a list sorted by metadata can be read, below the engine's limit of buckets."""
-
-RELEVANT = 1_000
 
 
 def find_sorted(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, *, start: int, num: int) -> Hits:

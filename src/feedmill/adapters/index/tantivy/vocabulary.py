@@ -5,14 +5,12 @@ words of documents that they may see, and the number of these documents decides 
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
 
 import tantivy
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
 from tantivy import Occur, Query
 
 from feedmill.adapters.index.analysis import split_words
+from feedmill.adapters.index.similarwords import MAX_START_CHARACTERS, Counted, choose_alike, count_allowed
 from feedmill.adapters.index.tantivy.accessfilter import find_permitted
 from feedmill.adapters.index.tantivy.failures import translated
 from feedmill.adapters.index.tantivy.query import build_query
@@ -23,14 +21,10 @@ from feedmill.model.query import Node
 
 TITLE = "title"
 FIELDS = ("title", "body")
-MAX_START_CHARACTERS = 60
 MAX_KNOWN = 20_000
 MAX_NEAR = 100
-MAX_TRIED = 100
 EXACT_TO = 100
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-
-Counted = tuple[str, int]
 
 
 class TantivyVocabulary:
@@ -72,7 +66,7 @@ class TantivyVocabulary:
 def _list_near(searcher: tantivy.Searcher, word: str) -> Counter[str]:
     """Lists words of similar length that begin with the first or second letter of a word, or have another or one more letter in front."""
     known: Counter[str] = Counter()
-    allowed, size = _count_allowed(word), len(word)
+    allowed, size = count_allowed(word), len(word)
     for field in FIELDS:
         begun = [(start, MAX_KNOWN) for start in dict.fromkeys(word[:2])] + [(letter + word[:3], MAX_NEAR) for letter in LETTERS]
         for start, limit in begun:
@@ -83,31 +77,3 @@ def _list_near(searcher: tantivy.Searcher, word: str) -> Counter[str]:
             if count := searcher.doc_freq(field, letter + word[1:]):
                 known[letter + word[1:]] += count
     return known
-
-
-def _count_allowed(word: str) -> int:
-    """Returns how many typing errors a word may have: one in a short word, two in a longer one."""
-    return 1 if len(word) < 6 else 2
-
-
-def choose_alike(word: str, known: Mapping[str, int], count: Callable[[str], int], more_than: int) -> str | None:
-    """Chooses the word at the least distance among those with a count above ``more_than``; among several, the most frequent.
-
-    If several are equally frequent, the first in the alphabet wins. The part of ``known`` beyond ``count`` comes from hidden documents and
-    must not decide.
-
-    Shape: ``known`` has at least the number that ``count`` returns, so that a word is counted only where that may matter.
-    """
-    allowed = _count_allowed(word)
-    words = [one for one in known if one != word and abs(len(one) - len(word)) <= allowed and not any(map(str.isdigit, one))]
-    near: Sequence[tuple[str, int, int]] = process.extract(word, words, scorer=OSA.distance, score_cutoff=allowed, limit=None)
-    slips = {found: distance + (found[0] != word[0]) / 2 for found, distance, _ in near if known[found] > more_than}
-    ranked = sorted(slips, key=lambda found: (slips[found], -known[found], found))
-    best, most = None, more_than
-    for candidate in ranked[:MAX_TRIED]:
-        if best is not None and (slips[candidate] > slips[best] or known[candidate] < most):
-            break
-        found = count(candidate)
-        if found > most or (found == most and best is not None and candidate < best):
-            best, most = candidate, found
-    return best

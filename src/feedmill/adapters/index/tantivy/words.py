@@ -10,23 +10,28 @@
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from tantivy import Occur, Query, Searcher
 
+from feedmill.adapters.index.querywords import (
+    FIELD_WEIGHTS,
+    MAX_PHRASE_WORDS,
+    iter_query_phrases,
+    iter_query_words,
+    list_run_grams,
+    read_single,
+)
 from feedmill.adapters.index.stemming import list_query_stems
 from feedmill.adapters.index.tantivy.schema import build_schema
-from feedmill.core.text.analysis import gram_size, is_spaceless, list_characters, list_grams, list_raw_words, split_words
+from feedmill.core.text.analysis import gram_size, is_spaceless, list_characters, list_raw_words, split_words
 from feedmill.core.text.functionwords import find_function_words
 from feedmill.core.text.wordforms import FOLDED, MAX_REMEMBERED_CHARACTERS
-from feedmill.model.query import And, Node, Or, Phrase, Some, Word
+from feedmill.model.query import Node
 
-FIELD_WEIGHTS = {"title": 2.0, "body": 1.0, "words_of_url": 0.5, "words_of_metadata": 0.7}
 OTHER_FIELDS_SHARE = 0.2
 ANCHORS = "anchor_stems"
-MAX_PHRASE_WORDS = 200
 MAX_LANGUAGES = 40
 MAX_KNOWN = 10_000
 _MANY = 1_000
@@ -62,7 +67,7 @@ class WordQueries:
     @cached_property
     def spelt(self) -> tuple[QueryWord, ...]:
         """The words whose accents may count: the plain words and those of phrases."""
-        raws = [raw for text in _iter_phrases(self._root) for raw in list_raw_words(text) if FOLDED[raw] and not gram_size(raw)]
+        raws = [raw for text in iter_query_phrases(self._root) for raw in list_raw_words(text) if FOLDED[raw] and not gram_size(raw)]
         return (*self.words, *(QueryWord(raw, FOLDED[raw], 1.0) for raw in raws))
 
     @cached_property
@@ -172,45 +177,6 @@ class _Known:
 @lru_cache(maxsize=1)
 def _find_known(_searcher: Searcher) -> _Known:
     return _Known()
-
-
-def iter_query_words(node: Node) -> Iterator[str]:
-    """Yields the texts of the plain words that make a document match better; excluded words are not among them."""
-    match node:
-        case Word(text):
-            yield text
-        case And(parts) | Or(parts) | Some(parts):
-            for part in parts:
-                yield from iter_query_words(part)
-        case _:
-            pass
-
-
-def _iter_phrases(node: Node) -> Iterator[str]:
-    """Yields the texts of the phrases that make a document match better."""
-    match node:
-        case Phrase(text):
-            yield text
-        case And(parts) | Or(parts) | Some(parts):
-            for part in parts:
-                yield from _iter_phrases(part)
-        case _:
-            pass
-
-
-def read_single(text: str) -> str:
-    """Returns a text in lower case if it is a single word or a single run of a spaceless script, else ""."""
-    raws = list_raw_words(text)
-    return raws[0] if len(raws) == 1 and FOLDED[raws[0]] else ""
-
-
-def list_run_grams(raw: str) -> list[str]:
-    """Returns the different pairs of neighbours in a run, or nothing for a run that is too short."""
-    size = gram_size(raw)
-    run = "".join(list_characters(raw)) if is_spaceless(raw) else FOLDED[raw]
-    if is_spaceless(raw) and len(run) < size:
-        return []
-    return list(dict.fromkeys(list_grams(run, size)))[:MAX_PHRASE_WORDS]
 
 
 def _build_gram_query(raw: str) -> Query | None:

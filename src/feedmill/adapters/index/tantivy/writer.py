@@ -11,7 +11,7 @@ from pathlib import Path
 
 import tantivy
 
-from feedmill.adapters.index.analysis import register
+from feedmill.adapters.index.tantivy.analyzer import register
 from feedmill.adapters.index.tantivy.failures import translated
 from feedmill.adapters.index.tantivy.schema import build_schema, make_entry
 from feedmill.adapters.index.tantivy.segments import adopt_segments

@@ -1,0 +1,50 @@
+"""The plain words of a query, as every engine searches and highlights them."""
+
+from collections.abc import Iterator
+
+from feedmill.core.text.analysis import gram_size, is_spaceless, list_characters, list_grams, list_raw_words
+from feedmill.core.text.wordforms import FOLDED
+from feedmill.model.query import And, Node, Or, Phrase, Some, Word
+
+FIELD_WEIGHTS = {"title": 2.0, "body": 1.0, "words_of_url": 0.5, "words_of_metadata": 0.7}
+"""How much a word counts in each field of a document's own words."""
+MAX_PHRASE_WORDS = 200
+
+
+def iter_query_words(node: Node) -> Iterator[str]:
+    """Yields the texts of the plain words that make a document match better; excluded words are not among them."""
+    match node:
+        case Word(text):
+            yield text
+        case And(parts) | Or(parts) | Some(parts):
+            for part in parts:
+                yield from iter_query_words(part)
+        case _:
+            pass
+
+
+def iter_query_phrases(node: Node) -> Iterator[str]:
+    """Yields the texts of the phrases that make a document match better."""
+    match node:
+        case Phrase(text):
+            yield text
+        case And(parts) | Or(parts) | Some(parts):
+            for part in parts:
+                yield from iter_query_phrases(part)
+        case _:
+            pass
+
+
+def read_single(text: str) -> str:
+    """Returns a text in lower case if it is a single word or a single run of a spaceless script, else ""."""
+    raws = list_raw_words(text)
+    return raws[0] if len(raws) == 1 and FOLDED[raws[0]] else ""
+
+
+def list_run_grams(raw: str) -> list[str]:
+    """Returns the different pairs of neighbours in a run, or nothing for a run that is too short."""
+    size = gram_size(raw)
+    run = "".join(list_characters(raw)) if is_spaceless(raw) else FOLDED[raw]
+    if is_spaceless(raw) and len(run) < size:
+        return []
+    return list(dict.fromkeys(list_grams(run, size)))[:MAX_PHRASE_WORDS]

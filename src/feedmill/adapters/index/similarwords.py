@@ -1,0 +1,41 @@
+"""Chooses among the words of an index the one that a user may have meant, the same way for every engine."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
+MAX_START_CHARACTERS = 60
+"""The longest start of a word that is completed."""
+MAX_TRIED = 100
+
+Counted = tuple[str, int]
+"""A word and its number of documents."""
+
+
+def count_allowed(word: str) -> int:
+    """Returns how many typing errors a word may have: one in a short word, two in a longer one."""
+    return 1 if len(word) < 6 else 2
+
+
+def choose_alike(word: str, known: Mapping[str, int], count: Callable[[str], int], more_than: int) -> str | None:
+    """Chooses the word at the least distance among those with a count above ``more_than``; among several, the most frequent.
+
+    If several are equally frequent, the first in the alphabet wins. The part of ``known`` beyond ``count`` comes from hidden documents and
+    must not decide.
+
+    Shape: ``known`` has at least the number that ``count`` returns, so that a word is counted only where that may matter.
+    """
+    allowed = count_allowed(word)
+    words = [one for one in known if one != word and abs(len(one) - len(word)) <= allowed and not any(map(str.isdigit, one))]
+    near: Sequence[tuple[str, int, int]] = process.extract(word, words, scorer=OSA.distance, score_cutoff=allowed, limit=None)
+    slips = {found: distance + (found[0] != word[0]) / 2 for found, distance, _ in near if known[found] > more_than}
+    ranked = sorted(slips, key=lambda found: (slips[found], -known[found], found))
+    best, most = None, more_than
+    for candidate in ranked[:MAX_TRIED]:
+        if best is not None and (slips[candidate] > slips[best] or known[candidate] < most):
+            break
+        found = count(candidate)
+        if found > most or (found == most and best is not None and candidate < best):
+            best, most = candidate, found
+    return best
