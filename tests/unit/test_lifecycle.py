@@ -65,19 +65,19 @@ def faulty(record: int = 1) -> InvalidRecord:
 DELETE = Delete(place=PLACE, url=URL)
 
 
-def do(state: UrlState, change: Change, feeding: ApplyContext) -> Outcome:
+def do(state: UrlState, change: Change, context: ApplyContext) -> Outcome:
     """Applies a change; a content is kept under its own text."""
     ref = None
     if isinstance(change, PutDocument) and change.content is not None:
         ref = BlobRef(change.content.stream.read().decode())
         change.content.stream.seek(0)
-    return apply(change, state, feeding, ref)
+    return apply(change, state, context, ref)
 
 
 def after(*steps: tuple[Change, ApplyContext]) -> UrlState:
     state = EMPTY
-    for change, feeding in steps:
-        state = do(state, change, feeding).state
+    for change, context in steps:
+        state = do(state, change, context).state
     return state
 
 

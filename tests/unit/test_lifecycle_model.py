@@ -203,13 +203,13 @@ class IncomingLinks:
 
     def feed(self, feed_id: int, way: ProvenanceKind, source: str, kind: FeedKind, changes: Sequence[Change], blocks: bool) -> None:
         brought = Provenance(kind=way, datasource=source, feed_id=feed_id if way is ProvenanceKind.FEED else None)
-        feeding = ApplyContext(provenance=brought, now=NOW, rules=RULES if blocks else OPEN)
+        context = ApplyContext(provenance=brought, now=NOW, rules=RULES if blocks else OPEN)
         self.counts = dict.fromkeys(Counted, 0)
         for change in changes:
             assert change.url is not None
             ref = BlobRef(text_of(change)) if isinstance(change, PutDocument) and change.content is not None else None
             before = self.states[change.url]
-            outcome = apply(change, before, feeding, ref)
+            outcome = apply(change, before, context, ref)
             assert outcome.state.url == change.url
             assert_history(before, outcome.state)
             self.states[change.url] = outcome.state

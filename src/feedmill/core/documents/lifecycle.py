@@ -48,51 +48,51 @@ PUBLIC_NOW = "the document is public now: no acl and no other rule protects it"
 """The warning in a feed's log when a document loses its protection."""
 
 
-def apply(change: Change, state: UrlState, feeding: ApplyContext, content: BlobRef | None = None) -> Outcome:
+def apply(change: Change, state: UrlState, context: ApplyContext, content: BlobRef | None = None) -> Outcome:
     """Returns the outcome of a change. Shape: ``content`` is the stored content of the change."""
-    outcome = _apply(change, state, feeding, content)
+    outcome = _apply(change, state, context, content)
     if change.notes:
         notes = tuple(_log(change, note.level, note.reason) for note in change.notes)
         return replace(outcome, log=notes + outcome.log)
     return outcome
 
 
-def _apply(change: Change, state: UrlState, feeding: ApplyContext, content: BlobRef | None) -> Outcome:
-    if not isinstance(change, _BROUGHT[feeding.provenance.kind]):
-        return _reject(change, state, feeding, f"this change cannot come from a {feeding.provenance.kind.value}", EventKind.REJECTED)
-    feeding = _in_name_of_owner(state, feeding)
+def _apply(change: Change, state: UrlState, context: ApplyContext, content: BlobRef | None) -> Outcome:
+    if not isinstance(change, _BROUGHT[context.provenance.kind]):
+        return _reject(change, state, context, f"this change cannot come from a {context.provenance.kind.value}", EventKind.REJECTED)
+    context = _in_name_of_owner(state, context)
     match change:
         case InvalidRecord():
-            return _reject(change, state, feeding, change.reason, EventKind.REJECTED)
+            return _reject(change, state, context, change.reason, EventKind.REJECTED)
         case PutDocument() | RequestCrawl():
-            refusal = feeding.rules.refusal(change.url)
+            refusal = context.rules.refusal(change.url)
             if refusal is not None:
-                gone = _without_document(state, feeding)
-                return _reject(change, gone, feeding, refusal, EventKind.BLOCKED)
+                gone = _without_document(state, context)
+                return _reject(change, gone, context, refusal, EventKind.BLOCKED)
             if isinstance(change, RequestCrawl):
-                return _request_crawl(change, state, feeding)
-            return (_put_fetched if _is_fetch(feeding) else _put)(change, state, feeding, content)
+                return _request_crawl(change, state, context)
+            return (_put_fetched if _is_fetch(context) else _put)(change, state, context, content)
         case Delete():
-            return _delete(change, state, feeding)
+            return _delete(change, state, context)
         case PutAcl():
-            return _put_acl(change, state, feeding)
+            return _put_acl(change, state, context)
 
 
-def _is_fetch(feeding: ApplyContext) -> bool:
-    return feeding.provenance.kind is ProvenanceKind.FETCH
+def _is_fetch(context: ApplyContext) -> bool:
+    return context.provenance.kind is ProvenanceKind.FETCH
 
 
-def _in_name_of_owner(state: UrlState, feeding: ApplyContext) -> ApplyContext:
+def _in_name_of_owner(state: UrlState, context: ApplyContext) -> ApplyContext:
     """Returns the context of a fetch in the name of the source that named the URL; another context as it is."""
-    if not _is_fetch(feeding) or state.live is None or state.live.origin is Origin.CONTENT:
-        return feeding
-    return replace(feeding, provenance=replace(feeding.provenance, datasource=state.live.datasource))
+    if not _is_fetch(context) or state.live is None or state.live.origin is Origin.CONTENT:
+        return context
+    return replace(context, provenance=replace(context.provenance, datasource=state.live.datasource))
 
 
 # --- documents ------------------------------------------------------------------------------------------------------------------
 
 
-def _put(change: PutDocument, state: UrlState, feeding: ApplyContext, content: BlobRef | None) -> Outcome:
+def _put(change: PutDocument, state: UrlState, context: ApplyContext, content: BlobRef | None) -> Outcome:
     old = state.live
     starts_afresh = old is None or change.whole or old.origin is Origin.WEB
     metadata = change.metadata if change.metadata is not None else () if starts_afresh or old is None else old.metadata
@@ -104,13 +104,13 @@ def _put(change: PutDocument, state: UrlState, feeding: ApplyContext, content: B
     else:
         body = {"content": content, "content_bytes": change.content.size_bytes, "charset": change.content.charset, "text": None}
     attributes = _next_attributes(change.attributes, state.document, states_all=starts_afresh or content is not None)
-    acl, log = _next_acl(change, change.acl, change.metadata is not None, state, feeding)
-    document = _next_document(state, feeding, Origin.CONTENT, attributes, acl, metadata=metadata, **body)
-    kind = _kind_of_put(change, old, feeding)
-    return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, feeding, kind, log)
+    acl, log = _next_acl(change, change.acl, change.metadata is not None, state, context)
+    document = _next_document(state, context, Origin.CONTENT, attributes, acl, metadata=metadata, **body)
+    kind = _kind_of_put(change, old, context)
+    return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, context, kind, log)
 
 
-def _put_fetched(change: PutDocument, state: UrlState, feeding: ApplyContext, content: BlobRef | None) -> Outcome:
+def _put_fetched(change: PutDocument, state: UrlState, context: ApplyContext, content: BlobRef | None) -> Outcome:
     """Puts what the crawler fetched: the content is replaced, what the naming feed said about the document stays.
 
     Without content (the server answered that it is unchanged) the content stays. Metadata is merged by name.
@@ -124,9 +124,9 @@ def _put_fetched(change: PutDocument, state: UrlState, feeding: ApplyContext, co
         body = {"content": content, "content_bytes": change.content.size_bytes, "charset": change.content.charset, "text": None}
     metadata = _merge_metadata(() if old is None else old.metadata, change.metadata or ())
     attributes = _fetched_attributes(change.attributes, state)
-    acl, log = _next_acl(change, replace(change.acl, legacy=None), False, state, feeding)
-    document = _next_document(state, feeding, Origin.WEB, attributes, acl, metadata=metadata, **body)
-    return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, feeding, EventKind.FETCHED, log)
+    acl, log = _next_acl(change, replace(change.acl, legacy=None), False, state, context)
+    document = _next_document(state, context, Origin.WEB, attributes, acl, metadata=metadata, **body)
+    return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, context, EventKind.FETCHED, log)
 
 
 def _merge_metadata(old: Metadata, new: Metadata) -> Metadata:
@@ -148,53 +148,53 @@ def _fetched_attributes(given: Attributes, state: UrlState) -> Attributes:
     )
 
 
-def _kind_of_put(change: PutDocument, old: Document | None, feeding: ApplyContext) -> EventKind:
+def _kind_of_put(change: PutDocument, old: Document | None, context: ApplyContext) -> EventKind:
     if old is None:
         return EventKind.FED
-    if old.datasource != feeding.datasource:
+    if old.datasource != context.datasource:
         return EventKind.TAKEN_OVER
     return EventKind.REPLACED if change.whole or change.content is not None else EventKind.METADATA_FED
 
 
-def _request_crawl(change: RequestCrawl, state: UrlState, feeding: ApplyContext) -> Outcome:
+def _request_crawl(change: RequestCrawl, state: UrlState, context: ApplyContext) -> Outcome:
     old = state.live
     if old is not None and old.origin is Origin.CONTENT:
         notice = f"data source {old.datasource} fed this document's content, so that naming it for crawling changes nothing"
         return Outcome(state=state, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, notice),))
     attributes = _next_attributes(change.attributes, state.document, states_all=True)
-    acl, log = _next_acl(change, change.acl, change.metadata is not None, state, feeding)
+    acl, log = _next_acl(change, change.acl, change.metadata is not None, state, context)
     body: dict[str, Any] = {} if old is not None else {"metadata": (), **_NO_CONTENT}
     if change.metadata is not None:
         body["metadata"] = change.metadata
-    document = _next_document(state, feeding, Origin.WEB, attributes, acl, **body)
-    return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, feeding, EventKind.NAMED, log)
+    document = _next_document(state, context, Origin.WEB, attributes, acl, **body)
+    return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, context, EventKind.NAMED, log)
 
 
 def _next_document(
-    state: UrlState, feeding: ApplyContext, origin: Origin, attributes: Attributes, acl: StoredAcl | None, **body: Any
+    state: UrlState, context: ApplyContext, origin: Origin, attributes: Attributes, acl: StoredAcl | None, **body: Any
 ) -> Document:
     """Returns the next version of the document with its owner, feed and security. ``body`` is replaced and everything else is unchanged."""
     old = state.document
     changed: dict[str, Any] = {
         "state": DocumentState.LIVE,
         "origin": origin,
-        "datasource": feeding.datasource,
-        "feed_id": feeding.feed_id,
-        "seen_feed_id": _seen_by(old, feeding),
+        "datasource": context.datasource,
+        "feed_id": context.feed_id,
+        "seen_feed_id": _seen_by(old, context),
         "attributes": attributes,
-        "secure": _is_secure_now(state.url, feeding.datasource, attributes, acl is not None, feeding.rules),
-        "updated_at": feeding.now,
+        "secure": _is_secure_now(state.url, context.datasource, attributes, acl is not None, context.rules),
+        "updated_at": context.now,
     }
     if old is None:
         return Document(id=None, url=state.url, version=1, **{"metadata": (), **_NO_CONTENT, **changed, **body})
     return replace(old, version=old.version + 1, **changed, **body)
 
 
-def _seen_by(old: Document | StoredAcl | None, feeding: ApplyContext) -> int | None:
+def _seen_by(old: Document | StoredAcl | None, context: ApplyContext) -> int | None:
     """Returns the last feed of the owner that named the URL. Changes that no feed brings leave it: a full feed may be in progress."""
-    if feeding.feed_id is not None:
-        return feeding.feed_id
-    return None if old is None or old.datasource != feeding.datasource else old.seen_feed_id
+    if context.feed_id is not None:
+        return context.feed_id
+    return None if old is None or old.datasource != context.datasource else old.seen_feed_id
 
 
 def _next_attributes(given: Attributes, document: Document | None, *, states_all: bool) -> Attributes:
@@ -218,19 +218,19 @@ def _next_attributes(given: Attributes, document: Document | None, *, states_all
     )
 
 
-def _delete(change: Delete, state: UrlState, feeding: ApplyContext) -> Outcome:
+def _delete(change: Delete, state: UrlState, context: ApplyContext) -> Outcome:
     old = state.live
     if old is None:
-        if state.acl is not None and state.acl.datasource == feeding.datasource and not _is_fetch(feeding):
-            events = (_event(EventKind.ACL_CHANGED, change, feeding, "removed"),)
+        if state.acl is not None and state.acl.datasource == context.datasource and not _is_fetch(context):
+            events = (_event(EventKind.ACL_CHANGED, change, context, "removed"),)
             return Outcome(state=replace(state, acl=None), counted=Counted.INCLUDED, events=events)
         return Outcome(state=state, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, "there is no document to delete"),))
-    if old.origin is Origin.CONTENT and (old.datasource != feeding.datasource or _is_fetch(feeding)):
+    if old.origin is Origin.CONTENT and (old.datasource != context.datasource or _is_fetch(context)):
         notice = f"data source {old.datasource} owns this document, so that it is not deleted"
-        named = replace(state, acl=_named(state.acl, feeding))
+        named = replace(state, acl=_named(state.acl, context))
         return Outcome(state=named, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, notice),))
-    events = (_event(EventKind.DELETED, change, feeding),)
-    return Outcome(state=_without_document(state, feeding), counted=Counted.INCLUDED, events=events)
+    events = (_event(EventKind.DELETED, change, context),)
+    return Outcome(state=_without_document(state, context), counted=Counted.INCLUDED, events=events)
 
 
 def gone(document: Document, feed_id: int | None, now: datetime) -> Document:
@@ -246,24 +246,24 @@ def gone(document: Document, feed_id: int | None, now: datetime) -> Document:
     )
 
 
-def _without_document(state: UrlState, feeding: ApplyContext) -> UrlState:
+def _without_document(state: UrlState, context: ApplyContext) -> UrlState:
     if state.live is None:
         return state
-    acl = None if state.acl is not None and state.acl.datasource == feeding.datasource else state.acl
-    return replace(state, document=gone(state.live, feeding.feed_id, feeding.now), acl=acl)
+    acl = None if state.acl is not None and state.acl.datasource == context.datasource else state.acl
+    return replace(state, document=gone(state.live, context.feed_id, context.now), acl=acl)
 
 
-def _reject(change: Change, state: UrlState, feeding: ApplyContext, reason: str, kind: EventKind) -> Outcome:
+def _reject(change: Change, state: UrlState, context: ApplyContext, reason: str, kind: EventKind) -> Outcome:
     document = state.document
     if document is None:
-        origin = Origin.WEB if _is_fetch(feeding) else Origin.CONTENT
-        fresh = _next_document(state, feeding, origin, Attributes(), state.acl)
+        origin = Origin.WEB if _is_fetch(context) else Origin.CONTENT
+        fresh = _next_document(state, context, origin, Attributes(), state.acl)
         document = replace(fresh, state=DocumentState.GONE, version=0)
     is_record = change.place.record > 0
-    if is_record and document.datasource == feeding.datasource:
-        document = replace(document, seen_feed_id=_seen_by(document, feeding))
-    seen = UrlState(url=state.url, document=document, acl=_named(state.acl, feeding))
-    events = (_event(kind, change, feeding, reason),)
+    if is_record and document.datasource == context.datasource:
+        document = replace(document, seen_feed_id=_seen_by(document, context))
+    seen = UrlState(url=state.url, document=document, acl=_named(state.acl, context))
+    events = (_event(kind, change, context, reason),)
     return Outcome(state=seen, counted=Counted.ERROR, log=(_log(change, LogLevel.ERROR, reason),), events=events)
 
 
@@ -271,7 +271,7 @@ def _reject(change: Change, state: UrlState, feeding: ApplyContext, reason: str,
 
 
 def _next_acl(
-    change: PutDocument | RequestCrawl, given: AclChange, has_metadata: bool, state: UrlState, feeding: ApplyContext
+    change: PutDocument | RequestCrawl, given: AclChange, has_metadata: bool, state: UrlState, context: ApplyContext
 ) -> tuple[StoredAcl | None, tuple[LogEntry, ...]]:
     """Returns the URL's next ACL.
 
@@ -286,28 +286,28 @@ def _next_acl(
             url=state.url,
             acl=acl,
             origin=origin,
-            datasource=feeding.datasource,
-            feed_id=feeding.feed_id,
-            seen_feed_id=_seen_by(old, feeding),
+            datasource=context.datasource,
+            feed_id=context.feed_id,
+            seen_feed_id=_seen_by(old, context),
         )
         return stored, ()
     if old is None:
         return None, ()
     if has_metadata and given.overwrite is not False and (old.origin is AclOrigin.METADATA or given.overwrite):
         return None, (_log(change, LogLevel.NOTICE, f"metadata without an acl removed the acl that data source {old.datasource} wrote"),)
-    return _named(old, feeding), ()
+    return _named(old, context), ()
 
 
-def _named(acl: StoredAcl | None, feeding: ApplyContext) -> StoredAcl | None:
+def _named(acl: StoredAcl | None, context: ApplyContext) -> StoredAcl | None:
     """Returns an ACL, marked as named if the feed is from the ACL's writer."""
-    if acl is None or acl.datasource != feeding.datasource:
+    if acl is None or acl.datasource != context.datasource:
         return acl
-    return replace(acl, seen_feed_id=_seen_by(acl, feeding))
+    return replace(acl, seen_feed_id=_seen_by(acl, context))
 
 
-def _put_acl(change: PutAcl, state: UrlState, feeding: ApplyContext) -> Outcome:
+def _put_acl(change: PutAcl, state: UrlState, context: ApplyContext) -> Outcome:
     if change.acl is None:
-        if state.acl is None or state.acl.datasource != feeding.datasource:
+        if state.acl is None or state.acl.datasource != context.datasource:
             notice = "there is no acl of this data source to remove"
             return Outcome(state=state, counted=Counted.ACL, log=(_log(change, LogLevel.NOTICE, notice),))
         stored = None
@@ -316,12 +316,12 @@ def _put_acl(change: PutAcl, state: UrlState, feeding: ApplyContext) -> Outcome:
             url=change.url,
             acl=change.acl,
             origin=AclOrigin.ELEMENT,
-            datasource=feeding.datasource,
-            feed_id=feeding.feed_id,
-            seen_feed_id=_seen_by(state.acl, feeding),
+            datasource=context.datasource,
+            feed_id=context.feed_id,
+            seen_feed_id=_seen_by(state.acl, context),
         )
-    after = replace(state, acl=stored, document=_reconsidered(state.document, stored, feeding))
-    events = (_event(EventKind.ACL_CHANGED, change, feeding, "removed" if stored is None else ""),) if after.document else ()
+    after = replace(state, acl=stored, document=_reconsidered(state.document, stored, context))
+    events = (_event(EventKind.ACL_CHANGED, change, context, "removed" if stored is None else ""),) if after.document else ()
     return Outcome(state=after, counted=Counted.ACL, log=_warn_if_public(change, state, after), events=events)
 
 
@@ -340,12 +340,12 @@ def _is_secure_now(url: str, datasource: str, attributes: Attributes, has_acl: b
     )
 
 
-def _reconsidered(document: Document | None, acl: StoredAcl | None, feeding: ApplyContext) -> Document | None:
+def _reconsidered(document: Document | None, acl: StoredAcl | None, context: ApplyContext) -> Document | None:
     """Returns the next version of a live document of which only the ACL changed."""
     if document is None or document.state is not DocumentState.LIVE:
         return document
-    again = secured(document, acl is not None, feeding.rules)
-    return replace(again, version=document.version + 1, feed_id=feeding.feed_id, updated_at=document.updated_at)
+    again = secured(document, acl is not None, context.rules)
+    return replace(again, version=document.version + 1, feed_id=context.feed_id, updated_at=document.updated_at)
 
 
 def _warn_if_public(change: Change, before: UrlState, after: UrlState) -> tuple[LogEntry, ...]:
@@ -357,13 +357,13 @@ def _warn_if_public(change: Change, before: UrlState, after: UrlState) -> tuple[
 
 
 def _settled(
-    change: PutDocument | RequestCrawl, after: UrlState, before: UrlState, feeding: ApplyContext, kind: EventKind, log: tuple[LogEntry, ...]
+    change: PutDocument | RequestCrawl, after: UrlState, before: UrlState, context: ApplyContext, kind: EventKind, log: tuple[LogEntry, ...]
 ) -> Outcome:
     return Outcome(
         state=after,
         counted=Counted.INCLUDED,
         log=log + _warn_if_public(change, before, after),
-        events=(_event(kind, change, feeding),),
+        events=(_event(kind, change, context),),
     )
 
 
@@ -371,5 +371,5 @@ def _log(change: Change, level: LogLevel, reason: str) -> LogEntry:
     return entry_at(change.place, level, reason, url=change.url)
 
 
-def _event(kind: EventKind, change: Change, feeding: ApplyContext, detail: str = "") -> Event:
-    return Event(kind=kind, at=feeding.now, feed_id=feeding.feed_id, line=change.place.line, detail=detail)
+def _event(kind: EventKind, change: Change, context: ApplyContext, detail: str = "") -> Event:
+    return Event(kind=kind, at=context.now, feed_id=context.feed_id, line=change.place.line, detail=detail)

@@ -151,7 +151,7 @@ class ChangeBatch:
     def __init__(
         self,
         unit: UnitOfWork,
-        feeding: ApplyContext,
+        context: ApplyContext,
         lane: Lane,
         *,
         closes: bool = False,
@@ -162,17 +162,17 @@ class ChangeBatch:
         self._unit = unit
         self._closes = closes
         self._moves = moves
-        self._feeding = feeding
+        self._context = context
         self._lane = lane
         self._before: dict[str, UrlState] = {}
         self._states: dict[str, UrlState] = {}
         self._events: dict[str, list[Event]] = {}
         self._entries: list[LogEntry] = []
         self._counts = dict.fromkeys(Counted, 0)
-        self._held_anew: set[str] = set()
+        self._reclassified: set[str] = set()
         self._closed: set[str] = set()
         self._left: set[str] = set()
-        self._book: PolicySet | None = None
+        self._policy_set: PolicySet | None = None
 
     def load(self, urls: Iterable[str]) -> None:
         """Reads the current state of URLs."""
@@ -188,12 +188,12 @@ class ChangeBatch:
         try:
             if not isinstance(change, InvalidRecord):
                 fault_point(APPLY_STEP, change.url or "")
-            outcome = apply(change, state, self._feeding, content)
+            outcome = apply(change, state, self._context, content)
         except Exception as error:
             if not belongs_to_item(error):
                 raise
-            outcome = apply(faulty_of(change, describe(APPLY_STEP, error)), state, self._feeding)
-        self._feeding = replace(self._feeding, now=self._feeding.now + _TICK)
+            outcome = apply(faulty_of(change, describe(APPLY_STEP, error)), state, self._context)
+        self._context = replace(self._context, now=self._context.now + _TICK)
         self._counts[outcome.counted] += 1
         self._entries.extend(outcome.log)
         if change.url is not None:
@@ -209,7 +209,7 @@ class ChangeBatch:
     def remove_document(self, document: Document, kind: EventKind, detail: str) -> None:
         """Removes a loaded document that no record named."""
         state = self._states[document.url]
-        self._states[document.url] = replace(state, document=gone(document, self._feeding.feed_id, self._feeding.now))
+        self._states[document.url] = replace(state, document=gone(document, self._context.feed_id, self._context.now))
         self._remember(document.url, kind, detail)
 
     def remove_acl(self, acl: StoredAcl) -> None:
@@ -217,7 +217,7 @@ class ChangeBatch:
         state = self._states[acl.url]
         document = state.document
         if document is not None and document.state is DocumentState.LIVE:
-            document = replace(secured(document, False, self._feeding.rules), version=document.version + 1)
+            document = replace(secured(document, False, self._context.rules), version=document.version + 1)
             self._remember(acl.url, EventKind.ACL_CHANGED, "removed with its data source's other acls")
             if not document.secure:
                 self._entries.append(LogEntry(level=LogLevel.WARNING, reason=PUBLIC_NOW, url=acl.url))
@@ -225,19 +225,19 @@ class ChangeBatch:
 
     def reconsider(self, document: Document) -> None:
         """Checks a loaded live document against the admission rules again."""
-        self._held_anew.add(document.url)
+        self._reclassified.add(document.url)
         state = self._states[document.url]
-        refusal = self._feeding.rules.refusal(document.url)
+        refusal = self._context.rules.refusal(document.url)
         if refusal is not None:
             self.remove_document(document, EventKind.BLOCKED, refusal)
             return
-        again = secured(document, state.acl is not None, self._feeding.rules)
+        again = secured(document, state.acl is not None, self._context.rules)
         if again.secure is not document.secure:
             self._states[document.url] = replace(state, document=replace(again, version=document.version + 1))
 
     def classify(self, url: str) -> None:
         """Requests that the document of a loaded URL is put into the class of its access key, whatever its present class."""
-        self._held_anew.add(url)
+        self._reclassified.add(url)
 
     def close(self, url: str) -> None:
         """Makes the live document of a loaded URL visible to no user."""
@@ -248,7 +248,7 @@ class ChangeBatch:
             self._closed.add(url)
 
     def _remember(self, url: str, kind: EventKind, detail: str) -> None:
-        event = Event(kind=kind, at=self._feeding.now, feed_id=self._feeding.feed_id, detail=detail)
+        event = Event(kind=kind, at=self._context.now, feed_id=self._context.feed_id, detail=detail)
         self._events.setdefault(url, []).append(event)
 
     def finish(self) -> BatchResult:
@@ -259,7 +259,7 @@ class ChangeBatch:
         with_events = [self._with_events(document) for document in documents]
         moved = {document.url for document in documents if _held_class(self._before[document.url].document) != _held_class(document)}
         saved = [document for document, _ in with_events]
-        ids = self._unit.documents.writer.save_many(saved, at=self._feeding.now, feed_id=self._feeding.feed_id or 0, moved=moved)
+        ids = self._unit.documents.writer.save_many(saved, at=self._context.now, feed_id=self._context.feed_id or 0, moved=moved)
         self._unit.documents.writer.add_events([(ids[d.url], number, event) for d, numbered in with_events for number, event in numbered])
         self._save_acls(changed)
         new = {document.url: document for document in documents if self._is_new_version(document)}
@@ -297,7 +297,7 @@ class ChangeBatch:
             self._moves
             and url not in self._closed
             and url not in self._left
-            and (url in self._held_anew or self._states[url] != self._before[url])
+            and (url in self._reclassified or self._states[url] != self._before[url])
         )
 
     def _find_access_key(self, document: Document) -> AccessKey | AccessClass:
@@ -317,9 +317,9 @@ class ChangeBatch:
 
     @property
     def _policies(self) -> PolicySet:
-        if self._book is None:
-            self._book = self._unit.access.policies.current()
-        return self._book
+        if self._policy_set is None:
+            self._policy_set = self._unit.access.policies.current()
+        return self._policy_set
 
     def _is_to_save(self, document: Document) -> bool:
         return document != self._before[document.url].document or bool(self._events.get(document.url))
@@ -330,9 +330,9 @@ class ChangeBatch:
 
     def _save_acls(self, changed: list[str]) -> None:
         states = [(self._before[url].acl, self._states[url].acl, url) for url in changed]
-        now, removed = self._feeding.now, [url for old, new, url in states if new is None and old is not None]
+        now, removed = self._context.now, [url for old, new, url in states if new is None and old is not None]
         self._unit.access.acls.save_many([new for old, new, _ in states if new is not None and new != old], at=now)
-        self._unit.access.acls.remove_many(removed, at=now, feed_id=self._feeding.feed_id or 0)
+        self._unit.access.acls.remove_many(removed, at=now, feed_id=self._context.feed_id or 0)
 
     def _is_new_version(self, document: Document) -> bool:
         before = self._before[document.url].document
@@ -347,7 +347,7 @@ class ChangeBatch:
             version=document.version,
             stage=Stage.EXTRACT if document.awaits_extraction else Stage.INDEX,
             lane=self._lane,
-            feed_id=self._feeding.feed_id or 0,
+            feed_id=self._context.feed_id or 0,
             datasource=document.datasource,
             revokes_access=before is not None and document.state is DocumentState.LIVE and _moves(before, document),
         )
@@ -367,7 +367,7 @@ def _moves(before: Document, document: Document) -> bool:
 def push_out(
     unit: UnitOfWork,
     max_documents: int,
-    feeding: ApplyContext,
+    context: ApplyContext,
     lane: Lane,
     *,
     watch: DocumentWatch | None = None,
@@ -380,7 +380,7 @@ def push_out(
     watch = watch or DocumentWatch(EVICTION_STEP)
     excess = _count_excess(unit, max_documents)
     victims = _list_victims(unit, min(excess, at_once), watch) if excess > 0 else []
-    _remove_victims(unit, victims, max_documents, feeding, lane, watch)
+    _remove_victims(unit, victims, max_documents, context, lane, watch)
     return len(victims)
 
 
@@ -410,23 +410,23 @@ def _stays(document: Document, watch: DocumentWatch) -> bool:
 
 
 def _remove_victims(
-    unit: UnitOfWork, victims: Sequence[Document], max_documents: int, feeding: ApplyContext, lane: Lane, watch: DocumentWatch
+    unit: UnitOfWork, victims: Sequence[Document], max_documents: int, context: ApplyContext, lane: Lane, watch: DocumentWatch
 ) -> None:
     if victims:
         ids = {document.url: document.id or 0 for document in victims}
-        bench = ChangeBatch(unit, feeding, lane, begin=lambda _, url: watch.begin(ids[url]))
-        bench.load(document.url for document in victims)
+        batch = ChangeBatch(unit, context, lane, begin=lambda _, url: watch.begin(ids[url]))
+        batch.load(document.url for document in victims)
         for document in victims:
             watch.begin(ids[document.url])
             fault_point(EVICTION_STEP, document.url)
-            bench.remove_document(document, EventKind.PUSHED_OUT, f"the limit is {max_documents} documents")
-        bench.finish()
+            batch.remove_document(document, EventKind.PUSHED_OUT, f"the limit is {max_documents} documents")
+        batch.finish()
 
 
 def push_out_apart(
     store: Store,
     max_documents: int,
-    feeding: ApplyContext,
+    context: ApplyContext,
     lane: Lane,
     *,
     watch: DocumentWatch | None = None,
@@ -446,7 +446,7 @@ def push_out_apart(
         with store.writing() as unit:
             now = unit.documents.reader.find_many([document.url for document in batch])
             current = [document for document in batch if now.get(document.url) == document]
-            _remove_victims(unit, current, max_documents, feeding, lane, watched)
+            _remove_victims(unit, current, max_documents, context, lane, watched)
         nonlocal removed
         removed += len(current)
 

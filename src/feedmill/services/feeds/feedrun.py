@@ -173,22 +173,22 @@ class FeedRun:
             self._put_apart(taken)
             if not self._is_full:
                 admission = self._tools.admission()
-                push_out_apart(self._tools.store, admission.max_documents, self._feeding(admission), self._lane, watch=self._evicting)
+                push_out_apart(self._tools.store, admission.max_documents, self._context(admission), self._lane, watch=self._evicting)
 
     def _put_whole(self, taken: Slice, *, pushes_out: bool = False, moves: bool = True) -> None:
         admission = self._tools.admission()
         with self._tools.store.writing() as unit:
-            feeding = self._feeding(admission)
-            bench = ChangeBatch(unit, feeding, self._lane, moves=moves, begin=self._watch.begin_url)
+            context = self._context(admission)
+            batch = ChangeBatch(unit, context, self._lane, moves=moves, begin=self._watch.begin_url)
             self._watch.begin_many(self.feed.applied + 1, len(taken), STORE_STEP)
-            bench.load(change.url for change, _ in taken if change.url is not None)
+            batch.load(change.url for change, _ in taken if change.url is not None)
             for number, (change, content) in enumerate(taken, self.feed.applied + 1):
                 self._watch.begin(number, APPLY_STEP, change.url)
-                bench.apply(change, content)
+                batch.apply(change, content)
             self._watch.begin_many(self.feed.applied + 1, len(taken), STORE_STEP)
-            feed = self._keep(unit, bench.finish())
+            feed = self._save_progress(unit, batch.finish())
             if pushes_out:
-                push_out(unit, admission.max_documents, feeding, self._lane, watch=self._evicting)
+                push_out(unit, admission.max_documents, context, self._lane, watch=self._evicting)
                 self._watch.begin_many(self.feed.applied + 1, len(taken), STORE_STEP)
         self.feed = feed
 
@@ -226,22 +226,22 @@ class FeedRun:
                 raise
             self._put_whole([(replace(faulty, url=None), None)], moves=False)
 
-    def _feeding(self, admission: Admission) -> ApplyContext:
+    def _context(self, admission: Admission) -> ApplyContext:
         return ApplyContext(provenance=from_feed(self.feed.id, self.feed.datasource), now=self._tools.clock(), rules=admission.rules)
 
-    def _keep(self, unit: UnitOfWork, tally: BatchResult) -> Feed:
+    def _save_progress(self, unit: UnitOfWork, result: BatchResult) -> Feed:
         """Stores the checkpoint with the result of a transaction."""
         feed = replace(
             self.feed,
-            applied=self.feed.applied + sum(tally.counts.values()),
-            included=self.feed.included + tally.counts[Counted.INCLUDED],
-            errors=self.feed.errors + tally.counts[Counted.ERROR],
-            acls=self.feed.acls + tally.counts[Counted.ACL],
+            applied=self.feed.applied + sum(result.counts.values()),
+            included=self.feed.included + result.counts[Counted.INCLUDED],
+            errors=self.feed.errors + result.counts[Counted.ERROR],
+            acls=self.feed.acls + result.counts[Counted.ACL],
         )
-        for entry in tally.log:
+        for entry in result.log:
             if entry.level is LogLevel.ERROR and (failed_in := _FAILED_STEP.match(entry.reason)) is not None:
                 self._tools.on_failed(failed_in[1])
-        feed, entries = logged(feed, tally.log)
+        feed, entries = logged(feed, result.log)
         unit.feeds.queue.save(feed, entries)
         return feed
 
@@ -276,14 +276,14 @@ class FeedRun:
         """Removes the next documents or ACLs in one transaction, all or none. Returns whether there is more to do."""
         admission = self._tools.admission()
         with self._tools.store.writing() as unit:
-            feed, feeding = self.feed, self._feeding(admission)
+            feed, context = self.feed, self._context(admission)
             documents, acls = self._list_unseen(unit, limit)
             if documents or acls:
-                bench = ChangeBatch(unit, feeding, self._lane)
-                bench.load([document.url for document in documents] + [acl.url for acl in acls])
-                self._remove(bench, documents, acls)
-                feed = self._keep(unit, bench.finish())
-            has_more = bool(documents or acls) or self._push_out(unit, admission, feeding) > 0
+                batch = ChangeBatch(unit, context, self._lane)
+                batch.load([document.url for document in documents] + [acl.url for acl in acls])
+                self._remove(batch, documents, acls)
+                feed = self._save_progress(unit, batch.finish())
+            has_more = bool(documents or acls) or self._push_out(unit, admission, context) > 0
             if has_more:
                 unit.feeds.queue.save(feed)
         self.feed = feed
@@ -291,8 +291,8 @@ class FeedRun:
             self._swept_to = documents[-1].id or 0
         return has_more
 
-    def _push_out(self, unit: UnitOfWork, admission: Admission, feeding: ApplyContext) -> int:
-        return push_out(unit, admission.max_documents, feeding, self._lane, watch=self._evicting)
+    def _push_out(self, unit: UnitOfWork, admission: Admission, context: ApplyContext) -> int:
+        return push_out(unit, admission.max_documents, context, self._lane, watch=self._evicting)
 
     def _list_unseen(self, unit: UnitOfWork, limit: int) -> tuple[list[Document], list[StoredAcl]]:
         """Lists the next documents of the source that the feed did not name; after the last one, the ACLs that can be removed."""
@@ -309,8 +309,8 @@ class FeedRun:
             documents, acls = self._list_unseen(unit, self._tools.limits.changes)
         if not documents and not acls:
             admission = self._tools.admission()
-            feeding = self._feeding(admission)
-            return push_out_apart(self._tools.store, admission.max_documents, feeding, self._lane, watch=self._evicting) > 0
+            context = self._context(admission)
+            return push_out_apart(self._tools.store, admission.max_documents, context, self._lane, watch=self._evicting) > 0
         for _ in documents or acls:
             try:
                 self._sweep_next(1)
@@ -335,16 +335,16 @@ class FeedRun:
         entry = LogEntry(level=LogLevel.ERROR, reason=f"{reason}; it stays, and the next full feed removes it", url=url)
         self._save(*logged(replace(self.feed, errors=self.feed.errors + 1), (entry,)))
 
-    def _remove(self, bench: ChangeBatch, documents: list[Document], acls: list[StoredAcl]) -> None:
+    def _remove(self, batch: ChangeBatch, documents: list[Document], acls: list[StoredAcl]) -> None:
         kind = EventKind.SWEPT if self._is_full else EventKind.SOURCE_DELETED
         for document in documents:
             self._watch.begin_removal(document.url)
             fault_point(SWEEP_STEP, document.url)
-            bench.remove_document(document, kind, f"feed {self.feed.id} of data source {self.feed.datasource}")
+            batch.remove_document(document, kind, f"feed {self.feed.id} of data source {self.feed.datasource}")
         for acl in acls:
             self._watch.begin_removal(acl.url)
             fault_point(SWEEP_STEP, acl.url)
-            bench.remove_acl(acl)
+            batch.remove_acl(acl)
 
     def _settle(self, feed: Feed, entries: tuple[LogEntry, ...] = ()) -> None:
         """Ends the feed. If the index still shows what the feed's ACLs forbid, the indexer ends it later."""

@@ -147,13 +147,13 @@ class AdmissionSweep:
         """Checks the next documents in one transaction, all or none. Returns whether there is more to do."""
         with self._store.writing() as unit:
             self._begin(unit, cursor)
-            feeding = self._feeding(admission)
+            context = self._context(admission)
             documents = unit.documents.scan.list_live(after=cursor.reached, limit=limit)
             if documents:
-                self._reconsider(unit, feeding, documents)
+                self._reconsider(unit, context, documents)
                 self._put_cursor(unit, replace(cursor, reached=documents[-1].id or 0))
                 return True
-            has_more = push_out(unit, admission.max_documents, feeding, Lane.BULK, watch=self._evicting, at_once=self._at_once) > 0
+            has_more = push_out(unit, admission.max_documents, context, Lane.BULK, watch=self._evicting, at_once=self._at_once) > 0
             if not has_more:
                 self._end_round(unit, cursor)
         if not has_more:
@@ -162,11 +162,11 @@ class AdmissionSweep:
 
     def _work_apart(self, cursor: _Cursor, admission: Admission, limit: int) -> bool:
         """Checks the next documents one by one; one that fails becomes invisible to all users. Returns whether there is more to do."""
-        feeding = self._feeding(admission)
+        context = self._context(admission)
         with self._store.reading() as unit:
             documents = unit.documents.scan.list_live(after=cursor.reached, limit=limit)
         if not documents:
-            has_more = self._push_out_apart(admission, feeding)
+            has_more = self._push_out_apart(admission, context)
             if not has_more:
                 with self._store.writing() as unit:
                     self._end_round(unit, cursor)
@@ -177,33 +177,33 @@ class AdmissionSweep:
             with self._store.writing() as unit:
                 self._begin(unit, cursor)
                 now = unit.documents.reader.find_many([document.url for document in batch])
-                self._reconsider(unit, feeding, [document for document in now.values() if document.state is DocumentState.LIVE])
+                self._reconsider(unit, context, [document for document in now.values() if document.state is DocumentState.LIVE])
 
         for failed in run_halved(documents, work, step=ADMISSION_STEP):
             log.error("document_not_checked", url=failed.item.url, reason=failed.reason)
-            self._close(failed.item, feeding)
+            self._close(failed.item, context)
         with self._store.writing() as unit:
             self._begin(unit, cursor)
             self._put_cursor(unit, replace(cursor, reached=documents[-1].id or 0))
         return True
 
-    def _push_out_apart(self, admission: Admission, feeding: ApplyContext) -> bool:
+    def _push_out_apart(self, admission: Admission, context: ApplyContext) -> bool:
         limit = admission.max_documents
-        return push_out_apart(self._store, limit, feeding, Lane.BULK, watch=self._evicting, at_once=self._at_once) > 0
+        return push_out_apart(self._store, limit, context, Lane.BULK, watch=self._evicting, at_once=self._at_once) > 0
 
     def _forget(self, cursor: _Cursor) -> None:
         """Clears which documents ended the process, once the last round is over."""
         if cursor.round >= ROUNDS:
             self._watch.clear()
 
-    def _close(self, document: Document, feeding: ApplyContext) -> None:
+    def _close(self, document: Document, context: ApplyContext) -> None:
         """Makes a document that cannot be checked invisible to all users. Errors: those of infrastructure; other errors go to the log."""
         try:
             with self._store.writing() as unit:
-                bench = ChangeBatch(unit, feeding, Lane.BULK)
-                bench.load([document.url])
-                bench.close(document.url)
-                bench.finish()
+                batch = ChangeBatch(unit, context, Lane.BULK)
+                batch.load([document.url])
+                batch.close(document.url)
+                batch.finish()
         except Exception as error:
             if not belongs_to_item(error):
                 raise
@@ -218,24 +218,24 @@ class AdmissionSweep:
     def _put_cursor(self, unit: UnitOfWork, cursor: _Cursor) -> None:
         unit.state.key_values.put(keyvalues.ADMISSION_CURSOR, str(cursor))
 
-    def _feeding(self, admission: Admission) -> ApplyContext:
+    def _context(self, admission: Admission) -> ApplyContext:
         return ApplyContext(provenance=MAINTENANCE, now=self._clock(), rules=admission.rules)
 
-    def _reconsider(self, unit: UnitOfWork, feeding: ApplyContext, documents: Sequence[Document]) -> None:
+    def _reconsider(self, unit: UnitOfWork, context: ApplyContext, documents: Sequence[Document]) -> None:
         """Checks documents against the rules; one that repeatedly ended the process becomes invisible to all users."""
         ids = {document.url: document.id or 0 for document in documents}
-        bench = ChangeBatch(unit, feeding, Lane.BULK, begin=lambda _, url: self._watch.begin(ids[url]))
+        batch = ChangeBatch(unit, context, Lane.BULK, begin=lambda _, url: self._watch.begin(ids[url]))
         self._watch.begin_many(list(ids.values()))
-        bench.load(ids)
+        batch.load(ids)
         for document in documents:
             if self._watch.is_hopeless(ids[document.url]):
                 log.error("document_not_checked", url=document.url, reason=self._watch.tell(ids[document.url]))
-                bench.close(document.url)
+                batch.close(document.url)
                 continue
             self._watch.begin(ids[document.url])
             fault_point(ADMISSION_STEP, document.url)
-            bench.reconsider(document)
-        bench.finish()
+            batch.reconsider(document)
+        batch.finish()
         self._watch.begin_many(list(ids.values()))
 
     def _end_round(self, unit: UnitOfWork, cursor: _Cursor) -> None:

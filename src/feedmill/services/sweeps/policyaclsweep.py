@@ -97,17 +97,17 @@ class PolicyAclSweep:
 
     def _classify(self, unit: UnitOfWork, ids: Mapping[str, int]) -> None:
         """Puts documents into their classes; one that repeatedly ended the process becomes invisible to all users."""
-        feeding = ApplyContext(provenance=MAINTENANCE, now=self._clock(), rules=self._rules())
-        bench = ChangeBatch(unit, feeding, Lane.BULK, closes=True, begin=lambda _, url: self._watch.begin(ids[url]))
+        context = ApplyContext(provenance=MAINTENANCE, now=self._clock(), rules=self._rules())
+        batch = ChangeBatch(unit, context, Lane.BULK, closes=True, begin=lambda _, url: self._watch.begin(ids[url]))
         self._watch.begin_many(list(ids.values()))
-        bench.load(ids)
+        batch.load(ids)
         for url, document_id in ids.items():
             if self._watch.is_hopeless(document_id):
                 log.error("document_closed", url=url, step=POLICIES_STEP, reason=self._watch.tell(document_id))
-                bench.close(url)
+                batch.close(url)
             else:
-                bench.classify(url)
-        bench.finish()
+                batch.classify(url)
+        batch.finish()
         self._watch.begin_many(list(ids.values()))
 
     def _open(self) -> None:

@@ -50,20 +50,20 @@ class Adapter:
     def _adapt_record(self, record: Record) -> Change:
         place = SourcePosition(record=record.number, line=record.line)
         url = record.attributes.get("url", "").strip()
-        kept_url = url if 0 < len(url) <= MAX_URL_CHARACTERS else None
+        readable_url = url if 0 < len(url) <= MAX_URL_CHARACTERS else None
         notes = [_warn(remark) for remark in record.remarks]
         try:
             is_delete = _read_delete(record.group, record.attributes)
             check = check_url(url, require_fqdn=self.require_fqdn)
-            if kept_url is None or (check is not None and check.level is LogLevel.ERROR and not is_delete):
-                return InvalidRecord(place=place, url=kept_url, reason=check.reason if check else "", notes=tuple(notes))
+            if readable_url is None or (check is not None and check.level is LogLevel.ERROR and not is_delete):
+                return InvalidRecord(place=place, url=readable_url, reason=check.reason if check else "", notes=tuple(notes))
             if is_delete:
                 return Delete(place=place, url=url, notes=tuple(notes))
             if check is not None:
                 notes.append(check)
             return self._adapt_put(record, place, url, notes)
         except Unreadable as exc:
-            return InvalidRecord(place=place, url=kept_url, reason=str(exc), notes=tuple(notes))
+            return InvalidRecord(place=place, url=readable_url, reason=str(exc), notes=tuple(notes))
 
     def _adapt_put(self, record: Record, place: SourcePosition, url: str, notes: list[Note]) -> Change:
         if record.fault is not None:

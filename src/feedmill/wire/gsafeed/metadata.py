@@ -98,10 +98,10 @@ def _decode_value(data: bytes, *, closed: bool) -> str:
 
 
 def _report(empty: list[str], faults: list[str]) -> tuple[str, ...]:
-    told = list(dict.fromkeys(faults[:10]))
+    warnings = list(dict.fromkeys(faults[:10]))
     if len(faults) > 10:
-        told.append(f"{len(faults)} metadata entries in all could not be read")
+        warnings.append(f"{len(faults)} metadata entries in all could not be read")
     if empty:
         names = ", ".join(shorten(name) for name in dict.fromkeys(empty[:10]))
-        told.append(f"{len(empty)} metadata entries without a value were dropped ({names})")
-    return tuple(told)
+        warnings.append(f"{len(empty)} metadata entries without a value were dropped ({names})")
+    return tuple(warnings)
