@@ -87,9 +87,9 @@ def test_documents_without_acl_are_shown_to_whom_other_servers_permit_them(tmp_p
         headers = {"Authorization": f"Bearer {(server.data / 'admin.token').read_text().strip()}"}
         told = server.request("GET", server.admin, "/metrics", headers=headers)[2].decode()
         assert re.search(r'feedmill_authorization_documents_total\{mechanism="saml",outcome="permitted"\} [1-9]', told)
-        assert re.search(r'feedmill_authorization_documents_total\{mechanism="saml",outcome="left_alone"\} [1-9]', told)
+        assert re.search(r'feedmill_authorization_documents_total\{mechanism="saml",outcome="circuit_open"\} [1-9]', told)
         status = json.loads(server.request("GET", server.admin, "/api/v1/status", headers=headers)[2])
-        assert "authorization 1" in [each["rule"] for each in status["authorization"]["left_alone"]]
+        assert "authorization 1" in [each["rule"] for each in status["authorization"]["open_circuits"]]
         log = server.log.read_text()
         assert "authorization_resting" in log
         assert "authorization_failed" in log

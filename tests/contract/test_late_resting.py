@@ -62,7 +62,7 @@ def test_server_that_fails_again_and_again_is_left_alone_then_tried_once_and_ask
     resting = [entry for entry in logs if entry["event"] == "authorization_resting"]
     assert [(entry["log_level"], entry["rule"], entry["failures"], entry["seconds"]) for entry in resting] == [("error", "pdp", 3, 30.0)]
     assert place.told == [["pdp it answers with status 503"]]
-    assert place.counts.documents == {("saml", "failed"): 15, ("saml", "left alone"): 10}
+    assert place.counts.documents == {("saml", "failed"): 15, ("saml", "circuit open"): 10}
 
     place.clock.seconds += 30.0
     for _ in range(3):
@@ -120,7 +120,7 @@ def test_time_that_a_search_had_left_is_not_held_against_a_server(point: Decisio
     for asked in (1, 2):
         assert select(late, URLS) == set()
         wait_until(lambda: counts.requests["saml"] == asked, f"request {asked} to be over")  # noqa: B023 - called at once
-    assert counts.documents["saml", "left alone"] == 0
+    assert counts.documents["saml", "circuit open"] == 0
 
 
 def test_server_that_hangs_costs_searches_nothing_once_it_is_left_alone(point: DecisionPoint) -> None:
@@ -176,25 +176,25 @@ def test_counts_stand_in_the_metrics() -> None:
     counts = metrics.LateMetrics()
     counts.count(Mechanism.SAML, LateOutcome.CIRCUIT_OPEN, 7)
     counts.observe(Mechanism.HEAD, 0.02)
-    text = metrics.render_metrics(lambda: {"authorization_servers_left_alone": 1.0}, dict).decode()
-    assert 'feedmill_authorization_documents_total{mechanism="saml",outcome="left_alone"}' in text
+    text = metrics.render_metrics(lambda: {"authorization_open_circuits": 1.0}, dict).decode()
+    assert 'feedmill_authorization_documents_total{mechanism="saml",outcome="circuit_open"}' in text
     assert 'feedmill_authorization_seconds_bucket{le="0.025",mechanism="head"}' in text
-    assert "feedmill_authorization_servers_left_alone 1.0" in text
+    assert "feedmill_authorization_open_circuits 1.0" in text
 
 
 def test_servers_that_are_left_alone_stand_in_the_status(store: SqlStore) -> None:
     note = CircuitNote(store, utc_now)
     note([OpenCircuit(rule="wiki", server="wiki.example:5678", failures=5, reason="it does not answer in time")])
-    told = read_overview(store)["authorization"]["left_alone"]
+    told = read_overview(store)["authorization"]["open_circuits"]
     assert [(each["rule"], each["server"], each["failures"], each["reason"]) for each in told] == [
         ("wiki", "wiki.example:5678", 5, "it does not answer in time")
     ]
     since = told[0]["since"]
     note([OpenCircuit(rule="wiki", server="wiki.example:5678", failures=6, reason="again")])
-    assert read_overview(store)["authorization"]["left_alone"][0]["since"] == since
-    assert read_gauges(store)["authorization_servers_left_alone"] == 1.0
+    assert read_overview(store)["authorization"]["open_circuits"][0]["since"] == since
+    assert read_gauges(store)["authorization_open_circuits"] == 1.0
     note.clear()
-    assert read_overview(store)["authorization"]["left_alone"] == []
+    assert read_overview(store)["authorization"]["open_circuits"] == []
 
 
 # --- the protocols of the appliance ---------------------------------------------------------------------------------------------

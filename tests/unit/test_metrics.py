@@ -20,7 +20,7 @@ def test_render_metrics_gives_counters_gauges_and_restarts() -> None:
     assert 'feedmill_searches_bounded_total{bound="deadline"}' in text
     assert "feedmill_documents 7.0" in text
     assert 'feedmill_role_restarts_total{role="gate"} 1.0' in text
-    assert "feedmill_marks_index" not in text
+    assert "feedmill_index_tasks_index" not in text
 
 
 ADDED = """

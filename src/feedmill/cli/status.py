@@ -38,11 +38,11 @@ def _print_status(status: dict[str, Any]) -> None:
         out.print(f"sandbox:    {_describe_sandbox(status['sandbox'])}")
     out.print(f"feeds:      {status['feeds_waiting']} waiting")
     out.print(f"documents:  {status['documents']}")
-    for stage, count in status["marks"].items():
+    for stage, count in status["index_tasks"].items():
         out.print(f"  waiting for {stage}: {count}")
     _print_queues(status["queues"])
-    for server in status["authorization"]["left_alone"]:
-        out.print(f"error:      {clean(server['rule'])}: {clean(server['server'])} is left alone since {server['since']}")
+    for server in status["authorization"]["open_circuits"]:
+        out.print(f"error:      {clean(server['rule'])}: {clean(server['server'])} gets no requests since {server['since']}")
         out.print(f"  {clean(server['reason'])}")
     index = status["index"]
     rebuilding = f", being built anew as {index['rebuilding']}{_report_progress(index['progress'])}" if index["rebuilding"] else ""

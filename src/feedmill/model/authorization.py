@@ -40,7 +40,7 @@ class LateOutcome(Enum):
     CACHED = "cached"
     FAILED = "failed"
     LATE = "late"
-    CIRCUIT_OPEN = "left alone"
+    CIRCUIT_OPEN = "circuit open"
     BUSY = "busy"
 
 

@@ -154,9 +154,9 @@ def render_metrics(
 GAUGES = {
     "feeds_waiting": "Feeds that are not completely applied.",
     "documents": "Live documents.",
-    "marks_extract": "Documents that wait for extraction.",
-    "marks_index": "Documents that wait for the index.",
-    "authorization_servers_left_alone": "Servers that get no requests for a while because they failed again and again.",
+    "index_tasks_extract": "Documents that wait for extraction.",
+    "index_tasks_index": "Documents that wait for the index.",
+    "authorization_open_circuits": "Servers that get no requests for a while because they failed again and again.",
 }
 """The gauges, which are read from the store by ``services.overview``: names without the prefix ``feedmill_``, and meanings."""
 

@@ -20,12 +20,12 @@ from feedmill.services.keyvalues import (
 def read_overview(store: Store) -> dict[str, Any]:
     """Returns counts and the state of the index, as ``feedmill status`` and the admin port show them. Errors: Busy, Corrupt."""
     with store.reading() as unit:
-        marks = unit.processing.index_tasks.count()
+        tasks = unit.processing.index_tasks.count()
         return {
             "feeds_waiting": unit.feeds.reader.count_waiting(),
             "documents": unit.documents.scan.count_live(),
-            "authorization": {"left_alone": read_resting(unit.state.key_values.get(AUTHORIZATION_RESTING))},
-            "marks": {stage.value: count for stage, count in marks.items()},
+            "authorization": {"open_circuits": read_resting(unit.state.key_values.get(AUTHORIZATION_RESTING))},
+            "index_tasks": {stage.value: count for stage, count in tasks.items()},
             "index": {
                 "folder": unit.state.key_values.get(INDEX_FOLDER),
                 "generation": int(unit.state.key_values.get(INDEX_GENERATION) or 0),
@@ -40,7 +40,7 @@ def read_overview(store: Store) -> dict[str, Any]:
 def read_gauges(store: Store) -> Mapping[str, float]:
     """Returns the values that the metrics read from the store, under their names as metrics. Errors: Busy, Corrupt."""
     overview = read_overview(store)
-    marks = {f"marks_{stage}": float(count) for stage, count in overview["marks"].items()}
-    left_alone = float(len(overview["authorization"]["left_alone"]))
+    tasks = {f"index_tasks_{stage}": float(count) for stage, count in overview["index_tasks"].items()}
+    open_circuits = float(len(overview["authorization"]["open_circuits"]))
     counted = {name: float(overview[name]) for name in ("feeds_waiting", "documents")}
-    return {**counted, **marks, "authorization_servers_left_alone": left_alone}
+    return {**counted, **tasks, "authorization_open_circuits": open_circuits}
