@@ -1,7 +1,7 @@
-"""Port 8000: what administrators ask of a running server.
+"""The application of port 8000: JSON resources for the administrators of a running server.
 
-Who may ask: ``signin/adminlock``. The bearer token that the server wrote to ``admin.token`` in its data folder, readable by its owner
-alone, opens everything.
+Each route declares the role that its requests need, see ``protection``. The bearer token that the server wrote to ``admin.token`` in its
+data folder, readable by its owner alone, has every role.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -26,7 +26,7 @@ from feedmill.model.role import Role
 from feedmill.services.auditing import Auditing
 
 ASKED: Final = "feedmill.asked"
-"""Where in a request's scope stands what a handler found out for the audit log."""
+"""The key in a request's scope for the details that a handler adds to the audit log."""
 
 VIEW_OR_ADMINISTER: Final = Requirement(sender=Sender.ROLE, read_role=Role.VIEWER, write_role=Role.ADMINISTRATOR)
 VIEW_OR_MANAGE: Final = Requirement(sender=Sender.ROLE, read_role=Role.VIEWER, write_role=Role.MANAGER)
@@ -41,7 +41,7 @@ log = structlog.get_logger(__name__)
 
 
 class AdminLock:
-    """ASGI middleware of the admin port. Without ``authenticator`` the token alone opens; an empty token opens for nobody."""
+    """ASGI middleware of the admin port. Without ``authenticator`` only the token is valid; an empty token never is."""
 
     def __init__(
         self, app: ASGIApp, *, token: str, authenticator: RequestAuthenticator | None = None, auditing: Auditing | None = None
@@ -52,11 +52,10 @@ class AdminLock:
         self._auditing = auditing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes the request on, or refuses it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        # paths are the scope's, by which routes are found; a request's URL is made of the header Host as well
+        # uses the path of the scope, by which routes are found; a request's URL also contains the header Host
         request = Request(scope)
         if request.client is None or not LOOPBACK.covers(request.client.host):
             await make_answer(Problem.FORBIDDEN, "the admin port answers this machine alone")(scope, receive, send)
@@ -89,7 +88,7 @@ class AdminLock:
             try:
                 found = await run_slowly(self._authenticator.find_by_header, request.scope)
             except FeedmillError as exc:
-                # the reason names the store, and nobody has proved who he is yet
+                # the reason names the store, and the sender is not authenticated yet
                 log.error("sign_in_failed", reason=str(exc))
                 return Refusal(status=find_problem(exc).status, text="signing in is not possible now; try again later")
             if found is not None:
@@ -132,5 +131,5 @@ class AdminLock:
 
 
 def name_of(current_user: CurrentUser) -> str:
-    """Returns what the audit log calls somebody."""
+    """Returns the user's name for the audit log."""
     return current_user.label or ", ".join(write_user(user) for user in current_user.identity.users) or "nobody"

@@ -1,15 +1,15 @@
-"""The search port: the page for people, JSON for programs, and what front ends and adaptors ask at their start.
+"""The search port: the page for people, JSON for programs, and the resources that front ends and adaptors request at their start.
 
 GET /                     the search page
-GET /search               results as the old appliance gave them; POST too
+GET /search               results in the format of the old appliance; POST too
 GET /cache                the cached copy of a document
-GET /suggest              how what is typed could go on; POST too
-GET /cluster              what the best results are about, in groups; POST too
-GET /click                takes click reports; POST too
+GET /suggest              completions of the typed text; POST too
+GET /cluster              the best results in groups by subject; POST too
+GET /click                receives click reports; POST too
 GET /api/v1/search        results as JSON
 GET /api/v1/suggest       suggestions as JSON
 GET /api/v1/documents     one document by URL
-GET /api/v1/openapi.json  what these resources are, as OpenAPI
+GET /api/v1/openapi.json  the description of these resources as OpenAPI
 GET /sw_version.txt       the version that adaptors expect of an appliance
 GET /signin, /signout     signing in and out; POST too
 GET /healthz, /readyz     whether the process lives, whether it can answer searches
@@ -87,10 +87,10 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSite:
-    """What the search port needs besides the searcher.
+    """The dependencies of the search port besides the search services.
 
-    By default ``identify`` is ``find_current_user``. ``find_problems`` adds to what ``/readyz`` learns from the searcher.
-    Without ``signin`` only a trusted proxy, named by ``proxy``, says who the user is.
+    By default ``identify`` is ``find_current_user``. ``find_problems`` adds to the problems of the searcher on ``/readyz``.
+    Without ``signin`` only a trusted proxy, named by ``proxy``, names the user.
     """
 
     identify: Identify | None = None
@@ -107,13 +107,13 @@ class SearchSite:
     bounds: SearchBounds = field(default_factory=SearchBounds)
 
     def list_own_origins(self) -> tuple[str, ...]:
-        """Lists the origins whose pages may send forms: a proxy may reach this server by another name than browsers do."""
+        """Lists the origins whose pages may send forms: a proxy may use another name of this server than browsers do."""
         public_url = self.signin.public_url if self.signin is not None else ""
         return (*self.allow_origins, public_url) if public_url else self.allow_origins
 
 
 def search_app(services: SearchServices, site: SearchSite | None = None, *, routes: Iterable[DeclaredRoute] = ()) -> Starlette:
-    """Builds the application of the search port; ``routes`` are added to its own."""
+    """Returns the application of the search port; ``routes`` are added to its own."""
     site = site or SearchSite()
 
     def identify_by_current_user(request: Request) -> AccessFilter:
@@ -172,7 +172,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
 
 
 class _Endpoints:
-    """The requests of the search port; those that search run in threads, since the searcher is synchronous."""
+    """The handlers of the search port. Those that search run in threads, because the searcher is synchronous."""
 
     def __init__(self, services: SearchServices, site: SearchSite, identify: Identify) -> None:
         self.site = site
@@ -222,7 +222,7 @@ class _Endpoints:
         return Response(render_document(found.document, is_searchable=found.is_searchable), media_type=_JSON, headers=PRIVATE_NO_CACHE)
 
     async def describe(self, _request: Request) -> Response:
-        """Describes the JSON resources of this port as OpenAPI."""
+        """Returns the JSON resources of this port as OpenAPI."""
         return JSONResponse(build_openapi(SEARCH_PORT))
 
     async def show_version(self, _request: Request) -> Response:
@@ -230,7 +230,7 @@ class _Endpoints:
         return PlainTextResponse(self.site.version)
 
     def find_problems(self) -> list[str]:
-        """Lists what keeps the port from its work."""
+        """Lists the problems that stop the port from working."""
         return self._states.find_problems() + self.site.find_problems()
 
     def answer_error(self, request: Request, exc: Exception) -> Response:

@@ -1,11 +1,11 @@
 """Click reports of result pages, ours and those written for the old appliance.
 
-    url   where the click led          q     the query                    ct   what was clicked, "c" a result
-    r     its place in the list        s     where the page began         cd   what else the page knows, such as the place
-    site, client                       src_id  which page sent it
+url   the target of the click        q     the query                      ct   the kind of the target, "c" a result
+r     its position in the list       s     the start of the page          cd   other data of the page, such as the position
+site, client                         src_id  the page that sent the report
 
-A report is believed as little as any other input: every value is cut, what is no number is 0, nothing is ever an error, and reports of
-another site's pages are dropped. Clicks change no result and no suggestion.
+A report is untrusted input: every value is cut, a malformed number is 0, and reports of
+another site's pages are dropped. No report causes an error. Clicks change no result and no suggestion.
 Source: Search Protocol Reference, advanced search reporting.
 """
 
@@ -30,22 +30,22 @@ MAX_PLACE = 100_000
 
 
 class ClickLog(Protocol):
-    """Where clicks are kept."""
+    """The store of clicks."""
 
     def keep(self, click: Click, sender: ClickSender) -> bool:
-        """Keeps a click and tells whether it did."""
+        """Stores a click and returns whether it did."""
 
 
 class NoClickLog:
-    """Keeps no clicks."""
+    """Stores no clicks."""
 
     def keep(self, click: Click, sender: ClickSender) -> bool:  # noqa: ARG002 - the protocol names them
-        """Keeps nothing."""
+        """Stores nothing."""
         return False
 
 
 def read_click(values: Mapping[str, str], at: datetime) -> Click | None:
-    """Reads a report, None for one that tells nothing."""
+    """Returns the click of a report, None for an empty one."""
     url, query = _cut(values, "url", MAX_CHARACTERS), _cut(values, "q", MAX_CHARACTERS)
     if not url and not query:
         return None
@@ -67,7 +67,7 @@ def _cut(values: Mapping[str, str], name: str, size: int) -> str:
 
 
 def click_route(log: ClickLog, clock: Callable[[], datetime], clients: Clients) -> Callable[[Request], Awaitable[Response]]:
-    """Returns the endpoint that takes clicks."""
+    """Returns the endpoint that receives clicks."""
 
     async def take_click(request: Request) -> Response:
         click = read_click(request.query_params, clock())
@@ -79,7 +79,7 @@ def click_route(log: ClickLog, clock: Callable[[], datetime], clients: Clients) 
 
 
 def find_sender(request: Request, clients: Clients) -> ClickSender:
-    """Returns whose clicks are counted with a request's: a signed-in user's, else an address's, of IPv6 a /64 network's."""
+    """Returns the sender for the count of clicks: the signed-in user, otherwise the address, of which IPv6 counts the /64 network."""
     users = find_current_user(request).identity.users
     if users:
         return ClickSender(name="user " + "|".join(f"{user.namespace}\\{user.name}" for user in users))

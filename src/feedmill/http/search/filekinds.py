@@ -1,4 +1,4 @@
-"""What people call a type of content, and which sign stands for it on a page."""
+"""The names of content types for people, and their icons on a page."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """A kind of content. ``sign`` names an icon of the page; ``name`` "" is not written, since most documents are pages."""
+    """A kind of content. ``sign`` names an icon of the page; ``name`` "" is not written, because most documents are pages."""
 
     name: str
     sign: str
@@ -45,6 +45,6 @@ _FAMILIES: Final = {"image": FileKind("Image", "image"), "audio": FileKind("Audi
 
 
 def find_kind(mimetype: str | None) -> FileKind:
-    """Returns the kind of a content type, that of a page for one that is not known."""
+    """Returns the kind of a content type; that of a page for an unknown type."""
     bare = (mimetype or "").partition(";")[0].strip().lower()
     return _KINDS.get(bare) or _FAMILIES.get(bare.partition("/")[0]) or PAGE

@@ -1,7 +1,7 @@
 """The parameters of a search request, as programs and people send them, and as links to other pages of the same search repeat them.
 
-They are the same on ``/search``, on the page and in the JSON API. No value is an error, except of ``cursor=``: what is no number, out of
-range or unknown becomes the default.
+They are the same on ``/search``, on the page and in the JSON API. No value is an error, except of ``cursor=``: a malformed, out-of-range
+or unknown value becomes the default.
 Source: Search Protocol Reference, "Request Format", "Sorting", "Filtering by metadata".
 """
 
@@ -40,7 +40,7 @@ _CURSOR = re.compile(r"(\d{1,18})\.([01])\.([0-9a-f]{12})")
 
 
 def read_search(values: Mapping[str, str], *, max_num: int = MAX_NUM) -> SearchRequest:
-    """Reads the parameters of a search."""
+    """Returns the search request of parameters."""
     request = SearchRequest(
         query=values.get("q", ""),
         start=read_number(values.get("start", ""), default=0, at_most=MAX_START),
@@ -56,7 +56,7 @@ def read_search(values: Mapping[str, str], *, max_num: int = MAX_NUM) -> SearchR
 
 
 def read_number(text: str, *, default: int, at_most: int) -> int:
-    """Reads a number from 0 to ``at_most``; a greater one counts as that, anything else as ``default``."""
+    """Returns a number from 0 to ``at_most``; a greater one counts as that, anything else as ``default``."""
     digits = text.strip()
     if _NUMBER.fullmatch(digits) is None:
         return at_most if digits.isascii() and digits.isdigit() else default
@@ -64,7 +64,7 @@ def read_number(text: str, *, default: int, at_most: int) -> int:
 
 
 def read_names(text: str) -> tuple[str, ...]:
-    """Reads names joined by dots, a dot of a name percent-encoded."""
+    """Returns names joined by dots, a dot of a name percent-encoded."""
     return tuple(unquote(name) for name in text.split(".")[:MAX_FIELDS] if name)
 
 
@@ -79,7 +79,7 @@ def _read_match(text: str) -> Match:
 
 
 def read_refined(request: SearchRequest, values: Mapping[str, str]) -> SearchRequest:
-    """Returns the request with what the parameters refine it by."""
+    """Returns the request with the refinements of the parameters."""
     return replace(
         request,
         required_fields=values.get("requiredfields", ""),
@@ -92,7 +92,7 @@ def read_refined(request: SearchRequest, values: Mapping[str, str]) -> SearchReq
 
 
 def read_sort(text: str) -> Sort | None:
-    """Reads an order, which may end after the direction; None, by relevance, for ``date:...:L`` and for what is not understood."""
+    """Returns an order, which may end after the direction; None, by relevance, for ``date:...:L`` and for an unknown order."""
     kind, *parts = text.split(":")
     if kind == "date":
         direction, mode = [*(part.upper() for part in parts), "", ""][:2]
@@ -105,7 +105,7 @@ def read_sort(text: str) -> Sort | None:
 
 
 def read_advanced(values: Mapping[str, str]) -> Advanced:
-    """Reads the fields of the advanced search form."""
+    """Returns the fields of the advanced search form."""
     return Advanced(
         **{field: values.get(name, "") for name, field in _FIELDS.items()},
         occurrence=_OCCURRENCES.get(values.get("as_occt", ""), Occurrence.ANYWHERE),
@@ -115,7 +115,7 @@ def read_advanced(values: Mapping[str, str]) -> Advanced:
 
 
 def write_refined(request: SearchRequest) -> list[tuple[str, str]]:
-    """Returns the parameters that refine a request as it is refined, for links to its other pages."""
+    """Returns the parameters that repeat a request's refinements, for links to its other pages."""
     advanced, sort = request.advanced, request.sort
     order = ""
     if sort is not None:
@@ -160,7 +160,7 @@ def read_cursor(text: str, request: SearchRequest) -> Cursor:
 
 
 def write_cursor(cursor: Cursor | None, request: SearchRequest) -> str | None:
-    """Writes a cursor, None where there is none."""
+    """Returns a cursor as a text; None if there is no further page."""
     if cursor is None:
         return None
     bare = f"{cursor.after}.{int(bool(cursor.is_loosened))}.{_digest(request)}"
@@ -168,7 +168,7 @@ def write_cursor(cursor: Cursor | None, request: SearchRequest) -> str | None:
 
 
 def _digest(request: SearchRequest) -> str:
-    """Returns a digest of what decides which documents match, and nothing else of a request.
+    """Returns a digest of the parameters that decide which documents match, and of no other ones.
 
     The order of the parts and the constants between them are part of the format: clients hold cursors over an upgrade.
     """
