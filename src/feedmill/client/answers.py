@@ -62,7 +62,7 @@ class SearchAnswer(Answer):
     """A page of results."""
 
     query: str
-    total: int = Field(description="how many documents match that the asker may see")
+    total: int = Field(description="how many matching documents the user may see")
     exact: bool = Field(description="whether `total` is exact")
     results: list[ResultShown]
     facets: list[FacetShown] = Field(description="in the order asked for")
@@ -81,7 +81,7 @@ class Suggestions(Answer):
 
 
 class DocumentFound(Answer):
-    """What an asker may know of a document."""
+    """The part of a document that a user may see."""
 
     url: str
     display_url: str
