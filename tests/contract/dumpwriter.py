@@ -48,7 +48,7 @@ SAME_ENTRIES = (
     '["deny","group","interns","Default",true,false],["permit","user","CORP\\\\Ann","Default",false,false]]'
 )
 PARENT_ENTRIES = (
-    '[["permit","user","\\ud800 lone","Default",false,false],["permit","group","Soft\u00adHyphen@Ünits","Default",false,false]]'
+    '[["permit","user","\\ud800 lone","Default",false,false],["permit","group","Soft\\u00adHyphen@\\u00dcnits","Default",false,false]]'
 )
 CHILD_ENTRIES = '[["deny","user","ext/bob","Default",false,false]]'
 REMOVED_ENTRIES = "[]"
