@@ -2,7 +2,7 @@
 
 The list that the user pages through holds, by rank, the documents that ACLs permit and those that another server permitted. It is walked
 from its beginning, so that no page repeats or omits what another page shows. The steps are small, so that few more documents are checked
-than the page needs; decisions for an earlier page are cached. The checks stop after ``QUESTIONS_A_RESULT`` documents for each result up
+than the page needs; decisions for an earlier page are cached. The checks stop after ``CHECKS_A_RESULT`` documents for each result up
 to the end of the page, or when the time of the request is over; the rest of the list is what ACLs permit. The number of checks therefore
 reveals how deep the page is, and little about how many documents are hidden.
 
@@ -25,21 +25,21 @@ from feedmill.services.deadline import Deadline
 MAX_REACH = 1_000
 MIN_STEP = 20
 MAX_STEP = 200
-QUESTIONS_A_RESULT = 3
+CHECKS_A_RESULT = 3
 """How many documents may be checked for each result up to the end of the page, whatever the decisions are."""
 
-Ask = Callable[[AccessFilter, int, int], Hits]
+RunQuery = Callable[[AccessFilter, int, int], Hits]
 """Runs the query for the documents of some classes. Parameters: access filter, first position, number of hits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """The requested part of a list. ``total`` counts the matches that ACLs permit; ``keeps`` returns whether a document may be listed."""
+    """The requested part of a list. ``total`` counts the matches that ACLs permit; ``may_list`` says whether a document may be listed."""
 
     start: int
     num: int
     total: int
-    keeps: Callable[[Document], bool]
+    may_list: Callable[[Document], bool]
     deadline: Deadline | None = None
 
 
@@ -48,7 +48,7 @@ class Filled:
     """A page.
 
     ``granted`` are the URLs on it that another server permitted. ``length`` is the known length of the list. ``dropped`` counts documents
-    that are still in the index's count although the user may no longer see them. ``asked`` counts documents that another server had to
+    that are still in the index's count although the user may no longer see them. ``checked`` counts documents that another server had to
     decide about.
     """
 
@@ -56,7 +56,7 @@ class Filled:
     granted: frozenset[str]
     length: int
     dropped: int
-    asked: int = 0
+    checked: int = 0
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class _Walk:
     hits: list[Hit] = field(default_factory=list)
     granted: set[str] = field(default_factory=set)
     seen: set[int] = field(default_factory=set)
-    asked: int = 0
+    checked: int = 0
     dropped: int = 0
 
     @property
@@ -83,41 +83,41 @@ class PageFiller:
         self._decider = decider
         self._late = late
 
-    def fill(self, ask: Ask, window: Window, access: AccessFilter, late: LateAccess) -> Filled:
+    def fill(self, run_query: RunQuery, window: Window, access: AccessFilter, late: LateAccess) -> Filled:
         """Returns the page of a window. Shape: ``late`` is that of ``access``."""
         walk = _Walk(wanted=min(window.start + window.num, MAX_REACH) + 1)
-        is_over = self._walk_candidates(walk, ask, window, access, late)
+        is_over = self._walk_candidates(walk, run_query, window, access, late)
         if not is_over and walk.missing > 0:
-            is_over = self._walk_on(walk, ask, window, access.early())
+            is_over = self._walk_on(walk, run_query, window, access.early())
         return Filled(
             hits=tuple(walk.hits[window.start : window.start + window.num]),
             granted=frozenset(walk.granted),
             length=len(walk.hits) if is_over else max(len(walk.hits), window.total),
             dropped=walk.dropped,
-            asked=walk.asked,
+            checked=walk.checked,
         )
 
-    def _walk_candidates(self, walk: _Walk, ask: Ask, window: Window, access: AccessFilter, late: LateAccess) -> bool:
+    def _walk_candidates(self, walk: _Walk, run_query: RunQuery, window: Window, access: AccessFilter, late: LateAccess) -> bool:
         """Walks over all candidates, including those that other servers decide about. Returns whether the end of the list was reached."""
         candidates, offset = access.candidates(), 0
         while walk.missing > 0:
-            left = min(self._late.limits.candidates, max(QUESTIONS_A_RESULT * walk.wanted, MIN_STEP)) - walk.asked
+            left = min(self._late.limits.candidates, max(CHECKS_A_RESULT * walk.wanted, MIN_STEP)) - walk.checked
             size = min(max(walk.missing, MIN_STEP), MAX_STEP, MAX_REACH - offset, left)
             if size <= 0 or self._late.is_over(late):
                 return False
-            hits = ask(candidates, offset, size).hits
+            hits = run_query(candidates, offset, size).hits
             self._take(walk, hits, window, access)
             offset += size
             if len(hits) < size:
                 return True
         return False
 
-    def _walk_on(self, walk: _Walk, ask: Ask, window: Window, early: AccessFilter) -> bool:
+    def _walk_on(self, walk: _Walk, run_query: RunQuery, window: Window, early: AccessFilter) -> bool:
         """Walks over what ACLs permit, after what is listed already. Returns whether the end of the list was reached."""
         offset = 0
         while walk.missing > 0 and offset < MAX_REACH:
             size = min(MAX_STEP, MAX_REACH - offset)
-            hits = ask(early, offset, size).hits
+            hits = run_query(early, offset, size).hits
             self._take(walk, [hit for hit in hits if hit.key not in walk.seen], window, early)
             offset += size
             if len(hits) < size:
@@ -128,11 +128,11 @@ class PageFiller:
         """Decides about hits and lists those that the user may see."""
         with self._store.reading() as unit:
             documents = unit.documents.reader.find_by_id([hit.key for hit in hits])
-            judgement = self._decider.judge(unit, documents.values(), access, window.deadline)
-        shown = {each.url for each in judgement.shown if window.keeps(each)}
-        open_urls = [each.url for each in judgement.undecided if window.keeps(each)]
+            trimmed = self._decider.judge(unit, documents.values(), access, window.deadline)
+        shown = {each.url for each in trimmed.shown if window.may_list(each)}
+        open_urls = [each.url for each in trimmed.undecided if window.may_list(each)]
         granted = self._late.select(open_urls, access)
-        walk.asked += len(open_urls)
+        walk.checked += len(open_urls)
         walk.granted |= granted
         for hit in hits:
             walk.seen.add(hit.key)

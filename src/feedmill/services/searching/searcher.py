@@ -89,21 +89,21 @@ class Searcher:
         plan, request, access, deadline = search.plan, search.plan.request, search.access, search.deadline
         strict, next_cursor = resolve_urls(index, root, search, self._documents, self._maker), None
         if request.cursor is not None:
-            meant, hits, next_cursor = list_onwards(index, strict, plan, request.cursor, access)
+            searched, hits, next_cursor = list_onwards(index, strict, plan, request.cursor, access)
         else:
-            meant, hits = find_hits(index, strict, plan, access)
-        is_loosened = request.cursor is None and meant != strict
-        filled = self._fill(index, meant, hits.total, search)
+            searched, hits = find_hits(index, strict, plan, access)
+        is_loosened = request.cursor is None and searched != strict
+        filled = self._fill(index, searched, hits.total, search)
         chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)
-        made = self._maker.make_results(search, index.highlighter.seek(meant), chosen, granted) if chosen else MadeResults()
-        if filled is not None and not filled.asked and not made.results:
+        made = self._maker.make_results(search, index.highlighter.seek(searched), chosen, granted) if chosen else MadeResults()
+        if filled is not None and not filled.checked and not made.results:
             self._imitate(root, access)
         dropped = made.tried - len(made.results) if filled is None else filled.dropped + made.failed
         warnings = [report_failed(made.failed)] if made.failed else []
         spelling, facets = None, empty.facets
         with suppress(OutOfTime):
             if hits.total and plan.facets:
-                counted = attempt(lambda: index.count_facets(meant, access, plan.facets), None, step="facets")
+                counted = attempt(lambda: index.count_facets(searched, access, plan.facets), None, step="facets")
                 facets, warnings = counted or facets, warnings + ([FACETS_FAILED] if counted is None else [])
             if request.start == 0 and request.cursor is None and (hits.total < ENOUGH or is_loosened):
                 read = self._read_texts_for(search)
@@ -129,17 +129,17 @@ class Searcher:
         late = replace(access.late, until=min(access.late.until, search.deadline.until_results))
         access = replace(access, late=late)
 
-        def ask(classes: AccessFilter, start: int, num: int) -> Hits:
+        def run_query(classes: AccessFilter, start: int, num: int) -> Hits:
             try:
                 return index.search(root, classes, start=start, num=num, sort=request.sort, bias=plan.bias, explains=request.explains)
             except OutOfTime:
                 return Hits(hits=(), total=0, is_exact=False)
 
-        def keeps(document: Document) -> bool:
+        def may_list(document: Document) -> bool:
             return not has_robots_rule(document, "noindex") and not plan.removes(document.url)
 
-        window = Window(start=request.start, num=min(request.num, MAX_NUM), total=total, keeps=keeps, deadline=search.deadline)
-        return self._filler.fill(ask, window, access, late)
+        window = Window(start=request.start, num=min(request.num, MAX_NUM), total=total, may_list=may_list, deadline=search.deadline)
+        return self._filler.fill(run_query, window, access, late)
 
     def _imitate(self, root: Node, access: AccessFilter) -> None:
         """Takes as long for ``info:`` of a URL without a document as for a document that another server decides about."""
@@ -158,18 +158,18 @@ def find_hits(index: SearchIndex, root: Node, plan: QueryPlan, access: AccessFil
     """Runs the tree of a plan as written, or loosened if the request permits that. Returns the tree that was run and its hits."""
     request = plan.request
 
-    def ask(query: Node) -> Hits:
+    def run_query(query: Node) -> Hits:
         num = min(request.num, MAX_NUM)
         return index.search(query, access, start=request.start, num=num, sort=request.sort, bias=plan.bias, explains=request.explains)
 
     loosened = loosen(root, request.match)
     if loosened is not None and request.match is Match.ANY:
-        return loosened, ask(loosened)
-    hits = ask(root)
+        return loosened, run_query(loosened)
+    hits = run_query(root)
     if loosened is None or hits.total >= ENOUGH:
         return root, hits
     try:
-        return loosened, ask(loosened)
+        return loosened, run_query(loosened)
     except OutOfTime:
         # the hits that hold all of it were found in time
         return root, hits
@@ -183,8 +183,8 @@ def list_onwards(index: SearchIndex, root: Node, plan: QueryPlan, cursor: Cursor
     if is_loosened is None:
         is_few = request.match is Match.ANY or (loosened is not None and index.search(root, access, start=0, num=0).total < ENOUGH)
         is_loosened = loosened is not None and is_few
-    asked = loosened if is_loosened and loosened is not None else root
+    searched = loosened if is_loosened and loosened is not None else root
     num = min(max(request.num, 1), MAX_NUM)
-    hits = index.list_by_key(asked, access, after=cursor.after, num=num)
-    onwards = Cursor(after=hits.hits[-1].key, is_loosened=is_loosened) if len(hits.hits) == num else None
-    return asked, hits, onwards
+    hits = index.list_by_key(searched, access, after=cursor.after, num=num)
+    next_cursor = Cursor(after=hits.hits[-1].key, is_loosened=is_loosened) if len(hits.hits) == num else None
+    return searched, hits, next_cursor

@@ -45,13 +45,13 @@ class Typing:
 
 
 def suggest(
-    states: SearchStates, reader: VisibleDocuments, asked: Typing, access: AccessFilter, deadline: Deadline | None = None
+    states: SearchStates, visible: VisibleDocuments, typing: Typing, access: AccessFilter, deadline: Deadline | None = None
 ) -> tuple[str, ...]:
     """Returns completions, likeliest first; none if nothing was typed; at the deadline, those found by then."""
-    typed, limit = asked.text, min(asked.limit, MAX_SUGGESTIONS)
+    typed, limit = typing.text, min(typing.limit, MAX_SUGGESTIONS)
     deadline = deadline or Deadline()
     state = states.read(deadline)
-    index, scope = state.index, state.config.find_scope(asked.site, asked.client)
+    index, scope = state.index, state.config.find_scope(typing.site, typing.client)
     words = [typed[word.start : word.end] for word in iter_words(typed[:MAX_TYPED_CHARACTERS])][:MAX_TYPED_WORDS]
     if index is None or scope is None or not words or limit <= 0:
         return ()
@@ -67,7 +67,7 @@ def suggest(
         for word in completed:
             holding = And((*before, InTitle(word)))
             keys.update((hit.key, None) for hit in index.search(holding, access, start=0, num=TITLES_A_WORD, sort=Sort()).hits)
-    documents = reader.list_visible(list(keys), access, deadline=deadline)
+    documents = visible.list_visible(list(keys), access, deadline=deadline)
     found = _complete(documents, typed[:MAX_TYPED_CHARACTERS])
     return tuple(_in_order(found, completed, len(words))[:limit])
 

@@ -50,20 +50,20 @@ class TimedIndex:
     ) -> Hits:
         """Finds documents as ``SearchIndex.search`` does."""
 
-        def ask() -> Hits:
+        def query_index() -> Hits:
             return self._index.search(query, access, start=start, num=num, sort=sort, bias=bias, explains=explains)
 
         times = count_cost(query) + (OF_A_SORT if sort is not None else 0)
         times += sum(count_cost(node) for node, _ in bias.parts) if bias is not None else 0
-        return self.run(ask, times, is_far=start + num > FAR, makes_results=True)
+        return self.run(query_index, times, is_far=start + num > FAR, makes_results=True)
 
     def list_by_key(self, query: Node, access: AccessFilter, *, after: int, num: int) -> Hits:
         """Lists documents as ``SearchIndex.list_by_key`` does."""
 
-        def ask() -> Hits:
+        def query_index() -> Hits:
             return self._index.list_by_key(query, access, after=after, num=num)
 
-        return self.run(ask, 2 * count_cost(query), makes_results=True)
+        return self.run(query_index, 2 * count_cost(query), makes_results=True)
 
     def count_facets(
         self, query: Node, access: AccessFilter, facets: Sequence[Facet], check: Callable[[], None] = go_on
@@ -71,10 +71,10 @@ class TimedIndex:
         """Counts facets as ``SearchIndex.count_facets`` does."""
         times = count_cost(query) + OF_A_FACET * len(facets)
 
-        def ask() -> tuple[FacetCounts, ...]:
+        def query_index() -> tuple[FacetCounts, ...]:
             return self._index.count_facets(query, access, facets, self._check_with(check))
 
-        return self.run(ask, times)
+        return self.run(query_index, times)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -101,20 +101,20 @@ class TimedIndex:
 
         return check_both
 
-    def run(self, ask: Callable[[], _Answer], times: int, *, is_far: bool = False, makes_results: bool = False) -> _Answer:
+    def run(self, query_index: Callable[[], _Answer], times: int, *, is_far: bool = False, makes_results: bool = False) -> _Answer:
         """Returns the answer of a query that reads all documents ``times`` times; ``makes_results``: it is still made into results."""
         self._deadline.check()
         if not is_far and times * self._index.count() <= CHEAP:
-            return ask()
+            return query_index()
         until = self._deadline.until_results if makes_results else self._deadline.until
-        return self._threads.run(ask, self._deadline, until)
+        return self._threads.run(query_index, self._deadline, until)
 
-    def try_for(self, seconds: float, ask: Callable[[], _Answer], times: int) -> _Answer | None:
+    def try_for(self, seconds: float, query_index: Callable[[], _Answer], times: int) -> _Answer | None:
         """Does the same as ``run``, but returns None after so many seconds: for an answer that the search is complete without."""
         self._deadline.check()
         if times * self._index.count() <= CHEAP:
-            return ask()
-        return self._threads.try_for(seconds, ask, self._deadline)
+            return query_index()
+        return self._threads.try_for(seconds, query_index, self._deadline)
 
 
 class _TimedVocabulary:
