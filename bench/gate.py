@@ -31,7 +31,7 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.http.feeds.app import gate_app
 from feedmill.http.feeds.gateconfig import GateConfig
 from feedmill.model.topic import Topic
-from feedmill.runtime.server.gateprotocol import GateProtocol
+from feedmill.runtime.server.listeners import GateProtocol
 from feedmill.services.feeds.intake import Intake
 
 MEGABYTE: Final = 1_000_000

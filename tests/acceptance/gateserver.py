@@ -21,7 +21,7 @@ from feedmill.http.feeds.gateconfig import GateConfig
 from feedmill.model.feed import Feed
 from feedmill.model.topic import Topic
 from feedmill.ports import FeedFiles, Store
-from feedmill.runtime.server.gateprotocol import GateProtocol
+from feedmill.runtime.server.listeners import GateProtocol
 from feedmill.services.feeds.intake import Intake
 
 DTD = "<!ELEMENT gsafeed (header, group+)>\n<!ELEMENT acl (principal*)>\n"

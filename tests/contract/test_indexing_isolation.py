@@ -13,7 +13,6 @@ from tests.childprocess import is_killed
 from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.core.documents.reducedforms import iter_forms
 from feedmill.model.access import AccessClass
 from feedmill.model.entrybuild import BuildOutcome
 from feedmill.model.errors import Corrupt, DiskFull, FeedmillError
@@ -25,6 +24,7 @@ from feedmill.services import keyvalues
 from feedmill.services.indexing import indexer as indexer_module
 from feedmill.services.indexing import rebuilding
 from feedmill.services.indexing.indexer import IndexDependencies, IndexFolders, Indexing
+from feedmill.services.indexing.preparing import iter_forms
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.isolation.recording import FailureRecorder

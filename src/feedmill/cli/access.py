@@ -11,9 +11,8 @@ import typer
 
 from feedmill.bootstrap.access import build_access_review, build_explaining
 from feedmill.cli.accesschanges import CHANGES_EXAMPLES, list_changes
-from feedmill.cli.accessoptions import At, Groups, Namespace
 from feedmill.cli.auditing import record_command
-from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, read_time, workplace
+from feedmill.cli.options import DATA, At, Config, Data, Groups, Json, Namespace, clean, console, print_json, read_time, workplace
 from feedmill.core.access.derivation import describe_match, describe_principal
 from feedmill.core.access.principals import read_identity
 from feedmill.model.audit import AuditKind, Detail

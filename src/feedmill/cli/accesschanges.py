@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from feedmill.bootstrap.access import build_access_changes
-from feedmill.cli.accessoptions import Groups, Namespace
 from feedmill.cli.auditing import record_command
-from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, read_time, workplace
+from feedmill.cli.options import DATA, Config, Data, Groups, Json, Namespace, clean, console, print_json, read_time, workplace
 from feedmill.core.access.principals import read_identity
 from feedmill.model.accesschange import AccessChange, ChangeOrigin
 from feedmill.model.audit import AuditKind, Detail

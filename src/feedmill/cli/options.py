@@ -13,6 +13,11 @@ from rich.console import Console
 from feedmill.cli.workplace import Workplace
 from feedmill.core.text.dates import parse_iso
 
+Namespace = Annotated[str, typer.Option("--namespace", metavar="N", help="The namespace of user and groups.")]
+Groups = Annotated[list[str] | None, typer.Option("--group", metavar="G", help="A further group of the user; may be repeated.")]
+
+At = Annotated[str | None, typer.Option("--at", metavar="TIME", help="The state at a date or time, in UTC by default.")]
+
 Data = Annotated[Path, typer.Option("--data", envvar="FEEDMILL_DATA", help="Data folder.", file_okay=False)]
 Config = Annotated[Path | None, typer.Option("--config", envvar="FEEDMILL_CONFIG", help="Settings file (TOML).", dir_okay=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]

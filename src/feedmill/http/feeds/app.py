@@ -5,7 +5,7 @@ A request passes the origin check, the trust check, the token check and its rout
 ``http=GateProtocol``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
@@ -15,13 +15,12 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.origin import OriginCheck
 from feedmill.http.common.problems import answer_http_error, answer_problem
 from feedmill.http.common.requirements import ANYONE, DeclaredRoute, Requirement, Sender, Unmatched, build_app
-from feedmill.http.common.servername import ServerName
 from feedmill.http.feeds.gateconfig import CurrentConfig
 from feedmill.http.feeds.pushing import GROUPS, CountFeed, PushEndpoint
 from feedmill.http.feeds.pushtoken import PushTokenCheck, PushTokens
@@ -30,6 +29,25 @@ from feedmill.http.feeds.trust import PUSH, PUSH_OF_FEEDS, PUSH_UNLIMITED, SENDE
 from feedmill.model.errors import FeedmillError
 from feedmill.services.auditing import Auditing
 from feedmill.services.feeds.intake import Intake
+
+
+class ServerName:
+    """ASGI middleware. Reads the name at each request."""
+
+    def __init__(self, app: ASGIApp, *, name: Callable[[], str]) -> None:
+        self._app = app
+        self._name = name
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        header = (b"server", self._name().encode("latin-1", "replace"))
+
+        async def named(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), header]}
+            await send(message)
+
+        await self._app(scope, receive, named)
+
 
 _UNMATCHED: Final = Unmatched(
     otherwise=PUSH,

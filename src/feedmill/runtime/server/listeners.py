@@ -2,22 +2,70 @@
 
 import resource
 import socket
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
+import structlog
 from starlette.applications import Starlette
 
-from feedmill.core.urls.hostnames import HostNames, find_host
+from feedmill.core.urls.hostnames import LOCALHOST, HostNames, find_host, is_address
 from feedmill.core.urls.networks import Networks
+from feedmill.http.common.answers import DROP_EXTENSION
 from feedmill.http.common.hostcheck import FindNames
 from feedmill.http.common.requirements import requirements_of
 from feedmill.runtime.server.connections import Share, ShareOf, share_by_client, share_by_trust
-from feedmill.runtime.server.gateprotocol import GateProtocol
-from feedmill.runtime.server.ownnames import OwnNames
+from feedmill.runtime.server.deadlines import STEADY_BODIES
+from feedmill.runtime.server.draining import DrainingProtocol
 from feedmill.runtime.server.uvicorn_runner import Listener
 from feedmill.settings import Settings
+
+PATIENCE_SECONDS: Final = 2.0
+
+log = structlog.get_logger(__name__)
+
+
+class OwnNames:
+    """Finds the names of this machine. Waits for the full one for a moment only."""
+
+    def __init__(self, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        short = socket.gethostname()
+        self._names = _normalize(LOCALHOST, short, short.partition(".")[0])
+        asking = threading.Thread(target=self._ask, args=(short,), name="own-name", daemon=True)
+        asking.start()
+        asking.join(patience_seconds)
+        if asking.is_alive():
+            log.warning("full_name_unknown", host=short, reason="the name server has not answered yet")
+
+    def list_names(self) -> frozenset[str]:
+        """Returns the names known so far, normalized."""
+        return self._names
+
+    def _ask(self, short: str) -> None:
+        self._names |= _normalize(socket.getfqdn(short))
+
+
+def _normalize(*names: str) -> frozenset[str]:
+    found = (find_host(name) for name in names)
+    return frozenset(name for name in found if name is not None and not is_address(name))
+
+
+class GateProtocol(DrainingProtocol):
+    """Reads large bodies, and lets the application drop the connection."""
+
+    body_rule = STEADY_BODIES
+
+    def on_message_begin(self) -> None:
+        """Adds the extension to the request's scope."""
+        super().on_message_begin()
+        self.set_extension(DROP_EXTENSION, {"drop": self._drop})
+
+    def _drop(self) -> None:
+        if not self.transport.is_closing():
+            self.cut_off()
+
 
 UNTRUSTED_SLOTS: Final = 200
 """How many connections the feed port accepts of all untrusted addresses together."""

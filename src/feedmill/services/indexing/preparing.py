@@ -4,12 +4,11 @@ A part that fails is left out if that is safe: the stored text, the incoming lin
 The access class and the terms of URL patterns are never left out: if they cannot be determined, the document is set aside.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from feedmill.core.documents.anchors import NO_INCOMING_LINKS, IncomingLinks
-from feedmill.core.documents.reducedforms import iter_forms
 from feedmill.model.document import Document
 from feedmill.model.entrybuild import Trouble
 from feedmill.model.search import IndexDocument
@@ -17,6 +16,17 @@ from feedmill.ports import BlobStore, IndexWriter
 from feedmill.services.indexing.entries import NO_TEXT, StoredText, entry_of, read_stored_text
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_each
 from feedmill.services.isolation.faultpoints import fault_point
+
+
+def iter_forms(document: IndexDocument) -> Iterator[tuple[IndexDocument, str]]:
+    """Yields a document and its reduced forms, each with the name of the omitted parts, "" for the full form."""
+    yield document, ""
+    plain = replace(document, has_values=False)
+    yield plain, "its numbers and dates"
+    yield replace(plain, metadata=()), "its metadata"
+    yield replace(plain, body="", headings="", anchors=(), links=()), "its text"
+    yield replace(plain, title="", body="", headings="", metadata=(), anchors=(), links=(), language=None), "all but its URL"
+
 
 READ_ROW = "index.row"
 READ_TEXT = "index.text"

@@ -34,7 +34,7 @@ with warnings.catch_warnings():
 from pyasn1.error import PyAsn1Error
 
 from feedmill.adapters.identity.ldap.values import escape_bytes, fill_filter, first_text, primary_group_of
-from feedmill.adapters.identity.watching import Watch
+from feedmill.adapters.identity.ldap.watching import Watch
 from feedmill.core.access.folding import fold
 from feedmill.core.access.principals import shorten_domain, split_name
 from feedmill.core.access.roles import RoleRules
