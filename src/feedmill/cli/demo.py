@@ -112,7 +112,7 @@ def _feed_folder(place: Workplace, server: RunState, folder: Path, name: str, ba
         begun = time.monotonic()
         feed_id = send_file(client, "/xmlfeed", {"datasource": name, "feedtype": file.kind.value}, file.path)
         if feed_id is None:
-            raise BadRequest("the server gave no receipt")
+            raise BadRequest("the server returned no receipt")
         receipt = follow(client, feed_id)
         seconds = time.monotonic() - begun
         summary = f"{receipt['state']}: {receipt['included']} documents of {folder}, {receipt['errors']} in error, {seconds:.1f} s"

@@ -43,11 +43,11 @@ def read_groups(claims: Mapping[str, Any], claim: str, naming: Naming) -> tuple[
     is_elsewhere = isinstance(elsewhere, dict) and claim in elsewhere
     is_too_long = listed is None and (claims.get("hasgroups") in (True, "true") or GROUPS_LINK in claims)
     if len(texts) > MAX_GROUPS or is_elsewhere or is_too_long:
-        raise Denied("the provider leaves groups out, since there are too many; let it tell fewer, such as those of this application")
+        raise Denied("the provider leaves groups out, because there are too many; configure it to send fewer")
     groups: list[Subject] = []
     for text in texts:
         if not isinstance(text, str) or not _is_readable(text):
-            raise Denied(f"the provider tells groups in {claim} that are no names: {str(text)[:100]!a}")
+            raise Denied(f"the provider sends groups in {claim} that are no names: {str(text)[:100]!a}")
         group = _read(Scope.GROUP, text, naming)
         groups += [] if group is None else [group]
     return tuple(dict.fromkeys(groups))

@@ -7,7 +7,7 @@ from feedmill.http.common.openapi import FEED_PORT, SEARCH_PORT, build_openapi
 
 HEAD = """# JSON resources
 
-Made by `make api-reference` out of the OpenAPI documents that both ports give at `/api/v1/openapi.json`, not written by hand. More on the
+`make api-reference` writes this page from the OpenAPI documents that both ports serve at `/api/v1/openapi.json`. More on the
 search port's resources: [search port](search-api.md); on the feed port's: [feed port](feed-port.md). For Python there is a
 [client](../tutorial/python-client.md).
 """

@@ -72,7 +72,7 @@ class SearchProtocol:
 
     def _find_copy(self, query: CopyQuery, request: Request) -> CachedCopy:
         if self._copies is None:
-            raise NotFound("no cached copies are kept")
+            raise NotFound("no cached copies are stored")
         return self._copies.get(query.urls, query.words, self._identify(request), query.copied, find_deadline(request))
 
     def _answer_copy(self, request: Request, gsa: GsaRequest, query: CopyQuery) -> Response:

@@ -153,9 +153,9 @@ def read_cursor(text: str, request: SearchRequest) -> Cursor:
         bare = ""
     found = _CURSOR.fullmatch(bare)
     if found is None:
-        raise BadRequest("cursor= is none that was given; begin with cursor=* and go on with next_cursor of each answer")
+        raise BadRequest("cursor= is malformed; begin with cursor=* and continue with next_cursor of each response")
     if found[3] != _digest(request):
-        raise BadRequest("cursor= belongs to another query; go on with the parameters that it began with, or begin with cursor=*")
+        raise BadRequest("cursor= belongs to another query; continue with its first parameters, or begin with cursor=*")
     return Cursor(after=int(found[1]), is_loosened=found[2] == "1")
 
 

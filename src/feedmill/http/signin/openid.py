@@ -69,7 +69,7 @@ class OpenIdWays:
                 raise Denied(f"the provider says: {given['error'][:200]} {given.get('error_description', '')[:300]}")
             code = given.get("code", "")
             if not code or len(code) > MAX_CODE:
-                raise Denied("the provider gives no code")
+                raise Denied("the provider sends no code")
             credential = provider.finish(
                 self._back(request), code=code, issuer=given.get("iss", ""), nonce=kept["nonce"], verifier=kept["verifier"]
             )

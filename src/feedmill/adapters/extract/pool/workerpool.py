@@ -82,7 +82,7 @@ class WorkerPool:
             return
         for answer in answers:
             if hand.take_answered(answer.key) is None:
-                self._lose(hand, "the extractor was ended: it answered what was not asked", may_retry=False)
+                self._lose(hand, "the extractor was ended: it sent an answer without a task", may_retry=False)
                 return
             self.done.append(answer)
         if gone:

@@ -243,7 +243,7 @@ class LdapDirectory:
                     break
         except LDAPSizeLimitExceededResult as exc:
             # a shortened list of groups could lack one that is denied access
-            raise Busy(f"the directory {self.name} gives a part of the groups only; raise its size limit") from exc
+            raise Busy(f"the directory {self.name} returns a part of the groups only; raise its size limit") from exc
         return entries
 
 

@@ -89,13 +89,13 @@ class OidcProvider:
         tokens = self._redeem(known, back_url, code, verifier)
         id_token = tokens.get("id_token")
         if not isinstance(id_token, str):
-            raise Denied("the provider gives no ID token")
+            raise Denied("the provider sends no ID token")
         claims = self._read_token(id_token, nonce)
         answered = self._complete(known, tokens, claims)
         groups = read_groups(answered, self._options.groups_claim, self._options)
         user = read_user(answered.get(self._options.user_claim), self._options)
         if user is None:
-            raise Denied(f"the provider tells no user: the claim {self._options.user_claim} is missing")
+            raise Denied(f"the provider names no user: the claim {self._options.user_claim} is missing")
         role = self._options.roles.find(groups)
         session = ProviderSession(name=str(claims["sub"]), index=str(claims.get("sid") or ""), details=id_token[:MAX_STORED_TOKEN])
         return Credential(provider=self.way, user=user, groups=groups, role=role, session=session)
@@ -135,7 +135,7 @@ class OidcProvider:
             raise Denied("the logout token is refused: it is not of now")
         name, index = claims.get("sub"), claims.get("sid")
         if not isinstance(name or "", str) or not isinstance(index or "", str) or not (name or index):
-            raise Denied("the logout token is refused: it names nobody")
+            raise Denied("the logout token is refused: it names no user")
         until = now + timedelta(seconds=2 * LOGOUT_SECONDS)
         return LogoutRequest(id=str(claims["jti"])[:1_000], name=name or "", indexes=(index,) if index else (), until=until)
 
@@ -206,5 +206,5 @@ class OidcProvider:
             return held
         answered = self._client.get(known.address("userinfo_endpoint"), {"Authorization": f"Bearer {access}"})
         if answered.get("sub") != claims["sub"]:
-            raise Denied("the provider tells of another user than the ID token")
+            raise Denied("the provider's userinfo names another user than the ID token")
         return {**answered, **held}

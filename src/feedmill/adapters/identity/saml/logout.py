@@ -68,7 +68,7 @@ class SamlLogoutFlow:
             raise Denied(f"the request names more than {MAX_INDEXES} sessions")
         name = text_of(find_name(root, self._key.private))
         if not name:
-            raise Denied("the request names nobody")
+            raise Denied("the request names no user")
         identity = f"{self._provider.entity_id} {root.get('ID', '')}"
         lasting = LASTING + 2 * LEEWAY
         return LogoutRequest(

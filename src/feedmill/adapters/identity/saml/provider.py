@@ -152,7 +152,7 @@ class SamlIdentityProvider:
         named = next(iter(told.get(wanted, ())), "") if wanted else text_of(name_id)
         user = read_user(named, self._options)
         if user is None:
-            raise Denied(f"the provider tells no user: {wanted or 'NameID'} is missing")
+            raise Denied(f"the provider names no user: {wanted or 'NameID'} is missing")
         groups = read_groups(told, self._options.groups_attribute, self._options)
         role = self._options.roles.find(groups)
         number = assertion.get("ID", "")
@@ -188,7 +188,7 @@ def _confirm(assertion: etree._Element, back_url: str, now: datetime) -> tuple[s
 def _check_conditions(assertion: etree._Element, entity_id: str, now: datetime) -> None:
     conditions = assertion.find("a:Conditions", NAMES)
     if conditions is None:
-        raise Denied("the assertion has no conditions, so it may be for anybody")
+        raise Denied("the assertion has no conditions, so it may be for any server")
     before, until = time_of(conditions.get("NotBefore")), time_of(conditions.get("NotOnOrAfter"))
     if (before is not None and now + LEEWAY < before) or (until is not None and now - LEEWAY >= until):
         raise Denied("the assertion is not for now; do the clocks of both machines agree")

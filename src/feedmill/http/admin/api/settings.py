@@ -122,7 +122,7 @@ def read_condition(request: Request) -> Condition:
     match, none_match = request.headers.get("if-match"), request.headers.get("if-none-match")
     if none_match is not None:
         if none_match.strip() != "*" or match is not None:
-            raise BadRequest("If-None-Match can only be *, and not beside If-Match")
+            raise BadRequest("If-None-Match can only be *, and not together with If-Match")
         return Condition(is_new=True)
     if match is None:
         return ALWAYS
