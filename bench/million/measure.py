@@ -147,11 +147,11 @@ def compare(guarded: Line, open_: Line, current_user: CurrentUser, rounds: int, 
     tell(f"    a facet more: {facets}, at most {max(of_bare):+.1f} ms: {'met' if statistics.median(facet) <= 20 else 'MISSED'}")
 
 
-Way = tuple[Line, str, dict[str, str]]
+SignInMethod = tuple[Line, str, dict[str, str]]
 """Whom to ask, as whom, with which parameters."""
 
 
-def interleave(ways: Sequence[Way], rounds: int) -> list[Taken]:
+def interleave(ways: Sequence[SignInMethod], rounds: int) -> list[Taken]:
     """Asks all queries some rounds, each way in turn; once before, so that everything is warm."""
     taken = [Taken() for _ in ways]
     for line, current_user, parameters in ways:

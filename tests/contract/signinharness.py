@@ -33,7 +33,7 @@ from feedmill.services.signin.onetimecodes import OneTimeCodes
 from feedmill.services.signin.passwordcheck import PasswordCheck, PasswordCheckDependencies
 from feedmill.services.signin.passwordcheckcache import PasswordCheckCache
 from feedmill.services.signin.sessions import SessionLimits, SessionService
-from feedmill.services.signin.signing import Signing
+from feedmill.services.signin.signing import SignInServices
 from feedmill.services.signin.throttle import Bounds, Throttle
 from feedmill.services.signin.tokencheck import TokenCheck
 
@@ -66,7 +66,7 @@ class SignInHarness:
 
     search: SearchHarness
     clock: Hands
-    signing: Signing
+    signing: SignInServices
     site: SignInSite
     app: ASGIApp
     seen: list[CurrentUser]
@@ -120,9 +120,9 @@ def open_signin_harness(
     return SignInHarness(search, clock, signing, site, app, seen)
 
 
-def make_signing(tools: PasswordCheckDependencies, clock: Hands, auditing: Auditing) -> Signing:
+def make_signing(tools: PasswordCheckDependencies, clock: Hands, auditing: Auditing) -> SignInServices:
     store, check = tools.store, PasswordCheck(tools)
-    return Signing(
+    return SignInServices(
         check=check,
         proved=PasswordCheckCache(check, store, clock.seconds),
         sessions=SessionService(store, clock, SessionLimits()),

@@ -8,7 +8,7 @@ import pytest
 from signinharness import ADMIN_TOKEN, PASSWORD, Browser, SignInHarness, basic, open_signin_harness
 
 from feedmill.http.common.requirements import requirements_of
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 from feedmill.model.signin import TokenScope
 
 BEARER = f"Bearer {ADMIN_TOKEN}"
@@ -17,7 +17,7 @@ BEARER = f"Bearer {ADMIN_TOKEN}"
 @pytest.fixture
 def harness(tmp_path: Path) -> Iterator[SignInHarness]:
     opened = open_signin_harness(tmp_path)
-    for role in Role:
+    for role in UserRole:
         opened.signing.accounts.add(role.value, PASSWORD, role=role)
     yield opened
     opened.search.store.close()
@@ -32,28 +32,28 @@ def ask(harness: SignInHarness, method: str, path: str, authorization: str = BEA
 @pytest.mark.parametrize(
     ("method", "path", "needed"),
     [
-        ("GET", "/api/v1/status", Role.VIEWER),
-        ("GET", "/metrics", Role.VIEWER),
-        ("POST", "/api/v1/access/explain", Role.VIEWER),
-        ("POST", "/api/v1/reindex", Role.MANAGER),
-        ("DELETE", "/api/v1/datasources/hr", Role.MANAGER),
-        ("PUT", "/api/v1/settings/collections/press", Role.MANAGER),
-        ("GET", "/api/v1/settings/policy_acls/plans", Role.VIEWER),
-        ("PUT", "/api/v1/settings/policy_acls/plans", Role.ADMINISTRATOR),
-        ("DELETE", "/api/v1/settings/policy_acls/plans", Role.ADMINISTRATOR),
-        ("POST", "/api/v1/policy-acls/import", Role.ADMINISTRATOR),
-        ("GET", "/api/v1/users", Role.ADMINISTRATOR),
-        ("GET", "/api/v1/tokens", Role.ADMINISTRATOR),
-        ("GET", "/api/v1/audit/verify", Role.ADMINISTRATOR),
-        ("GET", "/api/v1/access/list/nobody", Role.VIEWER),
-        ("POST", "/api/v1/sessions/end", Role.ADMINISTRATOR),
-        ("POST", "/api/v1/something", Role.ADMINISTRATOR),
+        ("GET", "/api/v1/status", UserRole.VIEWER),
+        ("GET", "/metrics", UserRole.VIEWER),
+        ("POST", "/api/v1/access/explain", UserRole.VIEWER),
+        ("POST", "/api/v1/reindex", UserRole.MANAGER),
+        ("DELETE", "/api/v1/datasources/hr", UserRole.MANAGER),
+        ("PUT", "/api/v1/settings/collections/press", UserRole.MANAGER),
+        ("GET", "/api/v1/settings/policy_acls/plans", UserRole.VIEWER),
+        ("PUT", "/api/v1/settings/policy_acls/plans", UserRole.ADMINISTRATOR),
+        ("DELETE", "/api/v1/settings/policy_acls/plans", UserRole.ADMINISTRATOR),
+        ("POST", "/api/v1/policy-acls/import", UserRole.ADMINISTRATOR),
+        ("GET", "/api/v1/users", UserRole.ADMINISTRATOR),
+        ("GET", "/api/v1/tokens", UserRole.ADMINISTRATOR),
+        ("GET", "/api/v1/audit/verify", UserRole.ADMINISTRATOR),
+        ("GET", "/api/v1/access/list/nobody", UserRole.VIEWER),
+        ("POST", "/api/v1/sessions/end", UserRole.ADMINISTRATOR),
+        ("POST", "/api/v1/something", UserRole.ADMINISTRATOR),
     ],
 )
-def test_admin_port_lets_in_those_whose_role_is_enough(harness: SignInHarness, method: str, path: str, needed: Role) -> None:
+def test_admin_port_lets_in_those_whose_role_is_enough(harness: SignInHarness, method: str, path: str, needed: UserRole) -> None:
     scope = {"type": "http", "method": method, "path": path, "root_path": ""}
     assert requirements_of(harness.admin()).find(scope).role_for(method) is needed
-    for role in Role:
+    for role in UserRole:
         status, _ = ask(harness, method, path, basic(role.value))
         assert (status != 403) == role.may_act_as(needed), role
     assert ask(harness, method, path, basic("administrator", "wrong password"))[0] == 401

@@ -244,8 +244,8 @@ def test_server_is_not_asked_by_somebody_it_could_not_know(point: DecisionPoint)
 )
 def test_password_goes_nowhere_but_to_the_hosts_of_the_patterns(point: DecisionPoint, url: str) -> None:
     asking = head(point)
-    assert asking.means(f"http://127.0.0.1:{point.port}/a")
-    assert not asking.means(url.format(port=point.port))
+    assert asking.matches(f"http://127.0.0.1:{point.port}/a")
+    assert not asking.matches(url.format(port=point.port))
 
 
 def test_private_address_is_dialled_only_where_it_is_allowed(point: DecisionPoint) -> None:
@@ -278,7 +278,7 @@ def test_asking_that_breaks_permits_nothing_and_is_logged() -> None:
     class Broken:
         rule = AuthorizationRule(label="broken", mechanism=Mechanism.SAML, patterns=())
 
-        def means(self, url: str) -> bool:
+        def matches(self, url: str) -> bool:
             return True
 
         def split(self, urls: object) -> list[list[str]]:

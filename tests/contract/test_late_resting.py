@@ -45,7 +45,7 @@ class Place:
         self.clock, self.counts = Now(), Counts()
         self.told: list[list[str]] = []
         kept = LateLimits(**{"rest_after": 3, "rest_seconds": 30.0, "kept_seconds": 0.0, "seconds": 60.0} | limits)  # type: ignore[arg-type]
-        self.late = LateBinding(authorizers, self.clock, kept, counts=self.counts, tell=self._report)
+        self.late = LateBinding(authorizers, self.clock, kept, counts=self.counts, report=self._report)
 
     def _report(self, resting: Sequence[OpenCircuit]) -> None:
         self.told.append([f"{each.rule} {each.reason}" for each in resting])

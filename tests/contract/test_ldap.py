@@ -14,7 +14,7 @@ from feedmill.adapters.identity.ldap.directory import LdapDirectory, LdapOptions
 from feedmill.adapters.identity.ldap.values import fill_filter, primary_group_of
 from feedmill.core.access.roles import RoleRules
 from feedmill.model.errors import Busy
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 
 needs_slapd = pytest.mark.skipif(PROGRAM is None, reason="needs the program slapd")
 
@@ -106,7 +106,7 @@ def test_ldap_gives_roles_by_groups(slapd: Slapd) -> None:
     rules = RoleRules(administrators=("nobody",), managers=("EVERYBODY",), viewers=("staff",))
     credential = LdapDirectory(replace(options_of(slapd), roles=rules)).verify("ann", PASSWORD)
     assert credential is not None
-    assert credential.role is Role.MANAGER
+    assert credential.role is UserRole.MANAGER
 
 
 @needs_slapd

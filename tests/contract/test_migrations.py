@@ -43,7 +43,7 @@ from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, Inhe
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, Origin, Text
 from feedmill.model.feed import DataSource, FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.model.policyacl import PolicyAcl
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 from feedmill.model.serving import StoredSetting
 from feedmill.model.signin import TokenScope
 from feedmill.ports import Lane, LinkWork, Stage, UnitOfWork
@@ -312,7 +312,7 @@ def test_upgrade_with_settings_and_sign_ins_reads_them(upgraded: SqlStore, revis
         accounts, tokens = unit.signin.accounts.list_all(), unit.signin.api_tokens.list_all()
         session = unit.signin.sessions.find(b"session digest")
         marked = unit.signin.sessions.list_marked(digest_of_user(user))
-    assert [(each.user, each.role, each.epoch) for each in accounts] == ([(user, Role.VIEWER, 3)] if revision >= "0004" else [])
+    assert [(each.user, each.role, each.epoch) for each in accounts] == ([(user, UserRole.VIEWER, 3)] if revision >= "0004" else [])
     assert (session is not None and session.credentials[0].user == user) is (revision >= "0004")
     assert marked == ([b"session digest"] if revision >= "0006" else [])
     allowed = frozenset({"src"}) if revision >= "0014" else frozenset()

@@ -12,7 +12,7 @@ from signinharness import PASSWORD, Hands, SignInHarness, users
 from feedmill.adapters.identity.jsonhttp import check_safe_url
 from feedmill.core.access.roles import RoleRules
 from feedmill.model.errors import BadRequest
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_openid_lets_in_the_user_with_groups_and_role_and_leads_back(harness: Si
     assert users(harness, browser) == [("ad", "corp.example.com", "ann")]
     identity = harness.seen[-1].identity
     assert [(group.domain, group.name, group.namespace) for group in identity.groups] == [("", "staff", "ad"), ("CORP", "eng", "ad")]
-    assert harness.seen[-1].role is Role.VIEWER
+    assert harness.seen[-1].role is UserRole.VIEWER
     assert harness.events()[-1] == ("signin.accepted", r"corp.example.com\ann (ad)")
     assert "feedmill_flow" not in browser.cookies
 

@@ -43,12 +43,12 @@ def note_progress(harness: FeedHarness, name: QueueName, *, reached: int = 0) ->
 
 
 def shown(harness: FeedHarness, name: QueueName) -> dict[str, object]:
-    return next(queue for queue in watch(harness).tell() if queue["name"] == name.value)
+    return next(queue for queue in watch(harness).describe() if queue["name"] == name.value)
 
 
 def test_find_stuck_with_nothing_waiting_finds_none(harness: FeedHarness) -> None:
     assert stuck_names(harness) == []
-    assert [(queue["name"], queue["waiting"], queue["stuck"]) for queue in watch(harness).tell()] == [
+    assert [(queue["name"], queue["waiting"], queue["stuck"]) for queue in watch(harness).describe()] == [
         (each.value, 0, False) for each in QueueName
     ]
     assert set(watch(harness).read_oldest().values()) == {0.0}

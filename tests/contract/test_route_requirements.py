@@ -38,7 +38,7 @@ from feedmill.http.feeds.app import dtd_app, gate_app
 from feedmill.http.feeds.gateconfig import GateConfig
 from feedmill.http.feeds.trust import TRUSTED
 from feedmill.http.search.stylesheetstore import StylesheetStore
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 from feedmill.services.feeds.intake import Intake
 from feedmill.settings import load_settings
 from feedmill.settings.editing import SettingsEditor
@@ -231,8 +231,8 @@ def test_app_with_a_route_without_a_requirement_that_it_checks_is_not_built(rout
         build_app([], senders=frozenset({Sender.USER}), unmatched=Unmatched(otherwise=ANYONE), middleware=[])
 
 
-VIEW = Requirement(sender=Sender.USER, read_role=Role.VIEWER)
-MANAGE = Requirement(sender=Sender.USER, write_role=Role.MANAGER)
+VIEW = Requirement(sender=Sender.USER, read_role=UserRole.VIEWER)
+MANAGE = Requirement(sender=Sender.USER, write_role=UserRole.MANAGER)
 UNMATCHED = Unmatched(otherwise=USER, prefixes={"/a": ANYONE, "/a/b": VIEW})
 
 
@@ -275,6 +275,6 @@ def test_requirement_is_found_as_the_router_finds_the_route(method: str, path: s
 
 def test_a_request_without_a_requirement_is_refused_most_strictly() -> None:
     assert find_requirement({"type": "http"}) is STRICTEST
-    assert STRICTEST.role_for("GET") is STRICTEST.role_for("POST") is Role.ADMINISTRATOR
+    assert STRICTEST.role_for("GET") is STRICTEST.role_for("POST") is UserRole.ADMINISTRATOR
     assert not STRICTEST.allows_foreign_forms
     assert not STRICTEST.allows_any_host

@@ -19,7 +19,7 @@ from signxml.algorithms import DigestAlgorithm, SignatureMethod
 from feedmill.adapters.identity.saml.keys import make_key
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, SIGNATURE, read_metadata
 from feedmill.model.errors import BadRequest
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_saml_lets_in_the_user_with_groups_and_role_and_leads_back(harness: Sign
     assert users(harness, browser) == [("ad", "corp.example.com", "ann")]
     identity = harness.seen[-1].identity
     assert [(group.domain, group.name, group.namespace) for group in identity.groups] == [("", "staff", "ad"), ("CORP", "eng", "ad")]
-    assert harness.seen[-1].role is Role.MANAGER
+    assert harness.seen[-1].role is UserRole.MANAGER
     assert harness.events()[-1] == ("signin.accepted", r"corp.example.com\ann (ad)")
 
 

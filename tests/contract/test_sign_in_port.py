@@ -14,9 +14,9 @@ from tests.asgi import send_request
 from feedmill.adapters.identity.argon2 import Argon2Hasher
 from feedmill.core.access.principals import read_subject
 from feedmill.core.signin.sessiondigests import digest_of_user
-from feedmill.http.common.currentuser import SIGNED_OUT, Way
+from feedmill.http.common.currentuser import SIGNED_OUT, SignInMethod
 from feedmill.model.access import Scope
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 from feedmill.model.signin import TokenScope
 from feedmill.services.signin.throttle import Bounds
 
@@ -41,7 +41,11 @@ def names(harness: SignInHarness) -> list[tuple[str, str, str]]:
 def test_basic_with_the_right_password_is_the_user(harness: SignInHarness) -> None:
     answer = harness.browser().get("/api/v1/search?q=x", authorization=basic("ann"))
     assert answer.status == 200
-    assert (names(harness), harness.seen[-1].role, harness.seen[-1].way) == ([("Default", "", "ann")], Role.SEARCHER, Way.BASIC)
+    assert (names(harness), harness.seen[-1].role, harness.seen[-1].way) == (
+        [("Default", "", "ann")],
+        UserRole.SEARCHER,
+        SignInMethod.BASIC,
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,11 +90,11 @@ def test_request_that_proves_nobody_is_refused(harness: SignInHarness, authoriza
 
 
 def test_basic_finds_users_in_any_notation_and_letter_case_and_keeps_their_spelling(harness: SignInHarness) -> None:
-    harness.signing.accounts.add(r"CORP\Jörg", PASSWORD, namespace="ad", role=Role.VIEWER)
+    harness.signing.accounts.add(r"CORP\Jörg", PASSWORD, namespace="ad", role=UserRole.VIEWER)
     for written in ("corp/JÖRG", "jörg@Corp", r"CORP\jörg"):
         assert harness.browser().get("/?q=x", authorization=basic(written)).status == 200
         assert names(harness) == [("ad", "CORP", "Jörg")]
-        assert harness.seen[-1].role is Role.VIEWER
+        assert harness.seen[-1].role is UserRole.VIEWER
 
 
 def test_basic_of_a_name_in_two_namespaces_is_both_where_the_password_is_the_same(harness: SignInHarness) -> None:
@@ -160,7 +164,7 @@ def test_token_searches_for_its_user(harness: SignInHarness) -> None:
     made = harness.signing.tokens.add("intranet", [TokenScope.SEARCH], user="ann", days=1)
     browser = harness.browser(headers={"authorization": f"Bearer {made.text}"})
     assert browser.get("/?q=x").status == 200
-    assert (names(harness), harness.seen[-1].role) == ([("Default", "", "ann")], Role.SEARCHER)
+    assert (names(harness), harness.seen[-1].role) == ([("Default", "", "ann")], UserRole.SEARCHER)
     harness.clock.turn(days=1)
     assert browser.get("/?q=x").status == 401
 
@@ -168,7 +172,7 @@ def test_token_searches_for_its_user(harness: SignInHarness) -> None:
 def test_token_without_the_scope_or_without_a_user_searches_as_nobody(harness: SignInHarness) -> None:
     view = harness.signing.tokens.add("monitoring", [TokenScope.VIEW], user="ann")
     free = harness.signing.tokens.add("portal", [TokenScope.SEARCH])
-    for made, role in ((view, Role.SEARCHER), (free, Role.SEARCHER)):
+    for made, role in ((view, UserRole.SEARCHER), (free, UserRole.SEARCHER)):
         assert harness.browser().get("/?q=x", authorization=f"Bearer {made.text}").status == 200
         assert (names(harness), harness.seen[-1].role) == ([], role)
 
@@ -184,7 +188,7 @@ def test_token_ends_with_its_removal_and_with_its_user(harness: SignInHarness) -
 
 def test_administrators_token_is_an_administrator_who_sees_nothing_more(harness: SignInHarness) -> None:
     assert harness.browser().get("/?q=x", authorization=f"Bearer {ADMIN_TOKEN}").status == 200
-    assert (harness.seen[-1].role, names(harness)) == (Role.ADMINISTRATOR, [])
+    assert (harness.seen[-1].role, names(harness)) == (UserRole.ADMINISTRATOR, [])
 
 
 # --- the page and its sessions ----------------------------------------------------------------------------------------------------
@@ -195,7 +199,7 @@ def test_signing_in_on_the_page_leads_back_and_signing_out_ends_the_session(harn
     answer = browser.sign_in("ann", to="/?q=x")
     assert (answer.status, answer.headers["location"]) == (303, "/?q=x")
     page = browser.get("/?q=x")
-    assert (names(harness), harness.seen[-1].way) == ([("Default", "", "ann")], Way.SESSION)
+    assert (names(harness), harness.seen[-1].way) == ([("Default", "", "ann")], SignInMethod.SESSION)
     form = read_form(page.text)
     kept = dict(browser.cookies)
     assert browser.post(form.action, form.hidden).headers["location"] == "/"
@@ -443,8 +447,8 @@ def test_proxy_that_is_trusted_decides_and_a_session_adds_other_namespaces(harne
 
 def test_explain_tells_scores_to_administrators_alone(harness: SignInHarness) -> None:
     harness.search.add([harness.search.make("http://a.com/1", "word")])
-    harness.signing.accounts.add("root", PASSWORD, role=Role.ADMINISTRATOR)
-    harness.signing.accounts.add("mary", PASSWORD, role=Role.MANAGER)
+    harness.signing.accounts.add("root", PASSWORD, role=UserRole.ADMINISTRATOR)
+    harness.signing.accounts.add("mary", PASSWORD, role=UserRole.MANAGER)
 
     def result(path: str, **headers: str) -> dict[str, object]:
         return dict(harness.browser().get(f"/api/v1/search?q=word{path}", **headers).json["results"][0])

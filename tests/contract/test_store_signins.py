@@ -8,7 +8,7 @@ from feedmill.core.signin.accounts import account_key
 from feedmill.core.signin.sessiondigests import digest_of_session, digest_of_user
 from feedmill.model.access import Scope
 from feedmill.model.identity import Subject
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 from feedmill.model.signin import LOCAL, Account, ApiToken, Credential, ProviderSession, Session, TokenScope
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -19,7 +19,7 @@ def user(name: str, domain: str = "", namespace: str = "Default") -> Subject:
 
 
 def an_account(who: Subject) -> Account:
-    return Account(user=who, role=Role.VIEWER, password_hash="$argon2id$x", epoch=7, created_at=NOW, changed_at=NOW)
+    return Account(user=who, role=UserRole.VIEWER, password_hash="$argon2id$x", epoch=7, created_at=NOW, changed_at=NOW)
 
 
 def a_session(digest: bytes, *credentials: Credential) -> Session:
@@ -43,7 +43,7 @@ def test_accounts_are_found_by_namespace_and_key(store: SqlStore) -> None:
 
 def test_account_saved_again_is_replaced_but_for_its_first_time(store: SqlStore) -> None:
     ann = an_account(user("ann"))
-    later = replace(ann, role=Role.MANAGER, epoch=8, created_at=NOW + timedelta(days=1), changed_at=NOW + timedelta(days=1))
+    later = replace(ann, role=UserRole.MANAGER, epoch=8, created_at=NOW + timedelta(days=1), changed_at=NOW + timedelta(days=1))
     with store.writing() as unit:
         unit.signin.accounts.save(ann)
         unit.signin.accounts.save(later)

@@ -25,7 +25,7 @@ from feedmill.http.admin.app import Administration, admin_app
 from feedmill.http.common.problems import Problem, describe_problem
 from feedmill.http.search.frontends import StylesheetEngine
 from feedmill.http.search.stylesheetstore import StylesheetStore
-from feedmill.http.signin.gates import Gates
+from feedmill.http.signin.gates import ProviderSignIn
 from feedmill.http.signin.openid import OpenIdWays
 from feedmill.http.signin.openidlogout import OpenIdLogoutWays
 from feedmill.http.signin.page import PageTools, SignInPage
@@ -40,7 +40,7 @@ from feedmill.services.access.explaining import Explaining
 from feedmill.services.access.history.changes import AccessChanges
 from feedmill.services.signin.onetimecodes import OneTimeCodes
 from feedmill.services.signin.sessions import SessionService
-from feedmill.services.signin.signing import Signing
+from feedmill.services.signin.signing import SignInServices
 from feedmill.settings import load_settings
 from feedmill.settings.authorization import AuthorizationSettings
 from feedmill.settings.editing import SettingsEditor
@@ -176,10 +176,10 @@ def test_every_admin_route_is_documented(tmp_path: Path) -> None:
 
 def test_every_route_of_signing_in_is_documented() -> None:
     text = page("reference/admin-port.md") + page("reference/sign-in.md")
-    routes = signin_routes(cast(Signing, SimpleNamespace(accounts=None, tokens=None, auditing=None)))
-    routes += [*SignInPage(cast(PageTools, None)).routes(), *OpenIdWays((), cast(Gates, None)).routes()]
-    routes += SamlWays((), cast(Gates, None), cast(OneTimeCodes, None)).routes()
-    logout = (cast(Gates, None), cast(SessionService, None), cast(OneTimeCodes, None), cast(Leavings, None))
+    routes = signin_routes(cast(SignInServices, SimpleNamespace(accounts=None, tokens=None, auditing=None)))
+    routes += [*SignInPage(cast(PageTools, None)).routes(), *OpenIdWays((), cast(ProviderSignIn, None)).routes()]
+    routes += SamlWays((), cast(ProviderSignIn, None), cast(OneTimeCodes, None)).routes()
+    logout = (cast(ProviderSignIn, None), cast(SessionService, None), cast(OneTimeCodes, None), cast(Leavings, None))
     routes += [*OpenIdLogoutWays((), *logout).routes(), *SamlLogoutWays((), *logout).routes()]
     for route in routes:
         assert f"`{route.path}`" in text or f"{route.path}`" in text, route.path

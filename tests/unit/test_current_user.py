@@ -10,7 +10,7 @@ from feedmill.http.common.currentuser import SIGNED_OUT, AuthenticationMiddlewar
 from feedmill.http.common.proxyheaders import ProxyTrust
 from feedmill.model import access
 from feedmill.model.identity import Identity, Subject
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 
 PROXY = "10.0.0.1"
 TRUST = ProxyTrust(trusted=Networks.parse(["10.0.0.0/8"]))
@@ -47,7 +47,7 @@ def test_asker_named_by_a_trusted_proxy_is_signed_in_with_user_and_groups() -> N
     groups = (group("staff"), group("eng", "CORP"), group("b", "ops"))
     assert current_user.identity == Identity(users=(user("ann", "corp.example.com"),), groups=groups)
     assert current_user.is_signed_in
-    assert current_user.role is Role.SEARCHER
+    assert current_user.role is UserRole.SEARCHER
 
 
 @pytest.mark.parametrize("peer", ["192.168.1.9", "::1", "proxy.example.com", None], ids=str)
@@ -95,9 +95,11 @@ def test_asker_of_a_request_that_was_not_checked_is_nobody() -> None:
     assert find_current_user(Request(scope)) == SIGNED_OUT
 
 
-@pytest.mark.parametrize(("role", "allowed"), [(Role.SEARCHER, 1), (Role.VIEWER, 2), (Role.MANAGER, 3), (Role.ADMINISTRATOR, 4)])
-def test_role_may_act_as_itself_and_those_below(role: Role, allowed: int) -> None:
-    assert [role.may_act_as(other) for other in Role] == [True] * allowed + [False] * (4 - allowed)
+@pytest.mark.parametrize(
+    ("role", "allowed"), [(UserRole.SEARCHER, 1), (UserRole.VIEWER, 2), (UserRole.MANAGER, 3), (UserRole.ADMINISTRATOR, 4)]
+)
+def test_role_may_act_as_itself_and_those_below(role: UserRole, allowed: int) -> None:
+    assert [role.may_act_as(other) for other in UserRole] == [True] * allowed + [False] * (4 - allowed)
 
 
 SECRET = ProxyTrust(trusted=TRUST.trusted, secret_header="X-Proxy-Secret", secret="s3cret")

@@ -63,4 +63,4 @@ def _build_late_binding(context: AppContext) -> LateBinding:
     }
     authorizers = [make[rule.mechanism](rule) for rule in rules_of(settings.authorization, settings.mechanisms)]
     limits = limits_of(settings.late_binding, settings.mechanisms)
-    return LateBinding(authorizers, time.monotonic, limits, counts=metrics.LateMetrics(), tell=build_circuit_note(context))
+    return LateBinding(authorizers, time.monotonic, limits, counts=metrics.LateMetrics(), report=build_circuit_note(context))

@@ -13,12 +13,12 @@ from feedmill.services.signin.passwordcheck import PasswordCheck, PasswordCheckD
 from feedmill.services.signin.passwordcheckcache import PasswordCheckCache
 from feedmill.services.signin.pushcheck import PushCheck
 from feedmill.services.signin.sessions import SessionLimits, SessionService
-from feedmill.services.signin.signing import Signing
+from feedmill.services.signin.signing import SignInServices
 from feedmill.services.signin.throttle import Bounds, Throttle
 from feedmill.services.signin.tokencheck import TokenCheck
 
 
-def build_signing(context: AppContext) -> Signing:
+def build_signing(context: AppContext) -> SignInServices:
     """Builds the sign-in services."""
     settings, hasher = context.settings.signin, Argon2Hasher()
     auditing = open_auditing(context.data, context.settings)
@@ -33,7 +33,7 @@ def build_signing(context: AppContext) -> Signing:
     )
     check = PasswordCheck(tools)
     limits = SessionLimits(idle=timedelta(minutes=settings.idle_minutes), whole=timedelta(minutes=settings.session_minutes))
-    return Signing(
+    return SignInServices(
         check=check,
         proved=PasswordCheckCache(check, context.store, time.monotonic),
         sessions=SessionService(context.store, utc_now, limits),

@@ -9,6 +9,6 @@ from feedmill.model.audit import AuditKind, Details
 
 def record_command(context: AppContext, command: str, details: Details, kind: AuditKind = AuditKind.COMMANDED) -> None:
     """Writes a command that runs without a server to the audit log."""
-    open_auditing(context.data, context.settings).tell(
+    open_auditing(context.data, context.settings).log_event(
         kind, actor=f"command line, uid {os.getuid()}", details={"command": command, **details}
     )

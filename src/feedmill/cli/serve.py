@@ -205,7 +205,7 @@ def _answers(url: str) -> bool:
 
 def _describe_settings(data: Path, loaded: Loaded, digest: str, when: str) -> None:
     """Writes the settings that apply from now on to the audit log."""
-    open_auditing(data, loaded.settings).tell(AuditKind.SETTINGS_READ, actor="server", details={"on": when, "sha256": digest})
+    open_auditing(data, loaded.settings).log_event(AuditKind.SETTINGS_READ, actor="server", details={"on": when, "sha256": digest})
 
 
 class _Reloader:

@@ -17,7 +17,7 @@ from feedmill.http.admin.api.signin import render_account
 from feedmill.model.access import Scope
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 
 users_app = typer.Typer(invoke_without_command=True, help="List, add and change local users.", rich_markup_mode=None)
 
@@ -35,7 +35,7 @@ _PATH = "/api/v1/users"
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The user, such as ann, CORP\\ann or ann@corp.example.com.")]
 Namespace = Annotated[str, typer.Option("--namespace", metavar="N", help="The namespace (credential group) of the user.")]
-RoleOption = Annotated[Role, typer.Option("--role", help="What the user may do in addition to searching.")]
+RoleOption = Annotated[UserRole, typer.Option("--role", help="What the user may do in addition to searching.")]
 PasswordStdin = Annotated[bool, typer.Option("--password-stdin", help="Read the password from standard input, its first line.")]
 
 
@@ -57,7 +57,7 @@ def list_again(data: Data = DATA, config: Config = None, as_json: Json = False) 
 def add(
     name: Name,
     namespace: Namespace = DEFAULT_NAMESPACE,
-    role: RoleOption = Role.SEARCHER,
+    role: RoleOption = UserRole.SEARCHER,
     password_stdin: PasswordStdin = False,
     data: Data = DATA,
     config: Config = None,
@@ -93,7 +93,7 @@ def passwd(
 @users_app.command("role", epilog="Example:\n\n  feedmill users role ann manager")
 def role_of(
     name: Name,
-    role: Annotated[Role, typer.Argument(metavar="ROLE", help="searcher, viewer, manager or administrator.")],
+    role: Annotated[UserRole, typer.Argument(metavar="ROLE", help="searcher, viewer, manager or administrator.")],
     namespace: Namespace = DEFAULT_NAMESPACE,
     data: Data = DATA,
     config: Config = None,
@@ -155,7 +155,7 @@ def _change(name: str, namespace: str, body: dict[str, str], data: Data, config:
             if "password" in body:
                 changed = render_account(accounts.set_password(name, body["password"], namespace=namespace))
             else:
-                changed = render_account(accounts.set_role(name, Role(body["role"]), namespace=namespace))
+                changed = render_account(accounts.set_role(name, UserRole(body["role"]), namespace=namespace))
             record_command(context, "users change", {"name": name, "namespace": namespace, "changed": sorted(body)})
     _report(changed, as_json=as_json, text=f"user {changed['name']} is changed")
 

@@ -3,7 +3,7 @@
 from enum import Enum
 
 
-class Role(Enum):
+class UserRole(Enum):
     """A role; each includes the permissions of the previous ones.
 
     A searcher searches, a viewer also views the administration, a manager also works with sources, an administrator may do everything.
@@ -14,9 +14,9 @@ class Role(Enum):
     MANAGER = "manager"
     ADMINISTRATOR = "administrator"
 
-    def may_act_as(self, other: "Role") -> bool:
+    def may_act_as(self, other: "UserRole") -> bool:
         """Whether the role has all permissions of another one."""
         return _ORDER.index(self) >= _ORDER.index(other)
 
 
-_ORDER = tuple(Role)
+_ORDER = tuple(UserRole)

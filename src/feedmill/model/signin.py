@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 
 from feedmill.model.identity import Subject
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 
 LOCAL = "local"
 """The provider of credentials that an account of this server verifies."""
@@ -19,7 +19,7 @@ class Account:
     """A local user. ``epoch`` grows with each change and invalidates older credentials."""
 
     user: Subject
-    role: Role
+    role: UserRole
     password_hash: str
     epoch: int
     created_at: datetime
@@ -47,7 +47,7 @@ class Credential:
     provider: str
     user: Subject
     groups: tuple[Subject, ...] = ()
-    role: Role = Role.SEARCHER
+    role: UserRole = UserRole.SEARCHER
     epoch: int = 0
     session: ProviderSession | None = None
 
@@ -74,10 +74,10 @@ class TokenScope(Enum):
 
 
 SCOPE_ROLES = {
-    TokenScope.SEARCH: Role.SEARCHER,
-    TokenScope.VIEW: Role.VIEWER,
-    TokenScope.MANAGE: Role.MANAGER,
-    TokenScope.ADMINISTER: Role.ADMINISTRATOR,
+    TokenScope.SEARCH: UserRole.SEARCHER,
+    TokenScope.VIEW: UserRole.VIEWER,
+    TokenScope.MANAGE: UserRole.MANAGER,
+    TokenScope.ADMINISTER: UserRole.ADMINISTRATOR,
 }
 """The role of a scope; ``push`` has none, since it applies only to the feed port."""
 

@@ -43,7 +43,7 @@ class Auditing:
         except FeedmillError as exc:
             log.error("audit_entry_not_written", reason=str(exc), **_describe(event))
 
-    def tell(self, kind: AuditKind, *, actor: str = "", address: str = "", details: Details | None = None) -> None:
+    def log_event(self, kind: AuditKind, *, actor: str = "", address: str = "", details: Details | None = None) -> None:
         """Writes an event that happens now."""
         self.record(AuditEvent(kind=kind, at=self._clock(), actor=actor, address=address, details=details or {}))
 

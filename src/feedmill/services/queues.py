@@ -55,7 +55,7 @@ class QueueWatch:
     _found: Sequence[StuckQueue] = ()
     _looked_at: float | None = None
 
-    def tell(self) -> list[dict[str, Any]]:
+    def describe(self) -> list[dict[str, Any]]:
         """Returns every queue as ``status`` shows it. Errors: Busy, Corrupt."""
         now = self.clock()
         queues = self._read()
@@ -93,7 +93,7 @@ class QueueWatch:
 
     def read_oldest(self) -> dict[str, float]:
         """Returns how long the oldest item of each queue has waited. Units: seconds. Errors: Busy, Corrupt."""
-        return {queue["name"]: float(queue["oldest_seconds"] or 0) for queue in self.tell()}
+        return {queue["name"]: float(queue["oldest_seconds"] or 0) for queue in self.describe()}
 
     def _read(self) -> list[WaitingQueue]:
         with self.store.reading() as unit:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from feedmill.core.access.folding import fold
 from feedmill.core.access.principals import shorten_domain, split_name
 from feedmill.model.identity import Subject
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,17 +21,17 @@ class RoleRules:
     managers: tuple[str, ...] = ()
     viewers: tuple[str, ...] = ()
 
-    def find(self, groups: Iterable[Subject]) -> Role:
+    def find(self, groups: Iterable[Subject]) -> UserRole:
         """Returns the highest role that the groups have."""
         held = {form for group in groups for form in _forms_of(group)}
         for role, names in (
-            (Role.ADMINISTRATOR, self.administrators),
-            (Role.MANAGER, self.managers),
-            (Role.VIEWER, self.viewers),
+            (UserRole.ADMINISTRATOR, self.administrators),
+            (UserRole.MANAGER, self.managers),
+            (UserRole.VIEWER, self.viewers),
         ):
             if any(_read(name) in held or ("", fold(name.strip())) in held for name in names):
                 return role
-        return Role.SEARCHER
+        return UserRole.SEARCHER
 
 
 def _read(text: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 from feedmill.model.access import Scope
 from feedmill.model.errors import Corrupt
 from feedmill.model.identity import Subject
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 from feedmill.model.signin import Credential, ProviderSession
 
 
@@ -42,7 +42,7 @@ def _read_credential(held: dict[str, Any]) -> Credential:
         provider=held["provider"],
         user=Subject(scope=Scope.USER, name=name, domain=domain, namespace=held["namespace"]),
         groups=tuple(Subject(scope=Scope.GROUP, name=group, domain=of, namespace=within) for group, of, within in held["groups"]),
-        role=Role(held["role"]),
+        role=UserRole(held["role"]),
         epoch=held["epoch"],
         session=_read_session(held.get("session")),
     )

@@ -29,7 +29,7 @@ from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
 from feedmill.model.errors import FeedmillError
 from feedmill.runtime.metrics import CONTENT_TYPE
-from feedmill.services.signin.signing import Signing
+from feedmill.services.signin.signing import SignInServices
 from feedmill.settings.editing import SettingsEditor
 
 _UNMATCHED = Unmatched(
@@ -67,7 +67,7 @@ class AdminSignIn:
     """The sign-in of other users than the holder of ``admin.token``, and the log of their requests."""
 
     authenticator: RequestAuthenticator
-    signing: Signing
+    signing: SignInServices
 
 
 def admin_app(administration: Administration, token: str, signin: AdminSignIn | None = None) -> Starlette:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from feedmill.core.signin.accounts import write_user
 from feedmill.core.urls.networks import LOOPBACK
-from feedmill.http.common.currentuser import CurrentUser, Way, set_current_user
+from feedmill.http.common.currentuser import CurrentUser, SignInMethod, set_current_user
 from feedmill.http.common.problems import Problem, find_problem, make_answer
 from feedmill.http.common.requirements import SAFE_METHODS, Requirement, Sender, find_requirement
 from feedmill.http.signin.check import answer_refusal
@@ -22,16 +22,16 @@ from feedmill.http.signin.requestauthenticator import Refusal, RequestAuthentica
 from feedmill.http.signin.threads import run_slowly
 from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.errors import FeedmillError
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 from feedmill.services.auditing import Auditing
 
 ASKED: Final = "feedmill.asked"
 """The key in a request's scope for the details that a handler adds to the audit log."""
 
-VIEW_OR_ADMINISTER: Final = Requirement(sender=Sender.ROLE, read_role=Role.VIEWER, write_role=Role.ADMINISTRATOR)
-VIEW_OR_MANAGE: Final = Requirement(sender=Sender.ROLE, read_role=Role.VIEWER, write_role=Role.MANAGER)
-ADMINISTER: Final = Requirement(sender=Sender.ROLE, read_role=Role.ADMINISTRATOR, write_role=Role.ADMINISTRATOR)
-DECIDE: Final = Requirement(sender=Sender.ROLE, read_role=Role.VIEWER, write_role=Role.VIEWER, is_decision=True)
+VIEW_OR_ADMINISTER: Final = Requirement(sender=Sender.ROLE, read_role=UserRole.VIEWER, write_role=UserRole.ADMINISTRATOR)
+VIEW_OR_MANAGE: Final = Requirement(sender=Sender.ROLE, read_role=UserRole.VIEWER, write_role=UserRole.MANAGER)
+ADMINISTER: Final = Requirement(sender=Sender.ROLE, read_role=UserRole.ADMINISTRATOR, write_role=UserRole.ADMINISTRATOR)
+DECIDE: Final = Requirement(sender=Sender.ROLE, read_role=UserRole.VIEWER, write_role=UserRole.VIEWER, is_decision=True)
 """The requirement of access decisions: they change nothing, but the audit log records them."""
 
 SENDERS: Final = frozenset({Sender.ANYONE, Sender.ROLE})
@@ -83,7 +83,7 @@ class AdminLock:
     async def _find(self, request: Request) -> CurrentUser | Refusal:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and self._token and hmac.compare_digest(given.strip().encode(), self._token):
-            return CurrentUser(role=Role.ADMINISTRATOR, way=Way.TOKEN, label="admin.token")
+            return CurrentUser(role=UserRole.ADMINISTRATOR, way=SignInMethod.TOKEN, label="admin.token")
         if self._authenticator is not None:
             try:
                 found = await run_slowly(self._authenticator.find_by_header, request.scope)
@@ -127,7 +127,7 @@ class AdminLock:
         details |= request.scope.get(ASKED, {})
         address = request.client.host if request.client is not None else ""
         auditing = self._auditing
-        await run_in_threadpool(lambda: auditing.tell(kind, actor=actor, address=address, details=details))
+        await run_in_threadpool(lambda: auditing.log_event(kind, actor=actor, address=address, details=details))
 
 
 def name_of(current_user: CurrentUser) -> str:

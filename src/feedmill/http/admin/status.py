@@ -31,7 +31,7 @@ def read_status(store: Store, data: Path, loaded: Loaded, watch: QueueWatch) -> 
         "roles": {name: asdict(role) for name, role in server.roles.items()} if server else {},
         "sandbox": server.sandbox if server else {},
         **read_overview(store),
-        "queues": watch.tell(),
+        "queues": watch.describe(),
         "warnings": list(loaded.warnings),
         "settings": list_settings(loaded, kept),
     }

@@ -14,12 +14,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from feedmill.http.common.proxyheaders import ProxyTrust, read_proxy_identity
 from feedmill.model.authorization import Login
 from feedmill.model.identity import NOBODY, Identity
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 
 _KEY: Final = "feedmill.asker"
 
 
-class Way(Enum):
+class SignInMethod(Enum):
     """The way by which a request was authenticated."""
 
     NONE = ""
@@ -37,8 +37,8 @@ class CurrentUser:
     """
 
     identity: Identity = NOBODY
-    role: Role | None = None
-    way: Way = Way.NONE
+    role: UserRole | None = None
+    way: SignInMethod = SignInMethod.NONE
     label: str = ""
     login: Login | None = field(default=None, repr=False)
 
@@ -79,4 +79,4 @@ class AuthenticationMiddleware:
 def find_by_proxy(scope: Scope, proxy: ProxyTrust) -> CurrentUser:
     """Returns the user that a trusted proxy names."""
     identity = read_proxy_identity(scope, proxy)
-    return CurrentUser(identity=identity, role=Role.SEARCHER, way=Way.PROXY) if identity is not None else SIGNED_OUT
+    return CurrentUser(identity=identity, role=UserRole.SEARCHER, way=SignInMethod.PROXY) if identity is not None else SIGNED_OUT

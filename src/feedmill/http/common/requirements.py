@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 _KEY: Final = "feedmill.requirement"
@@ -44,9 +44,9 @@ class Requirement:
 
     sender: Sender
     #: The role for GET and HEAD; only for ``Sender.ROLE``.
-    read_role: Role = Role.ADMINISTRATOR
+    read_role: UserRole = UserRole.ADMINISTRATOR
     #: The role for every other method; only for ``Sender.ROLE``.
-    write_role: Role = Role.ADMINISTRATOR
+    write_role: UserRole = UserRole.ADMINISTRATOR
     #: The response says who may see a document, so the audit log records every request.
     is_decision: bool = False
     #: Forms of other sites' pages are taken, because the route checks their signature.
@@ -56,7 +56,7 @@ class Requirement:
     #: The status for an address that is not trusted. Old feed clients judge by the text and want 200.
     untrusted_status: int = 403
 
-    def role_for(self, method: str) -> Role:
+    def role_for(self, method: str) -> UserRole:
         """Returns the role that a method needs."""
         return self.read_role if method in SAFE_METHODS else self.write_role
 

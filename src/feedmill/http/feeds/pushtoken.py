@@ -135,7 +135,7 @@ class PushTokenCheck:
         passage = self._tokens.throttle.begin("push", address)
         if not passage.wait_seconds or passage.is_first:
             details: dict[str, Detail] = {"method": scope["method"], "path": scope["path"], "reason": reason}
-            self._tokens.auditing.tell(AuditKind.PUSH_REFUSED, actor=actor, address=address, details=details)
+            self._tokens.auditing.log_event(AuditKind.PUSH_REFUSED, actor=actor, address=address, details=details)
 
     async def _run(self, act: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._workers, act, *arguments)

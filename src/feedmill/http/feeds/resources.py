@@ -127,7 +127,7 @@ class FeedResources:
         if self._auditing is not None:
             actor = find_right(request.scope).label
             details = {"method": request.method, "path": request.url.path, "query": request.url.query, "port": "feed"}
-            self._auditing.tell(AuditKind.ADMINISTERED, actor=actor, address=client, details=details)
+            self._auditing.log_event(AuditKind.ADMINISTERED, actor=actor, address=client, details=details)
 
     async def count_backlog(self, _request: Request) -> Response:
         """Returns the number of feeds that wait, and nothing else."""

@@ -55,7 +55,7 @@ from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest, FeedmillError
 from feedmill.model.results import ResultPage
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 from feedmill.model.search import SearchRequest
 from feedmill.runtime.metrics import QUERY_SECONDS
 from feedmill.services.searching.cachedcopy import CachedCopies
@@ -201,7 +201,7 @@ class _Endpoints:
     def search(self, request: Request) -> Response:
         """Returns the results of a search as JSON."""
         parameters = read_search(request.query_params)
-        is_administrator = find_current_user(request).role is Role.ADMINISTRATOR
+        is_administrator = find_current_user(request).role is UserRole.ADMINISTRATOR
         text = request.query_params.get("cursor", "")
         parameters = replace(
             parameters,

@@ -10,7 +10,7 @@ from feedmill.http.common.stricttransport import is_https
 from feedmill.http.signin.cookies import Cookies
 from feedmill.http.signin.flows import Flows
 from feedmill.http.signin.forms import FormGuard
-from feedmill.http.signin.gates import Gates
+from feedmill.http.signin.gates import ProviderSignIn
 from feedmill.http.signin.openid import OpenIdWays
 from feedmill.http.signin.openidlogout import OpenIdLogoutWays
 from feedmill.http.signin.page import PAGE, Choice, PageTools, SignInPage
@@ -20,7 +20,7 @@ from feedmill.http.signin.samllogout import SamlLogoutWays
 from feedmill.http.signin.signout import Leavings
 from feedmill.http.signin.site import SignInSite
 from feedmill.ports.signin import OpenIdProvider, SamlProvider
-from feedmill.services.signin.signing import Signing
+from feedmill.services.signin.signing import SignInServices
 from feedmill.services.signin.throttle import Bounds, Throttle
 
 LOGGED = Bounds(by_both=20, by_address=50, by_name=2_000)
@@ -43,7 +43,7 @@ class SignInOptions:
     saml: tuple[SamlProvider, ...] = ()
 
 
-def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
+def build_signin(signing: SignInServices, options: SignInOptions) -> SignInSite:
     """Returns the sign-in of the search port."""
     cookies = Cookies(always_secure=options.secure_cookies or is_https(options.public_url))
     guard = FormGuard(options.key, cookies)
@@ -74,7 +74,7 @@ def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
         choices=choices,
     )
     page = SignInPage(tools)
-    gates = Gates(
+    gates = ProviderSignIn(
         flows=Flows(options.key, cookies, signing.clock),
         admit=page.admit,
         auditing=signing.auditing,

@@ -23,7 +23,7 @@ Admit = Callable[[Request, list[Credential], str], Response]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gates:
+class ProviderSignIn:
     """The common dependencies of all providers.
 
     ``throttle`` limits the log entries about refusals. ``public_url`` is the address for browsers, "" to use the request's.
@@ -62,16 +62,16 @@ class Gates:
         """Begins the session of a user whom a provider authenticated."""
         proved = [f"{credential.provider}:{credential.user.namespace}"]
         details: dict[str, Detail] = {"name": credential.user.name, "way": credential.provider, "proved": proved}
-        self.auditing.tell(
+        self.auditing.log_event(
             AuditKind.SIGNED_IN, actor=write_user(credential.user), address=self.clients.find(request.scope).address, details=details
         )
         response = self.admit(request, [credential], target)
         self.flows.end(response, request.scope)
         return response
 
-    def tell(self, request: Request, kind: AuditKind, details: Details) -> None:
+    def log_event(self, request: Request, kind: AuditKind, details: Details) -> None:
         """Writes a provider's action to the audit log."""
-        self.auditing.tell(kind, address=self.clients.find(request.scope).address, details=details)
+        self.auditing.log_event(kind, address=self.clients.find(request.scope).address, details=details)
 
     def turn_away(self, request: Request, provider: str, error: FeedmillError) -> Response:
         """Responds to a failed attempt. Only the audit log holds the exact reason, not the response."""
@@ -91,4 +91,4 @@ class Gates:
         passage = self.throttle.begin(provider, "" if client.is_shared else client.address)
         kind = AuditKind.SIGN_IN_REFUSED if passage.wait_seconds else AuditKind.SIGN_IN_FAILED
         if not passage.wait_seconds or passage.is_first:
-            self.auditing.tell(kind, address=client.address, details={"name": "", "way": provider, "reason": str(error)[:500]})
+            self.auditing.log_event(kind, address=client.address, details={"name": "", "way": provider, "reason": str(error)[:500]})

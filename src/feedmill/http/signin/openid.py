@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from feedmill.http.common.requirements import USER, DeclaredRoute
 from feedmill.http.signin.forms import read_target
-from feedmill.http.signin.gates import Gates
+from feedmill.http.signin.gates import ProviderSignIn
 from feedmill.http.signin.threads import run_for_provider
 from feedmill.http.signin.ways import find_provider
 from feedmill.model.errors import Busy, Denied
@@ -24,7 +24,7 @@ MAX_CODE = 4_000
 class OpenIdWays:
     """The routes of the providers of OpenID Connect."""
 
-    def __init__(self, providers: tuple[OpenIdProvider, ...], gates: Gates) -> None:
+    def __init__(self, providers: tuple[OpenIdProvider, ...], gates: ProviderSignIn) -> None:
         self._providers = {provider.name: provider for provider in providers}
         self._gates = gates
 

@@ -15,7 +15,7 @@ from feedmill.core.signin.sessiondigests import digest_of_session
 from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.requirements import USER, DeclaredRoute
 from feedmill.http.signin.forms import find_field, read_form
-from feedmill.http.signin.gates import Gates
+from feedmill.http.signin.gates import ProviderSignIn
 from feedmill.http.signin.signout import Leavings
 from feedmill.http.signin.threads import run_for_provider
 from feedmill.http.signin.ways import find_provider
@@ -33,7 +33,7 @@ class OpenIdLogoutWays:
     def __init__(
         self,
         providers: tuple[OpenIdProvider, ...],
-        gates: Gates,
+        gates: ProviderSignIn,
         sessions: SessionService,
         one_time_codes: OneTimeCodes,
         leavings: Leavings,
@@ -79,7 +79,7 @@ class OpenIdLogoutWays:
             return JSONResponse({"error": "temporarily_unavailable"}, 503, headers=NO_STORE)
         digests = [digest_of_session(way, "", index) for index in left.indexes] or [digest_of_session(way, left.name)]
         ended = self._sessions.withdraw(digests)
-        self._gates.tell(request, AuditKind.SIGNED_OUT, {"name": left.name[:200], "way": way, "sessions": ended})
+        self._gates.log_event(request, AuditKind.SIGNED_OUT, {"name": left.name[:200], "way": way, "sessions": ended})
         return Response(status_code=200, headers=NO_STORE)
 
     def _leave_by(self, provider: OpenIdProvider) -> Callable[[Request, Credential], ProviderRedirect | None]:

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from feedmill.core.signin.accounts import write_user
 from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.http.common.cachecontrol import NO_STORE
-from feedmill.http.common.currentuser import Way, find_current_user
+from feedmill.http.common.currentuser import SignInMethod, find_current_user
 from feedmill.http.common.requirements import USER, DeclaredRoute
 from feedmill.http.signin.cookies import SESSION, Cookies
 from feedmill.http.signin.forms import Fields, FormGuard, find_field, is_browser, read_form, read_target
@@ -201,15 +201,15 @@ class SignInPage:
         current_user = find_current_user(request)
         text = self._cookies.read(request.scope, SESSION)
         session = self._tools.authenticator.sessions.find(text) if text else None
-        is_everywhere = bool(find_field(fields, EVERYWHERE_FIELD)) and current_user.way is Way.SESSION
+        is_everywhere = bool(find_field(fields, EVERYWHERE_FIELD)) and current_user.way is SignInMethod.SESSION
         if is_everywhere:
             self._tools.authenticator.sessions.withdraw(digest_of_user(user) for user in current_user.identity.users)
         if text:
             self._tools.authenticator.sessions.end(text)
-        if current_user.way is Way.SESSION:
+        if current_user.way is SignInMethod.SESSION:
             actor = ", ".join(write_user(user) for user in current_user.identity.users)
             address = self._tools.authenticator.clients.find(request.scope).address
-            self._tools.auditing.tell(AuditKind.SIGNED_OUT, actor=actor, address=address, details={"everywhere": is_everywhere})
+            self._tools.auditing.log_event(AuditKind.SIGNED_OUT, actor=actor, address=address, details={"everywhere": is_everywhere})
         # comes last, because a provider may take time to return its logout address
         exits = self._tools.leavings.find(request, session.credentials) if session is not None else []
         response = self._tools.leavings.render(exits) if exits else RedirectResponse("/", status_code=303, headers=NO_STORE)

@@ -17,12 +17,12 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from feedmill.http.common.clientaddress import Clients
-from feedmill.http.common.currentuser import SIGNED_OUT, CurrentUser, Way
+from feedmill.http.common.currentuser import SIGNED_OUT, CurrentUser, SignInMethod
 from feedmill.http.common.proxyheaders import ProxyTrust, read_proxy_identity
 from feedmill.http.signin.cookies import SESSION, Cookies
 from feedmill.model.authorization import Login
 from feedmill.model.identity import Identity
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 from feedmill.model.signin import Credential
 from feedmill.services.signin.passwordcheck import Attempt
 from feedmill.services.signin.passwordcheckcache import PasswordCheckCache
@@ -61,7 +61,9 @@ class RequestAuthenticator:
         by_session = self._find_by_cookie(scope)
         named = read_proxy_identity(scope, self.proxy)
         if named is not None:
-            return CurrentUser(identity=_unite(named, by_session.identity), role=by_session.role or Role.SEARCHER, way=Way.PROXY)
+            return CurrentUser(
+                identity=_unite(named, by_session.identity), role=by_session.role or UserRole.SEARCHER, way=SignInMethod.PROXY
+            )
         return self.find_by_header(scope) or by_session
 
     def find_by_header(self, scope: Scope) -> CurrentUser | Refusal | None:
@@ -86,7 +88,7 @@ class RequestAuthenticator:
     def _find_by_cookie(self, scope: Scope) -> CurrentUser:
         text = self.cookies.read(scope, SESSION)
         session = self.sessions.find(text) if text else None
-        return SIGNED_OUT if session is None else current_user_of(session.credentials, Way.SESSION)
+        return SIGNED_OUT if session is None else current_user_of(session.credentials, SignInMethod.SESSION)
 
     def _find_by_basic(self, scope: Scope, given: str) -> CurrentUser | Refusal:
         pair = read_basic(given)
@@ -100,17 +102,19 @@ class RequestAuthenticator:
         if not outcome.credentials:
             return self.refuse("name or password is wrong")
         namespaces = tuple(credential.user.namespace for credential in outcome.credentials)
-        return replace(current_user_of(outcome.credentials, Way.BASIC), login=Login(name=pair[0], password=pair[1], namespaces=namespaces))
+        return replace(
+            current_user_of(outcome.credentials, SignInMethod.BASIC), login=Login(name=pair[0], password=pair[1], namespaces=namespaces)
+        )
 
     def _find_by_token(self, given: str) -> CurrentUser | Refusal:
         if self.admin_token and hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self.admin_token.encode()):
-            return CurrentUser(role=Role.ADMINISTRATOR, way=Way.TOKEN, label="admin.token")
+            return CurrentUser(role=UserRole.ADMINISTRATOR, way=SignInMethod.TOKEN, label="admin.token")
         holder = self.tokens.find(given)
         if holder is None:
             challenge = f'{BEARER_CHALLENGE}, error="invalid_token"'
             return Refusal(status=401, text="the token is unknown or has expired", headers={"www-authenticate": challenge})
         identity = Identity(users=(holder.user,)) if holder.user is not None else Identity()
-        return CurrentUser(identity=identity, role=holder.role, way=Way.TOKEN, label=f"token {holder.label}")
+        return CurrentUser(identity=identity, role=holder.role, way=SignInMethod.TOKEN, label=f"token {holder.label}")
 
 
 def refuse_for_now(wait_seconds: float) -> Refusal:
@@ -119,13 +123,13 @@ def refuse_for_now(wait_seconds: float) -> Refusal:
     return Refusal(status=429, text=f"too many wrong passwords; try again in {wait} seconds", headers={"retry-after": str(wait)})
 
 
-def current_user_of(credentials: Sequence[Credential], way: Way) -> CurrentUser:
+def current_user_of(credentials: Sequence[Credential], way: SignInMethod) -> CurrentUser:
     """Returns the user of all these credentials together."""
     identity = Identity(
         users=tuple(credential.user for credential in credentials),
         groups=tuple(dict.fromkeys(group for credential in credentials for group in credential.groups)),
     )
-    role = max((credential.role for credential in credentials), key=list(Role).index)
+    role = max((credential.role for credential in credentials), key=list(UserRole).index)
     return CurrentUser(identity=identity, role=role, way=way)
 
 

@@ -22,7 +22,7 @@ from starlette.responses import RedirectResponse, Response
 from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.requirements import USER, DeclaredRoute, Requirement, Sender
 from feedmill.http.signin.forms import find_field, read_form, read_target
-from feedmill.http.signin.gates import Gates
+from feedmill.http.signin.gates import ProviderSignIn
 from feedmill.http.signin.threads import run_for_provider
 from feedmill.http.signin.ways import find_provider
 from feedmill.model.errors import BadRequest, Busy, Denied, TooLarge
@@ -38,7 +38,7 @@ SIGNED_FORM = Requirement(sender=Sender.USER, allows_foreign_forms=True)
 class SamlWays:
     """The routes of the providers of SAML."""
 
-    def __init__(self, providers: tuple[SamlProvider, ...], gates: Gates, one_time_codes: OneTimeCodes) -> None:
+    def __init__(self, providers: tuple[SamlProvider, ...], gates: ProviderSignIn, one_time_codes: OneTimeCodes) -> None:
         self._providers = {provider.name: provider for provider in providers}
         self._gates = gates
         self._handovers = one_time_codes

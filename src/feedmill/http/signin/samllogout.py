@@ -15,7 +15,7 @@ from feedmill.core.signin.sessiondigests import digest_of_session
 from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.signin.forms import find_field, read_form
-from feedmill.http.signin.gates import Gates
+from feedmill.http.signin.gates import ProviderSignIn
 from feedmill.http.signin.saml import SIGNED_FORM
 from feedmill.http.signin.signout import Leavings
 from feedmill.http.signin.threads import run_slowly
@@ -34,7 +34,12 @@ class SamlLogoutWays:
     """Logging out at the providers of SAML that send or receive notices of logout."""
 
     def __init__(
-        self, providers: tuple[SamlProvider, ...], gates: Gates, sessions: SessionService, one_time_codes: OneTimeCodes, leavings: Leavings
+        self,
+        providers: tuple[SamlProvider, ...],
+        gates: ProviderSignIn,
+        sessions: SessionService,
+        one_time_codes: OneTimeCodes,
+        leavings: Leavings,
     ) -> None:
         self._providers = {provider.name: provider for provider in providers if provider.logout is not None}
         self._gates = gates
@@ -88,7 +93,7 @@ class SamlLogoutWays:
         indexes = logout_request.indexes or [""]
         digests = [digest_of_session(way, logout_request.name, index) for index in indexes]
         ended = self._sessions.withdraw(digests)
-        self._gates.tell(request, AuditKind.SIGNED_OUT, {"name": logout_request.name[:200], "way": way, "sessions": ended})
+        self._gates.log_event(request, AuditKind.SIGNED_OUT, {"name": logout_request.name[:200], "way": way, "sessions": ended})
 
     def _refuse(self, request: Request, error: Denied | BadRequest | TooLarge) -> Response:
         provider, _ = self._find(request)

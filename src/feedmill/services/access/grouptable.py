@@ -35,7 +35,7 @@ class Membership:
     reached: tuple[Subject, ...]
     through: tuple[int, ...]
 
-    def tell(self) -> Identity:
+    def build_identity(self) -> Identity:
         """Returns the identity with its groups and the way to each."""
         all_ = (*self.identity.users, *self.identity.groups, *self.reached)
         return replace(self.identity, reached={group: all_[place] for group, place in zip(self.reached, self.through, strict=True)})

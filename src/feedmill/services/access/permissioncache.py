@@ -194,7 +194,7 @@ class PermissionCache:
 
     def _find_forms(self, known: _Known, _identity: Identity) -> PrincipalKeys:
         if known.forms is None:
-            known.forms = forms_of(known.membership.tell())
+            known.forms = forms_of(known.membership.build_identity())
         return known.forms
 
     # --- keeping up ---

@@ -28,8 +28,8 @@ REMEMBERED = 50_000
 class ResultTrimmer:
     """Trims the results of an index search to what the user may see now. May be used from several threads."""
 
-    def __init__(self, directory: PermissionCache) -> None:
-        self._directory = directory
+    def __init__(self, permissions: PermissionCache) -> None:
+        self._permissions = permissions
         self._chains = Chains()
 
     def select(self, unit: UnitOfWork, documents: Iterable[Document], access: AccessFilter) -> list[Document]:
@@ -50,30 +50,30 @@ class ResultTrimmer:
         if not guarded:
             return TrimmedResults(shown=early)
         try:
-            forms = self._directory.forms_of(access.current_user, deadline)
+            forms = self._permissions.forms_of(access.current_user, deadline)
         except OutOfTime:
             return TrimmedResults(shown=[each for each in early if class_of(each) == AccessClass.PUBLIC])
         acls = self._chains.read(unit, [each.url for each in guarded])
         # policies are read only if an ACL leaves a document undecided, which is rare
-        read_book = functools.cache(unit.access.policies.current)
+        read_policies = functools.cache(unit.access.policies.current)
         confirms = access.late is not None and access.late.confirms
-        verdicts = {each.url: self._settle(each.url, forms, acls.get, read_book, permits_end=not confirms) for each in guarded}
+        verdicts = {each.url: self._settle(each.url, forms, acls.get, read_policies, permits_end=not confirms) for each in guarded}
         shown = [each for each in early if verdicts.get(each.url, Verdict.PERMIT) is Verdict.PERMIT]
         deferred = {Verdict.INDETERMINATE, *([Verdict.PERMIT] if confirms else [])}
-        open_ones = [each for each in guarded if class_of(each) in late and verdicts[each.url] in deferred]
-        return TrimmedResults(shown=shown, undecided=open_ones)
+        undecided = [each for each in guarded if class_of(each) in late and verdicts[each.url] in deferred]
+        return TrimmedResults(shown=shown, undecided=undecided)
 
     def _settle(
-        self, url: str, forms: PrincipalKeys, find_acl: FindAcl, read_book: Callable[[], PolicySet], *, permits_end: bool
+        self, url: str, forms: PrincipalKeys, find_acl: FindAcl, read_policies: Callable[[], PolicySet], *, permits_end: bool
     ) -> Verdict:
         """Returns the verdict of ACL and policy together, as both are now."""
 
         def ask_policy() -> Verdict:
-            ruling = rule_on(read_book().find(url), forms)
+            ruling = rule_on(read_policies().find(url), forms)
             return Verdict.INDETERMINATE if ruling is None else ruling.verdict
 
         answers = {Early.ACL: lambda: decide_verdict(url, forms, find_acl), Early.POLICY: ask_policy}
-        return settle(self._directory.order, answers, permits_end=permits_end)[0]
+        return settle(self._permissions.order, answers, permits_end=permits_end)[0]
 
 
 def may_name(access: AccessFilter, number: int) -> bool:

@@ -27,7 +27,7 @@ class Authorizer(Protocol):
     def rule(self) -> AuthorizationRule:
         """The rule that this authorizer applies."""
 
-    def means(self, url: str) -> bool:
+    def matches(self, url: str) -> bool:
         """Whether the rule applies to a URL."""
 
     def split(self, urls: Sequence[str]) -> list[list[str]]:
@@ -66,9 +66,9 @@ class NoCounts:
 class SafeAuthorizer:
     """Runs batches. May be used from several threads. Units: ``clock`` counts seconds from any origin."""
 
-    def __init__(self, clock: Callable[[], float], resting: CircuitBreaker, counts: LateCounts) -> None:
+    def __init__(self, clock: Callable[[], float], breaker: CircuitBreaker, counts: LateCounts) -> None:
         self._clock = clock
-        self._resting = resting
+        self._breaker = breaker
         self._counts = counts
 
     def ask(
@@ -76,7 +76,7 @@ class SafeAuthorizer:
     ) -> dict[str, Verdict]:
         """Returns the decisions about a batch, none if the circuit is open or the server returns no usable answer."""
         rule, server = authorizer.rule, authorizer.server_of(batch)
-        if not self._resting.may_ask(rule.label, server):
+        if not self._breaker.may_ask(rule.label, server):
             self._counts.count(rule.mechanism, LateOutcome.CIRCUIT_OPEN, len(batch))
             return {}
         begun = self._clock()
@@ -91,25 +91,25 @@ class SafeAuthorizer:
             return {}
         except Exception:
             # the job runs in a thread of its own: whatever error it meets, its documents stay hidden
-            self._resting.pass_over(rule.label, server)
+            self._breaker.pass_over(rule.label, server)
             self._counts.count(rule.mechanism, LateOutcome.FAILED, len(batch))
             log.exception("authorization_broken", rule=rule.label, documents=len(batch))
             return {}
         if found:
-            self._resting.succeed(rule.label, server)
+            self._breaker.succeed(rule.label, server)
             self._counts.observe(rule.mechanism, self._clock() - begun)
         else:
-            self._resting.pass_over(rule.label, server)
+            self._breaker.pass_over(rule.label, server)
         self._count_found(rule, batch, found)
         return found
 
     def _note_failure(self, rule: AuthorizationRule, server: str, error: Unanswered, *, is_cut_short: bool) -> None:
         if isinstance(error, Rejected):
-            self._resting.succeed(rule.label, server)  # it works, and rejected this one request
+            self._breaker.succeed(rule.label, server)  # it works, and rejected this one request
         elif is_cut_short:
-            self._resting.pass_over(rule.label, server)  # it had less time than the rule allows
+            self._breaker.pass_over(rule.label, server)  # it had less time than the rule allows
         else:
-            self._resting.fail(rule.label, server, str(error))
+            self._breaker.fail(rule.label, server, str(error))
 
     def _count_found(self, rule: AuthorizationRule, batch: Sequence[str], found: dict[str, Verdict]) -> None:
         for verdict, outcome in _OUTCOMES.items():

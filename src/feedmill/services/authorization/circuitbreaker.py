@@ -16,12 +16,12 @@ from cachetools import FIFOCache
 from feedmill.model.authorization import LateLimits, OpenCircuit
 
 MAX_SERVERS = 1_000
-LONGEST_REST = 16
+MAX_PAUSE_FACTOR = 16
 """The longest pause, as a multiple of the first one."""
 
 log = structlog.get_logger(__name__)
 
-Tell = Callable[[Sequence[OpenCircuit]], None]
+ReportCircuits = Callable[[Sequence[OpenCircuit]], None]
 """Receives the servers whose circuit is open, whenever they change."""
 
 
@@ -30,22 +30,22 @@ class _Server:
     """The state of one server. ``until`` is None while its circuit is closed."""
 
     failures: int = 0
-    rests: int = 0
+    pauses: int = 0
     until: float | None = None
-    is_on_trial: bool = False
+    is_half_open: bool = False
     reason: str = ""
 
 
 class CircuitBreaker:
     """The circuits of all servers. May be used from several threads. Units: ``clock`` counts seconds from any origin."""
 
-    def __init__(self, clock: Callable[[], float], limits: LateLimits, tell: Tell) -> None:
+    def __init__(self, clock: Callable[[], float], limits: LateLimits, report: ReportCircuits) -> None:
         self._clock = clock
         self._limits = limits
-        self._report = tell
+        self._report = report
         self._servers: FIFOCache[tuple[str, str], _Server] = FIFOCache(MAX_SERVERS)
         self._lock = threading.Lock()
-        self._telling = threading.Lock()
+        self._report_lock = threading.Lock()
 
     def may_ask(self, rule: str, server: str) -> bool:
         """Whether a request may be sent to a server now.
@@ -56,9 +56,9 @@ class CircuitBreaker:
             known = self._servers.get((rule, server))
             if known is None or known.until is None:
                 return True
-            if known.is_on_trial or self._clock() < known.until:
+            if known.is_half_open or self._clock() < known.until:
                 return False
-            known.is_on_trial = True
+            known.is_half_open = True
             return True
 
     def succeed(self, rule: str, server: str) -> None:
@@ -78,12 +78,12 @@ class CircuitBreaker:
             self._servers[rule, server] = known  # the server that failed least recently is evicted first
             known.failures += 1
             # a failed trial opens the circuit again at once; a closed circuit opens after ``rest_after`` failures
-            is_due = known.is_on_trial or (known.until is None and known.failures >= self._limits.rest_after)
-            known.is_on_trial = False
+            is_due = known.is_half_open or (known.until is None and known.failures >= self._limits.rest_after)
+            known.is_half_open = False
             if not is_due:
                 return
-            seconds = self._limits.rest_seconds * min(2**known.rests, LONGEST_REST)
-            known.rests = min(known.rests + 1, 10)
+            seconds = self._limits.rest_seconds * min(2**known.pauses, MAX_PAUSE_FACTOR)
+            known.pauses = min(known.pauses + 1, 10)
             known.until = self._clock() + seconds
             known.reason = reason
             failures = known.failures
@@ -95,11 +95,11 @@ class CircuitBreaker:
         with self._lock:
             known = self._servers.get((rule, server))
             if known is not None:
-                known.is_on_trial = False
+                known.is_half_open = False
 
     def _report_all(self) -> None:
-        # Lock order: ``_telling`` before ``_lock``. ``_telling`` keeps reports in order; ``_lock`` is free while the report is made.
-        with self._telling:
+        # Lock order: ``_report_lock`` before ``_lock``. ``_report_lock`` keeps reports in order; ``_lock`` is free during a report.
+        with self._report_lock:
             with self._lock:
                 resting = self._list()
             self._report(resting)

@@ -30,7 +30,7 @@ class CircuitNote:
         if not is_empty:
             self(())
 
-    def __call__(self, resting: Sequence[OpenCircuit]) -> None:
+    def __call__(self, circuits: Sequence[OpenCircuit]) -> None:
         """Stores the servers whose circuit is open now."""
         now = self._clock().isoformat(timespec="seconds")
         try:
@@ -38,7 +38,7 @@ class CircuitNote:
                 earlier = {
                     (each["rule"], each["server"]): each["since"] for each in read_resting(unit.state.key_values.get(AUTHORIZATION_RESTING))
                 }
-                told = [{**asdict(each), "since": earlier.get((each.rule, each.server), now)} for each in resting]
+                told = [{**asdict(each), "since": earlier.get((each.rule, each.server), now)} for each in circuits]
                 unit.state.key_values.put(AUTHORIZATION_RESTING, json.dumps(told) if told else "")
         except FeedmillError as exc:
             # the log has the event; a failure to store the state must not stop a search

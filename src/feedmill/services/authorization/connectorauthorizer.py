@@ -35,7 +35,7 @@ class ConnectorAuthorizer:
         self._patterns = tuple(parse_pattern(text) for text in rule.patterns)
         self._endpoint = Endpoint(rule, client, headers=_HEADERS, answered=_ANSWERED, servlet=SERVLET)
 
-    def means(self, url: str) -> bool:
+    def matches(self, url: str) -> bool:
         """Whether this manager decides about a URL."""
         return is_writable(url) and any(pattern.matches(url) for pattern in self._patterns)
 

@@ -15,7 +15,7 @@ class DenyAuthorizer:
         self.rule = rule
         self._patterns = tuple(parse_pattern(text) for text in rule.patterns)
 
-    def means(self, url: str) -> bool:
+    def matches(self, url: str) -> bool:
         """Whether a URL is denied."""
         return any(pattern.matches(url) for pattern in self._patterns)
 

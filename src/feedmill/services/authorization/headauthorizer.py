@@ -39,7 +39,7 @@ class HeadAuthorizer:
         self._patterns = tuple(parse_pattern(text) for text in rule.patterns)
         self._private = tuple(parse_pattern(text) for text in rule.allow_private)
 
-    def means(self, url: str) -> bool:
+    def matches(self, url: str) -> bool:
         """Whether the rule applies to a URL. Patterns are matched against the URL as it would be sent."""
         target = _find_target(url)
         return target is not None and any(pattern.matches(target.url) for pattern in self._patterns)

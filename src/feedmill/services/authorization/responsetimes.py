@@ -17,7 +17,7 @@ class PastAnswer:
     is_decided: bool
 
 
-class Imitating:
+class ResponseTimes:
     """The last answers of each rule. May be used from several threads."""
 
     def __init__(self) -> None:

@@ -25,8 +25,8 @@ from feedmill.model.decision import Verdict
 from feedmill.model.identity import Identity
 from feedmill.services.authorization.authorizer import Authorizer, LateCounts, NoCounts, SafeAuthorizer
 from feedmill.services.authorization.cache import AuthorizationCache
-from feedmill.services.authorization.circuitbreaker import CircuitBreaker, Tell
-from feedmill.services.authorization.responsetimes import Imitating
+from feedmill.services.authorization.circuitbreaker import CircuitBreaker, ReportCircuits
+from feedmill.services.authorization.responsetimes import ResponseTimes
 
 MAX_SEARCHES = 20
 THREADS_FOR_SEARCHES = 4
@@ -58,14 +58,14 @@ class LateBinding:
         limits: LateLimits | None = None,
         *,
         counts: LateCounts | None = None,
-        tell: Tell = lambda _: None,
+        report: ReportCircuits = lambda _: None,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
         self._sleep = sleep
-        self._imitating = Imitating()
+        self._response_times = ResponseTimes()
         self.limits = limits or LateLimits()
         self._counts = counts or NoCounts()
-        self._safe = SafeAuthorizer(clock, CircuitBreaker(clock, self.limits, tell), self._counts)
+        self._safe = SafeAuthorizer(clock, CircuitBreaker(clock, self.limits, report), self._counts)
         self._authorizers = list(authorizers)
         self._clock = clock
         self._cache = AuthorizationCache(clock, seconds=self.limits.kept_seconds, entries=self.limits.kept)
@@ -102,7 +102,7 @@ class LateBinding:
         if pending:
             begun = self._clock()
             answered = self._ask_in_place(pending, access.current_user, late)
-            self._imitating.note(self._find_rule(pending[0]), len(pending), self._clock() - begun, is_decided=bool(answered))
+            self._response_times.note(self._find_rule(pending[0]), len(pending), self._clock() - begun, is_decided=bool(answered))
             found |= answered
         return frozenset(url for url, verdict in found.items() if verdict is Verdict.PERMIT)
 
@@ -115,14 +115,14 @@ class LateBinding:
         late = access.late
         if late is None or self._cache.find(access.current_user, url) is not None:
             return
-        answer = self._imitating.choose(self._find_rule(url))
+        answer = self._response_times.choose(self._find_rule(url))
         if answer is not None:
             self._sleep(min(answer.seconds, max(late.until - self._clock(), 0.0)))
             if answer.is_decided:
                 self._cache.put(access.current_user, url, Verdict.DENY)
 
     def _find_rule(self, url: str) -> str | None:
-        return next((authorizer.rule.label for authorizer in self._authorizers if authorizer.means(url)), None)
+        return next((authorizer.rule.label for authorizer in self._authorizers if authorizer.matches(url)), None)
 
     def close(self) -> None:
         """Sends no more requests; does not wait for those that are running."""
@@ -136,7 +136,7 @@ class LateBinding:
     def _count_by_rule(self, urls: Sequence[str], outcome: LateOutcome) -> None:
         """Counts each document for the first rule that matches it."""
         for url in urls:
-            authorizer = next((each for each in self._authorizers if each.means(url)), None)
+            authorizer = next((each for each in self._authorizers if each.matches(url)), None)
             if authorizer is not None:
                 self._counts.count(authorizer.rule.mechanism, outcome, 1)
 
@@ -153,7 +153,7 @@ class LateBinding:
     def _ask_in_turn(self, urls: Sequence[str], current_user: Identity, late: LateAccess) -> dict[str, Verdict]:
         """Runs the first matching rule on each URL, the second on the URLs that are still undecided, and so on."""
         decided: dict[str, Verdict] = {}
-        ways = {url: deque(authorizer for authorizer in self._authorizers if authorizer.means(url)) for url in urls}
+        ways = {url: deque(authorizer for authorizer in self._authorizers if authorizer.matches(url)) for url in urls}
         while ways and not self.is_over(late):
             chosen: dict[int, list[str]] = {}
             for url, way in list(ways.items()):

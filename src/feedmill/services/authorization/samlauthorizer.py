@@ -38,7 +38,7 @@ class SamlAuthorizer:
         self._patterns = tuple(parse_pattern(text) for text in rule.patterns)
         self._endpoint = Endpoint(rule, client, headers=_HEADERS, answered=_ANSWERED)
 
-    def means(self, url: str) -> bool:
+    def matches(self, url: str) -> bool:
         """Whether this endpoint decides about a URL."""
         return any(pattern.matches(url) for pattern in self._patterns)
 

@@ -58,7 +58,7 @@ class Feeder:
         self._tools = tools
         self._notifier = notifier
         self._runs: dict[int, Run] = {}
-        self._resting: dict[int, datetime] = {}
+        self._retry_at: dict[int, datetime] = {}
         self._claimed_at = tools.clock() - LEASE
         self._trouble = FailureNote(tools.store, QueueName.FEEDS if lane.max_bytes is None else QueueName.FEEDS_QUICK)
         with tools.store.writing() as unit:
@@ -116,14 +116,14 @@ class Feeder:
         else:
             if run.feed.phase.is_past_feeder:
                 del self._runs[feed.id]
-                self._resting.pop(feed.id, None)
+                self._retry_at.pop(feed.id, None)
                 self._on_applied(run.feed)
                 log.info("feed_applied", feed=feed.id, datasource=feed.datasource, state=run.feed.state.value, errors=run.feed.errors)
 
     def _rest(self, feed_id: int, time: timedelta) -> None:
         """Releases a run; the feed resumes from its checkpoint later."""
         del self._runs[feed_id]
-        self._resting[feed_id] = self._tools.clock() + time
+        self._retry_at[feed_id] = self._tools.clock() + time
 
     def _note_failure(self, feed_id: int, reason: str) -> None:
         """Stores the reason why a feed waits, for the status pages; the log has it in any case."""
@@ -134,13 +134,13 @@ class Feeder:
             log.warning("failure_not_noted", feed=feed_id, reason=str(error))
 
     def _is_new(self, feed: Feed, now: datetime) -> bool:
-        return feed.id not in self._runs and self._resting.get(feed.id, now) <= now
+        return feed.id not in self._runs and self._retry_at.get(feed.id, now) <= now
 
     def _claim(self) -> None:
         """Claims more feeds while there is capacity, and renews the leases in time. Reads before it claims, because a claim is a write."""
         now = self._tools.clock()
         # failed feeds are the oldest; whether they wait or are due for a retry, they must not hide the others
-        limit = self._lane.at_once + len(self._resting)
+        limit = self._lane.at_once + len(self._retry_at)
         lease = Lease(owner=self._lane.owner, until=now + LEASE, min_bytes=self._lane.min_bytes, max_bytes=self._lane.max_bytes)
         is_due = bool(self._runs) and now - self._claimed_at >= RENEW
         if not is_due:
@@ -152,7 +152,7 @@ class Feeder:
             claimed = unit.feeds.queue.claim(lease, now=now, limit=limit)
         self._claimed_at = now
         claimable = {feed.id for feed in claimed}
-        self._resting = {feed_id: until for feed_id, until in self._resting.items() if feed_id in claimable}
+        self._retry_at = {feed_id: until for feed_id, until in self._retry_at.items() if feed_id in claimable}
         for feed in claimed:
             if self._is_new(feed, now):
                 self._runs[feed.id] = GroupsRun(feed, self._tools) if feed.kind.target is FeedTarget.GROUPS else FeedRun(feed, self._tools)

@@ -157,17 +157,19 @@ class GroupsRun:
         return total
 
     def _put_first(self, unit: UnitOfWork, taken: Sequence[GroupChange]) -> int:
-        feed, layers, is_whole = self.feed, unit.groups.snapshot_builder, self.feed.kind.feedtype is FeedType.FULL
-        layers.build(feed.id, feed.datasource, whole=is_whole)
+        feed, snapshots, is_whole = self.feed, unit.groups.snapshot_builder, self.feed.kind.feedtype is FeedType.FULL
+        snapshots.build(feed.id, feed.datasource, whole=is_whole)
         for number, change in enumerate(taken, feed.applied + 1):
             if isinstance(change, PutGroup):
                 self._watch.begin(number, GROUPS_STEP)
                 fault_point(GROUPS_STEP, change.group.name)
         self._watch.begin_many(feed.applied + 1, len(taken), GROUPS_STEP)
         defined = [change for change in taken if isinstance(change, PutGroup)]
-        total = layers.define_many(feed.id, defined)
+        total = snapshots.define_many(feed.id, defined)
         if is_whole:
-            layers.keep_many(feed.id, [change.group for change in taken if isinstance(change, InvalidRecord) and change.group is not None])
+            snapshots.keep_many(
+                feed.id, [change.group for change in taken if isinstance(change, InvalidRecord) and change.group is not None]
+            )
         return total
 
     def _check(self, unit: UnitOfWork, taken: Sequence[GroupChange]) -> Feed:

@@ -54,7 +54,7 @@ class DocumentWatch:
         """Returns whether a document is to be left alone."""
         return self._attempts is not None and self._attempts.is_hopeless(self._key_of(document_id))
 
-    def tell(self, document_id: int) -> str:
+    def reason_of(self, document_id: int) -> str:
         """Returns why a document is left alone."""
         return read_interruptions(self._step, self._count(self._key_of(document_id)))
 
@@ -63,7 +63,7 @@ class DocumentWatch:
         if document_id in self._told:
             return None
         self._told.add(document_id)
-        return self.tell(document_id)
+        return self.reason_of(document_id)
 
     def begin(self, document_id: int) -> None:
         """Notes that a document is worked on."""

@@ -9,7 +9,7 @@ from feedmill.core.documents.submission import check_datasource
 from feedmill.core.signin.accounts import MAX_NAME_CHARACTERS, account_key, check_password, read_user, write_user
 from feedmill.model.errors import BadRequest, Conflict, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 from feedmill.model.signin import Account, ApiToken, TokenScope
 from feedmill.ports import Clock, Store
 from feedmill.ports.signin import PasswordHasher
@@ -37,7 +37,7 @@ class AccountService:
         self._hasher = hasher
         self._clock = clock
 
-    def add(self, name: str, password: str, *, namespace: str = DEFAULT_NAMESPACE, role: Role = Role.SEARCHER) -> Account:
+    def add(self, name: str, password: str, *, namespace: str = DEFAULT_NAMESPACE, role: UserRole = UserRole.SEARCHER) -> Account:
         """Creates an account. Errors: Conflict if an account of this name exists."""
         user = read_user(name, namespace)
         hashed = self._hasher.hash(check_password(password))
@@ -67,7 +67,7 @@ class AccountService:
         hashed = self._hasher.hash(check_password(password))
         return self._change(name, namespace, password_hash=hashed)
 
-    def set_role(self, name: str, role: Role, *, namespace: str = DEFAULT_NAMESPACE) -> Account:
+    def set_role(self, name: str, role: UserRole, *, namespace: str = DEFAULT_NAMESPACE) -> Account:
         """Sets the role of an account, which ends its sessions. Errors: NotFound."""
         return self._change(name, namespace, role=role)
 
@@ -78,7 +78,7 @@ class AccountService:
             if not unit.signin.accounts.remove(namespace, account_key(user)):
                 raise NotFound(f"there is no user {write_user(user)}")
 
-    def _change(self, name: str, namespace: str, *, password_hash: str | None = None, role: Role | None = None) -> Account:
+    def _change(self, name: str, namespace: str, *, password_hash: str | None = None, role: UserRole | None = None) -> Account:
         user = read_user(name, namespace)
         with self._store.writing() as unit:
             account = unit.signin.accounts.find(namespace, account_key(user))

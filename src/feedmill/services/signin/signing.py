@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signing:
+class SignInServices:
     """The services with which users and programs sign in to a process."""
 
     check: PasswordCheck

@@ -29,7 +29,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class ThrottleDecision:
     """The decision about an attempt. ``wait_seconds`` is 0.0 if it is allowed.
 
     ``is_first``: this is the first refused attempt.
@@ -56,7 +56,7 @@ class Throttle:
         self._known: FIFOCache[tuple[str, str], None] = FIFOCache(max_counts)
         self._lock = threading.Lock()
 
-    def begin(self, name: str, address: str) -> Passage:
+    def begin(self, name: str, address: str) -> ThrottleDecision:
         """Counts an allowed attempt as failed before it is checked, so that concurrent attempts are all counted.
 
         Shape: ``address`` is "" for a peer that many users share, which is counted by name alone.
@@ -69,10 +69,10 @@ class Throttle:
                 is_first = not all(count.is_told for count in full)
                 for count in full:
                     count.is_told = True
-                return Passage(wait_seconds=max(count.until for count in full) - now, is_first=is_first)
+                return ThrottleDecision(wait_seconds=max(count.until for count in full) - now, is_first=is_first)
             for key, _ in keys:
                 self._add(key, now)
-            return Passage()
+            return ThrottleDecision()
 
     def is_refusing(self, name: str, address: str) -> bool:
         """Whether an attempt would be refused. Does not count as an attempt."""

@@ -8,7 +8,7 @@ import structlog
 from feedmill.core.signin.accounts import account_key
 from feedmill.model.errors import FeedmillError
 from feedmill.model.identity import Subject
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 from feedmill.model.signin import SCOPE_ROLES, ApiToken, TokenScope
 from feedmill.ports import Clock, Store, UnitOfWork
 from feedmill.services.signin.proofs import digest_of_secret
@@ -24,7 +24,7 @@ class Holder:
 
     label: str
     user: Subject | None
-    role: Role
+    role: UserRole
 
 
 class TokenCheck:
@@ -44,7 +44,7 @@ class TokenCheck:
             account = unit.signin.accounts.find(token.user.namespace, account_key(token.user)) if token.user is not None else None
         if token.user is not None and account is None:
             return None
-        role = max((SCOPE_ROLES[scope] for scope in token.scopes), key=list(Role).index)
+        role = max((SCOPE_ROLES[scope] for scope in token.scopes), key=list(UserRole).index)
         if account is not None and not account.role.may_act_as(role):
             role = account.role
         touch_token(self._store, token, now)

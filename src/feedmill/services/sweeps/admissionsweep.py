@@ -229,7 +229,7 @@ class AdmissionSweep:
         batch.load(ids)
         for document in documents:
             if self._watch.is_hopeless(ids[document.url]):
-                log.error("document_not_checked", url=document.url, reason=self._watch.tell(ids[document.url]))
+                log.error("document_not_checked", url=document.url, reason=self._watch.reason_of(ids[document.url]))
                 batch.close(document.url)
                 continue
             self._watch.begin(ids[document.url])

@@ -55,13 +55,13 @@ class PolicyAclSweep:
     def step(self) -> bool:
         """Does the next bounded piece of work. Returns whether there is more to do now. Errors: Busy, Corrupt."""
         with self._store.reading() as unit:
-            book = unit.access.policies.current()
+            policies = unit.access.policies.current()
             if is_swept(unit):
                 is_to_open = bool(read_closed(unit)) and not _has_waiting(unit)
                 piece = None
             else:
                 is_to_open = False
-                piece = _Piece.read(unit, book, self._watch.find_room(self._at_once), self._watch)
+                piece = _Piece.read(unit, policies, self._watch.find_room(self._at_once), self._watch)
                 self._watch.end()
         try:
             if piece is not None:
@@ -103,7 +103,7 @@ class PolicyAclSweep:
         batch.load(ids)
         for url, document_id in ids.items():
             if self._watch.is_hopeless(document_id):
-                log.error("document_closed", url=url, step=POLICIES_STEP, reason=self._watch.tell(document_id))
+                log.error("document_closed", url=url, step=POLICIES_STEP, reason=self._watch.reason_of(document_id))
                 batch.close(url)
             else:
                 batch.classify(url)
@@ -130,31 +130,31 @@ class _Piece:
     is_waiting: bool = False
 
     @classmethod
-    def read(cls, unit: UnitOfWork, book: PolicySet, limit: int, watch: DocumentWatch) -> "_Piece":
-        digest = book.digest()
+    def read(cls, unit: UnitOfWork, policies: PolicySet, limit: int, watch: DocumentWatch) -> "_Piece":
+        digest = policies.digest()
         cursor, _, after = (unit.state.key_values.get(POLICIES_CURSOR) or "").partition(":")
         documents = unit.documents.scan.list_live_urls(after=int(after) if cursor == digest else 0, limit=limit)
         due = documents[: watch.count_due(document.document_id for document in documents)]
         reached = due[-1].document_id if due else None
-        misplaced = _list_misplaced(unit, book, due, watch)
+        misplaced = _list_misplaced(unit, policies, due, watch)
         return cls(digest=digest, misplaced=misplaced, reached=reached, is_waiting=bool(documents) and not due)
 
 
-def _list_misplaced(unit: UnitOfWork, book: PolicySet, documents: Sequence[LiveUrl], watch: DocumentWatch) -> list[LiveUrl]:
+def _list_misplaced(unit: UnitOfWork, policies: PolicySet, documents: Sequence[LiveUrl], watch: DocumentWatch) -> list[LiveUrl]:
     """Lists the documents whose class names another policy than the one that applies; public documents have none."""
     guarded = [document for document in documents if document.secure]
     rules = unit.access.classes.find_rules(list({document.access_class for document in guarded}))
-    return [one for one in guarded if _is_misplaced(book, one, rules.get(one.access_class, 0), watch)]
+    return [one for one in guarded if _is_misplaced(policies, one, rules.get(one.access_class, 0), watch)]
 
 
-def _is_misplaced(book: PolicySet, document: LiveUrl, number: int, watch: DocumentWatch) -> bool:
+def _is_misplaced(policies: PolicySet, document: LiveUrl, number: int, watch: DocumentWatch) -> bool:
     """Whether a document's class names another policy than the one that applies. If that is unknown: true, and the class is closed."""
     if watch.is_suspected(document.document_id):
         return True
     watch.begin(document.document_id)
     try:
         fault_point(POLICIES_STEP, document.url)
-        policy = book.find(document.url)
+        policy = policies.find(document.url)
     except BaseException as error:
         if not belongs_to_item(error):
             raise

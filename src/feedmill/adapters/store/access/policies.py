@@ -44,11 +44,11 @@ class SqlPolicies:
         if held[0] == generation and not self._is_changed:
             return held[1]
         query = sa.select(policies).where(policies.c.place.is_not(None)).order_by(policies.c.place)
-        book = PolicySet([_policy_from_row(row) for row in self._connection.execute(query).mappings()])
+        policy_set = PolicySet([_policy_from_row(row) for row in self._connection.execute(query).mappings()])
         if not self._is_changed:
             # policies that this transaction has changed itself may still be rolled back
-            self._cache.held = (generation, book)
-        return book
+            self._cache.held = (generation, policy_set)
+        return policy_set
 
     def replace(self, wanted: Sequence[PolicyAcl], *, at: datetime | None = None) -> PolicySet:
         """Replaces all policies in force, and stores since when."""
@@ -58,13 +58,13 @@ class SqlPolicies:
             values = [_row_of(policy, place) for place, policy in enumerate(wanted)]
             self._connection.execute(upsert(self._connection, policies, ["digest"], keep=["number"]), values)
         SqlKeyValueStore(self._connection).put(_GENERATION, str(self.generation() + 1))
-        book = self.current()
-        self._keep_version(book, at or datetime.now(UTC))
-        return book
+        policy_set = self.current()
+        self._keep_version(policy_set, at or datetime.now(UTC))
+        return policy_set
 
-    def _keep_version(self, book: PolicySet, at: datetime) -> None:
+    def _keep_version(self, policy_set: PolicySet, at: datetime) -> None:
         table = policy_versions.c
-        text = json.dumps([_policy_to_list(policy) for policy in book.policies])
+        text = json.dumps([_policy_to_list(policy) for policy in policy_set.policies])
         last = self._connection.execute(sa.select(table.at, table.policies).order_by(table.number.desc()).limit(1)).first()
         if text != (last.policies if last is not None else "[]"):
             moment = max(to_micros(at), last.at if last is not None else 0)
@@ -90,11 +90,11 @@ def _policy_to_list(policy: PolicyAcl) -> list[object]:
 
 def _version_from_row(row: sa.RowMapping) -> PolicyVersion:
     kept = json.loads(row["policies"])
-    policies_ = tuple(
+    policy_set = tuple(
         PolicyAcl(pattern=pattern, entries=rows.entries_from_json(entries), name=name, number=number)
         for number, pattern, name, entries in kept
     )
-    return PolicyVersion(since=from_micros(row["at"]), policies=policies_)
+    return PolicyVersion(since=from_micros(row["at"]), policies=policy_set)
 
 
 def _row_of(policy: PolicyAcl, place: int) -> dict[str, object]:

@@ -9,7 +9,7 @@ from feedmill.core.signin.accounts import account_key
 from feedmill.core.signin.credentialtext import read_credentials, write_credentials
 from feedmill.model.access import Scope
 from feedmill.model.identity import Subject
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 from feedmill.model.signin import Account, ApiToken, Session, TokenScope
 
 
@@ -17,7 +17,7 @@ def account_from_row(row: Row) -> Account:
     """Returns the account of a row."""
     return Account(
         user=Subject(scope=Scope.USER, name=row["name"], domain=row["domain"], namespace=row["namespace"]),
-        role=Role(row["role"]),
+        role=UserRole(row["role"]),
         password_hash=row["password_hash"],
         epoch=row["epoch"],
         created_at=from_micros(row["created_at"]),

@@ -27,14 +27,14 @@ from feedmill.wire.decisions import render_policy
 def describe_policies(store: Store, url: str | None = None) -> dict[str, Any]:
     """Returns the policies in force, or those whose patterns match a URL, the one that counts first."""
     with store.reading() as unit:
-        book = unit.access.policies.current()
+        policies = unit.access.policies.current()
         obeyed = is_obeyed(unit)
-    found = book.policies if url is None else tuple(book.iter_matching(url))
+    found = policies.policies if url is None else tuple(policies.iter_matching(url))
     return {"policies": [render_policy(policy) for policy in found], "obeyed": obeyed}
 
 
 def policy_routes(store: Store, editor: SettingsEditor) -> list[DeclaredRoute]:
-    async def tell(request: Request) -> Response:
+    async def show_policies(request: Request) -> Response:
         return JSONResponse(await run_in_threadpool(describe_policies, store, request.query_params.get("url")))
 
     async def export(_request: Request) -> Response:
@@ -46,7 +46,7 @@ def policy_routes(store: Store, editor: SettingsEditor) -> list[DeclaredRoute]:
         return JSONResponse(asdict(await run_in_threadpool(import_policies, editor, data, replaces=replaces)))
 
     return [
-        DeclaredRoute("/api/v1/policy-acls", tell, methods=["GET"], requires=VIEW_OR_ADMINISTER),
+        DeclaredRoute("/api/v1/policy-acls", show_policies, methods=["GET"], requires=VIEW_OR_ADMINISTER),
         DeclaredRoute("/api/v1/policy-acls/export", export, methods=["GET"], requires=VIEW_OR_ADMINISTER),
         DeclaredRoute("/api/v1/policy-acls/import", take, methods=["POST"], requires=VIEW_OR_ADMINISTER),
     ]

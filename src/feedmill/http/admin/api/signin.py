@@ -19,22 +19,22 @@ from feedmill.http.common.times import find_time
 from feedmill.model.access import Scope
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
-from feedmill.model.role import Role
+from feedmill.model.role import UserRole
 from feedmill.model.signin import Account, ApiToken, TokenScope
 from feedmill.services.auditing import Auditing
 from feedmill.services.signin.accounts import NewToken, TokenService
-from feedmill.services.signin.signing import Signing
+from feedmill.services.signin.signing import SignInServices
 
 MAX_BODY_BYTES = 65_536
 
 Body = dict[str, Any]
 
 
-def signin_routes(signing: Signing) -> list[DeclaredRoute]:
+def signin_routes(signing: SignInServices) -> list[DeclaredRoute]:
     return [*_user_routes(signing), *_token_routes(signing.tokens), *_audit_routes(signing.auditing)]
 
 
-def _user_routes(signing: Signing) -> list[DeclaredRoute]:
+def _user_routes(signing: SignInServices) -> list[DeclaredRoute]:
     accounts = signing.accounts
 
     def list_users(_body: Body, _request: Request) -> Response:
@@ -42,7 +42,7 @@ def _user_routes(signing: Signing) -> list[DeclaredRoute]:
 
     def add_user(body: Body, _request: Request) -> Response:
         namespace = _text(body, "namespace", DEFAULT_NAMESPACE)
-        role = read_role(_text(body, "role", Role.SEARCHER.value))
+        role = read_role(_text(body, "role", UserRole.SEARCHER.value))
         added = accounts.add(_text(body, "name"), _text(body, "password"), namespace=namespace, role=role)
         return JSONResponse(render_account(added), 201)
 
@@ -163,12 +163,12 @@ def render_new_token(made: NewToken) -> dict[str, Any]:
     return {**render_token(made.token), "token": made.text}
 
 
-def read_role(text: str) -> Role:
+def read_role(text: str) -> UserRole:
     """Returns the role of a text. Errors: BadRequest."""
     try:
-        return Role(text)
+        return UserRole(text)
     except ValueError as exc:
-        raise BadRequest(f"there is no role {text[:50]!a}; the roles are {', '.join(role.value for role in Role)}") from exc
+        raise BadRequest(f"there is no role {text[:50]!a}; the roles are {', '.join(role.value for role in UserRole)}") from exc
 
 
 def read_scopes(given: object) -> list[TokenScope]:

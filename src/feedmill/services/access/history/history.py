@@ -90,7 +90,7 @@ class AccessHistory:
 
     def policies_at(self, at: datetime) -> Mapping[int, PolicyAcl]:
         """Returns the policies that were in force at a time, by number."""
-        return self._book_at(at).policies
+        return self._policies_at(at).policies
 
     def load(self, numbers: Iterable[int]) -> None:
         """Reads the keys of the classes into the cache, in one query."""
@@ -138,8 +138,8 @@ class AccessHistory:
         chains = [self._above(number, at) for at in (self._known.since, until) if (number := class_at(class_periods, at)) is not None]
         return Outline(
             is_gained=self.is_visible(class_periods, until),
-            before=self.tell(url, class_periods, self._known.since),
-            after=self.tell(url, class_periods, until),
+            before=self.explain_at(url, class_periods, self._known.since),
+            after=self.explain_at(url, class_periods, until),
             origin=self._go_back(url, class_periods, until),
             above=frozenset().union(*chains),
         )
@@ -151,7 +151,7 @@ class AccessHistory:
             return number == AccessClass.PUBLIC
         return self._decide(number, at)[0] is Verdict.PERMIT
 
-    def tell(self, url: str, class_periods: Sequence[ClassPeriod], at: datetime) -> str:
+    def explain_at(self, url: str, class_periods: Sequence[ClassPeriod], at: datetime) -> str:
         """Returns the reason why the user could see a document at a time, or could not."""
         number = class_at(class_periods, at)
         if number is None:
@@ -262,11 +262,11 @@ class AccessHistory:
         )
 
     def _change_of_policies(self, at: datetime) -> ChangeOrigin | None:
-        book = self._book_at(at)
-        return ChangeOrigin(cause=ChangeCause.POLICIES, at=book.since) if book.since > self._known.since else None
+        policies = self._policies_at(at)
+        return ChangeOrigin(cause=ChangeCause.POLICIES, at=policies.since) if policies.since > self._known.since else None
 
-    def _book_at(self, at: datetime) -> PolicyInterval:
-        return self._known.books[max(0, bisect_right(self._known.books, at, key=lambda book: book.since) - 1)]
+    def _policies_at(self, at: datetime) -> PolicyInterval:
+        return self._known.books[max(0, bisect_right(self._known.books, at, key=lambda policies: policies.since) - 1)]
 
     def _era_at(self, at: datetime) -> GroupInterval:
         return self._known.group_intervals[
