@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from callablegenerations import CallableGenerations
 from feedharness import BEGIN, FeedHarness, SilentNotifier, delete, open_harness, put
 from fuses import Fuse, FusedStore, Killed
 
@@ -19,7 +20,7 @@ from feedmill.model.errors import DiskFull
 from feedmill.model.feed import FeedState
 from feedmill.model.search import IndexDocument, SearchRequest
 from feedmill.ports import BuiltEntries, PreparedEntry, Stage
-from feedmill.services.indexing.indexer import IndexDependencies, IndexFolders, Indexing
+from feedmill.services.indexing.indexer import IndexDependencies, Indexing
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_REBUILD
 from feedmill.services.overview import read_overview
@@ -82,15 +83,15 @@ class IndexHarness:
             fuse.burn_behind()
             self.indexes.pop(name, None)
 
-        folders = IndexFolders(
+        generations = CallableGenerations(
             list=lambda: list(self.indexes),
             open=open_writer,
             read=lambda name: self.indexes[name],
-            remove=remove,
-            can_serve=lambda name: name in self.served,
+            remove_one=remove,
+            serves=lambda name: name in self.served,
         )
         tools = IndexDependencies(store=FusedStore(self.store, fuse), blobs=MemoryBlobs(), notifier=SilentNotifier(), clock=lambda: BEGIN)
-        return Indexing(tools, folders, schema="1")
+        return Indexing(tools, generations)
 
     def is_unsettled(self) -> bool:
         """Whether marks are left, a rebuild is asked for, or a feed cannot be found as a whole."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from callablegenerations import CallableGenerations
 from feedharness import BEGIN, STAFF, FeedHarness, SilentNotifier, open_harness, put, url
 from indexharness import DOCUMENT
 from storevalues import DAMAGES, damage
@@ -23,7 +24,7 @@ from feedmill.ports import PreparedEntry, Stage
 from feedmill.services import keyvalues
 from feedmill.services.indexing import indexer as indexer_module
 from feedmill.services.indexing import rebuilding
-from feedmill.services.indexing.indexer import IndexDependencies, IndexFolders, Indexing
+from feedmill.services.indexing.indexer import IndexDependencies, Indexing
 from feedmill.services.indexing.preparing import iter_forms
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.isolation.faultpoints import injected
@@ -100,11 +101,11 @@ class Harness:
     builder: InlineBuilder = field(default_factory=InlineBuilder)
 
     def start(self, program: str = "1", *, apart: bool = False) -> Indexing:
-        folders = IndexFolders(
+        generations = CallableGenerations(
             list=lambda: list(self.indexes),
             open=lambda name: PickyWriter(self.indexes.setdefault(name, MemoryIndex()), self),
             read=lambda name: self.indexes[name],
-            remove=self.remove,
+            remove_one=self.remove,
         )
         tools = IndexDependencies(
             store=self.feeds.store,
@@ -116,7 +117,7 @@ class Harness:
             builder=self.builder if apart else None,
             recorder=FailureRecorder(lambda: BEGIN, program),
         )
-        return Indexing(tools, folders, schema="1")
+        return Indexing(tools, generations)
 
     def remove(self, name: str) -> None:
         self.indexes.pop(name, None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from callablegenerations import CallableGenerations
 from feedharness import BEGIN, STAFF, FeedHarness, SilentNotifier, delete, open_harness, put, put_acl, url
 from fuses import Fuse, FusedStore, Killed
 
@@ -21,7 +22,7 @@ from feedmill.model.query import Word
 from feedmill.model.search import IndexDocument
 from feedmill.ports import Lane, LinkWork, Stage, Store
 from feedmill.services import keyvalues
-from feedmill.services.indexing.indexer import IndexDependencies, IndexFolders, Indexing
+from feedmill.services.indexing.indexer import IndexDependencies, Indexing
 from feedmill.services.inspection import inspect_url
 
 
@@ -50,16 +51,16 @@ class LinkHarness:
         def remove(name: str) -> None:
             self.indexes.pop(name, None)
 
-        folders = IndexFolders(
+        generations = CallableGenerations(
             list=lambda: list(self.indexes),
             open=lambda name: CountingWriter(self.indexes.setdefault(name, MemoryIndex()), self.written),
             read=lambda name: self.indexes[name],
-            remove=remove,
+            remove_one=remove,
         )
         tools = IndexDependencies(
             store=store or self.feeds.store, blobs=self.feeds.blobs, notifier=SilentNotifier(), clock=lambda: BEGIN, rest=0.0
         )
-        return Indexing(tools, folders, schema="1")
+        return Indexing(tools, generations)
 
     def push(self, pages: Mapping[str, Mapping[str, str]], *, acl: Acl | None = None, robots: tuple[str, ...] = ()) -> int:
         """Feeds pages, each with the texts of its links by where they lead; gives the feed's number."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from callablegenerations import CallableGenerations
 from feedharness import BEGIN, FeedHarness, SilentNotifier, delete, open_harness, put
 from fuses import Fuse, FusedStore, Killed
 
@@ -16,7 +17,7 @@ from feedmill.core.query.patternsets import CompiledPatterns, list_patterns
 from feedmill.model.serving import Collection, Serving
 from feedmill.ports import Stage, Store
 from feedmill.services import keyvalues
-from feedmill.services.indexing.indexer import IndexDependencies, IndexFolders, Indexing
+from feedmill.services.indexing.indexer import IndexDependencies, Indexing
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.services.sweeps import patternsweep
@@ -37,7 +38,9 @@ class PatternHarness:
         def remove(name: str) -> None:
             self.indexes.pop(name, None)
 
-        folders = IndexFolders(list=lambda: list(self.indexes), open=open_writer, read=lambda name: self.indexes[name], remove=remove)
+        generations = CallableGenerations(
+            list=lambda: list(self.indexes), open=open_writer, read=lambda name: self.indexes[name], remove_one=remove
+        )
         search_config = SearchConfigProvider(lambda _kept: self.serving)
         tools = IndexDependencies(
             store=store or self.feeds.store,
@@ -46,7 +49,7 @@ class PatternHarness:
             clock=lambda: BEGIN,
             search_config=search_config,
         )
-        return Indexing(tools, folders, schema="1")
+        return Indexing(tools, generations)
 
     def change(self, *patterns: str) -> None:
         """Changes the settings as the API does, by a new generation."""

@@ -80,7 +80,7 @@ def _build_reader(context: AppContext, feed: Feed, formats: Mapping[str, Registe
     gate = context.settings.gate
     options = FormatOptions(
         feedtype=feed.kind.feedtype or FeedType.INCREMENTAL,
-        spool=context.spool.open,
+        spool=context.spool,
         require_fqdn=gate.require_fqdn,
         max_inflated_bytes=gate.max_feed_bytes,
         max_inflation=gate.max_inflation,

@@ -1,22 +1,18 @@
 """Builds the services that fill the index: the extractor with its worker processes, and the indexer."""
 
 import os
-import shutil
 import sys
 
 from feedmill import __version__
 from feedmill.adapters.extract.pool.extractor import ExtractorPool
 from feedmill.adapters.index.tantivy.entrybuilder import ProcessEntryBuilder
-from feedmill.adapters.index.tantivy.reader import TantivyIndex, can_serve
-from feedmill.adapters.index.tantivy.schema import SCHEMA_VERSION
-from feedmill.adapters.index.tantivy.writer import TantivyWriter
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.searchconfig import build_search_config_provider
 from feedmill.model.extraction import ExtractionLimits
 from feedmill.runtime import metrics
 from feedmill.runtime.roles import EXTRACTOR, INDEXER
 from feedmill.services.indexing.extracting import Extracting
-from feedmill.services.indexing.indexer import IndexDependencies, IndexFolders, Indexing
+from feedmill.services.indexing.indexer import IndexDependencies, Indexing
 from feedmill.services.isolation.recording import FailureRecorder
 
 QUICK_WORKERS = 2
@@ -50,14 +46,6 @@ def build_extracting(context: AppContext, *, in_role: bool = False) -> Extractin
 
 def build_indexing(context: AppContext) -> Indexing:
     """Builds the indexer."""
-    root = context.data / "index"
-    folders = IndexFolders(
-        list=lambda: os.listdir(root) if root.exists() else [],
-        open=lambda name: TantivyWriter(root / name),
-        read=lambda name: TantivyIndex(root / name),
-        remove=lambda name: shutil.rmtree(root / name, ignore_errors=True),
-        can_serve=lambda name: can_serve(root / name),
-    )
     tools = IndexDependencies(
         store=context.store,
         blobs=context.blobs,
@@ -65,10 +53,10 @@ def build_indexing(context: AppContext) -> Indexing:
         clock=utc_now,
         search_config=build_search_config_provider(context),
         in_flight=context.in_flight(INDEXER.name),
-        builder=ProcessEntryBuilder(root / "apart", (sys.executable, "-m", "feedmill.runtime.entrybuilding")),
+        builder=ProcessEntryBuilder(context.data / "index" / "apart", (sys.executable, "-m", "feedmill.runtime.entrybuilding")),
         recorder=_build_failure_recorder(),
     )
-    return Indexing(tools, folders, schema=str(SCHEMA_VERSION), on_committed=metrics.count_commit)
+    return Indexing(tools, context.index, on_committed=metrics.count_commit)
 
 
 def _build_failure_recorder() -> FailureRecorder:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from feedmill.adapters.clicklog import FolderClickLog
 from feedmill.adapters.clustering import find_clusters
 from feedmill.adapters.http.blocking import BlockingHttpClient
-from feedmill.adapters.index.tantivy.reader import TantivyIndex
 from feedmill.bootstrap.access import early_order_of
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.searchconfig import build_search_config_provider
@@ -34,7 +33,7 @@ def build_search_services(context: AppContext) -> SearchServices:
     ranking = Ranking(**context.settings.ranking.model_dump())
     return wire_search_services(
         context.store,
-        lambda folder: TantivyIndex(context.data / "index" / folder, ranking),
+        lambda name: context.index.open_index(name, ranking),
         context.blobs,
         search_config=build_search_config_provider(context),
         permissions=PermissionCache(context.store, order=early_order_of(context)),

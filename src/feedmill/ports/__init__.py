@@ -33,7 +33,16 @@ from feedmill.ports.indextasks import IndexTask, IndexTasks, KeyValueStore, Lane
 from feedmill.ports.links import LinkQueue, LinkTexts, LinkWork
 from feedmill.ports.policies import Policies
 from feedmill.ports.queues import Queues
-from feedmill.ports.search import BuiltEntries, EntryBuilder, Highlighter, IndexWriter, PreparedEntry, SearchIndex, Vocabulary
+from feedmill.ports.search import (
+    BuiltEntries,
+    EntryBuilder,
+    Highlighter,
+    IndexGenerations,
+    IndexWriter,
+    PreparedEntry,
+    SearchIndex,
+    Vocabulary,
+)
 from feedmill.ports.store import (
     AccessRepositories,
     DocumentRepositories,
@@ -82,6 +91,7 @@ __all__ = [
     "GroupSnapshots",
     "Highlighter",
     "InFlight",
+    "IndexGenerations",
     "IndexTask",
     "IndexTasks",
     "IndexWriter",

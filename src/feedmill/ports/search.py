@@ -9,7 +9,7 @@ from feedmill.model.access import AccessFilter
 from feedmill.model.entrybuild import BuildOutcome
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
-from feedmill.model.ranking import ScoreBias
+from feedmill.model.ranking import Ranking, ScoreBias
 from feedmill.model.search import Hits, IndexDocument, Sort
 
 
@@ -149,3 +149,29 @@ class IndexWriter(Protocol):
 
     def close(self) -> None:
         """Closes the writer and discards uncommitted writes."""
+
+
+class IndexGenerations(Protocol):
+    """The generations of the index by name. Searches use one; a rebuild fills another beside it.
+
+    Example: ``writer = generations.open_writer("5-1")``, then ``generations.open_index("5-1").search(...)`` after a commit.
+    """
+
+    @property
+    def schema(self) -> str:
+        """The schema of the entries that this program writes. The name of a generation begins with its schema."""
+
+    def list_names(self) -> Sequence[str]:
+        """Lists the generations that exist, also unfinished ones."""
+
+    def open_writer(self, name: str) -> IndexWriter:
+        """Opens the only writer of a generation, and creates the generation if it does not exist. Errors: Busy, Conflict, Corrupt."""
+
+    def open_index(self, name: str, ranking: Ranking | None = None) -> SearchIndex:
+        """Opens a generation for searches. One that does not exist is empty. Errors: Corrupt."""
+
+    def remove(self, name: str) -> None:
+        """Removes a generation. One that does not exist is no error."""
+
+    def can_serve(self, name: str) -> bool:
+        """Returns whether this program can read and write a generation of another schema."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from feedmill.adapters.store.migrate import migrate as migrate_store
-from feedmill.bootstrap.context import open_store
+from feedmill.bootstrap.backends import open_store
 from feedmill.runtime.datafolder import prepare_folder
 from feedmill.settings import Settings
 

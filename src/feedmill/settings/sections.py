@@ -68,8 +68,20 @@ def _check_source_name(text: str) -> str:
 
 
 def _check_store(text: str) -> str:
-    if text and not _STORE_URL.match(text):
-        raise ValueError("must be empty or begin with postgresql://")
+    if text not in ("", "sqlite:") and not _STORE_URL.match(text):
+        raise ValueError("must be empty or begin with postgresql://, or be sqlite:")
+    return "" if text == "sqlite:" else text
+
+
+def _check_index(text: str) -> str:
+    if text not in ("", "tantivy:"):
+        raise ValueError("must be empty or tantivy:")
+    return text
+
+
+def _check_blobs(text: str) -> str:
+    if text not in ("", "file:"):
+        raise ValueError("must be empty or file:")
     return text
 
 
@@ -182,6 +194,18 @@ class StoreSettings(Section):
     url: Annotated[str, AfterValidator(_check_store), Field(repr=False)] = ""
 
 
+class IndexSettings(Section):
+    """The address of the index; "" is Tantivy in the data folder."""
+
+    url: Annotated[str, AfterValidator(_check_index), Field(repr=False)] = ""
+
+
+class BlobSettings(Section):
+    """The address of the contents and texts of documents; "" is the data folder."""
+
+    url: Annotated[str, AfterValidator(_check_blobs), Field(repr=False)] = ""
+
+
 class ExtractionSettings(Section):
     """Limits of extraction. Units: processes (0 = by the number of processors), seconds a document, bytes of memory a process."""
 
@@ -238,6 +262,8 @@ class Settings(Section):
     crawl: Crawl = Crawl()
     limits: Limits = Limits()
     store: StoreSettings = StoreSettings()
+    index: IndexSettings = IndexSettings()
+    blobs: BlobSettings = BlobSettings()
     extraction: ExtractionSettings = ExtractionSettings()
     ranking: RankingSettings = RankingSettings()
     logs: Logs = Logs()

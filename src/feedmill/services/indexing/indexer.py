@@ -25,14 +25,14 @@ from feedmill.model.entrybuild import Trouble
 from feedmill.model.errors import Corrupt, FeedmillError
 from feedmill.model.queue import QueueName
 from feedmill.model.search import IndexDocument
-from feedmill.ports import BuiltEntries, IndexTask, IndexWriter, Lane, Stage, UnitOfWork
+from feedmill.ports import BuiltEntries, IndexGenerations, IndexTask, IndexWriter, Lane, Stage, UnitOfWork
 from feedmill.services import keyvalues
 from feedmill.services.failurenote import FailureNote
 from feedmill.services.feeds.progress import ended
 from feedmill.services.indexing.apart import ApartLane, Ended
 from feedmill.services.indexing.extracting import STEPS as EXTRACTION
 from feedmill.services.indexing.filling import COPY, LINK_TEXTS_BATCH, WATCHED, Filling, Uncommitted, record_troubles
-from feedmill.services.indexing.indextools import IndexDependencies, IndexFolders
+from feedmill.services.indexing.indextools import IndexDependencies
 from feedmill.services.indexing.linking import Linking
 from feedmill.services.indexing.preparing import BUILD, COMMIT
 from feedmill.services.indexing.rebuilding import Rebuild, choose_folder
@@ -41,7 +41,7 @@ from feedmill.services.isolation.batches import describe
 from feedmill.services.isolation.recording import FailureRecorder
 from feedmill.services.sweeps.patternsweep import PatternSweep
 
-__all__ = ["IndexDependencies", "IndexFolders", "Indexing"]
+__all__ = ["IndexDependencies", "Indexing"]
 
 POLL_SECONDS = 0.5
 BATCH = 250
@@ -65,22 +65,22 @@ def _ignore(_documents: int) -> None:
 class Indexing:
     """Processes INDEX tasks; ``work`` runs until it is stopped. ``on_committed`` receives how many documents each commit changed."""
 
-    def __init__(
-        self, tools: IndexDependencies, folders: IndexFolders, *, schema: str, on_committed: Callable[[int], None] = _ignore
-    ) -> None:
+    def __init__(self, tools: IndexDependencies, generations: IndexGenerations, *, on_committed: Callable[[int], None] = _ignore) -> None:
         self._store = tools.store
         self._notifier = tools.notifier
         self._clock = tools.clock
-        self._folders = folders
+        self._generations = generations
         self._on_committed = on_committed
         with tools.store.writing() as unit:
-            self._folder = choose_folder(unit, schema, folders.can_serve)
+            self._folder = choose_folder(unit, generations.schema, generations.can_serve)
         self._remove_others()
-        self._writer = folders.open(self._folder)
+        self._writer = generations.open_writer(self._folder)
         self._attempts = Attempts(tools.store, tools.in_flight, tools.clock)
         self._recorder = tools.recorder or FailureRecorder(tools.clock, __version__)
         self._patterns = PatternSweep(tools.store, tools.search_config, self._attempts)
-        self._links = Linking(tools.store, tools.blobs, folders.read, rest=tools.rest, attempts=self._attempts, recorder=self._recorder)
+        self._links = Linking(
+            tools.store, tools.blobs, generations.open_index, rest=tools.rest, attempts=self._attempts, recorder=self._recorder
+        )
         self._lane = ApartLane(tools.builder) if tools.builder is not None else None
         self._filling = Filling(tools.blobs, self._links, self._patterns, self._attempts, self._lane)
         self._filling.suspected_feeds = self._attempts.find_feeds(BUILD)
@@ -96,9 +96,9 @@ class Indexing:
 
     def _remove_others(self) -> None:
         """Removes all folders but the serving one: those of interrupted or unfinished rebuilds, and of separate builds."""
-        for name in self._folders.list():
+        for name in self._generations.list_names():
             if name != self._folder:
-                self._folders.remove(name)
+                self._generations.remove(name)
 
     def _retry_failed(self) -> None:
         """Adds index tasks for documents for which a step of another program version failed."""
@@ -277,7 +277,7 @@ class Indexing:
         if self._rebuild is not None:
             self._rebuild.writer.close()
             self._rebuild = None
-        self._writer = self._folders.open(self._folder)
+        self._writer = self._generations.open_writer(self._folder)
 
     # --- documents in the separate process ---
 
@@ -400,8 +400,8 @@ class Indexing:
         with self._store.reading() as unit:
             requested = unit.state.key_values.get(keyvalues.INDEX_REBUILD)
         if requested:
-            self._folders.remove(requested)
-            self._rebuild = Rebuild(folder=requested, writer=self._folders.open(requested))
+            self._generations.remove(requested)
+            self._rebuild = Rebuild(folder=requested, writer=self._generations.open_writer(requested))
             log.info("rebuild_begun", folder=requested)
 
     def _flip(self, rebuild: Rebuild) -> None:
@@ -425,7 +425,7 @@ class Indexing:
         self._clear_pending()
         self._writer.close()
         old, self._folder, self._writer, self._rebuild = self._folder, rebuild.folder, rebuild.writer, None
-        self._folders.remove(old)
+        self._generations.remove(old)
         log.info("rebuild_ended", folder=self._folder)
 
 
