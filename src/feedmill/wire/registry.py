@@ -1,4 +1,4 @@
-"""The formats of feeds by their names: a new format is one line here. docs/howto/add-a-protocol.md shows the steps."""
+"""The formats of feeds by their names. A line here registers a format; docs/howto/add-a-protocol.md shows all steps of a new protocol."""
 
 from typing import Final
 

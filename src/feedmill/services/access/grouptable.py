@@ -3,7 +3,7 @@
 A published group snapshot is added as a whole. Of the definitions of a group in one source only the newest counts. A definition that a
 newer one replaces is not removed; its flag in ``is_seen`` is cleared.
 
-``groupresolution`` is the reference; tests hold the two equal.
+``core.access.groups`` is the reference; tests hold the two equal.
 """
 
 from collections.abc import Callable, Iterable, Sequence

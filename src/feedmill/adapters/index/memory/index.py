@@ -1,6 +1,6 @@
 """The index in memory, made of plain dictionaries, for tests. It implements the same contract as an engine and is easy to read.
 
-It scans every document at every search (``memorymatching``).
+It scans every document at every search (``matching``).
 """
 
 import threading

@@ -3,7 +3,7 @@
 Rules: a group snapshot is building, visible or dead. Publishing changes nothing but this state, so it takes no longer for three million
 memberships than for one. A definition counts if its snapshot is visible and no visible snapshot of the same source and of a newer feed
 defines the same group. Members are stored as digests of the keys by which they are looked up, never as names. A definition without
-members is stored only if it must hide an older one of its source. Earlier memberships are in ``grouphistory``.
+members is stored only if it must hide an older one of its source. Earlier memberships are in ``history``.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Reads earlier memberships from the changes of groups feeds, in SQL. See ``grouphistory`` for the meaning of the rows.
+"""Reads earlier memberships from the changes of groups feeds, in SQL. See ``history`` for the meaning of the rows.
 
 For a member and a group the earliest change after a time decides; if there is none, the current state does. If a feed found a group
 without members, the group had none before, unless the same feed's change of the member says otherwise.
