@@ -3,17 +3,20 @@
 Another backend is one line in a table here, with its scheme. "" is the backend in the data folder.
 """
 
+import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from feedmill.adapters.blobs.packed import PackedBlobs
+from feedmill.adapters.index.tantivy.entrybuilder import ProcessEntryBuilder
 from feedmill.adapters.index.tantivy.generations import TantivyGenerations
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.model.errors import BadRequest
-from feedmill.ports import BlobGarbage, BlobStore, IndexGenerations
+from feedmill.ports import BlobGarbage, BlobStore, EntryBuilder, IndexGenerations
 from feedmill.settings import Settings
 
 CONTENT_RESERVE_BYTES: Final = 32_000_000
@@ -24,6 +27,15 @@ _Built = TypeVar("_Built")
 
 class CollectedBlobs(BlobStore, BlobGarbage, Protocol):
     """A blob store with the garbage collection of its blobs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexBackend:
+    """What one engine builds for a data folder."""
+
+    open_generations: Callable[[Path], IndexGenerations]
+    #: None if the engine builds no entries in a process of its own.
+    build_entry_builder: Callable[[Path], EntryBuilder | None]
 
 
 def _open_sqlite(data: Path, _url: str) -> SqlStore:
@@ -42,13 +54,18 @@ def _open_tantivy(data: Path) -> IndexGenerations:
     return TantivyGenerations(data / "index")
 
 
+def _build_tantivy_entries(data: Path) -> EntryBuilder:
+    return ProcessEntryBuilder(data / "index" / "apart", (sys.executable, "-m", "feedmill.runtime.entrybuilding"))
+
+
 STORES: Final[Mapping[str, Callable[[Path, str], SqlStore]]] = {
     "": _open_sqlite,
     "sqlite": _open_sqlite,
     "postgresql": _open_postgres,
     "postgresql+psycopg": _open_postgres,
 }
-INDEXES: Final[Mapping[str, Callable[[Path], IndexGenerations]]] = {"": _open_tantivy, "tantivy": _open_tantivy}
+TANTIVY: Final = IndexBackend(open_generations=_open_tantivy, build_entry_builder=_build_tantivy_entries)
+INDEXES: Final[Mapping[str, IndexBackend]] = {"": TANTIVY, "tantivy": TANTIVY}
 BLOBS: Final[Mapping[str, Callable[[Path, str], CollectedBlobs]]] = {"": _open_packs, "file": _open_packs}
 
 
@@ -59,7 +76,12 @@ def open_store(data: Path, settings: Settings) -> SqlStore:
 
 def open_generations(data: Path, settings: Settings) -> IndexGenerations:
     """Opens the generations of the index that the settings name."""
-    return find_builder(INDEXES, "index", settings.index.url)(data)
+    return find_builder(INDEXES, "index", settings.index.url).open_generations(data)
+
+
+def build_entry_builder(data: Path, settings: Settings) -> EntryBuilder | None:
+    """Builds the adapter that builds the entries of costly documents in a process of its own; None for an index without one."""
+    return find_builder(INDEXES, "index", settings.index.url).build_entry_builder(data)
 
 
 def open_blobs(data: Path, settings: Settings, role: str) -> CollectedBlobs:

@@ -1,11 +1,10 @@
 """Builds the services that fill the index: the extractor with its worker processes, and the indexer."""
 
 import os
-import sys
 
 from feedmill import __version__
 from feedmill.adapters.extract.pool.extractor import ExtractorPool
-from feedmill.adapters.index.tantivy.entrybuilder import ProcessEntryBuilder
+from feedmill.bootstrap.backends import build_entry_builder
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.searchconfig import build_search_config_provider
 from feedmill.model.extraction import ExtractionLimits
@@ -53,7 +52,7 @@ def build_indexing(context: AppContext) -> Indexing:
         clock=utc_now,
         search_config=build_search_config_provider(context),
         in_flight=context.in_flight(INDEXER.name),
-        builder=ProcessEntryBuilder(context.data / "index" / "apart", (sys.executable, "-m", "feedmill.runtime.entrybuilding")),
+        builder=build_entry_builder(context.data, context.settings),
         recorder=_build_failure_recorder(),
     )
     return Indexing(tools, context.index, on_committed=metrics.count_commit)
