@@ -124,7 +124,7 @@ def make_signing(tools: PasswordCheckDependencies, clock: Hands, auditing: Audit
     store, check = tools.store, PasswordCheck(tools)
     return SignInServices(
         check=check,
-        proved=PasswordCheckCache(check, store, clock.seconds),
+        password_check_cache=PasswordCheckCache(check, store, clock.seconds),
         sessions=SessionService(store, clock, SessionLimits()),
         token_check=TokenCheck(store, clock),
         accounts=AccountService(store, tools.hasher, clock),

@@ -44,8 +44,8 @@ def test_thinner_pages_hold_each_kept_result_once_whatever_the_steps(found: list
     for begin in range(0, len(results), step):
         thinner.take(results[begin : begin + step])
     shown = [one.url for start in range(0, len(results), num) for one in thinner.page(start, num)]
-    assert sorted(shown) == sorted(kept.url for kept in thinner.kept)
+    assert sorted(shown) == sorted(kept.url for kept in thinner.shown)
     assert len(shown) + thinner.left_out == len(results)
     directories = [directory_of(url) for url in shown]
     assert all(directories.count(directory) <= PER_DIRECTORY for directory in directories)
-    assert len({kept.snippet.text for kept in thinner.kept}) == len(thinner.kept)
+    assert len({each.snippet.text for each in thinner.shown}) == len(thinner.shown)

@@ -139,8 +139,8 @@ class FolderAuditLog:
             last_gone = last
         if last_gone is None:
             return entry
-        told = AuditEvent(kind=AuditKind.TRIMMED, at=event.at, details={"through": last_gone.number, "hash": last_gone.digest})
-        self._write(files[-1], told, entry)
+        trimmed = AuditEvent(kind=AuditKind.TRIMMED, at=event.at, details={"through": last_gone.number, "hash": last_gone.digest})
+        self._write(files[-1], trimmed, entry)
         for path in gone:
             path.unlink(missing_ok=True)
         return entry

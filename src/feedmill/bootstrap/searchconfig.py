@@ -7,4 +7,4 @@ from feedmill.settings.serving import merge_stored, serving_of
 
 def build_search_config_provider(context: AppContext) -> SearchConfigProvider:
     """Builds the provider of the search config."""
-    return SearchConfigProvider(lambda kept: serving_of(merge_stored(context.settings, kept)))
+    return SearchConfigProvider(lambda stored: serving_of(merge_stored(context.settings, stored)))

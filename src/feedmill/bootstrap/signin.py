@@ -35,7 +35,7 @@ def build_signing(context: AppContext) -> SignInServices:
     limits = SessionLimits(idle=timedelta(minutes=settings.idle_minutes), whole=timedelta(minutes=settings.session_minutes))
     return SignInServices(
         check=check,
-        proved=PasswordCheckCache(check, context.store, time.monotonic),
+        password_check_cache=PasswordCheckCache(check, context.store, time.monotonic),
         sessions=SessionService(context.store, utc_now, limits),
         token_check=TokenCheck(context.store, utc_now),
         accounts=AccountService(context.store, hasher, utc_now),

@@ -97,7 +97,7 @@ class StoredSettings(Protocol):
     def find(self, section: str, name: str) -> StoredSetting | None:
         """Finds one stored setting."""
 
-    def put(self, kept: StoredSetting) -> None:
+    def put(self, setting: StoredSetting) -> None:
         """Stores a setting, replacing the earlier value."""
 
     def remove(self, section: str, name: str) -> None:

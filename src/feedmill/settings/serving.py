@@ -92,23 +92,23 @@ def list_entries(settings: Settings, section: str) -> dict[str, BaseModel]:
     return {name_of(section, entry, place): entry for place, entry in enumerate(entries)}
 
 
-def merge_stored(settings: Settings, kept: Sequence[StoredSetting]) -> Settings:
+def merge_stored(settings: Settings, stored: Sequence[StoredSetting]) -> Settings:
     """Returns the settings with stored entries in place of the file's. Errors: Corrupt for an entry that cannot be read."""
     changed: dict[str, Any] = {}
-    for section in {one.section for one in kept} & set(SECTIONS):
+    for section in {one.section for one in stored} & set(SECTIONS):
         entries = list_entries(settings, section)
-        for one in kept:
+        for one in stored:
             if one.section == section:
-                entries[one.name] = _read_kept(one)
+                entries[one.name] = _read_stored(one)
         changed[section] = entries[section] if section in WHOLE else tuple(entries.values())
     return settings.model_copy(update=changed)
 
 
-def _read_kept(kept: StoredSetting) -> BaseModel:
+def _read_stored(stored: StoredSetting) -> BaseModel:
     try:
-        return SECTIONS[kept.section].model_validate_json(kept.value)
+        return SECTIONS[stored.section].model_validate_json(stored.value)
     except ValidationError as exc:
-        raise Corrupt(f"the setting {kept.section}/{kept.name} that was kept cannot be read: {exc.errors()[0]['msg']}") from exc
+        raise Corrupt(f"the setting {stored.section}/{stored.name} that was kept cannot be read: {exc.errors()[0]['msg']}") from exc
 
 
 def serving_of(settings: Settings) -> Serving:

@@ -232,15 +232,15 @@ def _read_exactly(stream: BinaryIO, size_bytes: int) -> bytes:
 
 
 def _list(folder: Path) -> list[StoredFile]:
-    kept = []
+    remaining = []
     now = time.time()
     for name in sorted(name for name in os.listdir(folder) if is_name(name)):
         with suppress(FileNotFoundError):
             path = folder / name
             found = path.stat()
             age = max(0.0, now - found.st_mtime)
-            kept.append(StoredFile(name=name, size_bytes=found.st_size, age_seconds=age, is_in_use=is_in_use(path)))
-    return kept
+            remaining.append(StoredFile(name=name, size_bytes=found.st_size, age_seconds=age, is_in_use=is_in_use(path)))
+    return remaining
 
 
 def _remove(folder: Path, name: str) -> None:

@@ -28,8 +28,8 @@ class Place:
 
 def new_name(role: str) -> str:
     """Returns a name that no other process makes. Role and process id show an operator its origin."""
-    kept = "".join(sign for sign in role.lower() if sign.isascii() and sign.isalnum())[:24]
-    return f"{kept if kept[:1].isalpha() else 'any'}-{os.getpid()}-{secrets.token_hex(8)}"
+    letters = "".join(sign for sign in role.lower() if sign.isascii() and sign.isalnum())[:24]
+    return f"{letters if letters[:1].isalpha() else 'any'}-{os.getpid()}-{secrets.token_hex(8)}"
 
 
 def is_name(text: str) -> bool:

@@ -23,8 +23,8 @@ class Reserve:
             return
         if self._known_bytes < size_bytes:
             status = os.statvfs(self._folder)
-            room = status.f_bavail * status.f_frsize - self._reserve_bytes
-            if room < size_bytes:
+            free_bytes = status.f_bavail * status.f_frsize - self._reserve_bytes
+            if free_bytes < size_bytes:
                 raise OSError(errno.ENOSPC, f"less than {self._reserve_bytes} bytes would stay free", str(self._folder))
-            self._known_bytes = min(room, size_bytes + _STEP_BYTES)
+            self._known_bytes = min(free_bytes, size_bytes + _STEP_BYTES)
         self._known_bytes -= size_bytes

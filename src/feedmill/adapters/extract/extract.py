@@ -118,11 +118,11 @@ def _answer(task: Task, mimetype: str, content: Content, cut: bool, limits: Extr
 
 
 def _bound_metadata(content: Content, limits: ExtractionLimits) -> tuple[tuple[str, str], ...]:
-    kept: list[tuple[str, str]] = []
+    cleaned: list[tuple[str, str]] = []
     budget = _METADATA_CHARACTERS
     for name, value in content.metadata[: limits.metadata]:
         budget -= len(name) + len(value)
         if budget < 0:
             break
-        kept.append((name, value))
-    return tuple(kept)
+        cleaned.append((name, value))
+    return tuple(cleaned)

@@ -75,7 +75,7 @@ def entries_to_json(entries: Sequence[Entry]) -> str:
 
 def entries_from_json(text: str) -> tuple[Entry, ...]:
     """Returns the entries of a stored ACL."""
-    return tuple(_entry_from_list(kept) for kept in loads(text))
+    return tuple(_entry_from_list(stored) for stored in loads(text))
 
 
 def _entry_to_list(entry: Entry) -> list[object]:
@@ -83,8 +83,8 @@ def _entry_to_list(entry: Entry) -> list[object]:
     return [entry.access.value, who.scope.value, who.name, who.namespace, who.case_sensitive, who.unqualified]
 
 
-def _entry_from_list(kept: list[Any]) -> Entry:
-    access, scope, name, namespace, case_sensitive, unqualified = kept
+def _entry_from_list(stored: list[Any]) -> Entry:
+    access, scope, name, namespace, case_sensitive, unqualified = stored
     principal = Principal(scope=Scope(scope), name=name, namespace=namespace, case_sensitive=case_sensitive, unqualified=unqualified)
     return Entry(access=Access(access), principal=principal)
 

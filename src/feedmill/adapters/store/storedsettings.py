@@ -24,9 +24,9 @@ class SqlStoredSettings:
         row = self._connection.execute(query).mappings().first()
         return None if row is None else _stored_of(row)
 
-    def put(self, kept: StoredSetting) -> None:
+    def put(self, setting: StoredSetting) -> None:
         """Stores a setting, replacing the earlier value."""
-        values = {"section": kept.section, "name": kept.name, "value": kept.value, "version": kept.version}
+        values = {"section": setting.section, "name": setting.name, "value": setting.value, "version": setting.version}
         self._connection.execute(upsert(self._connection, stored_settings, ["section", "name"]), [values])
 
     def remove(self, section: str, name: str) -> None:

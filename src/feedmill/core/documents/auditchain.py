@@ -111,8 +111,8 @@ def check_chain(entries: Iterable[AuditEntry]) -> Iterator[AuditEntry]:
 
 def _is_about(entry: AuditEntry, missing: tuple[int, str]) -> bool:
     """Whether an entry records that at least the missing entries were trimmed. After a crash, some trimmed entries may remain."""
-    told = trimmed_by(entry)
-    return told is not None and (told == missing or told[0] > missing[0])
+    trimmed = trimmed_by(entry)
+    return trimmed is not None and (trimmed == missing or trimmed[0] > missing[0])
 
 
 def trimmed_by(entry: AuditEntry) -> tuple[int, str] | None:

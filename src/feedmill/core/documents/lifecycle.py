@@ -96,8 +96,8 @@ def _put(change: PutDocument, state: UrlState, context: ApplyContext, content: B
     old = state.live
     starts_afresh = old is None or change.whole or old.origin is Origin.WEB
     metadata = change.metadata if change.metadata is not None else () if starts_afresh or old is None else old.metadata
-    kept = None if starts_afresh else old
-    if content is None and kept is not None:
+    retained = None if starts_afresh else old
+    if content is None and retained is not None:
         body: dict[str, Any] = {}
     elif change.content is None:
         body = _NO_CONTENT

@@ -54,12 +54,12 @@ def read_request(request: SearchRequest) -> ParsedRequest:
     parts += [part for part in selected if not isinstance(part, Plain)]
     warnings = tuple(warning for text in (*texts, navigation) for warning in text.warnings)
     for text, is_partial in ((request.required_fields, False), (request.partial_fields, True)):
-        node, told = read_fields(text, is_partial=is_partial)
+        node, remarks = read_fields(text, is_partial=is_partial)
         parts += [node] if node is not None else []
-        warnings += told
+        warnings += remarks
     root = join_all(parts)
     is_restricted = _is_restricted(root)
-    languages, told = read_languages(request.languages)
+    languages, remarks = read_languages(request.languages)
     within = [Site(advanced.within.strip())] if advanced.within.strip() else []
     if not isinstance(root, Everything):
         root = join_all([root, *([languages] if languages is not None else []), *within])
@@ -68,7 +68,7 @@ def read_request(request: SearchRequest) -> ParsedRequest:
         typed=typed.root,
         selected=selected,
         is_restricted=is_restricted,
-        warnings=tuple(dict.fromkeys(warnings + told)),
+        warnings=tuple(dict.fromkeys(warnings + remarks)),
     )
 
 

@@ -44,12 +44,12 @@ class Expansion:
 
     def drop_stop_words(self, root: Node) -> Node:
         """Returns the query without stop words."""
-        kept = self._without_stop_words(parts_of(root))
-        return kept[0] if len(kept) == 1 else And(tuple(kept))
+        remaining = self._without_stop_words(parts_of(root))
+        return remaining[0] if len(remaining) == 1 else And(tuple(remaining))
 
     def _without_stop_words(self, parts: Sequence[Node]) -> Sequence[Node]:
-        kept = [part for part in parts if not self._is_stop_word(part)]
-        return kept if any(isinstance(part, Plain | Or) for part in kept) else parts
+        remaining = [part for part in parts if not self._is_stop_word(part)]
+        return remaining if any(isinstance(part, Plain | Or) for part in remaining) else parts
 
     def _is_stop_word(self, part: Node) -> bool:
         if not self.stop_words or not isinstance(part, Word) or part.is_fixed:

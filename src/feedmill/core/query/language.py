@@ -138,8 +138,8 @@ class _Reading:
         unit = find_word_unit(word) if isinstance(numbers, NumberRange) and not numbers.unit else None
         if unit is None or not isinstance(numbers, NumberRange):
             return False
-        told = replace(numbers, unit=unit)
-        self.clauses[-1][-1] = Not(told) if isinstance(last, Not) else told
+        with_unit = replace(numbers, unit=unit)
+        self.clauses[-1][-1] = Not(with_unit) if isinstance(last, Not) else with_unit
         return True
 
 

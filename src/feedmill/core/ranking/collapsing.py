@@ -20,7 +20,7 @@ class ResultCollapser:
     """Takes results best first and retains those that may be shown."""
 
     collapsing: Collapsing
-    kept: list[Result] = field(default_factory=list)
+    shown: list[Result] = field(default_factory=list)
     left_out: int = 0
     _texts: set[tuple[str, str]] = field(default_factory=set)
     _counts: dict[str, int] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class ResultCollapser:
         """Takes the next results of the list."""
         for result in results:
             if self._may_stay(result):
-                self.kept.append(result)
+                self.shown.append(result)
             else:
                 self.left_out += 1
 
@@ -47,7 +47,7 @@ class ResultCollapser:
 
     def page(self, start: int, num: int) -> tuple[Result, ...]:
         """Returns one page of the retained results."""
-        shown = self.kept[start : start + num]
+        shown = self.shown[start : start + num]
         if not self.collapsing.directories:
             return tuple(shown)
         return tuple(self._place(shown))
@@ -65,11 +65,11 @@ class ResultCollapser:
         """Whether a directory has more results than are shown and this is the last one shown."""
         if self._counts[directory] <= PER_DIRECTORY:
             return False
-        return next(kept for kept in reversed(self.kept) if directory_of(kept.display_url) == directory) is result
+        return next(shown for shown in reversed(self.shown) if directory_of(shown.display_url) == directory) is result
 
     def may_hide_more(self, start: int, num: int) -> bool:
         """Whether a page uses up a directory's share, so that results further down the list may reveal more of it."""
-        full = (directory_of(result.display_url) for result in self.kept[start : start + num])
+        full = (directory_of(result.display_url) for result in self.shown[start : start + num])
         return self.collapsing.directories and any(self._counts[directory] == PER_DIRECTORY for directory in full)
 
 

@@ -132,11 +132,11 @@ def merge_spellings(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[str, i
 
 def order_values(facet: Facet, counts: Mapping[str, tuple[str, int]]) -> tuple[FacetValue, ...]:
     """Returns the most frequent values, sorted by frequency; numbers and dates are sorted by value."""
-    kept = sorted(counts.values(), key=lambda pair: (-pair[1], pair[0]))
+    shown = sorted(counts.values(), key=lambda pair: (-pair[1], pair[0]))
     if facet.type is not FacetType.STRING:
-        keyed = [(place, pair) for pair in kept if (place := _place(facet.type, pair[0])) is not None]
-        kept = [pair for _, pair in sorted(keyed[:MAX_VALUES_SHOWN], key=lambda one: one[0])]
-    return tuple(FacetValue(value=text, count=count) for text, count in kept[:MAX_VALUES_SHOWN])
+        keyed = [(place, pair) for pair in shown if (place := _place(facet.type, pair[0])) is not None]
+        shown = [pair for _, pair in sorted(keyed[:MAX_VALUES_SHOWN], key=lambda one: one[0])]
+    return tuple(FacetValue(value=text, count=count) for text, count in shown[:MAX_VALUES_SHOWN])
 
 
 def order_ranges(facet: Facet, counts: Sequence[int]) -> tuple[FacetValue, ...]:

@@ -143,8 +143,8 @@ def _branches(first: str, last: str) -> list[str]:
     below = [high[:at] + _digits(0, int(high[at], 16) - 1, len(high) - at) for at in range(1, len(high))] + [high]
     # ``middle``: texts whose first differing digit lies strictly between those of the two ends
     middle = _digits(int(low[0], 16) + 1, int(high[0], 16) - 1, len(low))
-    kept = [branch for branch in (*above, middle, *below) if "!" not in branch]
-    return [head + branch for branch in kept]
+    branches = [branch for branch in (*above, middle, *below) if "!" not in branch]
+    return [head + branch for branch in branches]
 
 
 def _digits(low: int, high: int, length: int) -> str:

@@ -22,7 +22,7 @@ def read_status(store: Store, data: Path, loaded: Loaded, watch: QueueWatch) -> 
     """Returns the status as JSON. Errors: Busy, Corrupt."""
     server = find_server(data)
     with store.reading() as unit:
-        kept = unit.state.stored_settings.list()
+        stored = unit.state.stored_settings.list()
     return {
         "running": server is not None,
         "pid": server.pid if server else None,
@@ -33,11 +33,11 @@ def read_status(store: Store, data: Path, loaded: Loaded, watch: QueueWatch) -> 
         **read_overview(store),
         "queues": watch.describe(),
         "warnings": list(loaded.warnings),
-        "settings": list_settings(loaded, kept),
+        "settings": list_settings(loaded, stored),
     }
 
 
-def list_settings(loaded: Loaded, kept: Sequence[StoredSetting] = ()) -> dict[str, dict[str, Any]]:
+def list_settings(loaded: Loaded, stored: Sequence[StoredSetting] = ()) -> dict[str, dict[str, Any]]:
     """Lists every setting by its key with value and origin; settings that may hold a password are hidden.
 
     Entries that can be set by API are also listed one by one, as ``SECTION.NAME``.
@@ -48,12 +48,12 @@ def list_settings(loaded: Loaded, kept: Sequence[StoredSetting] = ()) -> dict[st
         shown = HIDDEN if key in _SECRET and value else _plain(value)
         listed[key] = {"value": shown, "origin": loaded.origins.get(key, "default")}
     for section in SECTIONS:
-        listed |= _list_section(section, loaded, kept)
+        listed |= _list_section(section, loaded, stored)
     return listed
 
 
-def _list_section(section: str, loaded: Loaded, kept: Sequence[StoredSetting]) -> dict[str, dict[str, Any]]:
-    entries = list(list_held(loaded, kept, section))
+def _list_section(section: str, loaded: Loaded, stored: Sequence[StoredSetting]) -> dict[str, dict[str, Any]]:
+    entries = list(list_held(loaded, stored, section))
     if section in WHOLE:
         keys = entries[0].value.items()
         return {f"{section}.{key}": {"value": value, "origin": entries[0].origin} for key, value in keys if entries[0].origin == API}

@@ -39,8 +39,8 @@ class Clients:
         address = str(peer[0]) if peer else ""
         if not self.proxies.covers(address):
             return Client(address, self.shared.covers(address))
-        told = ",".join(Headers(scope=scope).getlist(self.header)).split(",")
-        for hop in reversed(told[-MAX_HOPS:]):
+        listed = ",".join(Headers(scope=scope).getlist(self.header)).split(",")
+        for hop in reversed(listed[-MAX_HOPS:]):
             named = _read_address(hop)
             if not named:
                 break

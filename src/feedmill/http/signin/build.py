@@ -52,7 +52,7 @@ def build_signin(signing: SignInServices, options: SignInOptions) -> SignInSite:
         proxy=options.proxy,
         clients=clients,
         cookies=cookies,
-        passwords=signing.proved,
+        passwords=signing.password_check_cache,
         sessions=signing.sessions,
         tokens=signing.token_check,
         admin_token=options.admin_token,

@@ -26,10 +26,10 @@ class Flows:
         self._cookies = cookies
         self._clock = clock
 
-    def begin(self, response: Response, scope: Scope, provider: str, kept: Mapping[str, str]) -> None:
+    def begin(self, response: Response, scope: Scope, provider: str, flow: Mapping[str, str]) -> None:
         """Stores an attempt at a provider, in place of an earlier one."""
         until = int(self._clock().timestamp()) + FLOW_SECONDS
-        raw = json.dumps({"provider": provider, "until": until, **kept}).encode()
+        raw = json.dumps({"provider": provider, "until": until, **flow}).encode()
         body = base64.urlsafe_b64encode(raw).decode().rstrip("=")  # a cookie with padding would need quotes
         self._cookies.put(response, scope, FLOW, f"{body}.{self._sign(body)}", seconds=FLOW_SECONDS)
 

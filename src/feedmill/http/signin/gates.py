@@ -52,16 +52,16 @@ class ProviderSignIn:
             raise Denied("signin.public_url is not set: what a provider says to another server of its could be taken as said to this one")
         return self.url(request, path)
 
-    def depart(self, request: Request, provider: str, address: str, kept: Mapping[str, str]) -> Response:
+    def depart(self, request: Request, provider: str, address: str, flow: Mapping[str, str]) -> Response:
         """Redirects a browser to a provider."""
         response = RedirectResponse(address, status_code=302, headers=NO_STORE)
-        self.flows.begin(response, request.scope, provider, kept)
+        self.flows.begin(response, request.scope, provider, flow)
         return response
 
     def let_in(self, request: Request, credential: Credential, target: str) -> Response:
         """Begins the session of a user whom a provider authenticated."""
-        proved = [f"{credential.provider}:{credential.user.namespace}"]
-        details: dict[str, Detail] = {"name": credential.user.name, "way": credential.provider, "proved": proved}
+        verified = [f"{credential.provider}:{credential.user.namespace}"]
+        details: dict[str, Detail] = {"name": credential.user.name, "way": credential.provider, "proved": verified}
         self.auditing.log_event(
             AuditKind.SIGNED_IN, actor=write_user(credential.user), address=self.clients.find(request.scope).address, details=details
         )

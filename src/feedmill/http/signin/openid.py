@@ -45,25 +45,25 @@ class OpenIdWays:
         return await run_for_provider(provider.way, self._finish, request, provider)
 
     def _begin(self, request: Request, provider: OpenIdProvider) -> Response:
-        kept = {
+        flow = {
             "state": secrets.token_urlsafe(24),
             "nonce": secrets.token_urlsafe(24),
             "verifier": secrets.token_urlsafe(48),
             "to": read_target(request.query_params.get("to", "/"))[:2_000],
         }
         try:
-            address = provider.begin(self._back(request), state=kept["state"], nonce=kept["nonce"], verifier=kept["verifier"])
+            address = provider.begin(self._back(request), state=flow["state"], nonce=flow["nonce"], verifier=flow["verifier"])
         except (Busy, Denied) as exc:
             return self._gates.turn_away(request, provider.way, exc)
-        return self._gates.depart(request, provider.way, address, kept)
+        return self._gates.depart(request, provider.way, address, flow)
 
     def _finish(self, request: Request, provider: OpenIdProvider) -> Response:
         way = provider.way
-        kept = self._gates.flows.find(request.scope, way)
+        flow = self._gates.flows.find(request.scope, way)
         given = request.query_params
         state = given.get("state", "")
         try:
-            if kept is None or not hmac.compare_digest(kept["state"].encode(), state.encode("utf-8", "replace")):
+            if flow is None or not hmac.compare_digest(flow["state"].encode(), state.encode("utf-8", "replace")):
                 raise Denied("the answer belongs to no attempt of this browser")
             if given.get("error"):
                 raise Denied(f"the provider says: {given['error'][:200]} {given.get('error_description', '')[:300]}")
@@ -71,11 +71,11 @@ class OpenIdWays:
             if not code or len(code) > MAX_CODE:
                 raise Denied("the provider sends no code")
             credential = provider.finish(
-                self._back(request), code=code, issuer=given.get("iss", ""), nonce=kept["nonce"], verifier=kept["verifier"]
+                self._back(request), code=code, issuer=given.get("iss", ""), nonce=flow["nonce"], verifier=flow["verifier"]
             )
         except (Denied, Busy) as exc:
             return self._gates.turn_away(request, way, exc)
-        return self._gates.let_in(request, credential, read_target(kept["to"]))
+        return self._gates.let_in(request, credential, read_target(flow["to"]))
 
     def _back(self, request: Request) -> str:
         return self._gates.url(request, f"/signin/oidc/{request.path_params['name']}/back")

@@ -74,7 +74,7 @@ class PageTools:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    proved: list[Credential]
+    verified: list[Credential]
     problems: dict[str, str]
     names: dict[str, str]
     status: int
@@ -114,15 +114,15 @@ class SignInPage:
         fields = await read_form(request)
         return await run_slowly(self._sign_out, request, fields)
 
-    def admit(self, request: Request, proved: Sequence[Credential], target: str) -> Response:
+    def admit(self, request: Request, verified: Sequence[Credential], target: str) -> Response:
         """Begins a new session that takes over the credentials of the old one, and redirects to the requested page."""
         response = RedirectResponse(target, status_code=303, headers=NO_STORE)
-        self._put_session(request, response, proved)
+        self._put_session(request, response, verified)
         return response
 
-    def _put_session(self, request: Request, response: Response, proved: Sequence[Credential]) -> None:
+    def _put_session(self, request: Request, response: Response, verified: Sequence[Credential]) -> None:
         cookies = self._cookies
-        text = self._tools.authenticator.sessions.begin(cookies.read(request.scope, SESSION), proved)
+        text = self._tools.authenticator.sessions.begin(cookies.read(request.scope, SESSION), verified)
         cookies.put(response, request.scope, SESSION, text)
 
     @property
@@ -135,11 +135,11 @@ class SignInPage:
         if not is_program and not self._tools.guard.is_ours(request.scope, fields):
             return self._render(request, target, _Tried([], {"": _STRANGE}, {}, 403))
         tried = self._try(request, fields)
-        if tried.proved and not tried.problems:
-            return self.admit(request, tried.proved, target)
+        if tried.verified and not tried.problems:
+            return self.admit(request, tried.verified, target)
         response = self._render(request, target, tried)
-        if tried.proved:
-            self._put_session(request, response, tried.proved)
+        if tried.verified:
+            self._put_session(request, response, tried.verified)
         return response
 
     def _try(self, request: Request, fields: Fields) -> _Tried:
@@ -158,7 +158,7 @@ class SignInPage:
                 tried.problems[namespace] = "The directory does not answer now. Please try again later."
                 status = 503
                 continue
-            tried.proved.extend(outcome.credentials)
+            tried.verified.extend(outcome.credentials)
             if outcome.wait_seconds:
                 tried.problems[namespace] = f"Too many wrong passwords. Please wait {_minutes(outcome.wait_seconds)}."
                 status = 429
@@ -166,7 +166,7 @@ class SignInPage:
                 tried.problems[namespace] = _WRONG
         if not tried.names:
             tried.problems[""] = "Please fill in your name and password."
-        return _Tried(tried.proved, tried.problems, tried.names, status)
+        return _Tried(tried.verified, tried.problems, tried.names, status)
 
     def _render(self, request: Request, target: str, tried: _Tried) -> Response:
         code, text = self._tools.guard.begin(request.scope)
@@ -184,7 +184,7 @@ class SignInPage:
 
     def _list_doors(self, request: Request, tried: _Tried) -> list[Door]:
         users = {user.namespace: user for user in find_current_user(request).identity.users}
-        users |= {credential.user.namespace: credential.user for credential in tried.proved}
+        users |= {credential.user.namespace: credential.user for credential in tried.verified}
         return [
             Door(
                 namespace=namespace,

@@ -54,12 +54,12 @@ class SamlWays:
     def begin(self, request: Request) -> Response:
         """Redirects a browser to the provider."""
         provider = find_provider(self._providers, request)
-        kept = {"request": f"_{secrets.token_hex(20)}", "to": read_target(request.query_params.get("to", "/"))[:2_000]}
+        flow = {"request": f"_{secrets.token_hex(20)}", "to": read_target(request.query_params.get("to", "/"))[:2_000]}
         try:
-            address = provider.begin(self._back(request), kept["request"])
+            address = provider.begin(self._back(request), flow["request"])
         except Denied as exc:
             return self._gates.turn_away(request, provider.way, exc)
-        return self._gates.depart(request, provider.way, address, kept)
+        return self._gates.depart(request, provider.way, address, flow)
 
     async def take(self, request: Request) -> Response:
         """Receives the form of the provider's page."""
@@ -84,19 +84,19 @@ class SamlWays:
     def finish(self, request: Request) -> Response:
         """Begins the session of the user that the provider authenticated."""
         provider = find_provider(self._providers, request)
-        kept = self._gates.flows.find(request.scope, provider.way)
+        flow = self._gates.flows.find(request.scope, provider.way)
         try:
-            if kept is None:
+            if flow is None:
                 raise Denied("the answer belongs to no attempt of this browser")
             held = self._handovers.take(request.query_params.get("code", "")[:200])
             if held is None:
                 raise Denied("the answer was taken before, or too late")
             credential, answers = held
-            if answers != kept["request"] or credential.provider != provider.way:
+            if answers != flow["request"] or credential.provider != provider.way:
                 raise Denied("the answer is for another request")
         except Denied as exc:
             return self._gates.turn_away(request, provider.way, exc)
-        return self._gates.let_in(request, credential, read_target(kept["to"]))
+        return self._gates.let_in(request, credential, read_target(flow["to"]))
 
     def describe(self, request: Request) -> Response:
         """Returns the metadata of this server."""

@@ -139,8 +139,8 @@ def _merge_all(segments: Sequence[_Segment], is_kept: Callable[[Numbers], Flags]
     high, low, numbers = (np.concatenate([getattr(one, name) for one in segments]) for name in ("high", "low", "numbers"))
     if is_kept is None:
         return _sorted(high, low, numbers)
-    kept = is_kept(numbers)
-    return _sorted(high[kept], low[kept], numbers[kept])
+    found = is_kept(numbers)
+    return _sorted(high[found], low[found], numbers[found])
 
 
 def _sorted(high: Halves, low: Halves, numbers: Numbers) -> _Segment:

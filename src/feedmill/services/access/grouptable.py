@@ -230,22 +230,22 @@ def _compact(state: _State) -> _State:
     """Returns a state without the definitions that no longer count, and without the groups that no definition uses."""
     # copied in this order, since another thread may add to the state meanwhile: what is copied first is added last
     layers, members, is_seen = dict(state.layers), state.members.copy(), state.is_seen.copy()
-    kept = np.flatnonzero(is_seen)
+    first = np.flatnonzero(is_seen)
     # the new place of a remaining definition is the number of remaining definitions before it
     place_of = np.cumsum(is_seen) - 1
     # the groups still defined, and their new places; the other places in ``group_of`` are never read
-    used = np.unique(state.definition_groups[kept])
+    used = np.unique(state.definition_groups[first])
     group_of = np.zeros(len(state.groups), np.int64)
     group_of[used] = np.arange(used.size)
-    groups = group_of[state.definition_groups[kept]]
+    groups = group_of[state.definition_groups[first]]
     compacted = _State(
         groups=[state.groups[place] for place in used.tolist()],
         exact=_take_digests(state.exact, used),
         folded=_take_digests(state.folded, used),
         definition_groups=groups,
-        definition_feeds=state.definition_feeds[kept],
-        is_seen=np.ones(kept.size, np.bool_),
-        has_members=state.has_members[kept],
+        definition_feeds=state.definition_feeds[first],
+        is_seen=np.ones(first.size, np.bool_),
+        has_members=state.has_members[first],
         members=members.renumbered(lambda definitions: is_seen[definitions], lambda definitions: place_of[definitions]),
     )
     keys = (bytes(compacted.exact[start : start + DIGEST_BYTES]) for start in range(0, len(compacted.exact), DIGEST_BYTES))

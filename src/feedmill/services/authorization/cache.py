@@ -45,8 +45,12 @@ class AuthorizationCache:
             self._verdicts[digest] = verdict
 
     def _digest(self, current_user: Identity, url: str) -> bytes:
-        told = [url, str(len(current_user.users)), *(part for each in (*current_user.users, *current_user.groups) for part in _parts(each))]
-        text = "".join(f"{len(part)}:{part}" for part in told)
+        parts = [
+            url,
+            str(len(current_user.users)),
+            *(part for each in (*current_user.users, *current_user.groups) for part in _parts(each)),
+        ]
+        text = "".join(f"{len(part)}:{part}" for part in parts)
         return blake2b(text.encode("utf-8", "surrogatepass"), key=self._key, digest_size=20).digest()
 
 

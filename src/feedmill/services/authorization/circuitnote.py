@@ -38,8 +38,8 @@ class CircuitNote:
                 earlier = {
                     (each["rule"], each["server"]): each["since"] for each in read_resting(unit.state.key_values.get(AUTHORIZATION_RESTING))
                 }
-                told = [{**asdict(each), "since": earlier.get((each.rule, each.server), now)} for each in circuits]
-                unit.state.key_values.put(AUTHORIZATION_RESTING, json.dumps(told) if told else "")
+                noted = [{**asdict(each), "since": earlier.get((each.rule, each.server), now)} for each in circuits]
+                unit.state.key_values.put(AUTHORIZATION_RESTING, json.dumps(noted) if noted else "")
         except FeedmillError as exc:
             # the log has the event; a failure to store the state must not stop a search
             log.warning("authorization_not_noted", reason=str(exc))

@@ -30,8 +30,8 @@ class ResponseTimes:
         if rule is None:
             return
         with self._lock:
-            kept = self._single if documents == 1 else self._several
-            kept.setdefault(rule, deque(maxlen=REMEMBERED)).append(PastAnswer(seconds, is_decided))
+            times = self._single if documents == 1 else self._several
+            times.setdefault(rule, deque(maxlen=REMEMBERED)).append(PastAnswer(seconds, is_decided))
 
     def choose(self, rule: str | None) -> PastAnswer | None:
         """Returns one of the last answers of a rule at random, of requests about one document if there are any; None if there are no
@@ -40,5 +40,5 @@ class ResponseTimes:
         if rule is None:
             return None
         with self._lock:
-            kept = self._single.get(rule) or self._several.get(rule)
-            return random.choice(kept) if kept else None  # noqa: S311 - the choice need not be unpredictable
+            times = self._single.get(rule) or self._several.get(rule)
+            return random.choice(times) if times else None  # noqa: S311 - the choice need not be unpredictable

@@ -94,9 +94,9 @@ class LateBinding:
             return frozenset()
         found: dict[str, Verdict] = {}
         for url in dict.fromkeys(urls):
-            kept = self._cache.find(access.current_user, url)
-            if kept is not None:
-                found[url] = kept
+            cached = self._cache.find(access.current_user, url)
+            if cached is not None:
+                found[url] = cached
         self._count_cached(found)
         pending = [url for url in dict.fromkeys(urls) if url not in found]
         if pending:

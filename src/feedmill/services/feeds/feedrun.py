@@ -297,11 +297,11 @@ class FeedRun:
     def _list_unseen(self, unit: UnitOfWork, limit: int) -> tuple[list[Document], list[StoredAcl]]:
         """Lists the next documents of the source that the feed did not name; after the last one, the ACLs that can be removed."""
         unseen_by = self.feed.id if self._is_full else None
-        source, kept = self.feed.datasource, self._unswept | set(self._watch.left)
-        found = unit.documents.scan.list_live(after=self._swept_to, limit=limit + len(kept), datasource=source, unseen_by=unseen_by)
-        documents = [document for document in found if document.url not in kept][:limit]
-        acls = [] if documents else unit.access.acls.list_of_source(source, limit=limit + len(kept), unseen_by=unseen_by)
-        return documents, [acl for acl in acls if acl.url not in kept][:limit]
+        source, spared = self.feed.datasource, self._unswept | set(self._watch.left)
+        found = unit.documents.scan.list_live(after=self._swept_to, limit=limit + len(spared), datasource=source, unseen_by=unseen_by)
+        documents = [document for document in found if document.url not in spared][:limit]
+        acls = [] if documents else unit.access.acls.list_of_source(source, limit=limit + len(spared), unseen_by=unseen_by)
+        return documents, [acl for acl in acls if acl.url not in spared][:limit]
 
     def _sweep_apart(self) -> bool:
         """Removes the next ones one by one; one that fails stays, with a line in the log. Returns whether there is more to do."""

@@ -97,11 +97,11 @@ class GroupsRun:
     def _build(self) -> None:
         """Puts the next slice into the snapshot. A failed step drops the read position; the next one reads from the checkpoint."""
         changes, self._changes = self._changes, None
-        room = self._watch.find_room(self.feed.applied, self._limits.definitions)
+        limit = self._watch.find_room(self.feed.applied, self._limits.definitions)
         try:
             if changes is None:
                 changes = self._tools.groups_reader(self.feed).changes(self.feed.applied, watch=self._watch)
-            taken = _take(changes, replace(self._limits, definitions=room))
+            taken = _take(changes, replace(self._limits, definitions=limit))
         except (BadFeed, NotFound) as error:
             self._fail(unread(error))
             return
@@ -136,14 +136,14 @@ class GroupsRun:
         A group too large for one transaction is the last of its slice; its further members follow in separate transactions. After a crash
         between them the slice is put again, which replaces what the snapshot has of its groups.
         """
-        room = self._limits.memberships
+        limit = self._limits.memberships
         *before, last = taken
         pieces = (
             []
             if isinstance(last, InvalidRecord)
-            else [last.members[start : start + room] for start in range(room, len(last.members), room)]
+            else [last.members[start : start + limit] for start in range(limit, len(last.members), limit)]
         )
-        first = last if isinstance(last, InvalidRecord) else replace(last, members=last.members[:room])
+        first = last if isinstance(last, InvalidRecord) else replace(last, members=last.members[:limit])
         with self._tools.store.writing() as unit:
             total = self._put_first(unit, [*before, first])
             feed = self.feed if pieces else self._check(unit, taken)

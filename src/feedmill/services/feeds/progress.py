@@ -44,9 +44,9 @@ def ended(feed: Feed, *, is_obeyed: bool, searchable_at: datetime | None) -> Fee
 
 def logged(feed: Feed, entries: Sequence[LogEntry]) -> tuple[Feed, tuple[LogEntry, ...]]:
     """Returns a feed whose log grows by entries, and the entries that still fit into it; the last place says that the log is cut."""
-    room = LOG_ENTRIES - feed.logged
-    kept = tuple(entries)
-    if len(kept) >= room:
+    free = LOG_ENTRIES - feed.logged
+    written = tuple(entries)
+    if len(written) >= free:
         cut = LogEntry(level=LogLevel.NOTICE, reason=f"the log is cut after {LOG_ENTRIES} entries; the counts are whole")
-        kept = (*kept[: room - 1], cut) if room > 0 else ()
-    return replace(feed, logged=feed.logged + len(kept)), kept
+        written = (*written[: free - 1], cut) if free > 0 else ()
+    return replace(feed, logged=feed.logged + len(written)), written

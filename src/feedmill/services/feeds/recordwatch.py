@@ -92,12 +92,12 @@ class RecordWatch:
         if self._keys and self.caution is not None and not self.caution.attempts.may_risk(is_idle=True):
             # other records of the feed may be like the one that ended the process
             raise OthersFirst(f"a record of feed {self.feed_id} ended the process; it waits until other feeds were worked on")
-        room = limit if self._room is None else min(limit, self._room)
+        allowed = limit if self._room is None else min(limit, self._room)
         following = min((number for number in self._suspects if number > applied), default=None)
         if following is None or self.caution is None:
-            return room
+            return allowed
         if following > applied + 1:
-            return min(room, following - applied - 1)
+            return min(allowed, following - applied - 1)
         return 1
 
     def work(self, *, is_reading: bool, work: Callable[[], None], give_up: Callable[[str], None]) -> None:

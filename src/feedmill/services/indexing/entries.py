@@ -42,7 +42,7 @@ def read_stored_text(blobs: BlobStore, document: Document) -> StoredText:
 
 
 def entry_of(
-    document: Document, kept: StoredText, incoming: IncomingLinks = NO_INCOMING_LINKS, patterns: tuple[str, ...] = ()
+    document: Document, stored: StoredText, incoming: IncomingLinks = NO_INCOMING_LINKS, patterns: tuple[str, ...] = ()
 ) -> IndexDocument:
     """Returns the document in the form that the index takes."""
     text = document.text
@@ -53,15 +53,15 @@ def entry_of(
         display_url=document.attributes.display_url,
         access_class=int(class_of(document)),
         title=(text.title if text is not None else None) or "",
-        body=kept.body,
+        body=stored.body,
         metadata=shown_metadata(document),
         datasource=document.datasource,
         mimetype=(text.mimetype if text is not None else None) or document.attributes.mimetype or "",
         language=text.language if text is not None else None,
         last_modified=document.attributes.last_modified,
         pagerank=fed_rank(document.attributes),
-        links=kept.links,
-        headings=kept.headings,
+        links=stored.links,
+        headings=stored.headings,
         anchors=incoming.texts,
         link_rank=incoming.rank,
         patterns=patterns,

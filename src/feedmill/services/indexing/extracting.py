@@ -141,11 +141,11 @@ class Extracting:
     # --- to the workers ---
 
     def _assign(self, lane: Lane) -> None:
-        room = self._extractor.capacity(quick=lane is Lane.QUICK)
-        if room <= 0 or (lane is Lane.BULK and room < WORTH_A_LOOK and self._jobs):
+        capacity = self._extractor.capacity(quick=lane is Lane.QUICK)
+        if capacity <= 0 or (lane is Lane.BULK and capacity < WORTH_A_LOOK and self._jobs):
             return
         with self._store.reading() as unit:
-            index_tasks = self._list_tasks(unit, lane, min(room, BATCH))
+            index_tasks = self._list_tasks(unit, lane, min(capacity, BATCH))
             documents = unit.documents.reader.find_by_id([index_task.document_id for index_task in index_tasks])
         idle: list[IndexTask] = []
         for index_task in index_tasks:
@@ -158,16 +158,16 @@ class Extracting:
             with self._store.writing() as unit:
                 unit.processing.index_tasks.advance(idle)
 
-    def _list_tasks(self, unit: UnitOfWork, lane: Lane, room: int) -> list[IndexTask]:
+    def _list_tasks(self, unit: UnitOfWork, lane: Lane, capacity: int) -> list[IndexTask]:
         """Lists index tasks that are not in flight: those after the last one that was assigned, and at the end from the start again."""
         reached = self._reached[lane]
         held = [*(job for job, _ in self._done), *self._again]
         busy = self._jobs.keys() | {job.index_task.document_id for job in held}
         listed = unit.processing.index_tasks.list(
-            Stage.EXTRACT, room if reached is not None else room + len(busy), lane=lane, after=reached
+            Stage.EXTRACT, capacity if reached is not None else capacity + len(busy), lane=lane, after=reached
         )
-        index_tasks = self._list_due([index_task for index_task in listed if index_task.document_id not in busy])[:room]
-        self._reached[lane] = index_tasks[-1] if len(index_tasks) == room else None
+        index_tasks = self._list_due([index_task for index_task in listed if index_task.document_id not in busy])[:capacity]
+        self._reached[lane] = index_tasks[-1] if len(index_tasks) == capacity else None
         return index_tasks
 
     def _list_due(self, index_tasks: list[IndexTask]) -> list[IndexTask]:
@@ -283,8 +283,8 @@ class Extracting:
                 found = unit.documents.reader.find_many(list(failed)).values()
                 documents = [document for document in found if document.text == failed[document.url] and not document.damage]
                 unit.documents.writer.save_many([replace(document, events=document.events + 1) for document in documents], moved=())
-                told = [(each.id, each.events, self._event(failed[each.url])) for each in documents if each.id is not None]
-                unit.documents.writer.add_events(told)
+                reported = [(each.id, each.events, self._event(failed[each.url])) for each in documents if each.id is not None]
+                unit.documents.writer.add_events(reported)
 
     def _text_of(self, job: _Job, answer: Answer) -> Text:
         assert job.document.content is not None

@@ -170,12 +170,12 @@ class Filling:
             return None, Trouble(BUILD, read_interruptions(BUILD, self._attempts.count(building)))
         trouble: Trouble | None
         if self._attempts.is_hopeless(reading):
-            kept, trouble = NO_TEXT, Trouble(READ_TEXT, read_interruptions(READ_TEXT, self._attempts.count(reading)), LACKS_TEXT)
+            stored, trouble = NO_TEXT, Trouble(READ_TEXT, read_interruptions(READ_TEXT, self._attempts.count(reading)), LACKS_TEXT)
         else:
             with self._attempts.on(reading):
-                kept, trouble = read_text(self._blobs, document)
+                stored, trouble = read_text(self._blobs, document)
         with self._attempts.on(building):
-            made, failed = assemble(document, kept, incoming, self._patterns.book.terms_of)
+            made, failed = assemble(document, stored, incoming, self._patterns.book.terms_of)
         return made, failed or trouble
 
     def is_suspected(self, document_id: int) -> bool:
@@ -195,8 +195,8 @@ class Filling:
             return False
         try:
             fault_point(COPY, document.url)
-            kept, trouble = read_text(self._blobs, document)
-            made, failed = assemble(document, kept, incoming[0].get(document.id or 0, NO_INCOMING_LINKS), self._patterns.book.terms_of)
+            stored, trouble = read_text(self._blobs, document)
+            made, failed = assemble(document, stored, incoming[0].get(document.id or 0, NO_INCOMING_LINKS), self._patterns.book.terms_of)
             if made is None or trouble is not None or failed is not None or (self._lane is not None and size_of(made) >= LARGE_CHARACTERS):
                 return False
             writer.put_prepared([writer.prepare(made)])

@@ -170,10 +170,10 @@ class Linking:
             folder, token = unit.state.key_values.get(keyvalues.INDEX_FOLDER) or "", unit.state.key_values.get(keyvalues.INDEX_TOKEN) or ""
             fresh = [document for key, document in documents.items() if key not in is_told and document.state is DocumentState.LIVE]
             found = self._list_sources_of(unit, fresh, folder, token)
-        kept = {(source, target): text for source, texts in old.items() for target, text in texts.items()}
+        stored = {(source, target): text for source, texts in old.items() for target, text in texts.items()}
         gone = [(source, key) for key in ids if _is_gone(documents.get(key)) for source in is_told.get(key, ())]
-        changed = {pair: text for pair, text in (found | wanted).items() if kept.get(pair) != text}
-        removed = [pair for pair in kept if pair not in wanted] + gone
+        changed = {pair: text for pair, text in (found | wanted).items() if stored.get(pair) != text}
+        removed = [pair for pair in stored if pair not in wanted] + gone
         with self._store.writing() as unit:
             self._change(unit, changed, removed)
             unit.processing.link_queue.unqueue(LinkWork.READ, ids)

@@ -84,11 +84,11 @@ def read_text(blobs: BlobStore, document: Document) -> tuple[StoredText, Trouble
 
 
 def assemble(
-    document: Document, kept: StoredText, incoming: IncomingLinks, list_patterns: Callable[[str], tuple[str, ...]]
+    document: Document, stored: StoredText, incoming: IncomingLinks, list_patterns: Callable[[str], tuple[str, ...]]
 ) -> tuple[IndexDocument | None, Trouble | None]:
     """Returns a document in the form that the index takes, and what failed. It is None if the data that controls its access is missing."""
     try:
-        return entry_of(document, kept, incoming or NO_INCOMING_LINKS, list_patterns(document.url)), None
+        return entry_of(document, stored, incoming or NO_INCOMING_LINKS, list_patterns(document.url)), None
     except BaseException as error:
         if not belongs_to_item(error):
             raise

@@ -60,24 +60,24 @@ def _list_whole(searcher: Searcher, search: PlannedSearch) -> ResultPage:
 
 def _list_collapsed(walk: _Walk) -> ResultPage:
     request, collapser = walk.search.plan.request, walk.collapser
-    start, num, kept = request.start, request.num, collapser.kept
+    start, num, shown = request.start, request.num, collapser.shown
     first = walk.step(min(start + num, MAX_REACH) + FIRST_MARGIN)
-    while not walk.is_over and len(kept) <= start + num:
+    while not walk.is_over and len(shown) <= start + num:
         walk.step(STEP)
     # if other servers decide about documents, they are only called for the page itself
     while not walk.is_over and not walk.is_late and walk.offset < LOOK_AHEAD and collapser.may_hide_more(start, num):
         walk.step(STEP)
-    if start and start >= len(kept):
-        start = last_start(len(kept), num)
-    is_last = walk.is_over and start + num >= len(kept)
+    if start and start >= len(shown):
+        start = last_start(len(shown), num)
+    is_last = walk.is_over and start + num >= len(shown)
     late_warnings = walk.search.deadline.warnings
     return replace(
         first,
         start=start,
-        total=sum(not result.is_late for result in kept) if is_last else first.total,
+        total=sum(not result.is_late for result in shown) if is_last else first.total,
         results=collapser.page(start, num),
         is_collapsed=collapser.left_out > 0,
-        has_more=start + num < len(kept),
+        has_more=start + num < len(shown),
         seconds=walk.seconds,
         warnings=tuple(dict.fromkeys((*first.warnings, *late_warnings))),
         deadline_warnings=late_warnings,

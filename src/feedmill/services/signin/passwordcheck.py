@@ -85,14 +85,14 @@ class PasswordCheck:
                 self._record(AuditKind.SIGN_IN_REFUSED, attempt)
             return Outcome(wait_seconds=passage.wait_seconds)
         try:
-            proved = self._prove(attempt)
+            verified = self._prove(attempt)
         except Busy:
             self._tools.throttle.take_back(key, place, has_succeeded=False)
             raise
-        if proved:
+        if verified:
             self._tools.throttle.take_back(key, place, has_succeeded=True)
-        self._record(AuditKind.SIGNED_IN if proved else AuditKind.SIGN_IN_FAILED, attempt, proved)
-        return Outcome(credentials=tuple(proved))
+        self._record(AuditKind.SIGNED_IN if verified else AuditKind.SIGN_IN_FAILED, attempt, verified)
+        return Outcome(credentials=tuple(verified))
 
     def is_refused(self, attempt: Attempt) -> bool:
         """Whether an attempt would be refused unchecked, after too many failures. Does not count as an attempt."""
@@ -117,11 +117,11 @@ class PasswordCheck:
         if not directories:
             self._spend_time(attempt.password)
             return []
-        proved = self._ask(directories, attempt)
-        if not proved:
+        verified = self._ask(directories, attempt)
+        if not verified:
             with suppress(Busy):  # the answer stands, and counts as a failure
                 self._spend_time(attempt.password)
-        return proved
+        return verified
 
     def _find_accounts(self, attempt: Attempt) -> Sequence[Account]:
         key = account_key(read_subject(Scope.USER, attempt.name))
@@ -151,7 +151,7 @@ class PasswordCheck:
         self._tools.hasher.is_match(self._placeholder_hash, password)
 
     def _ask(self, directories: Sequence[Directory], attempt: Attempt) -> list[Credential]:
-        proved: dict[str, Credential] = {}
+        verified: dict[str, Credential] = {}
         silent: list[str] = []
         for directory in directories:
             try:
@@ -161,18 +161,18 @@ class PasswordCheck:
                 silent.append(directory.name)
                 continue
             if credential is not None:
-                proved.setdefault(credential.user.namespace, credential)
-        if silent and not proved:
+                verified.setdefault(credential.user.namespace, credential)
+        if silent and not verified:
             raise Busy(f"the directory {silent[0]} does not answer; try again later")
-        return list(proved.values())
+        return list(verified.values())
 
-    def _record(self, kind: AuditKind, attempt: Attempt, proved: Sequence[Credential] = ()) -> None:
+    def _record(self, kind: AuditKind, attempt: Attempt, verified: Sequence[Credential] = ()) -> None:
         details: dict[str, Detail] = {"name": attempt.name[:MAX_NAME_CHARACTERS], "way": attempt.way}
-        if proved:
-            details["proved"] = [f"{credential.provider}:{credential.user.namespace}" for credential in proved]
+        if verified:
+            details["proved"] = [f"{credential.provider}:{credential.user.namespace}" for credential in verified]
         elif attempt.namespace is not None:
             details["namespace"] = attempt.namespace
-        actor = write_user(proved[0].user) if proved else ""
+        actor = write_user(verified[0].user) if verified else ""
         self._tools.record(AuditEvent(kind=kind, at=self._tools.clock(), actor=actor, address=attempt.address, details=details))
 
 

@@ -52,7 +52,7 @@ class SessionService:
             self._touch(session.digest, now)
         return session
 
-    def begin(self, text: str, proved: Sequence[Credential]) -> str:
+    def begin(self, text: str, verified: Sequence[Credential]) -> str:
         """Begins a session that replaces that of ``text``, and returns the new cookie's text.
 
         The new session takes over the credentials of other namespaces.
@@ -61,14 +61,14 @@ class SessionService:
         fresh = secrets.token_urlsafe(32)
         with self._store.writing() as unit:
             earlier = self._find_counting(unit, text, now) if text else None
-            kept = {each.user.namespace: each for each in (*(earlier.credentials if earlier else ()), *proved)}
+            combined = {each.user.namespace: each for each in (*(earlier.credentials if earlier else ()), *verified)}
             unit.signin.sessions.remove_expired(now)
             unit.signin.one_times.remove_expired(now)
             if text:
                 unit.signin.sessions.remove(digest_of_secret(text))
             session = Session(
                 digest=digest_of_secret(fresh),
-                credentials=tuple(kept.values()),
+                credentials=tuple(combined.values()),
                 created_at=now,
                 seen_at=now,
                 expires_at=earlier.expires_at if earlier is not None else now + self._limits.whole,

@@ -25,7 +25,7 @@ class SignInServices:
     """The services with which users and programs sign in to a process."""
 
     check: PasswordCheck
-    proved: PasswordCheckCache
+    password_check_cache: PasswordCheckCache
     sessions: SessionService
     token_check: TokenCheck
     accounts: AccountService

@@ -44,14 +44,14 @@ class _Cursor:
         return f"{self.digest}:{self.round}:{self.reached}"
 
 
-def is_between_rounds(kept: str | None) -> bool:
+def is_between_rounds(stored: str | None) -> bool:
     """Whether a stored cursor is that of a sweep whose next round has to wait until the settings have spread."""
-    return (kept or "").rsplit(":", 2)[1:] == [str(ROUNDS), "0"]
+    return (stored or "").rsplit(":", 2)[1:] == [str(ROUNDS), "0"]
 
 
-def _read_cursor(kept: str | None, digest: str) -> _Cursor:
+def _read_cursor(stored: str | None, digest: str) -> _Cursor:
     """Returns the stored cursor, or a new one if it belongs to a sweep for other settings."""
-    parts = (kept or "").rsplit(":", 2)
+    parts = (stored or "").rsplit(":", 2)
     if len(parts) != 3 or parts[0] != digest or not (parts[1].isdigit() and parts[2].isdigit()):
         return _Cursor(digest=digest)
     return _Cursor(digest=digest, round=int(parts[1]), reached=int(parts[2]))

@@ -69,8 +69,8 @@ class PatternSweep:
     def _find_cursor(self, unit: UnitOfWork, missing: Sequence[str]) -> str:
         """Returns where a sweep to the same patterns stopped, else the beginning."""
         digest = _digest_of(missing)
-        kept = unit.state.key_values.get(keyvalues.PATTERNS_CURSOR) or ""
-        return kept if kept.startswith(f"{digest}:") else f"{digest}:0"
+        stored = unit.state.key_values.get(keyvalues.PATTERNS_CURSOR) or ""
+        return stored if stored.startswith(f"{digest}:") else f"{digest}:0"
 
     def step(self) -> bool:
         """Adds index tasks for the next documents that a missing pattern matches. Returns whether there is more to do."""

@@ -91,9 +91,9 @@ class _Compressed:
         self._own.count_read(len(data))
         self._feed.count_read(len(data))
         while not self._inflater.eof:
-            room = min(_PIECE_BYTES, self._limit - self._total + 1)
+            limit = min(_PIECE_BYTES, self._limit - self._total + 1)
             try:
-                inflated = self._inflater.decompress(data, room)
+                inflated = self._inflater.decompress(data, limit)
             except zlib.error as exc:
                 raise Undecodable("it is not zlib-compressed data") from exc
             self._total += len(inflated)
@@ -107,7 +107,7 @@ class _Compressed:
                 raise self._refuse(str(exc)) from exc
             self._sink(inflated)
             data = self._inflater.unconsumed_tail
-            if not data and len(inflated) < room:
+            if not data and len(inflated) < limit:
                 return
 
     def _refuse(self, reason: str) -> Undecodable:

@@ -92,11 +92,11 @@ class Repairer:
     @property
     def report(self) -> list[LogEntry]:
         """Returns the repairs, a warning for each kind with its count and its first line; complete after ``close``."""
-        told = list(self._front.remarks)
+        remarks = list(self._front.remarks)
         for kind, tally in self._tallies.items():
             times = "once" if tally.count == 1 else f"{tally.count} times, first here"
-            told.append(LogEntry(level=LogLevel.WARNING, reason=f"repaired: {kind.value} ({times})", line=tally.line))
-        return told
+            remarks.append(LogEntry(level=LogLevel.WARNING, reason=f"repaired: {kind.value} ({times})", line=tally.line))
+        return remarks
 
     def feed(self, data: bytes) -> bytes:
         """Reads the next bytes and returns repaired ones."""

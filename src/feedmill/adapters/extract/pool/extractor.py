@@ -87,9 +87,9 @@ class ExtractorPool:
         """Ends all workers; tasks without an answer are dropped."""
         self._client.discard()
         for lane in self._lanes:
-            for hand in lane.hands.values():
-                hand.close()
-            lane.hands.clear()
+            for handle in lane.handles.values():
+                handle.close()
+            lane.handles.clear()
             lane.queue.clear()
 
     def __enter__(self) -> "ExtractorPool":
@@ -127,15 +127,15 @@ class ExtractorPool:
             poll.register(self._client.control, select.POLLIN)
         readers: dict[int, tuple[WorkerPool, WorkerHandle]] = {}
         for lane in self._lanes:
-            for hand in lane.hands.values():
-                poll.register(hand.answers_fd, select.POLLIN)
-                readers[hand.answers_fd] = (lane, hand)
-                if hand.wants_to_write:
-                    poll.register(hand.tasks_fd, select.POLLOUT)
+            for handle in lane.handles.values():
+                poll.register(handle.answers_fd, select.POLLIN)
+                readers[handle.answers_fd] = (lane, handle)
+                if handle.wants_to_write:
+                    poll.register(handle.tasks_fd, select.POLLOUT)
         for descriptor, _ in poll.poll(timeout_seconds * 1_000):
             if descriptor in readers:
-                lane, hand = readers[descriptor]
-                lane.receive(hand)
+                lane, handle = readers[descriptor]
+                lane.receive(handle)
 
     def _hear(self) -> bool:
         """Reads the fork server's notices. Returns False if it is gone, or was ended here because it does nothing."""
@@ -143,9 +143,9 @@ class ExtractorPool:
         now = time.monotonic()
         for notice in notices or ():
             for lane in self._lanes:
-                if notice.kind == "started" and (hand := lane.hands.get(notice.number)) is not None:
-                    hand.ready = True
-                    hand.busy_since = now
+                if notice.kind == "started" and (handle := lane.handles.get(notice.number)) is not None:
+                    handle.ready = True
+                    handle.busy_since = now
         if notices is not None and not any(lane.is_stuck(now) for lane in self._lanes):
             return True
         self._client.discard()

@@ -43,13 +43,13 @@ class WorkerPool:
     client: ForkClient
     numbers: Iterator[int]
     queue: deque[Job] = field(default_factory=deque)
-    hands: dict[int, WorkerHandle] = field(default_factory=dict)
+    handles: dict[int, WorkerHandle] = field(default_factory=dict)
     done: list[Answer] = field(default_factory=list)
 
     @property
     def outstanding(self) -> int:
         """Returns how many jobs have no answer yet."""
-        return len(self.queue) + sum(len(hand.held) for hand in self.hands.values())
+        return len(self.queue) + sum(len(handle.held) for handle in self.handles.values())
 
     def capacity(self) -> int:
         """Returns how many more jobs fit: as many as the workers may hold, within a limit of bytes in memory."""
@@ -59,70 +59,72 @@ class WorkerPool:
 
     def distribute(self) -> None:
         """Requests missing workers and distributes the queue, to the least busy worker first."""
-        while len(self.hands) < self.workers and self._spawn():
+        while len(self.handles) < self.workers and self._spawn():
             pass
         while self.queue:
-            roomy = [hand for hand in self.hands.values() if hand.has_room]
+            roomy = [handle for handle in self.handles.values() if handle.has_room]
             if not roomy:
                 break
-            hand = min(roomy, key=_load)
-            hand.give(self.queue.popleft())
-        for hand in self.hands.values():
-            if hand.wants_to_write:
+            handle = min(roomy, key=_load)
+            handle.give(self.queue.popleft())
+        for handle in self.handles.values():
+            if handle.wants_to_write:
                 # a worker that is gone is noticed when its answers are read
                 with contextlib.suppress(OSError):
-                    hand.write()
+                    handle.write()
 
-    def receive(self, hand: WorkerHandle) -> None:
+    def receive(self, handle: WorkerHandle) -> None:
         """Reads a worker's answers, and handles its end if it is gone."""
         try:
-            answers, gone = hand.read()
+            answers, gone = handle.read()
         except BadFrame as exc:
-            self._lose(hand, f"the extractor was ended: {exc}", may_retry=False)
+            self._lose(handle, f"the extractor was ended: {exc}", may_retry=False)
             return
         for answer in answers:
-            if hand.take_answered(answer.key) is None:
-                self._lose(hand, "the extractor was ended: it sent an answer without a task", may_retry=False)
+            if handle.take_answered(answer.key) is None:
+                self._lose(handle, "the extractor was ended: it sent an answer without a task", may_retry=False)
                 return
             self.done.append(answer)
         if gone:
-            self._bury(hand)
-        elif answers and hand.closing:
-            self._lose(hand, "")
+            self._bury(handle)
+        elif answers and handle.closing:
+            self._lose(handle, "")
 
     def check_time(self, now: float) -> None:
         """Ends workers whose document has used up its time, and takes back the jobs behind slow ones."""
-        for hand in list(self.hands.values()):
-            if not hand.held or not hand.ready:
+        for handle in list(self.handles.values()):
+            if not handle.held or not handle.ready:
                 continue
-            spent = now - hand.busy_since
+            spent = now - handle.busy_since
             if spent > self.seconds:
-                self._lose(hand, f"extraction took longer than {self.seconds:g} s", may_retry=False, too_slow=self.quick)
-            elif spent > _SLOW_SECONDS and len(hand.held) > 1:
-                self._take_back(hand)
+                self._lose(handle, f"extraction took longer than {self.seconds:g} s", may_retry=False, too_slow=self.quick)
+            elif spent > _SLOW_SECONDS and len(handle.held) > 1:
+                self._take_back(handle)
 
     def is_stuck(self, now: float) -> bool:
         """Returns whether a worker that was requested long ago has not begun."""
-        return any(hand.held and not hand.ready and now - hand.busy_since > _START_SECONDS for hand in self.hands.values())
+        return any(handle.held and not handle.ready and now - handle.busy_since > _START_SECONDS for handle in self.handles.values())
 
     def next_deadline(self) -> float | None:
         """Returns when ``check_time`` is next due. Units: monotonic seconds."""
-        times = [hand.busy_since + (_SLOW_SECONDS if len(hand.held) > 1 else self.seconds) for hand in self.hands.values() if hand.held]
+        times = [
+            handle.busy_since + (_SLOW_SECONDS if len(handle.held) > 1 else self.seconds) for handle in self.handles.values() if handle.held
+        ]
         return min(times, default=None)
 
     def lose_all(self) -> None:
         """Takes back the jobs of all workers after they all ended, for example with the fork server."""
-        for hand in list(self.hands.values()):
-            self.receive(hand)
-            if hand.number in self.hands:
-                self._bury(hand)
+        for handle in list(self.handles.values()):
+            self.receive(handle)
+            if handle.number in self.handles:
+                self._bury(handle)
 
-    def _bury(self, hand: WorkerHandle) -> None:
+    def _bury(self, handle: WorkerHandle) -> None:
         """Handles the end of a worker."""
-        if self.client.find_end(hand.number) == -signal.SIGKILL:
-            self._lose(hand, "the extractor was killed each time over this document", was_killed=True)
+        if self.client.find_end(handle.number) == -signal.SIGKILL:
+            self._lose(handle, "the extractor was killed each time over this document", was_killed=True)
         else:
-            self._lose(hand, "the extractor crashed over this document")
+            self._lose(handle, "the extractor crashed over this document")
 
     def _spawn(self) -> bool:
         number = next(self.numbers)
@@ -130,32 +132,32 @@ class WorkerPool:
             tasks_fd, answers_fd, files = self.client.spawn(number, self.niceness)
         except OSError:
             return False
-        self.hands[number] = WorkerHandle(number, tasks_fd, answers_fd, files, AnswerReader(max_answer_bytes(self.limits)))
+        self.handles[number] = WorkerHandle(number, tasks_fd, answers_fd, files, AnswerReader(max_answer_bytes(self.limits)))
         return True
 
-    def _take_back(self, hand: WorkerHandle) -> None:
-        while len(hand.held) > 1:
-            self.queue.appendleft(hand.held.pop())
-        hand.closing = True
+    def _take_back(self, handle: WorkerHandle) -> None:
+        while len(handle.held) > 1:
+            self.queue.appendleft(handle.held.pop())
+        handle.closing = True
 
-    def _lose(self, hand: WorkerHandle, reason: str, *, may_retry: bool = True, too_slow: bool = False, was_killed: bool = False) -> None:
+    def _lose(self, handle: WorkerHandle, reason: str, *, may_retry: bool = True, too_slow: bool = False, was_killed: bool = False) -> None:
         """Ends a worker and requeues its jobs. The first job is the cause, unless the worker retired or no job is the cause."""
-        del self.hands[hand.number]
-        self.client.kill(hand.number)
-        hand.close()
-        is_to_blame = hand.ready and reason and not (hand.retiring and hand.answered)
-        blamed = hand.held[0] if hand.held and is_to_blame else None
+        del self.handles[handle.number]
+        self.client.kill(handle.number)
+        handle.close()
+        is_to_blame = handle.ready and reason and not (handle.retiring and handle.answered)
+        blamed = handle.held[0] if handle.held and is_to_blame else None
         if blamed is not None:
             blamed.kills += was_killed
             blamed.crashes += not was_killed
             if not may_retry or blamed.crashes >= MAX_CRASHES or blamed.kills >= MAX_KILLS:
-                hand.held.popleft()
+                handle.held.popleft()
                 self.done.append(_fail(blamed, reason, too_slow=too_slow))
-        self.queue.extendleft(reversed(hand.held))
+        self.queue.extendleft(reversed(handle.held))
 
 
-def _load(hand: WorkerHandle) -> int:
-    return len(hand.held)
+def _load(handle: WorkerHandle) -> int:
+    return len(handle.held)
 
 
 def _fail(job: Job, reason: str, *, too_slow: bool = False) -> Answer:

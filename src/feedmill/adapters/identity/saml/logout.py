@@ -103,13 +103,13 @@ class SamlLogoutFlow:
         return places[0] if places else None
 
     def _make(self, kind: str, entity_id: str, url: str, given: dict[str, str]) -> etree._Element:
-        told = {
+        attributes = {
             "ID": f"_{secrets.token_hex(20)}",
             "Version": "2.0",
             "IssueInstant": write_time(self._clock()),
             "Destination": url,
         }
-        root = etree.Element(f"{{{PROTOCOL}}}{kind}", told | given, nsmap={"samlp": PROTOCOL, "saml": ASSERTION})
+        root = etree.Element(f"{{{PROTOCOL}}}{kind}", attributes | given, nsmap={"samlp": PROTOCOL, "saml": ASSERTION})
         etree.SubElement(root, f"{{{ASSERTION}}}Issuer").text = entity_id
         return root
 

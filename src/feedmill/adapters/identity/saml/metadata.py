@@ -87,14 +87,14 @@ def read_metadata(data: bytes) -> IdentityProvider:
 
 def _read_logout(role: etree._Element) -> tuple[LogoutPlace, ...]:
     """Returns the usable addresses for logging out; a provider may have none."""
-    told = [
+    listed = [
         LogoutPlace(binding=service.get("Binding", ""), url=service.get("Location", ""), answer_url=service.get("ResponseLocation", ""))
         for service in role.findall("m:SingleLogoutService", NAMES)
     ]
     web = ("https://", "http://")
     return tuple(
         place
-        for place in told
+        for place in listed
         if place.binding in (REDIRECT, POST) and place.url.startswith(web) and (not place.answer_url or place.answer_url.startswith(web))
     )
 

@@ -114,8 +114,8 @@ class MemoryIndex:
         """Applies a batch, with None for a removal, and returns its token."""
         made = {key: Entry.of(document) for key, document in changes.items() if document is not None}
         with self._lock:
-            kept = {key: entry for key, entry in self._entries.items() if key not in changes}
-            self._entries = kept | made
+            remaining = {key: entry for key, entry in self._entries.items() if key not in changes}
+            self._entries = remaining | made
             self._commits += 1
             return str(self._commits)
 
@@ -178,9 +178,9 @@ def _count_facet(facet: Facet, documents: Sequence[IndexDocument]) -> FacetCount
         column = name_digest(fold_value(facet.name))
         texts = [text for document in documents for text in counted_texts(document.metadata).get(column, ())]
         return FacetCounts(facet=facet, values=order_values(facet, merge_spellings((text, 1) for text in texts)))
-    kept = [counted_numbers(typed_terms(document.metadata)).get(column_of(facet), ()) for document in documents]
+    remaining = [counted_numbers(typed_terms(document.metadata)).get(column_of(facet), ()) for document in documents]
     ends = [range_ends(facet, wanted) for wanted in facet.ranges]
-    counts = [sum(any(is_within(number, low, high) for number in numbers) for numbers in kept) for low, high in ends]
+    counts = [sum(any(is_within(number, low, high) for number in numbers) for numbers in remaining) for low, high in ends]
     return FacetCounts(facet=facet, values=order_ranges(facet, counts))
 
 

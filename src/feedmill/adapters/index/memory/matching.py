@@ -80,8 +80,8 @@ class Entry:
             "words_of_url": url_words(document.url),
             "words_of_metadata": "\n".join(value for _, value in document.metadata),
         }
-        told = "\n".join(document.anchors)
-        stems = [lay_out_whole(text, stems_of(document.language)).stems.split() for text in (*texts.values(), told)]
+        anchors = "\n".join(document.anchors)
+        stems = [lay_out_whole(text, stems_of(document.language)).stems.split() for text in (*texts.values(), anchors)]
         words = {name: split_words(text) for name, text in texts.items()} | {"stems": [stem for part in stems for stem in part]}
         terms = {f"site {term}" for term in site_terms(document.url)} | {f"metadata {term}" for term in metadata_terms(document.metadata)}
         return cls(document, words, frozenset(terms))

@@ -176,13 +176,13 @@ def _go_through(searcher: Searcher, unguarded: Query, access: AccessFilter, star
         # ``hits`` builds a new list at each access
         hits = found.hits
         # one byte for each hit: 1 is visible, 0 is hidden
-        kept = _keep(searcher, hits, access)
-        known = kept.count(1)
+        permitted = _keep(searcher, hits, access)
+        known = permitted.count(1)
         # these were all matches, so the total is exact
         if total <= len(hits):
-            return Permitted(pairs=_choose(hits, kept, start, num), total=known)
+            return Permitted(pairs=_choose(hits, permitted, start, num), total=known)
         if known >= needed:
-            return Permitted(pairs=_choose(hits, kept, start, num), total=max(round(total * known / len(hits)), known), is_exact=False)
+            return Permitted(pairs=_choose(hits, permitted, start, num), total=max(round(total * known / len(hits)), known), is_exact=False)
         # not enough visible ones yet: read as deep as the share found so far suggests
         depth = min(total, int(depth * needed * MARGIN / max(known, 1)))
         if depth > limit:
@@ -258,6 +258,6 @@ def _keep(searcher: Searcher, pairs: Sequence[Pair], access: AccessFilter) -> by
     return bytes(number is not None and int(number) in access.permitted for number in numbers)
 
 
-def _choose(pairs: Sequence[Pair], kept: bytes, start: int, num: int) -> list[Pair]:
+def _choose(pairs: Sequence[Pair], permitted: bytes, start: int, num: int) -> list[Pair]:
     # the visible hits, then the part of them that is the page
-    return list(islice(compress(pairs, kept), start, start + num))
+    return list(islice(compress(pairs, permitted), start, start + num))

@@ -49,9 +49,9 @@ class QueryResultCache:
         """
         key = hashlib.blake2b(repr(question).encode("utf-8", "surrogatepass"), digest_size=32).digest()
         with self._lock:
-            kept = self._answers.get(key)
-            if kept is not None:
-                answer: _Answer = kept[0]
+            cached = self._answers.get(key)
+            if cached is not None:
+                answer: _Answer = cached[0]
                 return answer
         answer = find()
         self._keep(key, answer, count_bytes(answer) + ENTRY_BYTES)

@@ -168,9 +168,9 @@ class _Known:
 
     def make_room(self) -> None:
         """Clears the cache when it is too large."""
-        for kept in (self.counts, self.stems):
-            if len(kept) > MAX_KNOWN:
-                kept.clear()
+        for cache in (self.counts, self.stems):
+            if len(cache) > MAX_KNOWN:
+                cache.clear()
 
 
 # A searcher always shows the same commit. Only one is cached: a searcher holds its files, which cannot be removed meanwhile.

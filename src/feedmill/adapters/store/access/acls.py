@@ -99,8 +99,8 @@ class SqlClasses:
 def _unused() -> list[sa.ColumnElement[bool]]:
     from_documents = sa.text("NOT EXISTS (SELECT 1 FROM documents d WHERE d.access_class > 1 AND d.access_class = access_classes.number)")
     number = access_classes.c.number
-    kept = [~sa.exists().where(table.c.access_class == number) for table in (acls, acl_versions, past_classes)]
-    return [*kept, from_documents]  # type: ignore[list-item]  # a text is a condition too
+    unreferenced = [~sa.exists().where(table.c.access_class == number) for table in (acls, acl_versions, past_classes)]
+    return [*unreferenced, from_documents]  # type: ignore[list-item]  # a text is a condition too
 
 
 def _digest_of_key(key: AccessKey) -> bytes:

@@ -100,14 +100,14 @@ class SqlClassPeriods:
 
     def list_of(self, ids: Sequence[int]) -> dict[int, list[ClassPeriod]]:
         """Lists the class periods of documents."""
-        kept: dict[int, list[Any]] = {}
+        periods: dict[int, list[Any]] = {}
         table = past_classes.c
         for batch in batches(ids):
             query = sa.select(past_classes).where(table.document_id.in_(batch)).order_by(table.document_id, table.until, table.number)
             for row in self._connection.execute(query):
-                kept.setdefault(row.document_id, []).append(row)
+                periods.setdefault(row.document_id, []).append(row)
         held = ClassPeriodWriter(self._connection).read(ids)
-        return {document_id: _join(kept.get(document_id, ()), now) for document_id, now in held.items()}
+        return {document_id: _join(periods.get(document_id, ()), now) for document_id, now in held.items()}
 
     def list_held(self, *, after: int, limit: int) -> dict[int, int]:
         """Lists live documents and their classes."""

@@ -89,10 +89,10 @@ def _policy_to_list(policy: PolicyAcl) -> list[object]:
 
 
 def _version_from_row(row: sa.RowMapping) -> PolicyVersion:
-    kept = json.loads(row["policies"])
+    stored = json.loads(row["policies"])
     policy_set = tuple(
         PolicyAcl(pattern=pattern, entries=rows.entries_from_json(entries), name=name, number=number)
-        for number, pattern, name, entries in kept
+        for number, pattern, name, entries in stored
     )
     return PolicyVersion(since=from_micros(row["at"]), policies=policy_set)
 

@@ -185,8 +185,8 @@ class SqlDocuments:
 
     def list_refs(self, *, after: int, limit: int) -> list[StoredRefs]:
         """Lists the blob references of live documents, by id."""
-        kept = sa.or_(documents.c.content.is_not(None), documents.c.text.is_not(None))
-        query = sa.select(documents.c.id, documents.c.content, documents.c.text).where(LIVE, documents.c.id > after, kept)
+        with_blobs = sa.or_(documents.c.content.is_not(None), documents.c.text.is_not(None))
+        query = sa.select(documents.c.id, documents.c.content, documents.c.text).where(LIVE, documents.c.id > after, with_blobs)
         found = self._connection.execute(query.order_by(documents.c.id).limit(limit)).mappings()
         return [rows.refs_from_row(row) for row in found]
 

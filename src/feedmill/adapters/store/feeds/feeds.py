@@ -103,10 +103,10 @@ class SqlFeeds:
         first = self._connection.execute(counted).scalar_one_or_none()
         if first is None or not entries or first >= LATE_ENTRIES:
             return
-        kept = list(entries[: LATE_ENTRIES - first])
-        rows_of = [_log_row(feed_id, FIRST_LATE + first + place, entry) for place, entry in enumerate(kept)]
+        accepted = list(entries[: LATE_ENTRIES - first])
+        rows_of = [_log_row(feed_id, FIRST_LATE + first + place, entry) for place, entry in enumerate(accepted)]
         self._connection.execute(sa.insert(feed_log), rows_of)
-        self._connection.execute(sa.update(feeds).where(feeds.c.id == feed_id).values(late_logged=first + len(kept)))
+        self._connection.execute(sa.update(feeds).where(feeds.c.id == feed_id).values(late_logged=first + len(accepted)))
 
     def note_progress(self, feed_id: int, reached: int) -> None:
         """Notes progress of a feed within a step."""

@@ -76,31 +76,31 @@ class SqlGroupHistory:
         """Records what publishing a group snapshot will change: first added members, then removed ones."""
         layer = self._connection.execute(sa.select(group_layers).where(group_layers.c.feed_id == feed_id)).mappings().one()
         reached: ComparisonCursor | None = after
-        room = limit
-        while reached is not None and room > 0:
+        limit_left = limit
+        while reached is not None and limit_left > 0:
             tasks = self._list_tasks(layer, reached)
-            reached, room = self._work(tasks, feed_id, reached, room)
+            reached, limit_left = self._work(tasks, feed_id, reached, limit_left)
             if reached is not None and len(tasks) == _DEFINITIONS_AT_ONCE:
                 break
         return reached
 
-    def _work(self, tasks: Sequence[_Task], feed_id: int, after: ComparisonCursor, room: int) -> tuple[ComparisonCursor | None, int]:
+    def _work(self, tasks: Sequence[_Task], feed_id: int, after: ComparisonCursor, limit_left: int) -> tuple[ComparisonCursor | None, int]:
         """Processes tasks while there is room. Returns where to continue and how much room is left."""
         numbers = self._number_many([task.defined for task in tasks if task.defined is not None and not task.is_idle], feed_id)
         reached = after
         for task in tasks:
-            if room <= 0:
-                return reached, room
+            if limit_left <= 0:
+                return reached, limit_left
             if task.defined is not None and not task.is_idle:
                 place = (numbers[task.defined.digest], feed_id, after.gains_only)
-                last, examined = self._keep(task, place, reached.member, room)
-                room -= examined
+                last, examined = self._keep(task, place, reached.member, limit_left)
+                limit_left -= examined
                 if last is not None:
-                    return ComparisonCursor(gains_only=after.gains_only, definition=reached.definition, member=last), room
+                    return ComparisonCursor(gains_only=after.gains_only, definition=reached.definition, member=last), limit_left
             reached = ComparisonCursor(gains_only=after.gains_only, definition=task.at)
         if len(tasks) == _DEFINITIONS_AT_ONCE:
-            return reached, room
-        return (ComparisonCursor(gains_only=False) if after.gains_only else None), room
+            return reached, limit_left
+        return (ComparisonCursor(gains_only=False) if after.gains_only else None), limit_left
 
     def _list_tasks(self, layer: sa.RowMapping, after: ComparisonCursor) -> list[_Task]:
         """Lists what to compare next: the snapshot's definitions or, if a whole snapshot removes groups, those that it replaces."""
@@ -152,7 +152,7 @@ class SqlGroupHistory:
             for row in self._connection.execute(query).mappings()
         ]
 
-    def _keep(self, task: _Task, place: tuple[int, int, bool], after: bytes, room: int) -> tuple[bytes | None, int]:
+    def _keep(self, task: _Task, place: tuple[int, int, bool], after: bytes, limit_left: int) -> tuple[bytes | None, int]:
         """Records the changes of one definition.
 
         Returns the member after which to continue, None at its end, and the number of members compared.
@@ -163,13 +163,13 @@ class SqlGroupHistory:
             return None, 1
         table = group_members.c
         query = sa.select(table.member_digest).where(table.definition_id == task.defined.id, table.member_digest > after)
-        found = self._connection.execute(query.order_by(table.member_digest).limit(room)).scalars()
+        found = self._connection.execute(query.order_by(table.member_digest).limit(limit_left)).scalars()
         members = [bytes(member) for member in found]
-        kept = set(members)
+        remaining = set(members)
         for other in task.others:
-            kept -= self._find_members(other.id, [member for member in members if member in kept])
-        self._insert([(member, *place) for member in members if member in kept])
-        return (members[-1] if len(members) >= room else None), len(members)
+            remaining -= self._find_members(other.id, [member for member in members if member in remaining])
+        self._insert([(member, *place) for member in members if member in remaining])
+        return (members[-1] if len(members) >= limit_left else None), len(members)
 
     def _find_members(self, definition_id: int, members: Sequence[bytes]) -> set[bytes]:
         found: set[bytes] = set()

@@ -53,8 +53,8 @@ class PastGroups:
         publications = self._read_publications(changes, begun)
         for pair in dict.fromkeys((*held, *changes)):
             turns = dict.fromkeys(begun.get(pair[1], ()), True) | changes.get(pair, {})
-            told = tuple((publications[feed_id], turns[feed_id]) for feed_id in sorted(turns))
-            found.append(PastMembership(key=by_digest[pair[0]], group=subjects[pair[1]], holds=pair in held, turns=told))
+            causes = tuple((publications[feed_id], turns[feed_id]) for feed_id in sorted(turns))
+            found.append(PastMembership(key=by_digest[pair[0]], group=subjects[pair[1]], holds=pair in held, turns=causes))
         return found
 
     def _read_changes(self, digests: Sequence[bytes], since: datetime) -> dict[_Pair, _Turns]:

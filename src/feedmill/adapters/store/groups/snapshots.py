@@ -162,8 +162,8 @@ class SqlGroupSnapshotBuilder:
         return int(self._connection.execute(query).scalar() or 0)
 
     def _expected_of_source(self, layer: sa.RowMapping) -> int:
-        kept = 0 if layer["whole"] else self._count_of(layer["source"]) - int(layer["replaced"])
-        return kept + int(layer["memberships"])
+        unchanged = 0 if layer["whole"] else self._count_of(layer["source"]) - int(layer["replaced"])
+        return unchanged + int(layer["memberships"])
 
     def _bury(self, source: str) -> None:
         visible = (group_layers.c.source == source, group_layers.c.state == VISIBLE)
