@@ -140,7 +140,7 @@ def timed(appliance: Appliance, query: str, user: str) -> tuple[float, int, bool
 def tell(
     name: str, warm: list[float], bare: list[float] | None = None, cold: float = 0.0, total: int = 0, *, is_exact: bool = True
 ) -> None:
-    """Prints the figures of one asker."""
+    """Prints the figures of one user."""
     p50, p99 = statistics.median(warm) * 1_000, percentile(warm, 99) * 1_000
     text = f"  {name}: p50 {p50:.1f} ms, p99 {p99:.1f} ms"
     if bare is not None:

@@ -28,7 +28,7 @@ class Shape:
 
     @property
     def groups(self) -> tuple[int, ...]:
-        """In how many groups the askers are."""
+        """In how many groups the users are."""
         return GROUPS if self.acls else OWN_GROUPS
 
     def acl_of(self, number: int) -> int:

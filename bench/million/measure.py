@@ -90,7 +90,7 @@ class Taken:
 
 
 def measure(data: Path, rounds: int = ROUNDS) -> None:
-    """Prints what every asker's searches take beside the same without access control."""
+    """Prints what the searches of every user take beside the same without access control."""
     shape = read_shape(data)
     limit = 1.3 if shape.acls else 2.0
     with running(data, SETTINGS) as appliance, unfiltered(data) as (port, pid):

@@ -1,4 +1,4 @@
-"""Two worlds, one of which holds documents that the asker may not see, must answer alike: every route, every output, every parameter."""
+"""Two worlds, one of which holds documents that the user may not see, must answer alike: every route, every output, every parameter."""
 
 import inspect
 import random

@@ -21,7 +21,7 @@ WHO = Identity(users=(BOB,), reached={STAFF: BOB, EVERYONE: STAFF})
             'denied by group "Everyone" in any letter case, through user "CORP\\bob" > group "staff" of namespace "sites" > '
             'group "everyone", in the ACL of f',
         ),
-        ({"u": acl(permit("eve"))}, "no entry of the chain names the asker"),
+        ({"u": acl(permit("eve"))}, "no entry of the chain names the user"),
         ({}, "the URL has no ACL"),
         ({"u": acl()}, "the ACL of u is empty, which counts as none"),
         ({"u": acl(parent="f"), "f": acl(rule=BOTH)}, "the ACL of f is and-both-permit, and not both it and what inherits from it permit"),

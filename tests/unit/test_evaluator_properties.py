@@ -1,4 +1,4 @@
-"""What holds for every forest of ACLs and every asker."""
+"""What holds for every forest of ACLs and every user."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -160,7 +160,7 @@ def _print_decision(decision: Decision, user: str | None, as_json: bool) -> None
     out = console()
     out.print(clean(f"{decision.verdict.value}: {decision.reason}"))
     for step in decision.path:
-        said = describe_match(step.match) if step.match is not None else "no entry names the asker"
+        said = describe_match(step.match) if step.match is not None else "no entry names the user"
         out.print(clean(f"  {step.url} ({step.acl.inheritance_type.value}): {step.local.value}, {said}"))
 
 
@@ -171,7 +171,7 @@ def _print_early_decision(early: EarlyDecision, user: str | None, as_json: bool)
     _print_decision(early.decision, user, as_json)
     ruling, out = early.ruling, console()
     if ruling is not None:
-        said = describe_match(ruling.match) if ruling.match is not None else "it names the asker nowhere"
+        said = describe_match(ruling.match) if ruling.match is not None else "it names the user nowhere"
         out.print(clean(f"  policy {ruling.policy.name} ({ruling.policy.pattern}): {ruling.verdict.value}, {said}"))
         out.print(clean(f"  both together: {early.verdict.value}"))
     if early.is_public:

@@ -21,7 +21,7 @@ class Cause(Enum):
     PERMITTED = "permitted by an entry"
     DENIED = "denied by an entry"
     NOT_BOTH = "and-both-permit without two permits"
-    UNNAMED = "no entry of the chain names the asker"
+    UNNAMED = "no entry of the chain names the user"
     NO_ACL = "no ACL"
     EMPTY_ACL = "an empty ACL alone"
     MISSING_PARENT = "a parent without an ACL"

@@ -15,7 +15,7 @@ _WAY_SUBJECTS = 10
 def describe_reason(cause: Cause, step: Step | None) -> str:
     """Returns the reason of a decision. Shape: lower case, no full stop; ``step`` as in ``Decision.decisive``."""
     if step is None:
-        return "the URL has no ACL" if cause is Cause.NO_ACL else "no entry of the chain names the asker"
+        return "the URL has no ACL" if cause is Cause.NO_ACL else "no entry of the chain names the user"
     if step.match is not None and cause in (Cause.PERMITTED, Cause.DENIED):
         return f"{describe_match(step.match)}, in the ACL of {step.url}"
     return _TEXTS[cause].format(url=step.url, parent=step.acl.inherit_from)

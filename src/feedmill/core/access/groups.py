@@ -49,7 +49,7 @@ def resolve_groups(identity: Identity, find_groups: FindGroups, *, max_groups: i
             found.append(group)
             reached[group] = level[key]
             if len(reached) > max_groups:
-                raise Denied(f"the asker is in more than {max_groups} groups, more than are resolved")
+                raise Denied(f"the user is in more than {max_groups} groups, more than are resolved")
         level = _owners(found, own_keys)
     return replace(identity, reached=reached)
 

@@ -1,7 +1,7 @@
 """Compiles the settings that concern every document: which URLs may be documents, and which documents may be public.
 
-The first crawler access rule whose pattern matches the URL decides. An exception must therefore come before the rule that it is an
-exception from.
+The first crawler access rule whose pattern matches the URL decides. So a rule for a few URLs must come before a rule for many URLs that
+would match them too.
 """
 
 import hashlib

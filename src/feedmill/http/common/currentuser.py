@@ -16,7 +16,7 @@ from feedmill.model.authorization import Login
 from feedmill.model.identity import NOBODY, Identity
 from feedmill.model.role import UserRole
 
-_KEY: Final = "feedmill.asker"
+_KEY: Final = "feedmill.current_user"
 
 
 class SignInMethod(Enum):

@@ -1,8 +1,8 @@
 """``POST /xmlfeed`` and ``POST /xmlgroups``: receives a feed.
 
-0. A token for some sources alone ends the reading at the field that names another one.
 1. A body is refused before it is read if its length exceeds the limit.
-2. The body is read as it arrives. The feed's bytes go to the spool, the short fields to memory.
+2. The body is read as it arrives. The feed's bytes go to the spool, the short fields to memory. If the token is valid for some data sources
+   only, reading stops at a field that names another data source, and the feed is refused.
 3. The fields are validated and the feed is stored durably. Only then ``Success`` is sent.
 
 A request that fails at any step stores nothing. docs/reference/feed-port.md lists the responses to each failure.

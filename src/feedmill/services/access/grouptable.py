@@ -186,7 +186,7 @@ class GroupTable:
         search = _Search(self, identity)
         while search.goes_on():
             if len(search.found) > self._max_groups:
-                raise Denied(f"the asker is in more than {self._max_groups} groups, more than are resolved")
+                raise Denied(f"the user is in more than {self._max_groups} groups, more than are resolved")
         return search.end()
 
     def arrays(self) -> "_Arrays":

@@ -1,7 +1,8 @@
 """Combines what policy ACLs decide with what ACLs decide, for all classes at once.
 
-Each class stores the number of its policy, called its rule. What all policies decide for one user is a table over these numbers. The table
-is read for the classes that the order of mechanisms leaves to policies. ``core.access.policyacls`` is the reference; tests compare the two.
+Each class stores the number of its policy in the field ``rule``. A table by these numbers holds what each policy decides for one user.
+The table is read for the classes that the order of mechanisms leaves to policies. ``core.access.policyacls`` is the reference; tests
+compare the two.
 """
 
 from collections.abc import Iterable, Sequence, Set

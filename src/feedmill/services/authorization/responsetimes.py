@@ -1,4 +1,8 @@
-"""Records how long answers of authorization servers took, so that a URL that no server is consulted about can take as long."""
+"""Records how long answers of authorization servers took.
+
+A request for one URL that needs no server waits as long as one that does. So the time of a response does not tell whether a hidden
+document exists.
+"""
 
 import random
 import threading

@@ -1,6 +1,6 @@
 """Documents that the indexer prepares in a separate process, so that all others are indexed meanwhile.
 
-These are large documents, documents that ended the indexer during preparation, and the other documents of the feed of such a document. A
+These are large documents, documents that ended the indexer during preparation, and all documents of a feed that has such a document. A
 finished build becomes part of the index in one step (``IndexWriter.adopt``). A document that also ends the separate process, or takes too
 long in it, is set aside. If it is unknown which document was at fault, the batch is halved.
 """

@@ -1,9 +1,9 @@
-"""Decides which documents may use the quick workers.
+"""Decides which documents may use the quick workers: extraction workers that are reserved for documents which take little time.
 
-A small text is quick to read. Anything else is a risk: each data source may have one such document at a time with the quick workers. If a
-document of a source turns out too slow for them, the other workers read the risky documents of that source for a while, and its small
-texts too if the slow document was a small text. A source of hostile files therefore blocks one quick worker once in that time, and another
-one remains free for all other sources.
+A small text is quick to read. Any other document is a risk, so a data source may have only one of them with the quick workers at a time.
+If a document is too slow for a quick worker, the risky documents of its source go to the other workers for ``SLOW_SECONDS``. Its small
+texts go there too if the slow document was a small text. So a source with hostile files blocks at most one quick worker in that time, and
+the other quick worker stays free for all other sources.
 """
 
 import time

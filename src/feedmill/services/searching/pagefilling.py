@@ -1,10 +1,12 @@
 """Fills a page with results that the user may see if other servers decide about some of the matches.
 
-The list that the user pages through holds, by rank, the documents that ACLs permit and those that another server permitted. It is walked
-from its beginning, so that no page repeats or omits what another page shows. The steps are small, so that few more documents are checked
-than the page needs; decisions for an earlier page are cached. The checks stop after ``CHECKS_A_RESULT`` documents for each result up
-to the end of the page, or when the time of the request is over; the rest of the list is what ACLs permit. The number of checks therefore
-reveals how deep the page is, and little about how many documents are hidden.
+The user pages through one list. It holds the documents that ACLs permit and those that another server permitted, ordered by rank. Each
+request walks the list from its beginning, so that no page repeats or omits a result of another page. It walks in small steps, so that it
+checks few more documents than the page needs. Decisions for an earlier page are cached.
+
+The checks stop after ``CHECKS_A_RESULT`` documents for each result up to the end of the page, or when the time of the request is over.
+From there on, the list holds only what ACLs permit. So the number of checks depends on how deep the page is, and hardly on how many
+documents are hidden.
 
 Documents that other servers permit are never counted: totals are those of what ACLs permit.
 """

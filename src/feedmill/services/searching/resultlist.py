@@ -1,8 +1,8 @@
 """Returns a page of a result list with the paging of the old protocol: collapsed, at most the best thousand, and never beyond its end.
 
-A collapsed list can only be counted from its beginning. It is walked from there in growing steps until the page is full and one more result
-is known. A page that lies beyond the end becomes the last page. If a page shows a directory twice, the best ``LOOK_AHEAD`` results are
-searched to find out whether they hold more of it.
+How many results collapse before a page is known only after reading all results before it. So the list is walked from its beginning, in
+growing steps, until the page is full and one more result is known. A page that lies beyond the end becomes the last page. If a page shows
+a directory twice, the best ``LOOK_AHEAD`` results are searched to find out whether they hold more of it.
 """
 
 from dataclasses import dataclass, replace

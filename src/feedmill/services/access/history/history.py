@@ -288,7 +288,7 @@ def _parent_of(key: AccessKey) -> str | None:
 
 
 def _describe_ruling(ruling: Ruling) -> str:
-    said = "it does not permit the asker" if ruling.match is None else describe_match(ruling.match)
+    said = "it does not permit the user" if ruling.match is None else describe_match(ruling.match)
     return f"{said}, in the policy for {ruling.policy.pattern}"
 
 
