@@ -14,11 +14,11 @@ from tests.waiting import wait_until
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.bootstrap.context import utc_now
 from feedmill.model.authorization import LateLimits, LateOutcome, Mechanism, OpenCircuit, QueryForm
-from feedmill.runtime import metrics
 from feedmill.services.authorization.authorizer import Authorizer
 from feedmill.services.authorization.circuitnote import CircuitNote
 from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.overview import read_gauges, read_overview
+from feedmill.telemetry import metrics
 
 DOWN = say("HTTP/1.1 503 Down")
 

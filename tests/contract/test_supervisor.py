@@ -23,7 +23,7 @@ import os, signal, sys, time
 from pathlib import Path
 import feedmill.runtime.sockethandover as sockethandover
 import feedmill.runtime.supervisor as supervisor
-from feedmill.runtime.logs import configure_logs
+from feedmill.telemetry.logs import configure_logs
 from feedmill.runtime.roles import ProcessRole, Restart
 
 folder, names = Path(sys.argv[1]), sys.argv[2:]

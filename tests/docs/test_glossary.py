@@ -22,7 +22,7 @@ def list_ports() -> list[str]:
 
 
 def list_metrics() -> list[str]:
-    return sorted(set(re.findall(r"feedmill_([a-z_]+)", (ROOT / "src/feedmill/runtime/metrics.py").read_text())))
+    return sorted(set(re.findall(r"feedmill_([a-z_]+)", (ROOT / "src/feedmill/telemetry/metrics.py").read_text())))
 
 
 @pytest.mark.parametrize("name", list_ports())

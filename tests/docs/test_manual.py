@@ -33,7 +33,6 @@ from feedmill.http.signin.saml import SamlWays
 from feedmill.http.signin.samllogout import SamlLogoutWays
 from feedmill.http.signin.signout import Leavings
 from feedmill.model.audit import AuditKind
-from feedmill.runtime.metrics import GAUGES, render_metrics
 from feedmill.runtime.roles import ROLES, list_subscribers
 from feedmill.services.access.accessreview import AccessReview
 from feedmill.services.access.explaining import Explaining
@@ -48,6 +47,7 @@ from feedmill.settings.policyacls import PolicyAclSettings
 from feedmill.settings.sections import CrawlAccess, DataSourceSettings, list_keys
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, SynonymSettings
 from feedmill.settings.signin import LdapProvider, OidcSettings, Provider, SamlSettings
+from feedmill.telemetry.metrics import GAUGES, render_metrics
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -9,7 +9,7 @@ from pathlib import Path
 import structlog
 
 import feedmill
-from feedmill.runtime.logs import configure_logs
+from feedmill.telemetry.logs import configure_logs
 
 SOURCE = Path(feedmill.__file__).parent
 LEVELS = ("debug", "info", "warning", "error", "exception", "log")

@@ -3,7 +3,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from feedmill.runtime import metrics
+from feedmill.telemetry import metrics
 
 
 def test_render_metrics_gives_counters_gauges_and_restarts() -> None:
@@ -24,7 +24,7 @@ def test_render_metrics_gives_counters_gauges_and_restarts() -> None:
 
 
 ADDED = """
-from feedmill.runtime import metrics
+from feedmill.telemetry import metrics
 ADDED = metrics.CountedMetric("feedmill_added", "Shows what a metric needs.", "kind")
 metrics.count_in_files()
 ADDED.add("one", count=2)

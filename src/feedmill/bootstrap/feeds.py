@@ -7,7 +7,6 @@ from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.core.documents.admission import build_rules, digest_of_rules
 from feedmill.model.feed import Feed, FeedType
 from feedmill.ports.feedformats import FeedFormats, FormatOptions, RegisteredFormat
-from feedmill.runtime import metrics
 from feedmill.runtime.roles import FEEDER, QUICK_FEEDER
 from feedmill.services.feeds.feeder import Feeder, FeederLane
 from feedmill.services.feeds.feeding import Admission, SliceLimits
@@ -20,6 +19,7 @@ from feedmill.services.sweeps.admissionsweep import AdmissionSweep
 from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep
 from feedmill.services.upkeep import Upkeep, UpkeepLimits
 from feedmill.settings import Settings
+from feedmill.telemetry import metrics
 from feedmill.wire.registry import FORMATS
 
 

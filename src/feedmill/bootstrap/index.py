@@ -8,11 +8,11 @@ from feedmill.bootstrap.backends import build_entry_builder
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.searchconfig import build_search_config_provider
 from feedmill.model.extraction import ExtractionLimits
-from feedmill.runtime import metrics
 from feedmill.runtime.roles import EXTRACTOR, INDEXER
 from feedmill.services.indexing.extracting import Extracting
 from feedmill.services.indexing.indexer import IndexDependencies, Indexing
 from feedmill.services.isolation.recording import FailureRecorder
+from feedmill.telemetry import metrics
 
 QUICK_WORKERS = 2
 QUICK_SECONDS = 0.5

@@ -12,7 +12,6 @@ from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.searchconfig import build_search_config_provider
 from feedmill.model.authorization import AuthorizationRule, Mechanism
 from feedmill.model.ranking import Ranking
-from feedmill.runtime import metrics
 from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.authorization.authorizer import Authorizer
 from feedmill.services.authorization.circuitnote import CircuitNote
@@ -24,6 +23,7 @@ from feedmill.services.authorization.samlauthorizer import SamlAuthorizer
 from feedmill.services.searching.enginethreads import LEAST_THREADS, EngineThreads
 from feedmill.services.searching.searchservices import SearchServices, wire_search_services
 from feedmill.settings.authorization import limits_of, rules_of
+from feedmill.telemetry import metrics
 
 __all__ = ["build_circuit_note", "build_clicks", "build_search_services", "find_clusters"]
 

@@ -16,7 +16,7 @@ import typer
 from feedmill.cli.options import clean, error_console, print_json
 from feedmill.model.errors import BadSettings, FeedmillError
 from feedmill.runtime.datafolder import UMASK
-from feedmill.runtime.logs import configure_logs
+from feedmill.telemetry.logs import configure_logs
 
 
 class _Command(NamedTuple):

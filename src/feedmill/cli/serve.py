@@ -31,8 +31,6 @@ from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadSettings, Unanswered
 from feedmill.ports.http import HttpRequest, ServerAddress
 from feedmill.runtime.admintoken import ensure_token
-from feedmill.runtime.logs import configure_logs
-from feedmill.runtime.metricfiles import FOLDER_VARIABLE
 from feedmill.runtime.migration import migrate
 from feedmill.runtime.role import run_process
 from feedmill.runtime.roles import ROLES
@@ -40,6 +38,8 @@ from feedmill.runtime.runstate import RoleState, RunState, hold_data, remove_sta
 from feedmill.runtime.server.sockets import listener_addresses, open_listener
 from feedmill.runtime.supervisor import Supervisor
 from feedmill.settings import Loaded, Settings, load_settings, write_snapshot
+from feedmill.telemetry.logs import configure_logs
+from feedmill.telemetry.metricfiles import FOLDER_VARIABLE
 
 FIXED_SETTINGS = (
     "gate.port",

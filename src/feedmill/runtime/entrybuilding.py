@@ -15,10 +15,10 @@ from feedmill.adapters.index.tantivy.writer import TantivyWriter
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.model.entrybuild import Trouble
 from feedmill.model.search import IndexDocument
-from feedmill.runtime.logs import configure_logs
 from feedmill.runtime.parentage import die_with_parent
 from feedmill.runtime.roles import INDEX_ENTRIES
 from feedmill.services.indexing.preparing import put_isolated
+from feedmill.telemetry.logs import configure_logs
 
 HEAP_BYTES = 200_000_000
 

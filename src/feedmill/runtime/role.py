@@ -16,12 +16,12 @@ from setproctitle import setproctitle
 
 from feedmill.bootstrap.access import adopt_policies
 from feedmill.bootstrap.context import open_context
-from feedmill.runtime.logs import configure_logs
-from feedmill.runtime.metricfiles import reserve_metric_files
-from feedmill.runtime.metrics import count_in_files
 from feedmill.runtime.roles import Ports, ProcessRole
 from feedmill.runtime.sockethandover import SocketHandover
 from feedmill.settings import Settings, read_snapshot
+from feedmill.telemetry.logs import configure_logs
+from feedmill.telemetry.metricfiles import reserve_metric_files
+from feedmill.telemetry.metrics import count_in_files
 
 log = structlog.get_logger(__name__)
 

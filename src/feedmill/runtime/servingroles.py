@@ -32,7 +32,6 @@ from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.http.signin.build import LOGGED, SignInOptions, build_signin
 from feedmill.model.topic import Topic
-from feedmill.runtime import metrics
 from feedmill.runtime.admintoken import read_token
 from feedmill.runtime.roles import Ports
 from feedmill.runtime.runstate import find_server, find_start
@@ -48,6 +47,7 @@ from feedmill.services.signin.throttle import Throttle
 from feedmill.settings import read_snapshot
 from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.secrets import read_secret
+from feedmill.telemetry import metrics
 from feedmill.wire.gsafeed.dtd import DTD
 
 LONGEST_UPLOAD_SECONDS = 3600.0

@@ -28,9 +28,9 @@ from feedmill.http.common.stricttransport import StrictTransport
 from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
 from feedmill.model.errors import FeedmillError
-from feedmill.runtime.metrics import CONTENT_TYPE
 from feedmill.services.signin.signing import SignInServices
 from feedmill.settings.editing import SettingsEditor
+from feedmill.telemetry.metrics import CONTENT_TYPE
 
 _UNMATCHED = Unmatched(
     otherwise=VIEW_OR_ADMINISTER,

@@ -21,8 +21,8 @@ from starlette.types import Receive
 
 from feedmill.http.common.clientaddress import Clients
 from feedmill.http.common.searchconcurrency import SearchPlaces
-from feedmill.runtime.metrics import SEARCHES_BOUNDED
 from feedmill.services.deadline import Deadline
+from feedmill.telemetry.metrics import SEARCHES_BOUNDED
 
 AT_ONCE: Final = 40
 WATCHED_SECONDS: Final = 0.1

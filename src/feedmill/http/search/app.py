@@ -57,10 +57,10 @@ from feedmill.model.errors import BadRequest, FeedmillError
 from feedmill.model.results import ResultPage
 from feedmill.model.role import UserRole
 from feedmill.model.search import SearchRequest
-from feedmill.runtime.metrics import QUERY_SECONDS
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.clustering import FindClusters
 from feedmill.services.searching.searchservices import SearchServices
+from feedmill.telemetry.metrics import QUERY_SECONDS
 from feedmill.wire.results.json import render_document, render_page
 
 log = structlog.get_logger(__name__)

@@ -23,12 +23,12 @@ from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.query import And, Node, Or, Site
 from feedmill.model.results import ResultPage
-from feedmill.runtime.metrics import QUERY_SECONDS
 from feedmill.services.deadline import Deadline
 from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy
 from feedmill.services.searching.resultlist import list_results
 from feedmill.services.searching.searcher import Searcher
 from feedmill.services.searching.searchstate import PlannedSearch
+from feedmill.telemetry.metrics import QUERY_SECONDS
 from feedmill.wire.results.charsets import UTF_8, find_charset
 from feedmill.wire.results.gsaxml import Reply, render_copy, render_results
 

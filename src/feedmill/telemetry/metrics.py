@@ -16,7 +16,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from feedmill.model.authorization import LateOutcome, Mechanism
-from feedmill.runtime.metricfiles import FOLDER_VARIABLE
+from feedmill.telemetry.metricfiles import FOLDER_VARIABLE
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
