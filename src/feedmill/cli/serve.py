@@ -9,6 +9,7 @@ import resource
 import socket
 import sys
 import time
+from collections.abc import Container
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -111,7 +112,7 @@ def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
             probe=lambda: _probe(state),
             sockets=sockets,
             reload_settings=reloader.reload,
-            on_change=lambda roles: _report(data, state, roles),
+            on_change=lambda roles: _report(data, replace(state, tls=_list_tls(reloader.settings, sockets)), roles),
             on_ready=_announce,
             find_in_flight=lambda role: read_left(data / IN_FLIGHT, role),
         )
@@ -149,14 +150,19 @@ def _find_sandbox() -> Sandbox:
 
 
 def _describe(settings: Settings, sockets: dict[str, socket.socket], sandbox: Sandbox) -> RunState:
-    with_tls = {"gate_tls": settings.gate.certificate, "search": settings.search.certificate, "admin": settings.admin.certificate}
     return RunState(
         pid=os.getpid(),
         started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         addresses={name: _address(listening) for name, listening in sockets.items()},
-        tls=tuple(name for name, certificate in with_tls.items() if certificate and name in sockets),
+        tls=_list_tls(settings, sockets),
         sandbox=asdict(sandbox),
     )
+
+
+def _list_tls(settings: Settings, listeners: Container[str]) -> tuple[str, ...]:
+    """Lists the listeners that speak TLS."""
+    with_tls = {"gate_tls": settings.gate.certificate, "search": settings.search.certificate, "admin": settings.admin.certificate}
+    return tuple(name for name, certificate in with_tls.items() if certificate and name in listeners)
 
 
 def _address(listening: socket.socket) -> str:
@@ -216,6 +222,11 @@ class _Reloader:
         self._config = config
         self._loaded = loaded
 
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._loaded.settings
+
     def reload(self) -> bool:
         """Returns whether there are new, valid settings for the roles."""
         try:
@@ -223,6 +234,10 @@ class _Reloader:
         except BadSettings as exc:
             for fault in exc.faults:
                 log.error("settings_refused", fault=fault)
+            return False
+        if bool(loaded.settings.gate.certificate) != bool(self.settings.gate.certificate):
+            # the socket for TLS is opened at the start only, and must never be served without TLS
+            log.error("settings_refused", fault="gate.certificate: set or removed while the server runs; restart the server for that")
             return False
         _log_warnings(loaded)
         fixed = [key for key in FIXED_SETTINGS if _value(loaded, key) != _value(self._loaded, key)]
