@@ -1,7 +1,7 @@
-"""What access control costs: searches as users who see 95, 50, 10 and 1 % through HTTP, against the same search of all by nobody.
+"""What access control costs: searches as users who see 95, 50, 10 and 1 % through HTTP, against the same search without a user.
 
 Documents are small. Half of the words of a query's documents are everybody's: ``open``; the same number are guarded by distinct ACLs in
-chains of depth 4. A user's share is made by the groups that he is in. Aims, warm: at most 1.3 times where more than a tenth is visible, at
+chains of depth 4. The groups of a user decide their share. Aims, warm: at most 1.3 times where more than a tenth is visible, at
 most 15 ms more below; a first query of 1,000 groups under 200 ms; a changed folder obeyed at the next search.
 """
 
@@ -17,9 +17,9 @@ from tempfile import TemporaryDirectory
 from tests.appliance import Appliance, feed_of, record, running
 from tests.corpus import Corpus
 
-from bench.anew import anew
 from bench.figures import percentile
 from bench.groups import load
+from bench.uniquequeries import make_unique
 
 DOCUMENTS = 100_000
 SHARES = (95, 50, 10, 1)
@@ -96,11 +96,11 @@ def memberships() -> Iterator[bytes]:
 def compare_shares(appliance: Appliance) -> None:
     """Prints what a share costs against the same number of public documents."""
     bare = [timed(appliance, "open", "")[0] for _ in range(ROUNDS)][5:]
-    tell("nobody, the public half", bare)
+    print_row("signed out, the public half", bare)
     for share in SHARES:
         cold, total, is_exact = timed(appliance, "shut", f"sees{share}")
         warm = [timed(appliance, "shut", f"sees{share}")[0] for _ in range(ROUNDS)]
-        tell(f"{share} % visible", warm, bare, cold, total, is_exact=is_exact)
+        print_row(f"{share} % visible", warm, bare, cold, total, is_exact=is_exact)
 
 
 def compare_groups(appliance: Appliance) -> None:
@@ -109,7 +109,7 @@ def compare_groups(appliance: Appliance) -> None:
     for count in GROUPS:
         cold, total, is_exact = timed(appliance, "shut", f"in{count}")
         warm = [timed(appliance, "shut", f"in{count}")[0] for _ in range(ROUNDS)]
-        tell(f"{count:,} groups", warm, bare, cold, total, is_exact=is_exact)
+        print_row(f"{count:,} groups", warm, bare, cold, total, is_exact=is_exact)
 
 
 def change_folder(appliance: Appliance) -> None:
@@ -128,7 +128,7 @@ def change_folder(appliance: Appliance) -> None:
 def timed(appliance: Appliance, query: str, user: str) -> tuple[float, int, bool]:
     """Returns the seconds of one search as a user, its total and whether that is exact."""
     headers = {"X-Forwarded-User": user} if user else {}
-    path = "/api/v1/search?" + urllib.parse.urlencode({"q": anew(query)})
+    path = "/api/v1/search?" + urllib.parse.urlencode({"q": make_unique(query)})
     began = time.monotonic()
     status, _, body = appliance.request("GET", appliance.search_port, path, None, headers)
     seconds = time.monotonic() - began
@@ -137,7 +137,7 @@ def timed(appliance: Appliance, query: str, user: str) -> tuple[float, int, bool
     return seconds, int(total), exact
 
 
-def tell(
+def print_row(
     name: str, warm: list[float], bare: list[float] | None = None, cold: float = 0.0, total: int = 0, *, is_exact: bool = True
 ) -> None:
     """Prints the figures of one user."""

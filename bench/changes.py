@@ -1,6 +1,6 @@
-"""How long it takes to tell what changed for somebody, against deciding every document at both times.
+"""How long it takes to list what changed for a user, against deciding every document at both times.
 
-Documents lie in folders; each tenth has an ACL of its own, and so a class. Somebody in 1,000 groups is put into one more, then the ACL of a
+Documents lie in folders; each tenth has an ACL of its own, and so a class. A user in 1,000 groups is put into one more, then the ACL of a
 folder with a quarter of all documents below it changes, then nothing. The reference decides all documents one after the other.
 """
 
@@ -53,14 +53,14 @@ def main(documents: int = DOCUMENTS) -> None:
 
 
 def measure(store: SqlStore, name: str, since: datetime, until: datetime) -> None:
-    """Prints how long it takes to tell what changed between two times."""
+    """Prints how long it takes to list what changed between two times."""
     service = AccessChanges(store, lambda: BEGIN + 9 * HOUR, timedelta(days=90))
-    asked = service.compare(WHO, since, until)
+    comparison = service.compare(WHO, since, until)
     began = time.monotonic()
-    service.list_page(asked, limit=100)
+    service.list_page(comparison, limit=100)
     first_seconds = time.monotonic() - began
     began = time.monotonic()
-    count = sum(1 for _ in service.iter_changes(asked))
+    count = sum(1 for _ in service.iter_changes(comparison))
     print(f"  {name}: first 100 after {first_seconds:.2f} s; all {count:,} in {time.monotonic() - began:.1f} s")
 
 
@@ -114,7 +114,7 @@ def put_groups(store: SqlStore, feed_id: int, at: datetime, more: list[str] | No
 
 
 def iter_visible(store: SqlStore, at: datetime) -> Iterator[str]:
-    """Decides every document at a time, and gives those that are permitted."""
+    """Decides every document at a time, and returns those that are permitted."""
     with store.reading() as unit:
         forms, after = resolve_many(unit, [WHO], at=at)[WHO], 0
         while documents := unit.documents.scan.list_live(after=after, limit=AT_ONCE):

@@ -43,7 +43,7 @@ def main(documents: int = DOCUMENTS) -> None:
         ordinary = statistics.median(timed(index, {"q": f"w{7 + n % 50} w{90 + n % 70} -none{next(numbers)}"}) for n in range(ORDINARY))
         print(f"    an ordinary query: {ordinary * 1000:.2f} ms")
         for name, values in list_hostile().items():
-            # a word that nothing holds makes each question another one, since answers are kept
+            # a word that nothing holds makes each query another one, since results are cached
             seconds = max(timed(index, values | {"q": f"{values['q']} -none{next(numbers)}"}) for _ in range(ROUNDS))
             print(f"    {name}: {seconds:.3f} s, {seconds / ordinary:,.0f} ordinary queries", flush=True)
 
@@ -101,8 +101,8 @@ def timed(index: TantivyIndex, values: dict[str, str]) -> float:
 def ask(index: TantivyIndex, request: SearchRequest, then: Callable[..., object]) -> None:
     """Asks as a search does: as it stands, and loosened where that finds little."""
     root = read_request(request).root
-    asked = [root, *([loosened] if (loosened := loosen(root, request.match)) is not None else [])]
-    for each in asked:
+    roots = [root, *([loosened] if (loosened := loosen(root, request.match)) is not None else [])]
+    for each in roots:
         hits = index.search(each, ANONYMOUS, start=request.start, num=request.num, sort=request.sort)
         if hits.total >= ENOUGH_TO_STOP:
             break

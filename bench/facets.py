@@ -1,8 +1,8 @@
 """What facets cost: searches over many documents through HTTP, without facets, with one and with four, one after the other in one run.
 
-Each query is asked in turns, so that whatever else the machine does falls on all alike. Told are medians and 99th percentiles, and the
+Each query is asked in turns, so that whatever else the machine does affects all alike. Reported are medians and 99th percentiles, and the
 same for suggestions and for the page. An index keeps its last answers: every question holds a word of its own that no document may have,
-but for those of the line that tells what it takes to ask again.
+but for those of the line that shows what a repeated query takes.
 """
 
 import http.client
@@ -17,8 +17,8 @@ from urllib.parse import urlencode
 from tests.appliance import Appliance, feed_of, record, running
 from tests.corpus import vocabulary
 
-from bench.anew import new_word
 from bench.figures import percentile
+from bench.uniquequeries import new_word
 
 DOCUMENTS = 200_000
 A_FEED = 20_000
@@ -49,7 +49,7 @@ def feed_many(appliance: Appliance, documents: int) -> None:
 
 
 def measure(appliance: Appliance, paths: dict[str, Sequence[str]], rounds: int) -> dict[str, list[float]]:
-    """Asks all paths in turns over one connection and gives milliseconds by name. Shape: ``NEW`` in a path stands for a new word."""
+    """Requests all paths in turns over one connection and returns milliseconds by name. Shape: ``NEW`` in a path stands for a new word."""
     connection = http.client.HTTPConnection("127.0.0.1", appliance.search_port, timeout=60)
     taken: dict[str, list[float]] = {name: [] for name in paths}
     for turn in range(rounds + 2):

@@ -43,7 +43,7 @@ def main(chosen: list[str] | None = None) -> None:
         delay = row.slowest_seconds - reference.slowest_seconds
         print(
             f"  {fault:26} found {row.found}, named {row.named}, later feeds at most {row.slowest_seconds:.2f} s"
-            f" ({delay:+.2f} s, {row.slowest_seconds / reference.slowest_seconds:.1f} times), all told after {row.whole_seconds:.1f} s",
+            f" ({delay:+.2f} s, {row.slowest_seconds / reference.slowest_seconds:.1f} times), all reported after {row.whole_seconds:.1f} s",
             flush=True,
         )
 

@@ -52,7 +52,7 @@ _RECORD: Final = (
 
 class _SilentNotifier:
     def notify(self, topic: Topic) -> None:
-        """Wakes nobody."""
+        """Wakes no process."""
 
     def wait(self, timeout_seconds: float) -> None:
         """Never waits."""
@@ -107,13 +107,13 @@ def _run(make: Callable[[Path], ASGIApp], folder: Path, listener: socket.socket,
 
     async def serve() -> None:
         loop = asyncio.get_running_loop()
-        loop.add_reader(pipe.fileno(), _tell_peak, pipe)
+        loop.add_reader(pipe.fileno(), _send_peak, pipe)
         await server.serve(sockets=[listener])
 
     asyncio.Runner(loop_factory=config.get_loop_factory()).run(serve())
 
 
-def _tell_peak(pipe: Connection) -> None:
+def _send_peak(pipe: Connection) -> None:
     pipe.recv()
     pipe.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)
 
@@ -146,7 +146,7 @@ def make_body(megabytes: int) -> bytes:
 
 
 def push(port: int, body: bytes) -> float:
-    """Pushes a body and gives the seconds until ``Success``."""
+    """Pushes a body and returns the seconds until ``Success``."""
     head = f"POST /xmlfeed HTTP/1.1\r\nHost: bench\r\nContent-Type: multipart/form-data; boundary=<<\r\nContent-Length: {len(body)}\r\n\r\n"
     with socket.create_connection(("127.0.0.1", port)) as connection:
         start = time.perf_counter()

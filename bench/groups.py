@@ -62,7 +62,7 @@ def main(memberships: int = MEMBERSHIPS) -> None:
             rate = memberships / seconds
             print(f"  {name}: {memberships:,} memberships, {len(xml) / 1e6:.0f} MB in {seconds:.1f} s, {rate:,.0f} a second; ", end="")
             print(f"{seconds / reading_seconds:.1f} times reading it twice")
-            tell_searches(before, during)
+            print_searches(before, during)
         print(f"  peak memory: feeders {most_megabytes(appliance, 'feeder'):.0f} MB, web {most_megabytes(appliance, 'web'):.0f} MB")
         measure_closure(appliance)
 
@@ -82,7 +82,7 @@ def feed(memberships: int) -> Iterator[bytes]:
 
 
 def load(appliance: Appliance, xml: bytes) -> float:
-    """Pushes the feed as a full one and gives the seconds until it is obeyed."""
+    """Pushes the feed as a full one and returns the seconds until it is obeyed."""
     fields = [(b"groupsource", b"bench"), (b"feedtype", b"full"), (b"data", xml)]
     body = b"".join(b'--<<\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % field for field in fields) + b"--<<--\r\n"
     began = time.monotonic()
@@ -96,7 +96,7 @@ def load(appliance: Appliance, xml: bytes) -> float:
 
 @contextmanager
 def searching(appliance: Appliance) -> Iterator[list[float]]:
-    """Searches in a thread during a block, as a user of a thousand groups; gives the milliseconds of each search."""
+    """Searches in a thread during a block, as a user of a thousand groups; yields the milliseconds of each search."""
     taken: list[float] = []
     is_over = threading.Event()
 
@@ -117,7 +117,7 @@ def searching(appliance: Appliance) -> Iterator[list[float]]:
         thread.join()
 
 
-def tell_searches(before: list[float], during: list[float]) -> None:
+def print_searches(before: list[float], during: list[float]) -> None:
     """Prints what searches took during a load, beside the time before."""
     figures = [(statistics.median(each), percentile(each, 99), max(each)) for each in (before, during)]
     text = ", ".join(

@@ -1,4 +1,4 @@
-"""Whether the time of an answer tells a hidden document from one that does not exist.
+"""Whether the time of a response distinguishes a hidden document from one that does not exist.
 
 A server has public documents and hidden ones with ACLs of one level and of thirty. A signed-in user who may see none of the hidden asks
 for them and for URLs that do not exist, in turn and in random order, by the JSON resource, by the cached copy and by the queries that name
@@ -65,19 +65,19 @@ def compare(connection: http.client.HTTPConnection, path: str, kind: str, rounds
     numbers, chance = itertools.count(), random.Random(5)
     for _ in range(rounds):
         number = next(numbers)
-        asked = [
+        requests = [
             ("hidden", f"http://{kind}.example.com/{number % HIDDEN}"),
             ("unknown", f"http://{kind}.example.org/{number % HIDDEN}"),
             ("other", f"http://{kind}.example.net/{number % HIDDEN}"),
         ]
-        chance.shuffle(asked)
-        for name, url in asked:
+        chance.shuffle(requests)
+        for name, url in requests:
             times[name].append(timed(connection, path + quote(url, safe="")))
     unknown = times["unknown"]
     difference, noise = (statistics.median(times[name]) - statistics.median(unknown) for name in ("hidden", "other"))
-    told = f"hidden {difference * 1e6:+.1f} us, another unknown {noise * 1e6:+.1f} us, of {statistics.median(unknown) * 1e6:.0f}"
+    differences = f"hidden {difference * 1e6:+.1f} us, another unknown {noise * 1e6:+.1f} us, of {statistics.median(unknown) * 1e6:.0f}"
     chances = ", ".join(f"{name} {chance_of(times[name], unknown):.2f}" for name in ("hidden", "other"))
-    print(f"  {path} {kind}: {told}; by chance: {chances}", flush=True)
+    print(f"  {path} {kind}: {differences}; by chance: {chances}", flush=True)
 
 
 def timed(connection: http.client.HTTPConnection, path: str) -> float:

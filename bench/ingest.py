@@ -49,8 +49,8 @@ def main(documents: int = DOCUMENTS, sample: int = SAMPLE) -> None:
     after = measure_stages_apart(sample // 2)
     stages = {name: (before[name] + after[name]) / 2 for name in before}
     for name, seconds in stages.items():
-        told = f"before {before[name] * 1000:.3f}, after {after[name] * 1000:.3f}"
-        print(f"  stage {name:<10} {seconds * 1000:7.3f} ms CPU a document, alone ({told})")
+        both = f"before {before[name] * 1000:.3f}, after {after[name] * 1000:.3f}"
+        print(f"  stage {name:<10} {seconds * 1000:7.3f} ms CPU a document, alone ({both})")
     total = sum(stages.values())
     allowed = PROCESSORS / total
     print(f"  sum              {total * 1000:7.3f} ms: {allowed:,.0f} documents a second on {PROCESSORS} processors")
@@ -64,7 +64,7 @@ def measure_stages_apart(sample: int) -> dict[str, float]:
 
 
 def measure_whole(folder: Path, documents: int) -> float:
-    """Pushes one full feed to a server and gives the documents a second until all of it is searchable."""
+    """Pushes one full feed to a server and returns the documents a second until all of it is searchable."""
     body = b"".join(Corpus().feed(documents))
     with running(folder / "data") as appliance:
         # the extractor loads its models behind the start of the server

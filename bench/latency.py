@@ -63,7 +63,7 @@ def fill(appliance: Appliance, documents: int) -> None:
 
 
 def measure(appliance: Appliance, name: str, rounds: int) -> list[float]:
-    """Pushes one-record feeds, one after the other, and gives the seconds until each is found."""
+    """Pushes one-record feeds, one after the other, and returns the seconds until each is found."""
     seconds = []
     for number in range(rounds):
         word = f"needle{name}{number}"
@@ -79,7 +79,7 @@ def measure(appliance: Appliance, name: str, rounds: int) -> list[float]:
 
 
 def keep_hanging(appliance: Appliance) -> threading.Event:
-    """Feeds files whose extraction takes all its time, again and again, until told to stop."""
+    """Feeds files whose extraction takes all its time, again and again, until it is stopped."""
     stop = threading.Event()
 
     def _push() -> None:

@@ -1,9 +1,9 @@
-"""What scores, order and numbers tell of hidden documents: the attack of a user who may see public documents and feed some.
+"""What scores, order and numbers reveal of hidden documents: the attack of a user who may see public documents and feed some.
 
 Hidden documents hold a word; one public document holds it too, and control words stand in known numbers of public documents of the same
 length. By the scores, which administrators alone are given, the number comes out exactly from two control words. By the order, which
 everybody sees, it is enclosed between the two nearest control words. By totals, facets, expanded wildcards, completed and corrected words
-nothing should come out: they are compared with those of an index without the hidden documents, for nobody in particular and for a user of
+nothing should come out: they are compared with those of an index without the hidden documents, for a signed-out user and for a user of
 thousands of classes, whose totals and facets are estimated.
 
     python -m bench.leak [HIDDEN]
@@ -42,50 +42,50 @@ def main(hidden: int = HIDDEN) -> None:
         print(f"    by scores, for administrators alone: {by_scores(index) - 1}")
         span = (high or PUBLIC) - (low or 0)
         learnt = f"{math.log2(PUBLIC / span):.1f} bits of {math.log2(PUBLIC):.1f}, off by {span / 2 / hidden:.0%} at most"
-        told = f"{low - 1 if low else 'fewer'} to {high - 1 if high else 'more'}"
-        print(f"    by order with {len(CONTROLS)} control words: {told} ({learnt})")
+        bounds = f"{low - 1 if low else 'fewer'} to {high - 1 if high else 'more'}"
+        print(f"    by order with {len(CONTROLS)} control words: {bounds} ({learnt})")
     with TemporaryDirectory() as folder:
-        tell_numbers(Path(folder), hidden)
+        print_numbers(Path(folder), hidden)
 
 
-def tell_numbers(folder: Path, hidden: int) -> None:
+def print_numbers(folder: Path, hidden: int) -> None:
     """Prints what of an answer's numbers differs for a number of hidden documents, from small to many."""
-    asking = {
-        "nobody": ANONYMOUS,
+    filters = {
+        "a signed-out user": ANONYMOUS,
         "a user of many classes": AccessFilter(permitted=ClassMap(bytes(1 - number % 2 for number in range(CLASSES)))),
     }
-    told: list[dict[str, dict[str, object]]] = []
+    numbers: list[dict[str, dict[str, object]]] = []
     for place, count in enumerate((0, hidden, 20 * hidden)):
         writer = TantivyWriter(folder / f"{place}")
         writer.put_many(_spread_documents(count))
         writer.commit()
         writer.close()
         index = TantivyIndex(folder / f"{place}")
-        told.append({name: list_numbers(index, access) for name, access in asking.items()})
-    for name in asking:
-        first = told[0][name]
-        differing = sorted({question for other in told[1:] for question in first if first[question] != other[name][question]})
-        told_by = ", ".join(differing) or "nothing"
+        numbers.append({name: list_numbers(index, access) for name, access in filters.items()})
+    for name in filters:
+        first = numbers[0][name]
+        differing = sorted({question for other in numbers[1:] for question in first if first[question] != other[name][question]})
+        revealing = ", ".join(differing) or "nothing"
         against = f"{hidden} and {20 * hidden} hidden against none"
-        print(f"    by numbers told to {name}, {against}: {len(differing)} of {len(first)} differ: {told_by}", flush=True)
+        print(f"    by numbers shown to {name}, {against}: {len(differing)} of {len(first)} differ: {revealing}", flush=True)
 
 
 def list_numbers(index: TantivyIndex, access: AccessFilter) -> dict[str, object]:
-    """Lists what is told of words that hidden documents hold, but for order and scores."""
-    told: dict[str, object] = {}
+    """Returns what is shown of words that hidden documents hold, but for order and scores."""
+    numbers: dict[str, object] = {}
     for text in ("few", "secretword", "secret*", "everywhere", "fewe OR secretwort"):
         root = parse_query(text).root
         for num in (10, 100):
             hits = index.search(root, access, start=0, num=num)
-            told[f"total of {text}, {num} results"] = hits.total, hits.is_exact, len(hits.hits)
-        told[f"total of {text} by date"] = index.search(root, access, start=0, num=10, sort=Sort()).total
-        told[f"list of {text}"] = index.list_by_key(root, access, after=0, num=10)
-        told[f"facets of {text}"] = index.count_facets(root, access, (Facet(name="kind"),))
+            numbers[f"total of {text}, {num} results"] = hits.total, hits.is_exact, len(hits.hits)
+        numbers[f"total of {text} by date"] = index.search(root, access, start=0, num=10, sort=Sort()).total
+        numbers[f"list of {text}"] = index.list_by_key(root, access, after=0, num=10)
+        numbers[f"facets of {text}"] = index.count_facets(root, access, (Facet(name="kind"),))
     for start in ("s", "few", "every"):
-        told[f"completed {start}"] = index.vocabulary.complete(start, Everything(), access, 10)
+        numbers[f"completed {start}"] = index.vocabulary.complete(start, Everything(), access, 10)
     for word in ("secretwrd", "secretwort", "fewe", "evrywhere"):
-        told[f"corrected {word}"] = index.vocabulary.find_alike(word, access, 0)
-    return told
+        numbers[f"corrected {word}"] = index.vocabulary.find_alike(word, access, 0)
+    return numbers
 
 
 def _spread_documents(hidden: int) -> Iterator[IndexDocument]:

@@ -1,11 +1,11 @@
 """How long a query takes and how many are answered a second, through HTTP, over many documents.
 
-The same questions are asked of the running server by one client and by eight, and of its index folder directly with the engine's query
+The same queries are sent to the running server by one client and by eight, and to its index folder directly with the engine's query
 that the server makes of each: the difference of the medians is what everything around the engine costs, ranking again, results, snippets
 and HTTP. The lines between ask the engine through the index port, which ranks again but makes no results. What a request costs the web
-process in CPU is told beside its time, since that does not change with what else the machine does.
+process in CPU is reported beside its time, since that does not change with what else the machine does.
 
-An index keeps its last answers. So every question holds a word of its own that no document may have, but for the last lines, which tell
+An index caches its last results. So every query holds a word of its own that no document may have, but for the last lines, which show
 what it takes to ask the same again.
 
     python -m bench.queries [DOCUMENTS [QUESTIONS [FOLDER]]]
@@ -35,8 +35,8 @@ import tantivy
 from tests.appliance import Appliance, feed_of, record, running
 from tests.corpus import Corpus
 
-from bench.anew import anew
 from bench.figures import percentile
+from bench.uniquequeries import make_unique
 from feedmill.adapters.index.tantivy.query import build_query
 from feedmill.adapters.index.tantivy.reader import TantivyIndex
 from feedmill.adapters.index.tantivy.words import WordQueries
@@ -76,7 +76,7 @@ class Measured:
 def main(documents: int = DOCUMENTS, questions: int = QUESTIONS, folder: str = "") -> None:
     """Prints p50, p99 and queries a second of each way to ask."""
     files = sorted(path for path in Path(folder).rglob("*") if path.is_file()) if folder else []
-    asked = list_questions_of(files, questions) if files else list_questions(questions)
+    questions_made = list_questions_of(files, questions) if files else list_questions(questions)
     with TemporaryDirectory() as data, running(Path(data) / "data") as appliance:
         begun = time.monotonic()
         fill(appliance, records_of(files, documents) if files else made_up(documents))
@@ -85,11 +85,15 @@ def main(documents: int = DOCUMENTS, questions: int = QUESTIONS, folder: str = "
         web = appliance.role_pids()["web"]
         for clients in CLIENTS:
             label = f"{clients} client{'s' if clients > 1 else ''}"
-            engine = measure(lambda: lambda question: ask_engine(index, anew(question)), asked, clients)
+            engine = measure(lambda: lambda question: ask_engine(index, make_unique(question)), questions_made, clients)
             report(f"the bare engine, {label}", engine)
-            report(f"the index port, {label}", measure(lambda: lambda question: ask_port(index, anew(question)), asked, clients), engine)
-            report(f"HTTP, {label}", measure(lambda: connect(appliance, anew), asked, clients, web), engine)
-            report(f"HTTP, asked again, {label}", measure(lambda: connect(appliance), asked, clients, web), engine)
+            report(
+                f"the index port, {label}",
+                measure(lambda: lambda question: ask_port(index, make_unique(question)), questions_made, clients),
+                engine,
+            )
+            report(f"HTTP, {label}", measure(lambda: connect(appliance, make_unique), questions_made, clients, web), engine)
+            report(f"HTTP, repeated, {label}", measure(lambda: connect(appliance), questions_made, clients, web), engine)
 
 
 # --- documents and questions ----------------------------------------------------------------------------------------------------
@@ -143,7 +147,7 @@ def fill(appliance: Appliance, records: Iterator[str]) -> None:
         time.sleep(1)
 
 
-# --- asking ---------------------------------------------------------------------------------------------------------------------
+# --- querying -------------------------------------------------------------------------------------------------------------------
 
 
 def ask_engine(index: TantivyIndex, question: str) -> int:
@@ -200,9 +204,9 @@ def measure(open_client: Callable[[], Ask], questions: Sequence[str], clients: i
     def work(number: int) -> None:
         ask, place = open_client(), number * len(questions) // clients
         while time.monotonic() < began + SECONDS:
-            asked_at = time.perf_counter()
+            began_at = time.perf_counter()
             ask(questions[place % len(questions)])
-            seconds.append(time.perf_counter() - asked_at)
+            seconds.append(time.perf_counter() - began_at)
             place += 1
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(clients)]

@@ -3,7 +3,7 @@
 A collection is a folder with ``docs.jsonl`` (``_id``, ``title``, ``text``; other fields become metadata), ``queries.jsonl`` (``_id``,
 ``text``) and ``qrels.tsv`` (query, document, grade). The folder that holds them all is the first argument, or FEEDMILL_RELEVANCE.
 
-Documents are pushed as feeds to a server and queries asked through ``/api/v1/search``, as users' are. With ``--quick`` the same documents
+Documents are pushed as feeds to a server and queries sent to ``/api/v1/search``, as users' are. With ``--quick`` the same documents
 go straight into an index and the same searcher asks it, which takes seconds. Beside each figure stands that of plain BM25 in the same
 run: one field, the engine's own tokenizer and English stemmer, or pairs and triples of characters where a script writes no blanks.
 """
@@ -161,7 +161,7 @@ def to_record(prefix: str, document: dict[str, Any]) -> str:
 
 
 def ask_served(appliance: Appliance, prefix: str, query: str, num: int) -> list[str]:
-    """Asks a server and gives the ids found."""
+    """Queries a server and returns the ids found."""
     return [url.removeprefix(prefix) for url in appliance.urls(query, num=num)]
 
 

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from tests.appliance import running
 from tests.corpus import Corpus, vocabulary
 
-from bench.anew import anew, new_word
+from bench.uniquequeries import make_unique, new_word
 from feedmill.bootstrap.context import open_context
 from feedmill.bootstrap.search import build_search_services
 from feedmill.model.access import ANONYMOUS
@@ -35,20 +35,20 @@ def main(documents: int = DOCUMENTS, rounds: int = ROUNDS) -> None:
         data = Path(folder) / "data"
         with running(data) as appliance:
             appliance.wait(appliance.push(b"".join(Corpus().feed(documents)), "bench", "full"), seconds=600)
-        asked, made, written = measure(data, vocabulary()[20:50], rounds)
-    print(f"  the engine finds {RESULTS} of {documents:,} documents      {asked:7.2f} ms")
+        found, made, written = measure(data, vocabulary()[20:50], rounds)
+    print(f"  the engine finds {RESULTS} of {documents:,} documents      {found:7.2f} ms")
     print(f"  the searcher makes results of them, snippets too {made:7.2f} ms")
-    print(f"  written as XML                                   {written:7.2f} ms; ratio to the query {written / asked:.2f}")
+    print(f"  written as XML                                   {written:7.2f} ms; ratio to the query {written / found:.2f}")
 
 
 def measure(data: Path, words: list[str], rounds: int) -> tuple[float, float, float]:
     """Returns milliseconds of the engine's answer, of the searcher's whole answer without it, and of writing that as XML."""
-    asked, made, written = [], [], []
+    found, made, written = [], [], []
     with open_context(data, Settings()) as context:
         services = build_search_services(context)
         for turn in range(rounds):
             word = words[turn % len(words)]
-            request = SearchRequest(query=anew(word), num=RESULTS, match=Match.ALL)
+            request = SearchRequest(query=make_unique(word), num=RESULTS, match=Match.ALL)
             index = services.states.read().index
             assert index is not None
             begun = time.perf_counter()
@@ -58,10 +58,10 @@ def measure(data: Path, words: list[str], rounds: int) -> tuple[float, float, fl
             listed_at = time.perf_counter()
             render_results(Reply(query=word, page=results, now=datetime.now(UTC)))
             assert len(results.results) == len(hits.hits) == RESULTS, (word, len(hits.hits))
-            asked.append(found_at - begun)
-            made.append(listed_at - found_at - asked[-1])
+            found.append(found_at - begun)
+            made.append(listed_at - found_at - found[-1])
             written.append(time.perf_counter() - listed_at)
-    return median(asked) * 1_000, median(made) * 1_000, median(written) * 1_000
+    return median(found) * 1_000, median(made) * 1_000, median(written) * 1_000
 
 
 if __name__ == "__main__":

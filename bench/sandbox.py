@@ -101,7 +101,7 @@ def list_starts(*, sandboxed: bool) -> list[float]:
 
 
 class MeasuredPool:
-    """A pool of one worker, and what the kernel tells of that worker."""
+    """A pool of one worker, and what the kernel reports of that worker."""
 
     def __init__(self, *, sandboxed: bool) -> None:
         before = _children(os.getpid())
@@ -119,7 +119,7 @@ class MeasuredPool:
             if reason := next((answer.reason for answer in answers if answer.reason), None):
                 raise RuntimeError(reason)
             if time.monotonic() - began > _PATIENCE_SECONDS:
-                raise RuntimeError("the worker gives no answers")
+                raise RuntimeError("the worker returns no answers")
         return time.monotonic() - began, self._spent() - spent_before
 
     def _spent(self) -> float:

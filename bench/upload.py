@@ -55,7 +55,7 @@ def write_with_dd(folder: Path, megabytes: int) -> float:
 
 
 def upload(port: int, megabytes: int) -> float:
-    """Sends a feed of so many megabytes in one part and gives the MB a second until Success."""
+    """Sends a feed of so many megabytes in one part and returns the MB a second until Success."""
     piece = b"<record url='http://b.example.com/x' mimetype='text/plain'><content>" + b"lorem ipsum " * 80_000 + b"</content></record>\n"
     head = (
         b'--<<\r\nContent-Disposition: form-data; name="datasource"\r\n\r\nlarge\r\n--<<\r\nContent-Disposition: form-data; name="feedtype"'

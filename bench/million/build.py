@@ -44,7 +44,7 @@ def feed_documents(appliance: Appliance, shape: Shape, fed: int, done: Path) -> 
     """Pushes documents, a few feeds ahead of what is found, and prints how fast they become found."""
     began, first = time.monotonic(), fed
     ahead: list[tuple[str, int]] = []
-    last_told, told_at = fed, began
+    last_printed, printed_at = fed, began
     while ahead or first < shape.documents:
         while first < shape.documents and len(ahead) < AHEAD:
             last = min(first + AT_ONCE, shape.documents)
@@ -53,12 +53,13 @@ def feed_documents(appliance: Appliance, shape: Shape, fed: int, done: Path) -> 
         feed, fed = ahead.pop(0)
         wait(appliance, feed)
         done.write_text(str(fed))
-        if fed - last_told >= 100_000 or not ahead:
+        if fed - last_printed >= 100_000 or not ahead:
             now = time.monotonic()
             print(
-                f"  {fed:,} found after {now - began:,.0f} s, the last at {(fed - last_told) / (now - told_at):,.0f} a second", flush=True
+                f"  {fed:,} found after {now - began:,.0f} s, the last at {(fed - last_printed) / (now - printed_at):,.0f} a second",
+                flush=True,
             )
-            last_told, told_at = fed, now
+            last_printed, printed_at = fed, now
 
 
 def wait(appliance: Appliance, feed: str) -> None:

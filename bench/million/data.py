@@ -47,7 +47,7 @@ def read_shape(data: Path) -> Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurrentUser:
-    """One of the users. ``twin`` tells apart those who are in the same groups."""
+    """One of the users. ``twin`` distinguishes those who are in the same groups."""
 
     groups: int
     share: int
@@ -63,7 +63,7 @@ class CurrentUser:
         return place_of(acl) < self.share / 100
 
     def group_for(self, acl: int) -> str:
-        """Returns the group of this user that an ACL names, if he sees it."""
+        """Returns the group of this user that an ACL names, if the user sees it."""
         return f"of{self.groups}at{self.share}no{zlib.crc32(b'group %d' % acl) % self.groups}"
 
 
@@ -163,7 +163,7 @@ def groups_feed(shape: Shape) -> bytes:
 
 
 def queries() -> list[str]:
-    """Returns what is asked: words from frequent to rare, alone and by two."""
+    """Returns the queries: words from frequent to rare, alone and by two."""
     words = vocabulary()
     single = [words[rank] for rank in RANKS]
     return [*single, *(f"{left} {right}" for left, right in zip(single[:-3], single[3:], strict=True))]

@@ -105,7 +105,7 @@ class _Filling:
 
     def put(self, pages: Sequence[Page]) -> Batch:
         """Puts documents into the store, with contents and ACLs."""
-        kept = [self._keep(page) for page in pages]
+        blobs = [self._keep(page) for page in pages]
         self._context.blobs.sync()
         now = utc_now()
         acls = [acl_of(self._shape.acl_of(page.number), self._askers) for page in pages]
@@ -113,7 +113,7 @@ class _Filling:
         event = Event(kind=EventKind.FED, at=now, feed_id=self._feed_id)
         with self._context.store.writing() as unit:
             numbers = unit.access.classes.number_many(keys)
-            found = [self._document(page, *refs, numbers[key]) for page, refs, key in zip(pages, kept, keys, strict=True)]
+            found = [self._document(page, *refs, numbers[key]) for page, refs, key in zip(pages, blobs, keys, strict=True)]
             ids = unit.documents.writer.save_many(found)
             unit.documents.writer.add_events([(ids[each.url], 0, event) for each in found])
             unit.access.acls.save_many([self._stored(url_of(page.number), acl) for page, acl in zip(pages, acls, strict=True)], at=now)

@@ -8,7 +8,7 @@ from tests.appliance import Appliance, feed_of, record, running
 
 from bench.million.build import SETTINGS
 from bench.million.data import HOST, SHARES, CurrentUser, queries, read_shape
-from bench.million.measure import Line, tell
+from bench.million.measure import Line, report
 
 LATE = "late"
 PATIENCE_SECONDS = 600
@@ -23,9 +23,9 @@ def change_folder(data: Path) -> None:
         line, query = Line(appliance.search_port, appliance.role_pids()["web"][0]), queries()[0]
         line.ask(query, LATE)
         total = total_of(line, query, current_user.name)
-        tell(f"a folder with {shape.documents // 2:,} of {shape.documents:,} documents below it")
+        report(f"a folder with {shape.documents // 2:,} of {shape.documents:,} documents below it")
         one = min(measure_one(appliance, number) for number in range(ROUNDS))
-        tell(f"one new document, the reference: found {one:.2f} s after its feed was sent")
+        report(f"one new document, the reference: found {one:.2f} s after its feed was sent")
         for number in range(ROUNDS):
             open_ = change(appliance, "permit", lambda: total_of(line, query, LATE) > 0)
             closed = change(
@@ -33,11 +33,11 @@ def change_folder(data: Path) -> None:
             )
             ended = change(appliance, "", lambda: total_of(line, query, current_user.name) > 0.9 * total)
             times = f"permitted {open_:.2f} s, denied {closed:.2f} s, neither {ended:.2f} s after the feed was sent"
-            tell(f"round {number + 1}: {times}; {max(open_, closed, ended) / one:.1f} times one document")
+            report(f"round {number + 1}: {times}; {max(open_, closed, ended) / one:.1f} times one document")
 
 
 def change(appliance: Appliance, access: str, is_obeyed: Callable[[], bool]) -> float:
-    """Sets what the first of the outermost folders says, and gives the seconds until searches obey."""
+    """Sets what the first of the outermost folders says, and returns the seconds until searches obey."""
     entries = ['<principal scope="group" access="permit">root0</principal>']
     if access == "permit":
         entries.append(f'<principal scope="user" access="permit">{LATE}</principal>')

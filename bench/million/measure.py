@@ -12,12 +12,12 @@ from typing import Any
 
 from tests.appliance import running
 
-from bench.anew import anew
 from bench.figures import percentile
 from bench.ingest import children_seconds
 from bench.million.build import SETTINGS
 from bench.million.data import TWINS, CurrentUser, Shape, current_users, queries, read_shape
 from bench.million.unfiltered import unfiltered
+from bench.uniquequeries import make_unique
 
 ROUNDS = 10
 MILLISECONDS = 1_000
@@ -25,15 +25,15 @@ EXACT_TO = 1_000
 
 
 class Line:
-    """One connection to a search port, kept open; asks as one user after the other."""
+    """One persistent connection to a search port; searches as one user after the other."""
 
     def __init__(self, port: int, pid: int) -> None:
         self._pid = pid
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
 
     def ask(self, query: str, current_user: str = "", **parameters: str | int) -> tuple[float, dict[str, Any]]:
-        """Returns the milliseconds of a search, which was never asked before, and its answer."""
-        path = "/api/v1/search?" + urllib.parse.urlencode({"q": anew(query), **parameters})
+        """Returns the milliseconds of a search that no cache has seen, and its response."""
+        path = "/api/v1/search?" + urllib.parse.urlencode({"q": make_unique(query), **parameters})
         headers = {"X-Forwarded-User": current_user} if current_user else {}
         began = time.perf_counter()
         try:
@@ -95,9 +95,9 @@ def measure(data: Path, rounds: int = ROUNDS) -> None:
     limit = 1.3 if shape.acls else 2.0
     with running(data, SETTINGS) as appliance, unfiltered(data) as (port, pid):
         guarded, open_ = Line(appliance.search_port, appliance.role_pids()["web"][0]), Line(port, pid)
-        tell(f"{shape.documents:,} documents, {shape.acls or shape.documents:,} ACLs, {len(queries())} queries, {rounds} rounds")
-        first, _ = guarded.ask("warm", "somebody")
-        tell(f"first question of all, with the reading of ACLs and groups: {first / MILLISECONDS:.1f} s")
+        report(f"{shape.documents:,} documents, {shape.acls or shape.documents:,} ACLs, {len(queries())} queries, {rounds} rounds")
+        first, _ = guarded.ask("warm", "stranger")
+        report(f"first query of all, with the reading of ACLs and groups: {first / MILLISECONDS:.1f} s")
         for query in queries():
             guarded.ask(query)
             open_.ask(query)
@@ -108,13 +108,13 @@ def measure(data: Path, rounds: int = ROUNDS) -> None:
             check_totals(guarded, open_, current_user, shape)
 
 
-def tell(text: str) -> None:
+def report(text: str) -> None:
     """Prints a line at once."""
     print(f"  {text}", flush=True)
 
 
 def measure_cold(guarded: Line, open_: Line, shape: Shape) -> None:
-    """Prints the first questions of users whom the server does not know yet."""
+    """Prints the first queries of users that the server does not know yet."""
     query = queries()[5]
     for count in shape.groups:
         known = [current_user for current_user in current_users(shape) if current_user.groups == count]
@@ -122,7 +122,7 @@ def measure_cold(guarded: Line, open_: Line, shape: Shape) -> None:
         taken = [guarded.ask(query, name)[0] for name in names]
         bare = statistics.median(open_.ask(query)[0] for _ in names)
         times = f"p50 {statistics.median(taken):.1f} ms, worst {max(taken):.1f} ms, of {len(taken)}"
-        tell(f"first question of a user in {count:,} groups: {times}; without ACLs {bare:.1f} ms")
+        report(f"first question of a user in {count:,} groups: {times}; without ACLs {bare:.1f} ms")
 
 
 def compare(guarded: Line, open_: Line, current_user: CurrentUser, rounds: int, limit: float) -> None:
@@ -142,13 +142,13 @@ def compare(guarded: Line, open_: Line, current_user: CurrentUser, rounds: int, 
     )
     queried = f"by query {min(ratios):.2f} to {max(ratios):.2f} times, at most {max(more):+.1f} ms"
     used = f"processor time {with_.used / without.used:.2f} times, {(with_.used - without.used) / with_.count:+.1f} ms"
-    tell(f"{current_user.groups:,} groups, {current_user.share} %: {times}; {queried}; {used}: {'met' if is_met else 'MISSED'}")
+    report(f"{current_user.groups:,} groups, {current_user.share} %: {times}; {queried}; {used}: {'met' if is_met else 'MISSED'}")
     facets = f"p50 {statistics.median(facet):+.1f}, at most {max(facet):+.1f} ms; without ACLs {statistics.median(of_bare):+.1f}"
-    tell(f"    a facet more: {facets}, at most {max(of_bare):+.1f} ms: {'met' if statistics.median(facet) <= 20 else 'MISSED'}")
+    report(f"    a facet more: {facets}, at most {max(of_bare):+.1f} ms: {'met' if statistics.median(facet) <= 20 else 'MISSED'}")
 
 
 SignInMethod = tuple[Line, str, dict[str, str]]
-"""Whom to ask, as whom, with which parameters."""
+"""Which server to query, as which user, with which parameters."""
 
 
 def interleave(ways: Sequence[SignInMethod], rounds: int) -> list[Taken]:
@@ -179,7 +179,7 @@ def check_totals(guarded: Line, open_: Line, current_user: CurrentUser, shape: S
         assert numbers_of(found) == expected, (current_user, query)
         assert (found["total"], found["exact"]) == (len(expected), True), (current_user, query)
         checked += 1
-    tell(f"{current_user.name}: totals and results of {checked} queries are what the ACLs say, exactly")
+    report(f"{current_user.name}: totals and results of {checked} queries are what the ACLs say, exactly")
 
 
 def numbers_of(found: dict[str, Any]) -> set[int]:

@@ -1,6 +1,6 @@
 """A second web process on a data folder, which leaves access control out: the reference. For this benchmark alone, on loopback alone.
 
-It is the server's own web process but for what it does about access: the index is asked without classes, and nothing is decided again.
+It is the server's own web process but for what it does about access: the index is queried without classes, and nothing is decided again.
 """
 
 import os
@@ -58,7 +58,7 @@ def main(data: Path, parent: int) -> None:
 
 @contextmanager
 def unfiltered(data: Path) -> Iterator[tuple[int, int]]:
-    """Runs it for a block, on the folder of a running server; gives its port and its process."""
+    """Runs it for a block, on the folder of a running server; yields its port and its process."""
     command = [sys.executable, "-m", "bench.million.unfiltered", str(data), str(os.getpid())]
     with data.with_suffix(".reference.log").open("w") as log, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log) as process:
         assert process.stdout is not None
