@@ -62,7 +62,7 @@ def test_principal_outside_an_acl_is_an_error(inside: str) -> None:
     assert change.reason == "a <principal> stands outside an <acl>"
 
 
-def test_record_acl_in_feed_of_urls_is_kept() -> None:
+def test_record_acl_in_feed_of_urls_is_read() -> None:
     feed = feed_of(record_of(f"<acl>{PERMIT_JOE}</acl>"))
     assert read_one(feed, RequestCrawl, FeedKind.METADATA_AND_URL).acl.element == Acl(entries=(JOE,))
 
@@ -153,7 +153,7 @@ def test_legacy_metadata_alone_is_metadata_without_entries() -> None:
     assert change.acl.legacy == Acl(entries=(JOE,))
 
 
-def test_legacy_entries_that_name_nobody_leave_an_acl_that_permits_nobody() -> None:
+def test_legacy_entries_without_a_name_leave_an_acl_that_permits_no_user() -> None:
     assert acl_of(metas(("google:aclusers", "joe=peeker"))).legacy == Acl()
     assert acl_of(metas(("google:aclusers", ""), ("title", "t"))).legacy == Acl()
 
@@ -188,7 +188,7 @@ def test_legacy_metadata_that_cannot_be_read_is_an_error(pairs: tuple[tuple[str,
 
 
 @pytest.mark.parametrize(("written", "read"), [("true", True), ("FALSE", False), ("", None), ("odd", False)])
-def test_overwrite_acls_is_kept_as_written(written: str, read: bool | None) -> None:
+def test_overwrite_acls_is_read_as_written(written: str, read: bool | None) -> None:
     assert acl_of(metas(("title", "t"), overwrite_acls=written)).overwrite is read
 
 

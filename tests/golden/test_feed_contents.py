@@ -18,14 +18,14 @@ def content(text: str, encoding: str = "") -> bytes:
     return feed_of(record_of(f'<content encoding="{encoding}">{text}</content>' if encoding else f"<content>{text}</content>"))
 
 
-def test_text_content_is_kept_as_it_is_in_utf8() -> None:
+def test_text_content_is_read_as_it_is_in_utf8() -> None:
     change = read_one(content("\n <![CDATA[<b>gr\u00fc\u00df</b>]]>&amp;&#233; "), PutDocument)
     assert content_of(change) == "\n <b>gr\u00fc\u00df</b>&\u00e9 ".encode()
     assert change.content is not None
     assert change.content.charset == "utf-8"
 
 
-def test_text_of_markup_inside_content_is_kept() -> None:
+def test_text_of_markup_inside_content_is_preserved() -> None:
     assert content_of(read_one(content("<p>Hello <b>big</b> world</p>"), PutDocument)) == b"Hello big world"
 
 

@@ -62,7 +62,7 @@ def test_label_that_cannot_be_followed_never_loses_the_feed(label: str) -> None:
     assert label in entry.reason
 
 
-def test_label_that_nobody_knows_over_windows_1252_is_repaired() -> None:
+def test_unknown_label_over_windows_1252_is_repaired() -> None:
     feed = text_feed("gr\u00fcn", '<?xml version="1.0" encoding="martian-7"?>')
     report, changes = read_all(reader(feed.encode("cp1252")))
     assert content_of(changes[0]).decode() == "gr\u00fcn"
@@ -110,7 +110,7 @@ def test_prolog_in_every_dress_is_accepted_in_silence(prolog: str) -> None:
         ("<!DOCTYPE gsafeed\n", "closed before the next tag"),
     ],
 )
-def test_prolog_that_was_mended_is_told(prolog: str, said: str) -> None:
+def test_prolog_that_was_repaired_is_reported(prolog: str, said: str) -> None:
     for piece_bytes in (1, 1_000):
         report, changes = read_all(reader((prolog + BODY).encode(), piece_bytes=piece_bytes))
         assert content_of(changes[0]) == b"x"

@@ -28,7 +28,7 @@ def test_record_with_nothing_in_full_feed_is_a_document_without_content() -> Non
     assert change.metadata is None
 
 
-def test_record_with_empty_content_gives_empty_content() -> None:
+def test_record_with_empty_content_returns_empty_content() -> None:
     assert content_of(read_one(feed_of(record_of("<content/>")), PutDocument, FeedKind.FULL)) == b""
 
 
@@ -127,7 +127,7 @@ def test_url_with_short_host_is_a_warning_or_an_error_by_setting() -> None:
     assert isinstance(changes[0], InvalidRecord)
 
 
-def test_url_beyond_the_limit_is_an_error_and_not_kept() -> None:
+def test_url_beyond_the_limit_is_an_error_and_not_stored() -> None:
     change = read_one(feed_of(record_of(url="http://a.example.com/" + "x" * 8_000)), InvalidRecord)
     assert change.url is None
     assert "8000" in change.reason

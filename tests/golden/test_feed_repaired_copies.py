@@ -26,7 +26,7 @@ class MemoryFile:
         self.data += data
 
     def commit(self) -> int:
-        self.files.kept[self.name] = self.data
+        self.files.stored[self.name] = self.data
         return len(self.data)
 
     def discard(self) -> None:
@@ -35,21 +35,21 @@ class MemoryFile:
 
 @dataclass
 class MemoryFiles:
-    kept: dict[str, bytes] = field(default_factory=dict)
+    stored: dict[str, bytes] = field(default_factory=dict)
     discarded: int = 0
     is_full: bool = False
 
     def create(self) -> MemoryFile:
-        return MemoryFile(self, f"copy-{len(self.kept)}")
+        return MemoryFile(self, f"copy-{len(self.stored)}")
 
     def open(self, name: str) -> BinaryIO:
-        return io.BytesIO(self.kept[name])
+        return io.BytesIO(self.stored[name])
 
     def remove(self, name: str) -> None:
-        del self.kept[name]
+        del self.stored[name]
 
     def list(self) -> Iterator[tuple[str, int, float]]:
-        yield from ((name, len(data), 0.0) for name, data in self.kept.items())
+        yield from ((name, len(data), 0.0) for name, data in self.stored.items())
 
 
 def reader_of(data: bytes, files: MemoryFiles) -> FeedReader[Change]:
@@ -59,14 +59,14 @@ def reader_of(data: bytes, files: MemoryFiles) -> FeedReader[Change]:
 def test_scan_of_good_feed_keeps_no_copy() -> None:
     files = MemoryFiles()
     report = reader_of(feed_of(record_of()), files).scan()
-    assert (report.repaired, report.repaired_file, files.kept) == (False, None, {})
+    assert (report.repaired, report.repaired_file, files.stored) == (False, None, {})
 
 
 def test_scan_of_repairable_feed_keeps_a_copy_that_reads_strictly() -> None:
     files = MemoryFiles()
     report = reader_of(feed_of(record_of("<content>a & b</content>")), files).scan()
     assert report.repaired_file is not None
-    again = reader_of(files.kept[report.repaired_file], files)
+    again = reader_of(files.stored[report.repaired_file], files)
     assert not again.scan().repaired
     assert content_of(only(again.changes(), PutDocument)) == b"a & b"
 
@@ -75,11 +75,11 @@ def test_scan_of_feed_beyond_repair_discards_the_copy() -> None:
     files = MemoryFiles()
     with pytest.raises(BadFeed):
         reader_of(feed_of("& <record>"), files).scan()
-    assert (files.kept, files.discarded) == ({}, 1)
+    assert (files.stored, files.discarded) == ({}, 1)
 
 
 def test_scan_on_full_disk_discards_the_copy_and_says_so() -> None:
     files = MemoryFiles(is_full=True)
     with pytest.raises(DiskFull):
         reader_of(feed_of("&"), files).scan()
-    assert (files.kept, files.discarded) == ({}, 1)
+    assert (files.stored, files.discarded) == ({}, 1)

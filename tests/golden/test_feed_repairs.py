@@ -79,13 +79,13 @@ def test_curly_quotes_around_values_become_straight() -> None:
     assert "3 times" in report.log[0].reason
 
 
-def test_straight_quotes_and_ampersands_inside_curly_ones_are_kept() -> None:
+def test_straight_quotes_and_ampersands_inside_curly_ones_are_preserved() -> None:
     _, change = repaired(feed_of(record_of("<meta name=\u201ca\u201d content=\u201csay \"hi\" &amp; 'ho' & \u2018x\u2019\u201d/>")))
     assert isinstance(change, PutDocument)
     assert change.metadata == (("a", "say \"hi\" & 'ho' & \u2018x\u2019"),)
 
 
-def test_curly_quotes_inside_straight_ones_and_in_text_are_kept() -> None:
+def test_curly_quotes_inside_straight_ones_and_in_text_are_preserved() -> None:
     _, change = repaired(feed_of(record_of('<meta name="a" content="\u201cx\u201d &"/><content>\u201cy\u201d = \u201cz\u201d &</content>')))
     assert isinstance(change, PutDocument)
     assert change.metadata == (("a", "\u201cx\u201d &"),)
@@ -105,7 +105,7 @@ def test_cdata_and_comments_and_instructions_are_not_touched() -> None:
     assert content_of(change).decode() == "a & b &ocirc; <x y=\u201cz\u201d a='1'b='2'> ]] > &"
 
 
-def test_all_repairs_at_once_keep_lines_and_are_told_once_each() -> None:
+def test_all_repairs_at_once_preserve_lines_and_are_reported_once_each() -> None:
     feed = (
         "\n<?xml version=\u20191.0\u2019 encoding=\u2019UTF-8\u2019?>\n<gsafeed><group>\n"
         "<record url=\u201dhttp://a.example.com/1\u201dlock='true'>\n<content>&eacute; & \x02</content></record>\n"

@@ -1,4 +1,4 @@
-"""What becomes of feeds that real clients wrote, where such samples are at hand."""
+"""What becomes of feeds that real clients wrote, where such samples are available."""
 
 import os
 from pathlib import Path
@@ -51,11 +51,11 @@ EXPECTED: dict[str, tuple[FeedState, int, int, str]] = {
 def test_sample_ends_as_expected(name: str) -> None:
     path = SAMPLES / name
     if not path.exists():
-        pytest.skip("no samples at hand; FEEDMILL_SAMPLES names their folder")
+        pytest.skip("no samples available; FEEDMILL_SAMPLES names their folder")
     state, records, errors, said = EXPECTED[name]
     verdict = validate(lambda: path.open("rb"), FORMATS, GIVEN)
     assert (verdict.state, verdict.records, verdict.errors) == (state, records, errors)
-    told = "; ".join(entry.reason for entry in verdict.log)
-    assert said in told
+    reasons = "; ".join(entry.reason for entry in verdict.log)
+    assert said in reasons
     if not said:
-        assert told == ""
+        assert reasons == ""

@@ -20,7 +20,7 @@ def fault_of(inside: str) -> str:
     return change.reason
 
 
-def test_membership_gives_a_group_with_its_members() -> None:
+def test_membership_becomes_a_group_with_its_members() -> None:
     feed = b"""<?xml version='1.0' encoding='ISO-8859-1'?><!DOCTYPE gsafeed PUBLIC "-//Google//DTD GSA Feeds//EN" "gsafeed.dtd">
     <xmlgroups><!-- x --><membership source="others">
       <principal namespace="Default" case-sensitivity-type="EVERYTHING_CASE_INSENSITIVE" scope="GROUP">

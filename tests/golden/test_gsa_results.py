@@ -116,7 +116,7 @@ def test_render_results_nothing_found_has_no_res() -> None:
     assert parse(render_results(reply(page=None))).findtext("TM") == "0.000000"
 
 
-def test_render_results_doctype_only_where_asked() -> None:
+def test_render_results_doctype_only_where_requested() -> None:
     assert b'standalone="no"?>\n<!DOCTYPE GSP SYSTEM "google.dtd">\n<GSP' in render_results(reply(has_doctype=True))
     assert b"DOCTYPE" not in render_results(reply())
 

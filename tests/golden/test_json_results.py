@@ -35,7 +35,7 @@ def test_render_page_every_member() -> None:
     assert render_page(page, shows_scores=True).decode() == FULL
 
 
-def test_render_page_for_who_is_no_administrator_tells_nothing_of_scores() -> None:
+def test_render_page_for_users_who_are_no_administrators_shows_no_scores() -> None:
     result = Result(
         url="http://a/1",
         display_url="http://b/1",

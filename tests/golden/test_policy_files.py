@@ -10,7 +10,7 @@ from feedmill.model.policyacl import PolicyAcl
 from feedmill.wire.applianceconfig.policies import read_policies, render_policies
 
 
-def told(text: str) -> list[tuple[str, ...]]:
+def read_lines(text: str) -> list[tuple[str, ...]]:
     """Returns each line as its pattern and its entries in words."""
     return [(policy.pattern, *(_report(entry) for entry in policy.entries)) for policy in read_policies(text)]
 
@@ -44,17 +44,17 @@ def _report(entry: Entry) -> str:
     ],
 )
 def test_line_is_read_as_it_was_meant(line: str, entries: list[str]) -> None:
-    assert told(f"example.com/a/ {line}") == [("example.com/a/", *entries)]
-    assert told(f"  example.com/a/\t{line}  ") == [("example.com/a/", *entries)]
+    assert read_lines(f"example.com/a/ {line}") == [("example.com/a/", *entries)]
+    assert read_lines(f"  example.com/a/\t{line}  ") == [("example.com/a/", *entries)]
 
 
 def test_pattern_that_begins_like_xml_is_no_feed() -> None:
-    assert told("</>secret/ user:ann\n") == [("</>secret/", "permit user ann")]
+    assert read_lines("</>secret/ user:ann\n") == [("</>secret/", "permit user ann")]
 
 
 def test_comments_and_empty_lines_count_for_nothing() -> None:
     text = '\ufeff# from the appliance\r\n\r\n^http://a.example.com/b?c=d$ user:ann\r\n"regexp:a b" group:x\n'
-    assert told(text) == [("^http://a.example.com/b?c=d$", "permit user ann"), ("regexp:a b", "permit group x")]
+    assert read_lines(text) == [("^http://a.example.com/b?c=d$", "permit user ann"), ("regexp:a b", "permit group x")]
     assert read_policies("") == ()
 
 
@@ -134,7 +134,7 @@ ENTRY = '<entry><gsa:content name="urlPattern">{pattern}</gsa:content><gsa:conte
 
 def test_feed_of_the_old_api_is_read_as_lines_are() -> None:
     more = ENTRY.format(pattern=" contains:x ", acl="user:david right=none\n group:all")
-    assert told("\ufeff" + FEED.format(more=more)) == [
+    assert read_lines("\ufeff" + FEED.format(more=more)) == [
         ("example.com/a&b/", "permit group engineer", "permit user polly"),
         ("contains:x", "deny user david", "permit group all"),
     ]

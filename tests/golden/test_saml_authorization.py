@@ -62,7 +62,7 @@ def answer(
 
 
 def audiences(*restrictions: Sequence[str]) -> str:
-    """Returns conditions that say for whom an assertion is meant."""
+    """Returns conditions that name the audience of an assertion."""
     written = ("".join(f"<saml2:Audience>{name}</saml2:Audience>" for name in names) for names in restrictions)
     inner = "".join(f"<saml2:AudienceRestriction>{names}</saml2:AudienceRestriction>" for names in written)
     return f"<saml2:Conditions>{inner}</saml2:Conditions>"
@@ -110,7 +110,7 @@ def test_queries_are_well_formed_whatever_the_names(name: str, password: str) ->
 
 
 @pytest.mark.parametrize("name", ["", "a\x00b", "\ud800", "\x1b"], ids=ascii)
-def test_user_whom_xml_cannot_name_is_not_asked_about(name: str) -> None:
+def test_user_that_xml_cannot_name_is_not_queried(name: str) -> None:
     assert not is_writable(Subject(scope=Scope.USER, name=name))
 
 
@@ -167,9 +167,9 @@ def test_one_answer_decides_about_each_document_that_was_listed() -> None:
 
     extra = statement(OTHER, "Deny") + statement(f"{DOC}/unasked", "Permit") + statement(f"{DOC}/twice", "Permit")
     whole = answer("_a", DOC, "Permit").replace("</saml2:Assertion>", extra + statement(f"{DOC}/twice", "Deny") + "</saml2:Assertion>")
-    asked = [Query(id="_a", resource=resource) for resource in (DOC, OTHER, f"{DOC}/twice", f"{DOC}/missing")]
-    found, reasons = match_statements(asked, parse_statements(soap(whole)), subject="ann", issuer="urn:search", now=NOW)
-    assert [found[query] for query in asked] == [PERMIT, DENY, DENY, UNDECIDED]
+    queries = [Query(id="_a", resource=resource) for resource in (DOC, OTHER, f"{DOC}/twice", f"{DOC}/missing")]
+    found, reasons = match_statements(queries, parse_statements(soap(whole)), subject="ann", issuer="urn:search", now=NOW)
+    assert [found[query] for query in queries] == [PERMIT, DENY, DENY, UNDECIDED]
     assert reasons == ("an answer is about another document than its question", "1 of 4 questions are not answered")
 
 
@@ -222,7 +222,7 @@ def test_answer_in_its_time_counts() -> None:
     assert decide(soap(answer("_a", DOC, "Permit", conditions=times)))["_a"] is PERMIT
 
 
-def test_answer_meant_for_who_asked_counts() -> None:
+def test_answer_meant_for_its_requester_counts() -> None:
     meant = audiences(["urn:other", " urn:search\n"], ["urn:search"])
     assert decide(soap(answer("_a", DOC, "Permit", conditions=meant)))["_a"] is PERMIT
 

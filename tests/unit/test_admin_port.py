@@ -54,7 +54,7 @@ def test_admin_port_without_the_token_refuses_with_401(authorization: str) -> No
     assert json.loads(body)["error"]["code"] == "unauthorized"
 
 
-def test_admin_port_with_an_empty_token_of_its_own_opens_for_nobody() -> None:
+def test_admin_port_with_an_empty_token_of_its_own_refuses_everyone() -> None:
     assert ask(admin_app(administration([]), ""), "GET", "/api/v1/status", authorization="Bearer ")[0] == 401
 
 
@@ -64,7 +64,7 @@ def test_admin_port_from_another_machine_refuses_with_403(path: str) -> None:
     assert ask(app, "GET", path, peer="192.168.1.9", **TOKEN)[0] == 403
 
 
-def test_admin_port_asked_by_another_sites_page_refuses_with_403() -> None:
+def test_admin_port_refuses_requests_of_another_sites_page_with_403() -> None:
     removed: list[tuple[str, bool]] = []
     app = admin_app(administration(removed), "secret")
     assert ask(app, "DELETE", "/api/v1/datasources/hr", origin="https://evil.example", **TOKEN)[0] == 403

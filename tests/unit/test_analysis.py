@@ -51,7 +51,7 @@ def test_split_words_what_an_index_would_not_take_is_left_out() -> None:
 
 
 @given(st.text(max_size=100))
-def test_fold_gives_the_words_of_the_text_at_their_places(text: str) -> None:
+def test_fold_returns_the_words_of_the_text_at_their_places(text: str) -> None:
     tokens = fold_words(text)
     assert [token for token, _, _ in tokens if len(token) <= MAX_WORD_BYTES] == split_words(text)
     places = [(start, end) for _, start, end in tokens]
@@ -103,7 +103,7 @@ def test_grams_overlap_and_a_short_text_is_one() -> None:
     assert not is_spaceless("")
 
 
-def test_accented_only_what_folding_changes_is_kept() -> None:
+def test_accented_only_what_folding_changes_is_stored() -> None:
     raw = list_raw_words("Café cafe Привет ёлка re\u0301sume\u0301")
     assert [ACCENTED[word] for word in raw] == ["café", "", "", "ёлка", "résumé"]
     assert FOLDED["x" * 100] == "x" * 100
@@ -122,8 +122,8 @@ def test_forms_memory_is_bounded() -> None:
 
 
 def test_function_words_are_those_of_the_language_that_has_most() -> None:
-    asked = ["wie", "hoch", "ist", "der", "die", "turm"]
-    assert find_function_words(asked, ["en", "de"]) == {"wie", "ist", "der", "die"}
+    words = ["wie", "hoch", "ist", "der", "die", "turm"]
+    assert find_function_words(words, ["en", "de"]) == {"wie", "ist", "der", "die"}
     assert find_function_words(["die", "hard"], ["en", "fr"]) == frozenset()
     assert find_function_words(["to", "be", "or", "not"], ["en"]) == frozenset()
     assert list_function_words("nb") == list_function_words("no") != frozenset()

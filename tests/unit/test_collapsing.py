@@ -25,7 +25,7 @@ def test_directory_of_url_is_all_to_the_last_slash(url: str, directory: str) -> 
     assert directory_of(url) == directory
 
 
-def test_thinner_second_of_a_directory_moves_below_the_first_on_its_page() -> None:
+def test_collapser_second_of_a_directory_moves_below_the_first_on_its_page() -> None:
     thinner = ResultCollapser(Collapsing())
     thinner.take([result("http://a/d/1", "1"), result("http://b/1", "2"), result("http://a/d/2", "3"), result("http://a/d/3", "4")])
     page = thinner.page(0, 10)
@@ -38,13 +38,13 @@ def test_thinner_second_of_a_directory_moves_below_the_first_on_its_page() -> No
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5))), st.integers(1, 7), st.integers(1, 5))
-def test_thinner_pages_hold_each_kept_result_once_whatever_the_steps(found: list[tuple[int, int]], step: int, num: int) -> None:
+def test_collapser_pages_hold_each_shown_result_once_whatever_the_steps(found: list[tuple[int, int]], step: int, num: int) -> None:
     results = [result(f"http://a/{directory}/{place}", str(text)) for place, (directory, text) in enumerate(found)]
     thinner = ResultCollapser(Collapsing())
     for begin in range(0, len(results), step):
         thinner.take(results[begin : begin + step])
     shown = [one.url for start in range(0, len(results), num) for one in thinner.page(start, num)]
-    assert sorted(shown) == sorted(kept.url for kept in thinner.shown)
+    assert sorted(shown) == sorted(result_shown.url for result_shown in thinner.shown)
     assert len(shown) + thinner.left_out == len(results)
     directories = [directory_of(url) for url in shown]
     assert all(directories.count(directory) <= PER_DIRECTORY for directory in directories)

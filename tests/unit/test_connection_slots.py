@@ -1,4 +1,4 @@
-"""Which connection goes where a port has no more room."""
+"""Which connection is closed when a port has no free place."""
 
 from dataclasses import dataclass, field
 
@@ -23,7 +23,7 @@ def fill(slots: ConnectionSlots, address: str, count: int, evicted: list[str], *
     return occupants
 
 
-def test_longest_waiting_of_a_full_share_makes_room_for_the_next() -> None:
+def test_longest_waiting_of_a_full_share_makes_way_for_the_next() -> None:
     slots, evicted = ConnectionSlots(100, share_by_client(3)), list[str]()
     fill(slots, "10.0.0.1", 5, evicted)
     fill(slots, "10.0.0.2", 1, evicted)
@@ -51,7 +51,7 @@ def test_who_begins_to_wait_again_stands_last() -> None:
     assert evicted == ["10.0.0.1/1"]
 
 
-def test_longest_waiting_of_all_makes_room_where_all_places_are_taken() -> None:
+def test_longest_waiting_of_all_makes_way_where_all_places_are_taken() -> None:
     slots, evicted = ConnectionSlots(4, share_by_client(3)), list[str]()
     fill(slots, "10.0.0.1", 3, evicted)
     fill(slots, "10.0.0.2", 3, evicted)

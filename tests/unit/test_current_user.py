@@ -17,7 +17,7 @@ TRUST = ProxyTrust(trusted=Networks.parse(["10.0.0.0/8"]))
 
 
 def current_user_of(headers: Sequence[tuple[str, str | bytes]], *, peer: str | None = PROXY, trust: ProxyTrust = TRUST) -> CurrentUser:
-    """Returns whom the application behind the check sees."""
+    """Returns the user that the application behind the check sees."""
     seen: list[CurrentUser] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -42,7 +42,7 @@ def group(name: str, domain: str = "", namespace: str = "Default") -> Subject:
     return Subject(scope=access.Scope.GROUP, name=name, domain=domain, namespace=namespace)
 
 
-def test_asker_named_by_a_trusted_proxy_is_signed_in_with_user_and_groups() -> None:
+def test_current_user_named_by_a_trusted_proxy_is_signed_in_with_user_and_groups() -> None:
     current_user = current_user_of([("x-forwarded-user", "ann@corp.example.com"), ("x-forwarded-groups", r"staff|CORP\eng | |ops/b")])
     groups = (group("staff"), group("eng", "CORP"), group("b", "ops"))
     assert current_user.identity == Identity(users=(user("ann", "corp.example.com"),), groups=groups)
@@ -51,12 +51,12 @@ def test_asker_named_by_a_trusted_proxy_is_signed_in_with_user_and_groups() -> N
 
 
 @pytest.mark.parametrize("peer", ["192.168.1.9", "::1", "proxy.example.com", None], ids=str)
-def test_asker_named_by_an_untrusted_peer_is_nobody(peer: str | None) -> None:
+def test_current_user_named_by_an_untrusted_peer_is_signed_out(peer: str | None) -> None:
     spoofed = [("x-forwarded-user", "ann"), ("x-forwarded-for", PROXY), ("forwarded", f"for={PROXY}"), ("x-real-ip", PROXY)]
     assert current_user_of(spoofed, peer=peer) == SIGNED_OUT
 
 
-def test_asker_by_default_settings_is_nobody() -> None:
+def test_current_user_by_default_settings_is_signed_out() -> None:
     assert current_user_of([("x-forwarded-user", "ann")], peer="127.0.0.1", trust=ProxyTrust()) == SIGNED_OUT
 
 
@@ -75,22 +75,22 @@ def test_asker_by_default_settings_is_nobody() -> None:
     ],
     ids=["none", "empty", "blank", "groups alone", "twice", "twice in two cases", "groups twice", "latin-1", "groups of no charset"],
 )
-def test_asker_that_the_headers_do_not_name_clearly_is_nobody(headers: list[tuple[str, str | bytes]]) -> None:
+def test_current_user_that_the_headers_do_not_name_clearly_is_signed_out(headers: list[tuple[str, str | bytes]]) -> None:
     assert current_user_of(headers) == SIGNED_OUT
 
 
-def test_asker_headers_are_utf8_and_named_by_the_settings() -> None:
+def test_current_user_headers_are_utf8_and_named_by_the_settings() -> None:
     trust = ProxyTrust(trusted=TRUST.trusted, user_header="Remote-User", groups_header="Remote-Groups", namespace="ad")
     headers = [("remote-user", "Jörg"), ("remote-groups", "Größe|日本"), ("x-forwarded-user", "root")]
     expected = Identity(users=(user("Jörg", namespace="ad"),), groups=(group("Größe", namespace="ad"), group("日本", namespace="ad")))
     assert current_user_of(headers, trust=trust).identity == expected
 
 
-def test_asker_over_a_mapped_address_is_that_of_the_ipv4_network() -> None:
+def test_current_user_over_a_mapped_address_is_that_of_the_ipv4_network() -> None:
     assert current_user_of([("x-forwarded-user", "ann")], peer=f"::ffff:{PROXY}").is_signed_in
 
 
-def test_asker_of_a_request_that_was_not_checked_is_nobody() -> None:
+def test_current_user_of_a_request_that_was_not_checked_is_signed_out() -> None:
     scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": [(b"x-forwarded-user", b"ann")]}
     assert find_current_user(Request(scope)) == SIGNED_OUT
 
@@ -106,7 +106,7 @@ SECRET = ProxyTrust(trusted=TRUST.trusted, secret_header="X-Proxy-Secret", secre
 ANN = ("x-forwarded-user", "ann")
 
 
-def test_asker_beside_the_secret_is_believed() -> None:
+def test_current_user_beside_the_secret_is_believed() -> None:
     assert current_user_of([ANN, ("X-PROXY-SECRET", "s3cret")], trust=SECRET).is_signed_in
 
 
@@ -125,16 +125,16 @@ def test_asker_beside_the_secret_is_believed() -> None:
     ],
     ids=str,
 )
-def test_asker_without_the_secret_is_nobody(headers: list[tuple[str, str | bytes]]) -> None:
+def test_current_user_without_the_secret_is_signed_out(headers: list[tuple[str, str | bytes]]) -> None:
     assert current_user_of([ANN, *headers], trust=SECRET) == SIGNED_OUT
 
 
-def test_asker_beside_the_secret_from_an_untrusted_peer_is_nobody() -> None:
+def test_current_user_beside_the_secret_from_an_untrusted_peer_is_signed_out() -> None:
     assert current_user_of([ANN, ("x-proxy-secret", "s3cret")], trust=SECRET, peer="192.168.1.9") == SIGNED_OUT
 
 
 @pytest.mark.parametrize(("header", "secret"), [("X-Proxy-Secret", ""), ("", "s3cret")])
-def test_asker_with_half_a_secret_set_is_nobody(header: str, secret: str) -> None:
+def test_current_user_with_half_a_secret_set_is_signed_out(header: str, secret: str) -> None:
     half = ProxyTrust(trusted=TRUST.trusted, secret_header=header, secret=secret)
     for given in ("", "s3cret"):
         assert current_user_of([ANN, ("x-proxy-secret", given)], trust=half) == SIGNED_OUT

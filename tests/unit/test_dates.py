@@ -46,7 +46,7 @@ from feedmill.core.text.dates import parse_date
         (" \n2012-03-12 ", "2012-03-12T00:00:00"),
     ],
 )
-def test_parse_date_of_every_form_seen_gives_utc(text: str, iso: str) -> None:
+def test_parse_date_of_every_form_seen_returns_utc(text: str, iso: str) -> None:
     found = parse_date(text)
     assert found == datetime.fromisoformat(iso).replace(tzinfo=UTC)
     assert found is not None
@@ -58,29 +58,29 @@ def test_parse_date_with_the_day_first_reads_it_first() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "yesterday", "2007", "Nov 2007", "12/2007", "12:45", "7 avril 2010", "\u0661\u0662", "1" * 200])
-def test_parse_date_of_what_names_no_day_gives_none(text: str) -> None:
+def test_parse_date_of_what_names_no_day_returns_none(text: str) -> None:
     assert parse_date(text) is None
 
 
 @pytest.mark.parametrize("text", ["1194353126", "1194353126000", "10 10 10", "6 Foo 2007", "32 Nov 2007", "2012-03-12T25:00:00"])
-def test_parse_date_of_numbers_that_are_none_gives_none(text: str) -> None:
+def test_parse_date_of_numbers_that_are_none_returns_none(text: str) -> None:
     assert parse_date(text) is None
 
 
 @pytest.mark.parametrize(
     "text", ["Tue, 6 Nov 2007 12:45:26 XYZ", "Nov 6, 2007 12:45 XYZ", "6 Nov 2007 12:45 +99:00", "1 Jan 0001 00:00:00 +0100"]
 )
-def test_parse_date_of_unknown_zone_or_time_before_time_gives_none(text: str) -> None:
+def test_parse_date_of_unknown_zone_or_time_before_time_returns_none(text: str) -> None:
     assert parse_date(text) is None
 
 
 @given(text=st.one_of(st.text(max_size=40), st.text(alphabet="0123456789-/:.,+ TZJanFebMrGMTPS", max_size=40)), day_first=st.booleans())
-def test_parse_date_of_any_text_gives_utc_or_none(text: str, day_first: bool) -> None:
+def test_parse_date_of_any_text_returns_utc_or_none(text: str, day_first: bool) -> None:
     found = parse_date(text, day_first=day_first)
     assert found is None or found.tzinfo is UTC
 
 
 @given(at=st.datetimes(min_value=datetime(1900, 1, 1), max_value=datetime(2099, 1, 1), timezones=st.just(UTC)))
-def test_parse_date_of_formatted_dates_gives_them_back(at: datetime) -> None:
+def test_parse_date_of_formatted_dates_returns_the_dates(at: datetime) -> None:
     assert parse_date(at.isoformat()) == at
     assert parse_date(at.strftime("%d %b %Y %H:%M:%S +0000")) == at.replace(microsecond=0)

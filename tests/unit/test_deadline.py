@@ -37,7 +37,7 @@ def test_deadline_that_is_not_reached_lets_everything_go_on() -> None:
     assert EngineThreads().run(lambda: 7, deadline, deadline.until) == 7
 
 
-def test_deadline_that_is_reached_is_told() -> None:
+def test_deadline_that_is_reached_is_reported() -> None:
     now = [0.0]
     deadline = Deadline(5, clock=lambda: now[0])
     assert (deadline.until, deadline.until_results) == (5.0, 4.5)
@@ -88,7 +88,7 @@ def test_owner_has_half_of_the_threads_others_the_rest(stuck: Stuck) -> None:
             stuck.let_go.set()
 
 
-def test_error_of_the_engine_is_told_as_it_is() -> None:
+def test_error_of_the_engine_is_raised_unchanged() -> None:
     def fail() -> None:
         raise ValueError("broken")
 

@@ -146,7 +146,7 @@ def test_steady_body_is_never_cut_and_one_that_stops_is() -> None:
     run(read_and_answer, test, STEADY)
 
 
-def test_client_is_not_blamed_while_nobody_reads_its_body() -> None:
+def test_client_is_not_blamed_while_its_body_is_not_read() -> None:
     async def test(protocol: TimedProtocol, _wire: Wire, now: float) -> None:
         protocol.data_received(POST + b"x" * 90_000)
         await settle()
@@ -161,7 +161,7 @@ def test_client_is_not_blamed_while_nobody_reads_its_body() -> None:
     run(never_answer, await_continue)
 
 
-def test_rest_of_a_body_that_nobody_reads_has_the_time_of_a_head() -> None:
+def test_rest_of_a_body_that_is_not_read_has_the_time_of_a_head() -> None:
     async def test(protocol: TimedProtocol, wire: Wire, now: float) -> None:
         protocol.data_received(POST)
         await settle()

@@ -43,13 +43,13 @@ def test_reason_of_a_chain_that_is_too_long_names_where_it_was_left() -> None:
     assert decision.reason == "the chain is broken: it is longer than is looked at, up to the ACL of u/"
 
 
-def test_tell_match_of_a_long_way_tells_its_ends() -> None:
+def test_describe_match_of_a_long_way_names_its_ends() -> None:
     way = (BOB, *(group(f"g{number}") for number in range(20)))
     match = EntryMatch(entry=permit("g19", scope=GROUP), way=way)
     assert describe_match(match) == 'permitted by group "g19", through user "CORP\\bob" > 19 groups > group "g19"'
 
 
-def test_tell_principal_says_what_is_not_usual() -> None:
+def test_describe_principal_says_what_is_not_usual() -> None:
     assert describe_principal(permit("bob").principal) == 'user "bob"'
     unusual = deny("eng", scope=GROUP, namespace="sites", fold=True).principal
     assert describe_principal(unusual) == 'group "eng" of namespace "sites" in any letter case'

@@ -18,19 +18,19 @@ PAIRS = st.lists(st.tuples(DIGESTS, st.integers(0, 50)), max_size=60)
 
 
 @given(st.lists(PAIRS, max_size=5), st.lists(DIGESTS, max_size=10))
-def test_find_gives_every_number_of_every_digest(batches: list[list[tuple[bytes, int]]], others: list[bytes]) -> None:
+def test_find_returns_every_number_of_every_digest(batches: list[list[tuple[bytes, int]]], others: list[bytes]) -> None:
     table = DigestTable()
     for pairs in batches:
         table.add(*split_digests(b"".join(digest for digest, _ in pairs)), np.array([number for _, number in pairs], np.int64))
     held = [pair for pairs in batches for pair in pairs]
     wanted = list(dict.fromkeys([digest for digest, _ in held] + others))
-    asked, numbers = table.find(*split_digests(b"".join(wanted)))
-    found = Counter((wanted[place], number) for place, number in zip(asked.tolist(), numbers.tolist(), strict=True))
+    positions, numbers = table.find(*split_digests(b"".join(wanted)))
+    found = Counter((wanted[place], number) for place, number in zip(positions.tolist(), numbers.tolist(), strict=True))
     assert found == Counter(held)
 
 
 @given(PAIRS, PAIRS)
-def test_tidied_leaves_out_what_is_not_kept(first: list[tuple[bytes, int]], second: list[tuple[bytes, int]]) -> None:
+def test_tidied_leaves_out_what_the_filter_removes(first: list[tuple[bytes, int]], second: list[tuple[bytes, int]]) -> None:
     table = DigestTable()
     for digest, number in (*first, *second):
         one = DigestTable()
@@ -41,6 +41,6 @@ def test_tidied_leaves_out_what_is_not_kept(first: list[tuple[bytes, int]], seco
         put()
     held = [(digest, number + 1) for digest, number in (*first, *second)]
     wanted = list(dict.fromkeys(digest for digest, _ in held))
-    asked, numbers = table.find(*split_digests(b"".join(wanted)))
-    found = Counter((wanted[place], number) for place, number in zip(asked.tolist(), numbers.tolist(), strict=True))
+    positions, numbers = table.find(*split_digests(b"".join(wanted)))
+    found = Counter((wanted[place], number) for place, number in zip(positions.tolist(), numbers.tolist(), strict=True))
     assert found == Counter(pair for pair in held if put is None or pair[1] > 25)

@@ -98,7 +98,7 @@ def test_entries_of_other_namespaces_than_the_askers_decide_nothing(forest: dict
 
 @moderate
 @given(forests, identities, st.sampled_from([str.upper, str.lower, str.title, str.swapcase]))
-def test_letter_case_of_the_asker_counts_for_nothing_where_all_entries_fold(
+def test_letter_case_of_the_user_counts_for_nothing_where_all_entries_fold(
     forest: dict[str, Acl], who: Identity, change: Callable[[str], str]
 ) -> None:
     folding = {

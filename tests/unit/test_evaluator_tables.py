@@ -174,14 +174,14 @@ def test_decision_of_a_long_chain_ends_at_the_bound(length: int, expected: tuple
 
 
 def test_decision_at_the_bound_looks_at_no_further_acl() -> None:
-    asked: list[str] = []
+    looked_up: list[str] = []
 
     def find(url: str) -> Acl:
-        asked.append(url)
+        looked_up.append(url)
         return acl(rule=CHILD, parent=f"{url}/")
 
     assert decide("x", identity(), find, max_chain=3).cause is Cause.TOO_DEEP
-    assert asked == ["x", "x/", "x//"]
+    assert looked_up == ["x", "x/", "x//"]
 
 
 @pytest.mark.parametrize(
@@ -206,8 +206,8 @@ def test_decision_names_the_acl_that_settled_it(acls: dict[str, Acl], where: str
 def test_decision_path_holds_every_acl_from_the_document_up() -> None:
     acls = chain((PARENT, D), (CHILD, I), (BOTH, P))
     decision = decide("leaf", identity(), acls.get)
-    told = [(step.url, step.acl.inheritance_type, step.local, step.match and step.match.entry) for step in decision.path]
-    assert told == [("leaf", BOTH, P, permit("bob")), ("1", CHILD, I, None), ("0", PARENT, D, deny("bob"))]
+    steps = [(step.url, step.acl.inheritance_type, step.local, step.match and step.match.entry) for step in decision.path]
+    assert steps == [("leaf", BOTH, P, permit("bob")), ("1", CHILD, I, None), ("0", PARENT, D, deny("bob"))]
 
 
 def test_decision_path_of_a_broken_chain_holds_what_there_is() -> None:
@@ -216,7 +216,7 @@ def test_decision_path_of_a_broken_chain_holds_what_there_is() -> None:
     assert decision.decisive is decision.path[1]
 
 
-def test_decision_by_a_group_tells_the_way_to_it() -> None:
+def test_decision_by_a_group_names_the_way_to_it() -> None:
     bob, staff, everyone = user("bob"), group("staff"), group("everyone")
     who = Identity(users=(bob,), reached={staff: bob, everyone: staff})
     decision = decide("leaf", who, {"leaf": acl(permit("alice"), permit("EVERYONE", scope=GROUP, fold=True))}.get)
@@ -255,7 +255,7 @@ def test_decision_by_legacy_metadata(metas: list[tuple[str, str]], expected: Ver
     assert ask(acls, who=identity("bob", ["eng"]))[0] is expected
 
 
-def test_legacy_metadata_permits_nobody_of_another_namespace() -> None:
+def test_legacy_metadata_permits_no_user_of_another_namespace() -> None:
     assert ask({"leaf": read_legacy([("google:aclusers", "bob")])}, who=identity("bob", namespace="sharepoint"))[0] is D
 
 

@@ -37,7 +37,7 @@ _PIECES = [
 
 
 @pytest.mark.parametrize(
-    ("expression", "told"),
+    ("expression", "message"),
     [
         ("a(b", "at position 2"),
         ("a)b", "at position 2"),
@@ -58,10 +58,10 @@ _PIECES = [
         ("", "is missing"),
     ],
 )
-def test_expression_that_cannot_be_run_is_refused_with_its_place(expression: str, told: str) -> None:
+def test_expression_that_cannot_be_run_is_refused_with_its_place(expression: str, message: str) -> None:
     with pytest.raises(BadRequest) as refused:
         Expression(expression)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize("expression", ["(a|a)*$", "(a+)+b", r"(\w+){2,}x", "(?:[^/]*)*x", "(a|aa)+$", "(.*a){20}", "(x?){200}x{200}"])

@@ -74,7 +74,7 @@ def test_find_codec_takes_supersets() -> None:
 
 
 @given(st.binary(max_size=300), st.none() | st.sampled_from(["utf-8", "shift_jis", "utf-16", "hz", "utf-7", "iso-2022-kr", "x-none", ""]))
-def test_decode_any_bytes_gives_text(data: bytes, label: str | None) -> None:
+def test_decode_any_bytes_returns_text(data: bytes, label: str | None) -> None:
     assert isinstance(decode(data, label, is_markup=True), str)
 
 
@@ -133,7 +133,7 @@ WORDS = [
 
 @pytest.mark.parametrize(("charset", "text"), [(charset, text) for _, charsets, text in UNLABELLED for charset in charsets.split()])
 @pytest.mark.parametrize("before", ["", "Plain words, and more of them.\n" * 400], ids=["alone", "behind-ascii"])
-def test_decode_without_label_every_charset_of_a_language_is_told(charset: str, text: str, before: str) -> None:
+def test_decode_without_label_every_charset_of_a_language_is_recognized(charset: str, text: str, before: str) -> None:
     assert decode((before + text).encode(charset)) == before + text
     assert decode((before + (text + "\n") * 300).encode(charset)) == before + (text + "\n") * 300
 
@@ -183,7 +183,7 @@ WIDE = {
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("language", WIDE)
 @pytest.mark.parametrize("count", [1, 300])
-def test_decode_utf16_without_mark_is_told_in_every_script(language: str, codec: str, count: int) -> None:
+def test_decode_utf16_without_mark_is_recognized_in_every_script(language: str, codec: str, count: int) -> None:
     text = "\n".join([WIDE[language]] * count)
     assert decode(text.encode(codec)) == text
     assert sniff(text.encode(codec), "text/plain") == "text/plain"
@@ -218,7 +218,7 @@ def test_guess_utf16_random_data_is_none() -> None:
 @pytest.mark.parametrize(("charset", "text"), WORDS)
 @pytest.mark.parametrize("ends", ["", "\n"])
 @pytest.mark.parametrize("count", [1, 50, 3_000])
-def test_decode_without_label_few_words_are_told(charset: str, text: str, ends: str, count: int) -> None:
+def test_decode_without_label_few_words_are_recognized(charset: str, text: str, ends: str, count: int) -> None:
     many = f"{text}{ends or ' '}" * count if count > 1 else text + ends
     assert decode(many.encode(charset)) == many
 

@@ -18,7 +18,7 @@ def read(data: bytes, mimetype: str | None = None, url: str = "http://h/f", limi
     return extract(Task(key=1, url=url, mimetype=mimetype, data=data), limits or ExtractionLimits())
 
 
-def test_docx_gives_body_tables_margins_notes_comments_and_properties() -> None:
+def test_docx_returns_body_tables_margins_notes_comments_and_properties() -> None:
     inner = f"<w:tbl><w:tr><w:tc>{paragraph('nested')}</w:tc></w:tr></w:tbl>"
     body = paragraph("body") + f"<w:tbl><w:tr><w:tc>{paragraph('cell')}{inner}</w:tc><w:tc>{paragraph('second')}</w:tc></w:tr></w:tbl>"
     data = make_docx(body, header1=paragraph("head"), footer1=paragraph("foot"), comments=paragraph("remark"), footnotes=paragraph("note"))
@@ -83,7 +83,7 @@ def test_pdf_headings_are_its_outline() -> None:
     assert read(data).headings == "Chapter one"
 
 
-def test_xlsx_gives_sheet_names_shared_and_inline_strings_and_numbers() -> None:
+def test_xlsx_returns_sheet_names_shared_and_inline_strings_and_numbers() -> None:
     rows = (
         '<row><c t="s"><v>0</v></c><c><v>42.5</v></c></row><row><c t="inlineStr"><is><t>inline</t></is></c><c t="s"><v>99</v></c>'
         '<c t="e"><v>#REF!</v></c></row>'
@@ -92,12 +92,12 @@ def test_xlsx_gives_sheet_names_shared_and_inline_strings_and_numbers() -> None:
     assert result.text == "Sheet One\nshared 42.5\ninline"
 
 
-def test_pptx_gives_slides_in_number_order_then_notes() -> None:
+def test_pptx_returns_slides_in_number_order_then_notes() -> None:
     result = read(make_pptx([f"slide{number}" for number in range(1, 12)], "spoken"))
     assert result.text.split() == [f"slide{number}" for number in range(1, 12)] + ["spoken"]
 
 
-def test_odt_gives_body_header_and_properties() -> None:
+def test_odt_returns_body_header_and_properties() -> None:
     body = "<office:text><text:h>Head</text:h><text:p>a<text:s/>b<text:span>c</text:span></text:p></office:text>"
     result = read(make_opendocument("text", body, "on top"))
     assert result.text == "Head\na bc\non top"
@@ -113,7 +113,7 @@ def test_ods_repeated_cells_are_read_once() -> None:
     assert result.text == "T\nx"
 
 
-def test_pdf_gives_pages_title_and_author() -> None:
+def test_pdf_returns_pages_title_and_author() -> None:
     result = read(make_pdf(["first page", "second page"], "Paper"), "text/html")
     assert result.text == "first page\nsecond page"
     assert result.title == "Paper"
@@ -158,7 +158,7 @@ def test_ole_encrypted_office_has_a_reason() -> None:
     assert read(data).reason == "the document is encrypted"
 
 
-def test_mail_gives_headers_bodies_and_attachments() -> None:
+def test_mail_returns_headers_bodies_and_attachments() -> None:
     data = (
         b"From: ann@example.com\r\nTo: bob@example.com\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?= again\r\nMIME-Version: 1.0\r\n"
         b"Content-Type: multipart/mixed; boundary=X\r\n\r\n--X\r\nContent-Type: multipart/alternative; boundary=Y\r\n\r\n"
@@ -194,33 +194,33 @@ def test_markdown_first_heading_is_the_title() -> None:
     assert read(b"no heading", "text/markdown").title is None
 
 
-def test_markdown_gives_what_is_shown_and_its_links() -> None:
+def test_markdown_returns_what_is_shown_and_its_links() -> None:
     page = b"# Head\n\n[the *port*](port.md) is `19900`\n\n| name | value |\n|---|---|\n| one | two |\n\n<script>unseen</script>\n"
     result = read(page, "text/markdown", "http://h/docs/a.md")
     assert result.text.split() == ["Head", "the", "port", "is", "19900", "name", "value", "one", "two"]
     assert result.links == (("http://h/docs/port.md", "the port"),)
 
 
-def test_markdown_that_is_very_long_is_kept_as_written() -> None:
+def test_markdown_that_is_very_long_stays_as_written() -> None:
     result = read(b"# Head\n\n" + b"*word* " * 60_000, "text/markdown")
     assert (result.title, result.text[:16]) == ("Head", "# Head\n*word* *w")
 
 
-def test_xml_gives_text_without_markup_and_expands_no_entity() -> None:
+def test_xml_returns_text_without_markup_and_expands_no_entity() -> None:
     result = read(b'<?xml version="1.0" encoding="latin1"?><r><title>T\xe9</title><a>one</a><b>two</b></r>', "text/xml")
     assert (result.title, result.text) == ("Té", "Té\none\ntwo")
     bomb = b'<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><r>x&b;</r>'
     assert "ha" not in read(bomb, "text/xml").text
 
 
-def test_png_gives_name_size_and_title() -> None:
+def test_png_returns_name_size_and_title() -> None:
     result = read(make_png(640, 480, {"Title": "A cat", "Software": "x"}), "text/plain", "http://h/pics/my_cat-1.png")
     assert result.title == "A cat"
     assert result.text == "my cat 1\nA cat"
     assert result.metadata == (("format", "png"), ("width", "640"), ("height", "480"), ("Title", "A cat"))
 
 
-def test_jpeg_gives_size_and_exif_words() -> None:
+def test_jpeg_returns_size_and_exif_words() -> None:
     text = b"On the roof\0"
     exif = b"Exif\0\0MM\0*" + struct.pack(">IH", 8, 1) + struct.pack(">HHII", 0x010E, 2, len(text), 26) + struct.pack(">I", 0) + text
     data = b"\xff\xd8\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif + b"\xff\xc0" + struct.pack(">HBHHB", 8, 8, 48, 64, 3) + b"\0" * 9
@@ -238,7 +238,7 @@ def test_archive_is_refused_with_the_protocols_reason(data: bytes) -> None:
     assert (result.text, result.reason) == ("", "compressed archives are not indexed")
 
 
-def test_executable_gives_its_name_alone() -> None:
+def test_executable_returns_its_name_alone() -> None:
     result = read(b"\x7fELF" + b"\0" * 100, None, "http://h/bin/my-tool")
     assert result.text == "my tool"
     assert "no text" in (result.reason or "")

@@ -18,12 +18,12 @@ PAIRS = st.lists(st.tuples(TEXT, TEXT), max_size=3).map(tuple)
 def test_answer_packed_and_read_is_the_same(
     key: int, text: str, title: str | None, metadata: tuple[tuple[str, str], ...], links: tuple[tuple[str, str], ...], reason: str | None
 ) -> None:
-    kept = tuple(Link(url=url, text=anchor) for url, anchor in links)
+    original = tuple(Link(url=url, text=anchor) for url, anchor in links)
     answer = Extraction(
-        key=key, mimetype="a/b", title=title, text=text, metadata=metadata, links=kept, robots=frozenset({"noindex"}), reason=reason
+        key=key, mimetype="a/b", title=title, text=text, metadata=metadata, links=original, robots=frozenset({"noindex"}), reason=reason
     )
     found = AnswerReader(10_000).feed(pack_answer(answer))
-    body = encode_text(text, kept) if text or kept else b""
+    body = encode_text(text, original) if text or original else b""
     assert found == [
         Answer(key=key, mimetype="a/b", title=title, body=body, metadata=metadata, robots=frozenset({"noindex"}), reason=reason)
     ]
@@ -33,8 +33,8 @@ def test_answer_in_pieces_is_read_once_it_is_whole() -> None:
     answer = Extraction(key=7, mimetype="text/plain", text="body")
     message = pack_answer(answer) + RETIRING
     reader = AnswerReader(10_000)
-    kept = Answer(key=7, mimetype="text/plain", body=encode_text("body", ()))
-    assert [found for byte in message for found in reader.feed(bytes([byte]))] == [kept, None]
+    original = Answer(key=7, mimetype="text/plain", body=encode_text("body", ()))
+    assert [found for byte in message for found in reader.feed(bytes([byte]))] == [original, None]
 
 
 def test_answer_with_lone_surrogates_loses_them() -> None:

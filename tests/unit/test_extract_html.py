@@ -150,12 +150,12 @@ def test_html_controls_and_surrogates_are_removed() -> None:
     assert read("<title>a&#1;b</title>").title == "ab"
 
 
-def test_html_frameset_gives_its_frames_as_no_crash() -> None:
+def test_html_frameset_returns_its_frames_as_no_crash() -> None:
     result = read("<frameset><frame src=a.html><noframes>none</noframes></frameset>")
     assert [link.url for link in result.links] == ["http://host.example/dir/a.html"]
 
 
-def test_html_language_is_told() -> None:
+def test_html_language_is_returned() -> None:
     text = "Die Katze sitzt auf dem Dach und schaut den Vögeln zu, während der Hund im Garten schläft."
     assert read(f"<p>{text}").language == "de"
 

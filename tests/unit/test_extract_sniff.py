@@ -111,12 +111,12 @@ def test_sniff_utf16_is_no_binary() -> None:
     ("stream", "mimetype"),
     [("WordDocument", sniff.DOC), ("Workbook", sniff.XLS), ("PowerPoint Document", sniff.PPT), ("Nothing", sniff.OLE)],
 )
-def test_sniff_ole_is_told_by_its_directory(stream: str, mimetype: str) -> None:
+def test_sniff_ole_is_recognized_by_its_directory(stream: str, mimetype: str) -> None:
     data = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".ljust(1024, b"\0") + stream.encode("utf-16-le").ljust(128, b"\0")
     assert sniff.sniff(data, "text/plain") == mimetype
 
 
-def test_sniff_row_of_comments_without_html_is_told_at_once() -> None:
+def test_sniff_row_of_comments_without_html_is_recognized_at_once() -> None:
     """Were each comment tried in all lengths, it would take for ever."""
     assert sniff.sniff(b"<!---->" * 250 + b"words", "text/plain") == "text/plain"
     assert sniff.sniff(b"<!---->" * 250 + PAGE, "text/plain") == sniff.HTML

@@ -109,7 +109,7 @@ def repair(data: bytes, piece_bytes: int) -> tuple[bytes, list[LogEntry]]:
 
 @given(data=BYTES, piece_bytes=st.integers(min_value=1, max_value=40))
 @example(data=b"<gsafeed><group><record url='http://a.example.com/1'><content>\r", piece_bytes=1)
-def test_reading_in_any_pieces_gives_the_same(data: bytes, piece_bytes: int) -> None:
+def test_reading_in_any_pieces_returns_the_same(data: bytes, piece_bytes: int) -> None:
     assert read_wholly(data, piece_bytes) == read_wholly(data, 1_000_000)
 
 
@@ -124,7 +124,7 @@ def test_groups_reading_of_any_bytes_raises_nothing_but_bad_feed(data: bytes) ->
 
 
 @given(data=BYTES, piece_bytes=st.integers(min_value=1, max_value=40))
-def test_repair_in_any_pieces_gives_the_same(data: bytes, piece_bytes: int) -> None:
+def test_repair_in_any_pieces_returns_the_same(data: bytes, piece_bytes: int) -> None:
     try:
         whole = repair(data, 1_000_000)
     except BadFeed:
@@ -186,7 +186,7 @@ def test_base64_of_any_text_raises_nothing_but_undecodable(text: str) -> None:
 
 
 @given(label=st.text(alphabet=st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=30))
-def test_charset_label_of_any_shape_gives_a_codec_of_text_or_none(label: str) -> None:
+def test_charset_label_of_any_shape_returns_a_codec_of_text_or_none(label: str) -> None:
     codec = find_codec(label)
     if codec is not None:
         assert isinstance(b"".decode(codec), str)

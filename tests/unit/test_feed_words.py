@@ -67,7 +67,7 @@ def test_root_is_found_in_the_first_bytes(head: bytes, root: str | None) -> None
     assert find_root(head) == root
 
 
-def test_reader_gives_text_of_an_element_and_cuts_what_nobody_takes_in_parts() -> None:
+def test_reader_returns_text_of_an_element_and_cuts_what_is_not_read_in_parts() -> None:
     got: list[str] = []
     reader = XmlReader("r", Element(children={"t": Element(text=True, end=got.append)}))
     reader.feed(b"<r><t> a<x>b</x>c </t><u>no</u>")

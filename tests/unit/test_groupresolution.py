@@ -115,7 +115,7 @@ def test_resolution_goes_on_from_groups_that_signed_in_in_four_forms(member: Pri
     assert names(who, [one("top", member)]) == ({"top"} if found else set())
 
 
-def test_resolution_climbs_nested_groups_and_tells_the_shortest_way() -> None:
+def test_resolution_climbs_nested_groups_and_returns_the_shortest_way() -> None:
     bob, eng, staff, everyone = user("bob"), group("eng"), group("staff"), group("everyone")
     find = directory(
         [
@@ -163,7 +163,7 @@ def test_resolution_with_a_group_in_two_sources_counts_both() -> None:
     assert names(identity("bob"), *sources) == names(identity("eve"), *sources) == {"eng"}
 
 
-def test_resolution_of_nobody_finds_nothing() -> None:
+def test_resolution_of_a_user_who_is_not_signed_in_finds_nothing() -> None:
     assert resolve_groups(NOBODY, directory([one("eng", principal("bob"))])).reached == {}
 
 

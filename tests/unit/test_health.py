@@ -1,4 +1,4 @@
-"""What a watchdog is told, and what not."""
+"""What a watchdog sees, and what not."""
 
 import pytest
 from starlette.applications import Starlette
@@ -26,7 +26,7 @@ def test_reason_is_for_the_log_alone(error: Exception, text: str, capsys: pytest
     assert capsys.readouterr().out.count(SECRET) == 1
 
 
-def test_problem_that_comes_back_is_told_again(capsys: pytest.CaptureFixture[str]) -> None:
+def test_problem_that_comes_back_is_reported_again(capsys: pytest.CaptureFixture[str]) -> None:
     states: list[Exception | None] = [Busy(SECRET), None, Busy(SECRET)]
 
     def find_problems() -> list[str]:

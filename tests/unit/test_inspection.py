@@ -31,7 +31,9 @@ def mark(stage: Stage) -> IndexTask:
         (replace(NAMED, content=BlobRef("a"), text=Text(source=BlobRef("a"))), None, "indexed", True),
     ],
 )
-def test_judge_document_gives_state_and_whether_it_is_found(document: Document, waits: Stage | None, state: str, searchable: bool) -> None:
+def test_judge_document_returns_state_and_whether_it_is_found(
+    document: Document, waits: Stage | None, state: str, searchable: bool
+) -> None:
     standing = judge(document, mark(waits) if waits else None)
     assert (standing.state, standing.searchable) == (state, searchable)
     assert searchable is (standing.reason is None)

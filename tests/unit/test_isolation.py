@@ -1,4 +1,4 @@
-"""A bad item costs only itself; infrastructure errors blame nobody."""
+"""A bad item costs only itself; infrastructure errors blame no item."""
 
 import errno
 from collections.abc import Sequence

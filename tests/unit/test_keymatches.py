@@ -50,10 +50,10 @@ def test_keymatches_come_in_their_order_each_url_once_and_so_many() -> None:
     table = KeyMatchTable(
         [KeyMatch(kind=KeyMatchKind.KEYWORD, term=term, url=f"http://x/{min(place, 3)}") for place, term in enumerate(terms)]
     )
-    asked = read_words(parse_query("a b c").root)
-    assert [match.url for match in table.find(asked, 3)] == ["http://x/0", "http://x/1", "http://x/2"]
-    assert len(table.find(asked, 50)) == 4
-    assert table.find(asked, 0) == ()
+    words = read_words(parse_query("a b c").root)
+    assert [match.url for match in table.find(words, 3)] == ["http://x/0", "http://x/1", "http://x/2"]
+    assert len(table.find(words, 50)) == 4
+    assert table.find(words, 0) == ()
 
 
 def test_related_queries_are_offered_beside_exactly_their_term() -> None:

@@ -31,7 +31,7 @@ def test_read_languages_demands(text: str, node: Node | None) -> None:
     assert read_languages(text)[0] == node
 
 
-def test_read_languages_what_is_none_is_told() -> None:
+def test_read_languages_what_is_none_is_reported() -> None:
     assert read_languages("lang_en|elvish!") == (Language("en"), ("lr=: elvish! is no language and was passed over",))
     assert read_languages("lang_en|" * 300)[1] == ("lr= is too long and was cut",)
 

@@ -66,7 +66,7 @@ DELETE = Delete(place=PLACE, url=URL)
 
 
 def do(state: UrlState, change: Change, context: ApplyContext) -> Outcome:
-    """Applies a change; a content is kept under its own text."""
+    """Applies a change; a content is stored under its own text."""
     ref = None
     if isinstance(change, PutDocument) and change.content is not None:
         ref = BlobRef(change.content.stream.read().decode())
@@ -118,13 +118,13 @@ def test_put_on_fed_document_keeps_what_an_incremental_record_leaves_out(
     assert outcome.counted is Counted.INCLUDED
 
 
-@pytest.mark.parametrize(("metadata", "kept"), [((("k", "v"),), (("k", "v"),)), (None, ())])
-def test_put_without_content_on_unknown_url_makes_document_without_content(metadata: Metadata | None, kept: Metadata) -> None:
+@pytest.mark.parametrize(("metadata", "remaining"), [((("k", "v"),), (("k", "v"),)), (None, ())])
+def test_put_without_content_on_unknown_url_makes_document_without_content(metadata: Metadata | None, remaining: Metadata) -> None:
     outcome = do(EMPTY, put(metadata=metadata), by())
 
     document = outcome.state.live
     assert document is not None
-    assert (document.metadata, document.content, document.origin, document.datasource) == (kept, None, Origin.CONTENT, "hr")
+    assert (document.metadata, document.content, document.origin, document.datasource) == (remaining, None, Origin.CONTENT, "hr")
     assert not document.awaits_extraction
 
 
@@ -144,24 +144,24 @@ def test_put_of_metadata_alone_keeps_the_extracted_text() -> None:
     text = Text(source=BlobRef("body"), title="t")
     extracted = replace(FED, document=replace(FED.document, text=text))
 
-    kept = do(extracted, put(metadata=(("k", "new"),)), by(feed_id=2)).state.live
+    remaining = do(extracted, put(metadata=(("k", "new"),)), by(feed_id=2)).state.live
     fresh = do(extracted, put(content="other"), by(feed_id=2)).state.live
 
-    assert kept is not None
-    assert kept.text == text
+    assert remaining is not None
+    assert remaining.text == text
     assert fresh is not None
     assert fresh.awaits_extraction
 
 
-def test_put_of_metadata_alone_changes_only_the_attributes_that_it_gives() -> None:
+def test_put_of_metadata_alone_changes_only_the_attributes_that_it_sets() -> None:
     dated = Attributes(display_url="http://shown.test/", mimetype="application/pdf", last_modified=NOW, lock=True, pagerank=98)
     before = after((put(content="body", attributes=dated), by()))
 
-    kept = do(before, put(metadata=(("k", "v"),), attributes=Attributes(mimetype="text/plain", pagerank=70)), by(feed_id=2)).state.live
+    remaining = do(before, put(metadata=(("k", "v"),), attributes=Attributes(mimetype="text/plain", pagerank=70)), by(feed_id=2)).state.live
     stated = do(before, put(content="other", attributes=Attributes(mimetype="text/plain")), by(feed_id=2)).state.live
 
-    assert kept is not None
-    assert kept.attributes == replace(dated, pagerank=70)
+    assert remaining is not None
+    assert remaining.attributes == replace(dated, pagerank=70)
     assert stated is not None
     assert stated.attributes == Attributes(mimetype="text/plain")
 
@@ -217,12 +217,12 @@ def test_put_on_named_url_takes_it_over_whole(whole: bool) -> None:
     assert do(state, DELETE, by(feed_id=3)).state.live is None
 
 
-@pytest.mark.parametrize(("metadata", "kept"), [(None, (("k", "web"),)), ((("k", "new"),), (("k", "new"),)), ((), ())])
-def test_crawl_request_repeated_replaces_metadata_only_when_it_gives_some(metadata: Metadata | None, kept: Metadata) -> None:
+@pytest.mark.parametrize(("metadata", "remaining"), [(None, (("k", "web"),)), ((("k", "new"),), (("k", "new"),)), ((), ())])
+def test_crawl_request_repeated_replaces_metadata_only_when_it_has_some(metadata: Metadata | None, remaining: Metadata) -> None:
     state = do(NAMED, crawl(metadata=metadata), by("intranet", 2)).state
 
     assert state.live is not None
-    assert (state.live.metadata, state.live.datasource) == (kept, "intranet")
+    assert (state.live.metadata, state.live.datasource) == (remaining, "intranet")
 
 
 # --- deleting -------------------------------------------------------------------------------------------------------------------
@@ -248,11 +248,11 @@ def test_delete_keeps_nothing_of_the_document_but_its_history() -> None:
     assert document.version == 2
 
 
-@pytest.mark.parametrize(("writer", "deleter", "is_kept"), [("hr", "hr", False), ("wiki", "hr", True), ("hr", "wiki", True)])
-def test_delete_of_a_url_with_an_acl_alone_works_for_its_writer(writer: str, deleter: str, is_kept: bool) -> None:
+@pytest.mark.parametrize(("writer", "deleter", "remains"), [("hr", "hr", False), ("wiki", "hr", True), ("hr", "wiki", True)])
+def test_delete_of_a_url_with_an_acl_alone_works_for_its_writer(writer: str, deleter: str, remains: bool) -> None:
     outcome = do(after((put_acl(STAFF), by(writer))), DELETE, by(deleter, 2))
 
-    assert (outcome.state.acl is not None) is is_kept
+    assert (outcome.state.acl is not None) is remains
     assert outcome.counted is Counted.INCLUDED
 
 
@@ -261,9 +261,9 @@ def test_delete_takes_along_the_acl_of_the_same_source_only() -> None:
     foreign = after((put(content="body"), by()), (put_acl(STAFF), by("policy", 2)))
 
     assert do(own, DELETE, by(feed_id=3)).state.acl is None
-    kept = do(foreign, DELETE, by(feed_id=3)).state
-    assert kept.live is None
-    assert kept.acl is not None
+    remaining = do(foreign, DELETE, by(feed_id=3)).state
+    assert remaining.live is None
+    assert remaining.acl is not None
 
 
 def test_delete_that_is_not_the_sources_to_make_names_its_acl() -> None:
@@ -361,7 +361,7 @@ SOME = (("k", "v"),)
 
 
 @pytest.mark.parametrize(
-    ("before", "metadata", "overwrite", "is_kept"),
+    ("before", "metadata", "overwrite", "remains"),
     [
         (AS_METADATA, None, None, True),
         (AS_METADATA, None, True, True),
@@ -378,14 +378,14 @@ SOME = (("k", "v"),)
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("content", ["other", None])
 def test_acl_without_a_new_one_goes_only_by_metadata(
-    before: UrlState, metadata: Metadata | None, overwrite: bool | None, is_kept: bool, whole: bool, content: str | None
+    before: UrlState, metadata: Metadata | None, overwrite: bool | None, remains: bool, whole: bool, content: str | None
 ) -> None:
     outcome = do(before, put(content=content, metadata=metadata, acl=AclChange(overwrite=overwrite), whole=whole), by(feed_id=2))
 
-    assert (outcome.state.acl is not None) is is_kept
+    assert (outcome.state.acl is not None) is remains
     assert outcome.state.live is not None
-    assert outcome.state.live.secure is is_kept
-    assert levels(outcome) == ([] if is_kept else [LogLevel.NOTICE, LogLevel.WARNING])
+    assert outcome.state.live.secure is remains
+    assert levels(outcome) == ([] if remains else [LogLevel.NOTICE, LogLevel.WARNING])
     if outcome.state.acl is not None:
         assert outcome.state.acl.seen_feed_id == 2
 
@@ -424,14 +424,14 @@ def test_acl_of_a_group_stands_for_a_url_without_document() -> None:
     assert outcome.events == ()
 
 
-@pytest.mark.parametrize(("remover", "is_kept"), [("policy", False), ("hr", True)])
-def test_acl_removal_works_for_its_writer_and_warns_of_a_public_document(remover: str, is_kept: bool) -> None:
+@pytest.mark.parametrize(("remover", "remains"), [("policy", False), ("hr", True)])
+def test_acl_removal_works_for_its_writer_and_warns_of_a_public_document(remover: str, remains: bool) -> None:
     before = after((put(content="body"), by()), (put_acl(STAFF), by("policy", 2)))
 
     outcome = do(before, put_acl(None), by(remover, 3))
 
-    assert (outcome.state.acl is not None) is is_kept
-    assert levels(outcome) == [LogLevel.NOTICE if is_kept else LogLevel.WARNING]
+    assert (outcome.state.acl is not None) is remains
+    assert levels(outcome) == [LogLevel.NOTICE if remains else LogLevel.WARNING]
 
 
 def test_acl_removed_where_another_rule_protects_warns_of_nothing() -> None:
@@ -499,6 +499,11 @@ def test_class_of_secure_document_is_closed() -> None:
 
 def test_gone_keeps_what_later_feeds_of_the_url_build_on() -> None:
     assert FED.document is not None
-    kept = gone(FED.document, 5, NOW)
+    remaining = gone(FED.document, 5, NOW)
 
-    assert (kept.url, kept.events, kept.attributes, kept.feed_id) == (URL, FED.document.events, FED.document.attributes, 5)
+    assert (remaining.url, remaining.events, remaining.attributes, remaining.feed_id) == (
+        URL,
+        FED.document.events,
+        FED.document.attributes,
+        5,
+    )

@@ -1,4 +1,4 @@
-"""Random histories of one store of URLs, told to the code and to a reference that is as plain as the rules' own sentences."""
+"""Random histories of one store of URLs, applied by the code and by a reference that is as plain as the rules' own sentences."""
 
 import io
 from collections.abc import Sequence
@@ -194,7 +194,7 @@ def text_of(change: PutDocument) -> str:
 
 
 @dataclass
-class IncomingLinks:
+class CodeUnderTest:
     """The states as the code makes them, and a full feed's sweep as the store does it: by the feed that last named a thing."""
 
     states: dict[str, UrlState] = field(default_factory=lambda: {url: UrlState(url=url) for url in URLS})
@@ -266,7 +266,7 @@ def puts(draw: st.DrawFn, whole: bool) -> PutDocument:
     content = draw(contents if whole else st.none() | contents)
     acl = draw(acl_changes)
     given = draw(metadata)
-    # Metadata that says nothing of an ACL is what the parser gives when there are no google:acl entries.
+    # Metadata that says nothing of an ACL is what the parser returns when there are no google:acl entries.
     acl = acl if given is not None else replace(acl, legacy=None)
     return PutDocument(
         place=RECORD,
@@ -305,18 +305,18 @@ def batches(draw: st.DrawFn) -> Batch:
 @settings(max_examples=400)
 @given(history=st.lists(batches(), max_size=8))
 def test_apply_of_any_history_agrees_with_the_reference(history: list[Batch]) -> None:
-    reference, told = Reference(), IncomingLinks()
+    reference, applied = Reference(), CodeUnderTest()
     for feed_id, (way, source, kind, changes, blocks) in enumerate(history, start=1):
         reference.feed(way, source, kind, changes, blocks)
-        told.feed(feed_id, way, source, kind, changes, blocks)
+        applied.feed(feed_id, way, source, kind, changes, blocks)
 
-        assert told.counts == {
+        assert applied.counts == {
             Counted.INCLUDED: reference.included,
             Counted.ERROR: reference.errors,
             Counted.ACL: reference.good_acls,
         }
-        assert told.warned == reference.warned
-        for url, state in told.states.items():
+        assert applied.warned == reference.warned
+        for url, state in applied.states.items():
             assert shown(state) == expected(reference, url)
 
 

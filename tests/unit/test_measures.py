@@ -161,7 +161,7 @@ def test_measures_of_text_repeated_pieces_take_no_time(piece: str) -> None:
 
 @settings(max_examples=300)
 @given(any_numbers() | any_text(), st.sampled_from([None, "en", "de", "fr"]))
-def test_measures_any_text_gives_numbers_below_the_limit(text: str, language: str | None) -> None:
+def test_measures_any_text_returns_numbers_below_the_limit(text: str, language: str | None) -> None:
     measure = read_measure(text)
     assert all(0 <= number < 1e15 for number, _ in measures_of_text(text, language))
     assert measure is None or -1e15 < measure.number < 1e15

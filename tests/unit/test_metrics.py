@@ -6,7 +6,7 @@ from pathlib import Path
 from feedmill.telemetry import metrics
 
 
-def test_render_metrics_gives_counters_gauges_and_restarts() -> None:
+def test_render_metrics_returns_counters_gauges_and_restarts() -> None:
     metrics.count_feed("full", 100)
     metrics.count_records(included=3, errors=1)
     metrics.EXTRACTIONS.add("whole")

@@ -120,7 +120,7 @@ def test_pattern_with_other_url_does_not_match(pattern: str, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("# acme.test/", "is a comment"),
         ("^", "has no text"),
@@ -142,8 +142,8 @@ def test_pattern_with_other_url_does_not_match(pattern: str, url: str) -> None:
         ("x" * 9000, "longer than 8192"),
     ],
 )
-def test_parse_pattern_with_fault_says_what_is_wrong(text: str, told: str) -> None:
-    with pytest.raises(BadRequest, match=re.escape(told)):
+def test_parse_pattern_with_fault_says_what_is_wrong(text: str, message: str) -> None:
+    with pytest.raises(BadRequest, match=re.escape(message)):
         parse_pattern(text)
 
 

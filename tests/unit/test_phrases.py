@@ -26,12 +26,12 @@ def test_complete_goes_over_no_mark() -> None:
     assert completed("cats", "Cats. Dogs", "cats (big)", "cats - dogs") == ["cats", "cats - dogs"]
 
 
-def test_complete_accents_do_not_matter_and_are_kept() -> None:
+def test_complete_accents_do_not_matter_and_are_preserved() -> None:
     assert completed("größ", "Größe") == ["größe"]
     assert completed("groß", "Größe") == ["größe"]
 
 
-def test_complete_script_without_blanks_gives_titles() -> None:
+def test_complete_script_without_blanks_returns_titles() -> None:
     assert completed("東京", "東京都の天気", "大阪") == ["東京都の天気"]
 
 

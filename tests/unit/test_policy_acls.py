@@ -118,7 +118,7 @@ def test_policy_that_is_for_a_url_always_decides(denied: bool, permitted: bool, 
         assert (ruling.match is None) is (not denied and not permitted)
 
 
-def test_nobody_and_no_policy_are_not_decided() -> None:
+def test_signed_out_user_and_no_policy_are_not_decided() -> None:
     assert rule_on(None, forms_of(identity())) is None
     assert rule_on(PolicyAcl(pattern="/", entries=(permit("bob"),)), forms_of(NOBODY)) is None
 
@@ -239,7 +239,7 @@ def test_patterns_that_mean_the_same_url_are_known_to_share(one: str, other: str
 
 @moderate
 @given(patterns, patterns, urls)
-def test_every_policy_that_may_lose_a_url_is_told(before: list[str], after: list[str], url: str) -> None:
+def test_every_policy_that_may_lose_a_url_is_returned(before: list[str], after: list[str], url: str) -> None:
     numbers = {pattern: number for number, pattern in enumerate(dict.fromkeys(before + after), start=1)}
     old, new = (PolicySet([PolicyAcl(pattern=text, number=numbers[text]) for text in made]) for made in (before, after))
     was, now = old.find(url), new.find(url)

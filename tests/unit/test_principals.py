@@ -61,12 +61,12 @@ def test_split_name_takes_backslash_before_slash_before_at_sign(text: str, name:
         ("", ""),
     ],
 )
-def test_shorten_domain_gives_the_first_label(domain: str, short: str) -> None:
+def test_shorten_domain_returns_the_first_label(domain: str, short: str) -> None:
     assert shorten_domain(domain) == short
 
 
 def means(written: str, current_user: str, *, fold: bool = False, unqualified: bool = False) -> bool:
-    """Whether an entry names somebody who signed in under a name."""
+    """Returns whether an entry names a user who signed in under a name."""
     return forms_of(identity(current_user)).find(principal(written, fold=fold, unqualified=unqualified)) is not None
 
 
@@ -102,12 +102,12 @@ def means(written: str, current_user: str, *, fold: bool = False, unqualified: b
         ("   ", "bob", False, False),
     ],
 )
-def test_forms_of_an_asker_meet_the_entries_that_mean_them(written: str, current_user: str, sensitive: bool, insensitive: bool) -> None:
+def test_keys_of_a_user_match_the_entries_that_mean_them(written: str, current_user: str, sensitive: bool, insensitive: bool) -> None:
     assert means(written, current_user) is sensitive
     assert means(written, current_user, fold=True) is insensitive
 
 
-def test_forms_of_an_asker_ignore_a_folded_name_that_an_entry_spells_as_written() -> None:
+def test_keys_of_a_user_ignore_a_folded_name_that_an_entry_spells_as_written() -> None:
     assert not means("bob", "Bob")
     assert means("bob", "Bob", fold=True)
 
@@ -140,14 +140,14 @@ def test_forms_of_several_namespaces_meet_each_in_its_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "\t\n"])
-def test_blank_names_mean_nobody(name: str) -> None:
+def test_blank_names_match_no_user(name: str) -> None:
     blank = Identity(users=(Subject(scope=Scope.USER, name=name),), groups=(Subject(scope=Scope.GROUP, name=name),))
     assert is_blank(principal(name))
     assert forms_of(blank).keys == {}
     assert forms_of(NOBODY).find(principal("\u00ad", fold=True)) is None
 
 
-def test_groups_of_the_asker_are_met_by_the_first_label_but_reached_ones_are_not() -> None:
+def test_groups_of_the_user_are_matched_by_the_first_label_but_reached_ones_are_not() -> None:
     signed_in, reached = group("eng@corp.example.com"), group("all@corp.example.com")
     forms = forms_of(Identity(groups=(signed_in,), reached={reached: signed_in}))
     assert forms.find(principal("corp\\eng", scope=Scope.GROUP)) == signed_in

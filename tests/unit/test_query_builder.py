@@ -84,10 +84,10 @@ def test_read_fields_repeated_pieces_take_no_time(piece: str) -> None:
 
 def test_read_request_form_adds_to_the_query() -> None:
     form = Advanced(all_words="b", phrase='c "d', any_words="e f", no_words="g h", site="s.com", filetype="pdf", excludes_filetype=True)
-    asked = read_request(SearchRequest(query="a", advanced=form, required_fields="k", partial_fields="n:w"))
+    built = read_request(SearchRequest(query="a", advanced=form, required_fields="k", partial_fields="n:w"))
     words = (Word("a"), Word("b"), Phrase("c  d"), Or((Word("e"), Word("f"))), Not(Word("g")), Not(Word("h")))
-    assert asked.root == And((*words, Site("s.com"), Not(FileType("pdf")), MetaExists("k"), MetaContains("n", "w")))
-    assert asked.is_restricted
+    assert built.root == And((*words, Site("s.com"), Not(FileType("pdf")), MetaExists("k"), MetaContains("n", "w")))
+    assert built.is_restricted
 
 
 def test_read_request_form_takes_terms_one_by_one_phrases_whole() -> None:
@@ -101,21 +101,21 @@ MANY = " ".join(f"w{number}" for number in range(60))
 
 @pytest.mark.parametrize("form", [Advanced(any_words=MANY), Advanced(no_words=MANY)], ids=["any", "none"])
 def test_read_request_form_says_what_it_left_out(form: Advanced) -> None:
-    asked = read_request(SearchRequest(query="a", advanced=form))
-    assert asked.warnings == ("only the first 50 terms were searched",)
+    built = read_request(SearchRequest(query="a", advanced=form))
+    assert built.warnings == ("only the first 50 terms were searched",)
 
 
 def test_read_request_occurrence_places_all_plain_words() -> None:
     form = Advanced(any_words="c d", no_words="e", occurrence=Occurrence.TITLE)
-    asked = read_request(SearchRequest(query='a "b b" site:s', advanced=form))
+    built = read_request(SearchRequest(query='a "b b" site:s', advanced=form))
     titles = (InTitle("a"), InTitle("b b"), Site("s"), Or((InTitle("c"), InTitle("d"))), Not(InTitle("e")))
-    assert asked.root == And(titles)
+    assert built.root == And(titles)
     assert read_request(SearchRequest(query="a", advanced=Advanced(occurrence=Occurrence.URL))).root == InUrl("a")
 
 
 def test_read_request_links_ask_for_nothing_else() -> None:
-    asked = read_request(SearchRequest(query="a", advanced=Advanced(all_words="b", links_to=" http://h/ "), required_fields="k"))
-    assert asked.root == And((LinksTo("http://h/"), MetaExists("k")))
+    built = read_request(SearchRequest(query="a", advanced=Advanced(all_words="b", links_to=" http://h/ "), required_fields="k"))
+    assert built.root == And((LinksTo("http://h/"), MetaExists("k")))
 
 
 def test_read_request_plain_or_empty_is_not_restricted() -> None:

@@ -27,81 +27,83 @@ class Finder:
         return [self.found] * self.parts
 
 
-def test_answer_asked_again_is_the_one_that_was_found() -> None:
-    kept, find = QueryResultCache(), Finder()
-    assert kept.get("a", find, len) is kept.get("a", find, len)
-    assert (kept.get("b", find, len), find.found) == ([2], 2)
+def test_query_repeated_returns_the_result_that_was_found() -> None:
+    cache, find = QueryResultCache(), Finder()
+    assert cache.get("a", find, len) is cache.get("a", find, len)
+    assert (cache.get("b", find, len), find.found) == ([2], 2)
 
 
-def test_answers_beyond_the_bound_are_forgotten_those_asked_longest_ago_first() -> None:
-    kept, find = QueryResultCache(kept_bytes=3 * (ENTRY_BYTES + 2)), Finder(parts=2)
-    first = kept.get("a", find, len)
-    kept.get("b", find, len)
-    kept.get("c", find, len)
-    assert kept.get("a", find, len) is first
-    kept.get("d", find, len)
-    assert kept.get("a", find, len) is first
-    assert kept.get("b", find, len) == [5, 5]
+def test_results_beyond_the_bound_are_evicted_least_recently_used_first() -> None:
+    cache, find = QueryResultCache(kept_bytes=3 * (ENTRY_BYTES + 2)), Finder(parts=2)
+    first = cache.get("a", find, len)
+    cache.get("b", find, len)
+    cache.get("c", find, len)
+    assert cache.get("a", find, len) is first
+    cache.get("d", find, len)
+    assert cache.get("a", find, len) is first
+    assert cache.get("b", find, len) == [5, 5]
 
 
-def test_answer_larger_than_the_bound_is_given_and_not_kept() -> None:
-    kept, find = QueryResultCache(kept_bytes=ENTRY_BYTES + 2), Finder(parts=3)
-    assert [kept.get("a", find, len)[0] for _ in range(2)] == [1, 2]
+def test_result_larger_than_the_bound_is_returned_and_not_cached() -> None:
+    cache, find = QueryResultCache(kept_bytes=ENTRY_BYTES + 2), Finder(parts=3)
+    assert [cache.get("a", find, len)[0] for _ in range(2)] == [1, 2]
 
 
 def test_answer_larger_than_the_bound_evicts_no_other() -> None:
-    kept, find = QueryResultCache(kept_bytes=2 * (ENTRY_BYTES + 2)), Finder()
-    small = kept.get("small", find, len)
-    kept.get("large", lambda: [0] * 10_000, len)
-    assert kept.get("small", find, len) is small
+    cache, find = QueryResultCache(kept_bytes=2 * (ENTRY_BYTES + 2)), Finder()
+    small = cache.get("small", find, len)
+    cache.get("large", lambda: [0] * 10_000, len)
+    assert cache.get("small", find, len) is small
 
 
-def test_failure_to_find_is_told_and_asked_anew() -> None:
-    kept, find = QueryResultCache(), Finder()
+def test_failure_to_find_is_raised_and_not_cached() -> None:
+    cache, find = QueryResultCache(), Finder()
 
     def fail() -> list[int]:
         raise Busy("later")
 
     with pytest.raises(Busy):
-        kept.get("a", fail, len)
-    assert kept.get("a", find, len) == [1]
+        cache.get("a", fail, len)
+    assert cache.get("a", find, len) == [1]
 
 
-def test_answers_asked_by_many_threads_stay_within_the_bound() -> None:
-    kept = QueryResultCache(kept_bytes=5 * (ENTRY_BYTES + 3))
+def test_results_of_many_threads_stay_within_the_bound() -> None:
+    cache = QueryResultCache(kept_bytes=5 * (ENTRY_BYTES + 3))
 
     def ask(number: int) -> None:
         for turn in range(200):
             question = (number * 7 + turn) % 15
-            assert kept.get(question, partial(repeat, question), len) == [question] * 3
+            assert cache.get(question, partial(repeat, question), len) == [question] * 3
 
     threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert kept.get("last", lambda: [1], len) == [1]
-    assert kept.size_bytes <= 5 * (ENTRY_BYTES + 3)
+    assert cache.get("last", lambda: [1], len) == [1]
+    assert cache.size_bytes <= 5 * (ENTRY_BYTES + 3)
 
 
-def test_long_questions_take_no_more_room_than_short_ones() -> None:
-    kept, find = QueryResultCache(), Finder()
-    kept.get("x" * 100_000, find, len)
-    assert kept.size_bytes == ENTRY_BYTES + 1
+def test_long_queries_take_no_more_memory_than_short_ones() -> None:
+    cache, find = QueryResultCache(), Finder()
+    cache.get("x" * 100_000, find, len)
+    assert cache.size_bytes == ENTRY_BYTES + 1
 
 
 def test_thousands_of_long_questions_stay_within_the_bound_of_memory() -> None:
-    kept = QueryResultCache(kept_bytes=1_000_000)
+    cache = QueryResultCache(kept_bytes=1_000_000)
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
         for number in range(3_000):
             question = And(tuple(MetaEquals(f"name{number}", f"value{part} {number}") for part in range(190)))
-            kept.get(question, lambda: Best(pairs=[(key, float(key)) for key in range(1_000, 1_100)], total=100, is_exact=True), count_best)
+            cache.get(
+                question, lambda: Best(pairs=[(key, float(key)) for key in range(1_000, 1_100)], total=100, is_exact=True), count_best
+            )
         used = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    assert kept.size_bytes * 0.5 < used < kept.size_bytes * 1.2
+    assert cache.size_bytes * 0.5 < used < cache.size_bytes * 1.2
 
 
 def test_sets_of_classes_have_the_same_name_only_where_they_hold_the_same() -> None:

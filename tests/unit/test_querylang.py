@@ -184,7 +184,7 @@ def test_parse_query_not_understood_is_ignored_or_words_with_a_warning(text: str
     ("text", "is_restricted"),
     [("", False), ('a "b c" OR d', False), ("-a", True), ("site:x", True), ("a inmeta:b", True), ("site:", False)],
 )
-def test_parse_query_restriction_is_told(text: str, is_restricted: bool) -> None:
+def test_parse_query_restriction_is_reported(text: str, is_restricted: bool) -> None:
     assert parse_query(text).is_restricted is is_restricted
 
 
@@ -258,7 +258,7 @@ def _count(node: Node) -> int:
 
 
 @given(st.one_of(st.text(max_size=200), st.lists(_PIECES, max_size=60).map("".join)))
-def test_parse_query_any_text_gives_a_small_flat_tree(text: str) -> None:
+def test_parse_query_any_text_returns_a_small_flat_tree(text: str) -> None:
     parsed = parse_query(text)
     assert _count(parsed.root) <= MAX_TERMS
     assert len(set(parsed.warnings)) == len(parsed.warnings)
@@ -266,7 +266,7 @@ def test_parse_query_any_text_gives_a_small_flat_tree(text: str) -> None:
 
 
 @given(st.one_of(st.text(max_size=200), st.lists(_PIECES, max_size=60).map("".join)))
-def test_render_query_parsed_again_gives_the_same_tree(text: str) -> None:
+def test_render_query_parsed_again_returns_the_same_tree(text: str) -> None:
     root = parse_query(text).root
     assert parse_query(render_query(root)).root == root
 

@@ -23,7 +23,7 @@ OTHER_MEANINGS = {
     "web": "a kind of data source, and the scoring of a feed",
     "stylesheets": "a folder",
 }
-"""Names that also mean something that is no role. Where they do, the test cannot tell; a wrong use fails mypy or finds no process."""
+"""Names that also mean something that is no role. Where they do, the test cannot see it; a wrong use fails mypy or finds no process."""
 
 
 def list_strings(path: Path) -> Iterator[str]:

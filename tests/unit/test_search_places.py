@@ -15,17 +15,17 @@ def request_from(address: str) -> Request:
 
 def test_places_are_given_up_to_the_bound_and_in_order() -> None:
     async def act() -> list[str]:
-        places, told = SearchPlaces(2, Clients()), list[str]()
+        places, entered = SearchPlaces(2, Clients()), list[str]()
 
         async def enter(name: str) -> None:
             assert await places.enter(ANN, 180)
-            told.append(name)
+            entered.append(name)
 
         await enter("first")
         await enter("second")
         others = [asyncio.create_task(enter(name)) for name in ("third", "fourth")]
         await asyncio.sleep(0)
-        assert told == ["first", "second"]
+        assert entered == ["first", "second"]
         places.leave(ANN)
         await others[0]
         places.leave(ANN)
@@ -33,7 +33,7 @@ def test_places_are_given_up_to_the_bound_and_in_order() -> None:
         for _ in range(2):
             places.leave(ANN)
         assert places.count() == 0
-        return told
+        return entered
 
     assert asyncio.run(act()) == ["first", "second", "third", "fourth"]
 

@@ -23,7 +23,7 @@ at = 2024-01-02 03:04:05
 '''
 
 
-def test_find_lines_of_every_form_gives_the_line_of_each() -> None:
+def test_find_lines_of_every_form_returns_the_line_of_each() -> None:
     lines = find_lines(TEXT)
     assert lines[("top",)] == 2
     assert lines[("gate", "port")] == 4

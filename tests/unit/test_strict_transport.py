@@ -1,4 +1,4 @@
-"""When browsers are told to come back over TLS alone."""
+"""When browsers must come back over TLS alone."""
 
 import pytest
 from starlette.applications import Starlette
@@ -9,7 +9,7 @@ from feedmill.http.common.stricttransport import StrictTransport
 
 
 @pytest.mark.parametrize(
-    ("scheme", "public_url", "host", "is_told"),
+    ("scheme", "public_url", "host", "has_header"),
     [
         ("https", "", "search.example.com", True),
         ("http", "", "search.example.com", False),
@@ -20,7 +20,7 @@ from feedmill.http.common.stricttransport import StrictTransport
         ("http", "http://search.example.com", "search.example.com", False),
     ],
 )
-def test_answers_over_tls_alone_carry_the_header(scheme: str, public_url: str, host: str, is_told: bool) -> None:
+def test_answers_over_tls_alone_carry_the_header(scheme: str, public_url: str, host: str, has_header: bool) -> None:
     app = Starlette(middleware=[Middleware(StrictTransport, public_url=public_url)])
     answer = ask_app(app, "GET", "/", scheme=scheme, headers={"host": host})
-    assert answer.headers.get("strict-transport-security") == ("max-age=2592000" if is_told else None)
+    assert answer.headers.get("strict-transport-security") == ("max-age=2592000" if has_header else None)

@@ -32,13 +32,13 @@ def test_text_links_and_headings_come_back(text: str, links: list[Link], heading
 
 @given(st.lists(st.tuples(TEXT, TEXT), max_size=4), TEXT)
 def test_passages_that_are_never_quoted_are_searched_alone(parts: list[tuple[str, str]], last: str) -> None:
-    marked = "".join(f"{seen}{UNQUOTED}{kept}{QUOTED}" for seen, kept in parts)
+    marked = "".join(f"{seen}{UNQUOTED}{unquoted}{QUOTED}" for seen, unquoted in parts)
     data = encode_text(f"{marked}{last}{UNQUOTED}to the end", [])
-    assert decode_text(data) == "".join(seen + kept for seen, kept in parts) + last + "to the end"
+    assert decode_text(data) == "".join(seen + unquoted for seen, unquoted in parts) + last + "to the end"
     assert decode_quotable_text(data) == "".join(f"{seen} " for seen, _ in parts) + last + " "
 
 
-def test_text_that_was_kept_without_headings_has_none() -> None:
+def test_text_that_was_stored_without_headings_has_none() -> None:
     data = b"http://h/a\tb\nx\ty\nthe text\x1f goes on"
     assert (decode_headings(data), decode_text(data)) == ("", "the text\x1f goes on")
     assert decode_links(data) == [Link("http://h/a", "x"), Link("b", "y")]

@@ -30,7 +30,7 @@ def test_throttle_lets_through_as_many_failures_as_its_bound(hands: Hands) -> No
     assert fail(throttle, "ann", "10.0.0.1", 10) == 3
 
 
-def test_throttle_tells_the_first_refusal_only(hands: Hands) -> None:
+def test_throttle_reports_the_first_refusal_only(hands: Hands) -> None:
     throttle = Throttle(BOUNDS, hands)
     fail(throttle, "ann", "10.0.0.1", 3)
     assert [throttle.begin("ann", "10.0.0.1").is_first for _ in range(3)] == [True, False, False]
@@ -65,7 +65,7 @@ def test_throttle_forgets_the_guesses_of_who_succeeded(hands: Hands) -> None:
     assert fail(throttle, "bob", "10.0.0.1", 9) == 1
 
 
-def test_throttle_keeps_nobody_out_of_where_he_signed_in_before_when_others_guess_his_name(hands: Hands) -> None:
+def test_throttle_admits_users_where_they_signed_in_before_when_others_guess_their_names(hands: Hands) -> None:
     throttle = Throttle(BOUNDS, hands)
     assert fail(throttle, "ann", "10.0.0.1", 1) == 1
     throttle.take_back("ann", "10.0.0.1", has_succeeded=True)

@@ -35,13 +35,13 @@ def test_range_pattern_matches_exactly_what_lies_within(low: float | None, high:
 
 
 @given(st.floats(-1e12, 1e12), st.sampled_from(["", "kg", "usd", "eur"]), st.sampled_from(["", "kg", "usd"]))
-def test_patterns_match_the_terms_whose_unit_is_accepted(number: float, unit: str, asked: str) -> None:
+def test_patterns_match_the_terms_whose_unit_is_accepted(number: float, unit: str, wanted_unit: str) -> None:
     text, value = f"{abs(number):.2f}{unit}", f"{number:.2f}{unit}"
     (term,), (typed,) = text_number_terms([text]), typed_terms((("n", value),))
-    patterns = text_pattern(None, None, asked), typed_pattern(NUMBER, "n", None, None, asked)
+    patterns = text_pattern(None, None, wanted_unit), typed_pattern(NUMBER, "n", None, None, wanted_unit)
     for pattern, one in zip(patterns, (term, typed), strict=True):
         assert pattern is not None
-        assert (re.fullmatch(pattern, one) is not None) is accepts_unit(asked, unit)
+        assert (re.fullmatch(pattern, one) is not None) is accepts_unit(wanted_unit, unit)
 
 
 def test_typed_terms_of_one_name_are_split_alike_whatever_their_unit() -> None:

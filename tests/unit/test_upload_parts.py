@@ -27,7 +27,7 @@ from feedmill.wire.upload.urlencoded import decode_percent
         ("multipart/form-data; boundary=" + "x" * 257, None),
     ],
 )
-def test_find_boundary_in_header_gives_its_bytes(header: str, boundary: bytes | None) -> None:
+def test_find_boundary_in_header_returns_its_bytes(header: str, boundary: bytes | None) -> None:
     assert find_boundary(header) == boundary
 
 
@@ -37,7 +37,7 @@ def test_decode_percent_any_text_agrees_with_the_standard_library(text: bytes) -
 
 
 @given(st.binary(max_size=200), st.integers(1, 50))
-def test_inflate_members_and_padding_gives_all_bytes(data: bytes, step: int) -> None:
+def test_inflate_members_and_padding_returns_all_bytes(data: bytes, step: int) -> None:
     sent = gzip.compress(data) + gzip.compress(data) + bytes(20)
     decoder = choose_decoder("gzip")
     out = b"".join(piece for at in range(0, len(sent), step) for piece in decoder.read(sent[at : at + step]))
@@ -61,7 +61,7 @@ def test_inflate_bomb_yields_bounded_pieces() -> None:
         (b"<gsafeed><header><feedType>full</feedType></header>", {}),
     ],
 )
-def test_scan_header_of_a_feed_gives_the_fields_it_names(head: bytes, fields: dict[str, str]) -> None:
+def test_scan_header_of_a_feed_returns_the_fields_it_names(head: bytes, fields: dict[str, str]) -> None:
     assert scan_header(head) == fields
 
 

@@ -42,7 +42,7 @@ def test_host_is_fully_qualified_with_a_dot_or_an_address(host: str, answer: boo
     assert is_fully_qualified(host) is answer
 
 
-def test_check_of_url_tells_errors_and_warnings() -> None:
+def test_check_of_url_returns_errors_and_warnings() -> None:
     levels = {
         "http://a.example.com/": (None, None),
         "http://intranet/": (LogLevel.WARNING, LogLevel.ERROR),
@@ -57,7 +57,7 @@ def test_check_of_url_tells_errors_and_warnings() -> None:
 
 
 @given(url=st.text(max_size=60), require_fqdn=st.booleans())
-def test_check_of_any_text_gives_a_note_or_none(url: str, require_fqdn: bool) -> None:
+def test_check_of_any_text_returns_a_note_or_none(url: str, require_fqdn: bool) -> None:
     note = check_url(url, require_fqdn=require_fqdn)
     if note is None:
         assert host_of(url)

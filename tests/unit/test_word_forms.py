@@ -12,7 +12,7 @@ from feedmill.core.text.wordforms import ACCENTED, FOLDED, find_accented, fold_a
 
 def _without_accents_one_by_one(text: str) -> str:
     """Returns a text without accents as it is said: character by character, each mark judged by the letter before it."""
-    kept: list[str] = []
+    characters: list[str] = []
     is_stripping = False
     for character in unicodedata.normalize("NFD", text):
         if unicodedata.category(character) != "Mn":
@@ -21,8 +21,8 @@ def _without_accents_one_by_one(text: str) -> str:
             )
         elif is_stripping:
             continue
-        kept.append(character)
-    return unicodedata.normalize("NFC", "".join(kept))
+        characters.append(character)
+    return unicodedata.normalize("NFC", "".join(characters))
 
 
 def test_without_accents_every_code_point_is_judged_by_its_letter() -> None:
