@@ -24,7 +24,7 @@ ROLES = tuple(role.name for role in roles.ROLES)
 
 
 def reserve_port() -> socket.socket:
-    """Returns a socket that holds a port without listening at it, so that a server may, also one that is started again, and nobody else.
+    """Returns a socket that holds a port without listening at it, so that only a server may listen there, also one that is started again.
 
     Who asks the system for any free port never gets one that is bound, and who asks for this one may have it while none listens there.
     """
@@ -71,7 +71,7 @@ class Appliance:
         return self
 
     def hang_up(self, settings: str) -> None:
-        """Changes the settings file and tells the server to read it again."""
+        """Changes the settings file and makes the server read it again."""
         assert self.process is not None
         self.config.write_text(settings)
         self.process.send_signal(signal.SIGHUP)
@@ -87,7 +87,7 @@ class Appliance:
         return all(now.get(role) and not earlier.intersection(now[role]) for role in ROLES)
 
     def stop(self) -> int:
-        """Ends the server in order and gives its exit code."""
+        """Stops the server in order and returns its exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(PATIENCE_SECONDS)
@@ -134,7 +134,7 @@ class Appliance:
     # --- the feed port ---
 
     def push(self, xml: bytes, datasource: str = "test", feedtype: str = "incremental") -> str:
-        """Pushes a feed as Google's own clients do and gives its id."""
+        """Pushes a feed as Google's own clients do and returns its id."""
         boundary = b"<<"
         fields = [(b"datasource", datasource.encode()), (b"feedtype", feedtype.encode()), (b"data", xml)]
         parts = [b'--%s\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % (boundary, name, value) for name, value in fields]
@@ -148,7 +148,7 @@ class Appliance:
         return dict(self.get_json(self.gate, f"/api/v1/feeds/{feed}"))
 
     def wait(self, feed: str, *, seconds: float = PATIENCE_SECONDS, searchable: bool = True, pause_seconds: float = 0.01) -> dict[str, Any]:
-        """Waits until a feed is final (and all of it searchable) and gives its receipt."""
+        """Waits until a feed is final (and all of it searchable) and returns its receipt."""
         deadline = time.monotonic() + seconds
         while True:
             receipt = self.receipt(feed)
@@ -197,7 +197,7 @@ class Appliance:
         *,
         seconds: float = 60.0,
     ) -> tuple[int, dict[str, str], bytes]:
-        """Sends a request and gives status, headers (names in lower case) and body."""
+        """Sends a request and returns status, headers (names in lower case) and body."""
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
         try:
             connection.request(method, path, body, dict(headers or {}))

@@ -73,6 +73,8 @@ async def send_request(
         "server": (host, port),
     }
     await app(scope, receive, send)
-    told = [(name.decode().lower(), value.decode("latin-1")) for name, value in sent[0]["headers"]]
+    response_headers = [(name.decode().lower(), value.decode("latin-1")) for name, value in sent[0]["headers"]]
     content = b"".join(message.get("body", b"") for message in sent[1:])
-    return Answer(sent[0]["status"], dict(told), content, tuple(value for name, value in told if name == "set-cookie"))
+    return Answer(
+        sent[0]["status"], dict(response_headers), content, tuple(value for name, value in response_headers if name == "set-cookie")
+    )

@@ -10,7 +10,7 @@ from tests.appliance import Appliance
 from tests.waiting import PATIENCE_SECONDS
 
 CHROMIUM = Path("/usr/bin/chromium")
-DESK = {"width": 1280, "height": 900}
+DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 PATIENCE_MS = PATIENCE_SECONDS * 1_000
 
@@ -28,7 +28,7 @@ def launched() -> Iterator[Browser]:
 
 
 def new_page(browser: Browser, appliance: Appliance, size: dict[str, int], *, script: bool = True, dark: bool = False) -> Page:
-    """Returns a page of somebody new to a server, not yet anywhere."""
+    """Returns a blank page of a browser that has no cookies."""
     context = browser.new_context(
         base_url=f"http://127.0.0.1:{appliance.search_port}",
         viewport={"width": size["width"], "height": size["height"]},

@@ -35,16 +35,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
 def logs_as_before() -> Iterator[None]:
     """Undoes what a test did to the log of this process: a command run in it would silence what the next test listens for."""
     root = logging.getLogger()
-    kept, handlers, level = structlog.get_config(), root.handlers[:], root.level
+    configuration, handlers, level = structlog.get_config(), root.handlers[:], root.level
     yield
-    structlog.configure(**kept)
+    structlog.configure(**configuration)
     root.handlers[:] = handlers
     root.setLevel(level)
     logging.captureWarnings(capture=False)
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Tells how many tests run at once: half as many again as this process may use cores, since a third of a run is waiting for servers."""
+    """Returns how many tests run at once: 1.5 times the cores that this process may use, since a third of a run is waiting for servers."""
     return len(os.sched_getaffinity(0)) * 3 // 2
 
 

@@ -37,7 +37,7 @@ class Corpus:
         return " ".join(self._pool[start : start + count])
 
     def text_at(self, place: int, count: int) -> str:
-        """Returns so many words that stand at a place, the same ones whenever it is asked for."""
+        """Returns so many words that stand at a place, the same ones at each call."""
         start = place % (len(self._pool) - count)
         return " ".join(self._pool[start : start + count])
 

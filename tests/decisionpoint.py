@@ -85,7 +85,7 @@ class DecisionPoint:
 
     @property
     def asked(self) -> list[str]:
-        """The URLs that were asked about by SAML, sorted."""
+        """The URLs of all SAML queries, sorted."""
         return sorted(url for batch in self.batches for url in batch)
 
 

@@ -2,7 +2,7 @@
 
 The pieces come out of the expression itself. For each part of it, and for each choice of a character that a class allows, there is a text
 that this part matches. A hostile text is ``lead + piece * n + end``, with the lead that brings an expression to the part, and an end upon
-which it fails there. Where two repetitions may take the same characters, or where a search starts anew at each character, time grows
+which it fails there. Where two repetitions may take the same characters, or where a search starts again at each character, time grows
 faster than such a text.
 """
 

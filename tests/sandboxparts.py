@@ -15,5 +15,5 @@ _CODE = (
 @lru_cache(maxsize=1)
 def find_sandbox() -> Sandbox:
     """Returns the parts that are in force here."""
-    told = subprocess.run([sys.executable, "-c", _CODE], capture_output=True, check=True)
-    return Sandbox(**json.loads(told.stdout))
+    done = subprocess.run([sys.executable, "-c", _CODE], capture_output=True, check=True)
+    return Sandbox(**json.loads(done.stdout))

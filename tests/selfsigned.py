@@ -1,4 +1,4 @@
-"""A certificate that nobody trusts, for servers under test; its key guards nothing."""
+"""A certificate that no client trusts, for servers under test; its key guards nothing."""
 
 KEY = """\
 -----BEGIN PRIVATE KEY-----

@@ -14,7 +14,7 @@ PAUSE_SECONDS = 0.03
 
 
 def wait_until(is_so: Callable[[], object], what: object = "it", *, bearing: tuple[type[Exception], ...] = ()) -> None:
-    """Waits until something is so. Shape: ``what`` is told in vain, asked first where it is a function; ``bearing`` counts as not yet."""
+    """Waits until something is so. Shape: the error names ``what``, called first if it is a function; ``bearing`` counts as not yet."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         trouble: Exception | None = None

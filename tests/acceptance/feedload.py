@@ -1,6 +1,6 @@
 """Data sources that push feeds from threads of their own, through whatever happens to the server, and what must have become of them.
 
-A push whose answer never came is pushed again, as real clients do: then the feed may be there twice, which the reference is told by
+A push whose answer never came is pushed again, as real clients do: then the feed may be there twice, which the reference learns by
 the server's own list of feeds. A feed that was acknowledged must stand in that list.
 """
 
@@ -51,7 +51,7 @@ class SlowBody(io.BytesIO):
 
 @dataclass
 class Feeder:
-    """One source: makes feeds by its own dice and pushes them until it is told to stop."""
+    """One source: makes feeds by its own dice and pushes them until it is stopped."""
 
     plan: SourcePlan
     dice: random.Random
@@ -130,7 +130,7 @@ def deliver(appliance: Appliance, feeder: Feeder, spec: FeedSpec, pause_seconds:
 def post(
     appliance: Appliance, datasource: str, feedtype: str, body: bytes, pause_seconds: float = 0.0
 ) -> tuple[int, dict[str, str], bytes]:
-    """Posts a feed, slowly where a pause is given, and gives status, headers and answer."""
+    """Posts a feed, slowly where a pause is given, and returns status, headers and body."""
     head = _HEAD.format('"datasource"', datasource) + _HEAD.format('"feedtype"', feedtype)
     whole = head.encode() + b'--<<\r\nContent-Disposition: form-data; name="data"\r\n\r\n' + body + b"\r\n--<<--\r\n"
     headers = {"Content-Type": "multipart/form-data; boundary=<<", "Content-Length": str(len(whole))}
@@ -180,8 +180,8 @@ class Load:
         return any(feeder.is_pushing for feeder in self.feeders)
 
 
-def tell_reference(appliance: Appliance, feeder: Feeder) -> Reference:
-    """Tells a reference all feeds of a source in the order of their ids, and holds every receipt against it."""
+def replay_feeds(appliance: Appliance, feeder: Feeder) -> Reference:
+    """Applies all feeds of a source to a reference in the order of their ids, and compares every receipt with it."""
     reference = Reference()
     listed = {feed["id"]: feed for feed in list_feeds(appliance, feeder.plan.name)}
     assert feeder.acknowledged.keys() <= listed.keys()

@@ -1,7 +1,7 @@
-"""What feeds come to, told as plainly as possible: the reference that fault tests hold a server against.
+"""What feeds result in, as plainly as possible: the reference that fault tests compare a server with.
 
 A source writes only to URLs of its own, so that its documents follow from its feeds alone, in the order of their ids. Each version of a
-document has a word that stands nowhere else, and metadata ``rev`` that tells which record set it.
+document has a word that stands nowhere else, and metadata ``rev`` that names the record which set it.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from tests.appliance import feed_of, record
 
 
 class Act(Enum):
-    """What a record asks for: content, metadata alone, a deletion, or something that nobody can understand."""
+    """What a record asks for: content, metadata alone, a deletion, or something that no parser understands."""
 
     PUT = "put"
     DESCRIBE = "describe"

@@ -4,12 +4,12 @@ import random
 import sqlite3
 from contextlib import closing
 
-from feedload import Feeder, Load, list_feeds, tell_reference
+from feedload import Feeder, Load, list_feeds, replay_feeds
 from feedmodel import Page, Reference
 from tests.appliance import FINAL, Appliance
 from tests.waiting import wait_for
 
-STALE_WORDS_ASKED = 300
+STALE_WORDS_CHECKED = 300
 _LEFT = "SELECT (SELECT count(*) FROM marks), (SELECT count(*) FROM overtaken_marks)"
 
 
@@ -28,7 +28,7 @@ def list_unfinished(appliance: Appliance) -> list[str]:
     ]
 
 
-def assert_as_told(appliance: Appliance, load: Load) -> None:
+def assert_as_reference(appliance: Appliance, load: Load) -> None:
     """Holds every feed, every document and every search against the references."""
     for feeder in load.feeders:
         reference = assert_documents(appliance, feeder)
@@ -37,8 +37,8 @@ def assert_as_told(appliance: Appliance, load: Load) -> None:
 
 
 def assert_documents(appliance: Appliance, feeder: Feeder) -> Reference:
-    """Holds one source's feeds and documents against its reference, URL by URL and as a whole, and gives the reference."""
-    reference, source = tell_reference(appliance, feeder), feeder.plan.name
+    """Holds one source's feeds and documents against its reference, URL by URL and as a whole, and returns the reference."""
+    reference, source = replay_feeds(appliance, feeder), feeder.plan.name
     for url in sorted({step.url for spec in feeder.sent.values() for step in spec.steps}):
         document = appliance.document(url)
         shown = None if document is None else {name: document[name] for name in ("datasource", "searchable", "reason", "metadata")}
@@ -59,13 +59,13 @@ def assert_words(appliance: Appliance, feeder: Feeder, reference: Reference) -> 
     for words in batches(sorted(current)):
         assert find_any(appliance, words) == sorted(current[word] for word in words)
     stale = sorted(set(feeder.list_words()) - current.keys())
-    for words in batches(random.Random(1).sample(stale, min(len(stale), STALE_WORDS_ASKED))):
+    for words in batches(random.Random(1).sample(stale, min(len(stale), STALE_WORDS_CHECKED))):
         found = find_any(appliance, words)
         assert found == [], f"words of versions that are no more are found: {words} {found}"
 
 
 def list_indexed(appliance: Appliance, query: str) -> list[tuple[str, dict[str, list[str]]]]:
-    """Lists all that a query finds, page by page, each as often as the index gives it."""
+    """Lists all that a query finds, page by page, each as often as the index returns it."""
     found: list[tuple[str, dict[str, list[str]]]] = []
     total = 1
     while len(found) < total:
@@ -87,7 +87,7 @@ def batches(words: list[str], size: int = 20) -> list[list[str]]:
 
 
 def find_any(appliance: Appliance, words: list[str]) -> list[str]:
-    """Finds the URLs that hold any of some words, each as often as the index gives it."""
+    """Finds the URLs that hold any of some words, each as often as the index returns it."""
     found = appliance.search(" OR ".join(words), num=1000)
     assert found["total"] == len(found["results"])
     return sorted(result["url"] for result in found["results"])

@@ -61,7 +61,7 @@ class Gate:
         return sorted(path.name for path in self.folder.iterdir())
 
     def send(self, request: bytes) -> bytes:
-        """Sends bytes and gives all that comes back until the server closes or the answer is whole."""
+        """Sends bytes and returns all that comes back until the server closes or the answer is whole."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_SECONDS) as connection:
             connection.sendall(request)
             return read_answer(connection)
@@ -117,7 +117,7 @@ def multipart(*fields: tuple[str, bytes], boundary: str = "<<") -> bytes:
 
 @contextmanager
 def serve(app: ASGIApp) -> Iterator[int]:
-    """Runs an application on a free port and gives the port."""
+    """Runs an application on a free port and yields the port."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=256)
     config = uvicorn.Config(
         app, http=GateProtocol, lifespan="off", log_config=None, server_header=False, proxy_headers=False, timeout_graceful_shutdown=2

@@ -1,4 +1,4 @@
-"""Documents and feeds made to hurt: PDFs built by hand, bombs, and what processes have cost at most."""
+"""Documents and feeds made to hurt: PDFs built byte by byte, bombs, and what processes have cost at most."""
 
 import base64
 import io

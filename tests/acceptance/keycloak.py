@@ -203,8 +203,8 @@ class WebBrowser:
 
     def _fetch(self, method: str, url: str, body: bytes, origin: str) -> Page:
         parts = urllib.parse.urlsplit(url)
-        kept = self.cookies.setdefault(parts.netloc, {})
-        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in kept.items())} if kept else {}
+        cookies = self.cookies.setdefault(parts.netloc, {})
+        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())} if cookies else {}
         if method == "POST":
             headers |= {"Content-Type": "application/x-www-form-urlencoded", "Origin": origin or f"{parts.scheme}://{parts.netloc}"}
             if origin:
@@ -215,19 +215,19 @@ class WebBrowser:
             answer = connection.getresponse()
             text = answer.read().decode("utf-8", "replace")
             for line in answer.headers.get_all("Set-Cookie") or []:
-                self._keep(kept, line)
+                self._store(cookies, line)
             return Page(url, answer.status, text, {name.lower(): value for name, value in answer.getheaders()})
         finally:
             connection.close()
 
     @staticmethod
-    def _keep(kept: dict[str, str], line: str) -> None:
+    def _store(cookies: dict[str, str], line: str) -> None:
         name, _, rest = line.partition("=")
         value = rest.partition(";")[0]
         if "max-age=0" in line.lower() or not value:
-            kept.pop(name, None)
+            cookies.pop(name, None)
         else:
-            kept[name] = value
+            cookies[name] = value
 
 
 def read_forms(url: str, text: str) -> list[Form]:

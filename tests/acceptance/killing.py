@@ -61,7 +61,7 @@ class Killer:
         return victims[:kills]
 
     def kill(self, victim: str) -> None:
-        """Kills one process at its moment; a killed parent is started anew on the same data."""
+        """Kills one process at its moment; a killed parent is started again on the same data."""
         moment = self._dice.choice(MOMENTS[victim])
         if moment == "rebuild":
             self._ask_for_rebuild()

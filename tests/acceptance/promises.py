@@ -52,7 +52,7 @@ def groups_feed(*groups: str) -> bytes:
 
 
 def put(server: Appliance, source: str, *records: str, feedtype: str = "incremental") -> dict[str, Any]:
-    """Feeds records, which must all be good, and gives the receipt."""
+    """Feeds records, which must all be good, and returns the receipt."""
     receipt = server.feed(feed_of(*records), source, feedtype)
     assert receipt["state"] == "completed", receipt
     return receipt
@@ -110,7 +110,7 @@ def error_of(answer: tuple[int, dict[str, str], bytes]) -> Any:
 
 
 def run_process(*words: str | Path) -> tuple[int, str, str]:
-    """Runs a command of the program as a process and gives its exit code, standard output and standard error."""
+    """Runs a command of the program as a process and returns its exit code, standard output and standard error."""
     command = [sys.executable, "-m", "feedmill.cli.main", *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert "Traceback" not in done.stderr, done.stderr
@@ -133,6 +133,6 @@ def run_command(*words: str | Path) -> tuple[int, str, str]:
 
 
 def run_json(*words: str | Path) -> tuple[int, Any]:
-    """Runs a command with ``--json`` and gives its exit code and what it printed."""
+    """Runs a command with ``--json`` and returns its exit code and its output."""
     code, out, _ = run_command(*words, "--json")
     return code, json.loads(out)

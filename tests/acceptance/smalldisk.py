@@ -28,17 +28,17 @@ class SmallDisk:
         return status.f_bavail * status.f_frsize
 
     def fill(self, *, leave_bytes: int = 0) -> None:
-        """Takes all room but so much."""
+        """Fills the disk except for so many bytes."""
         with self._ballast.open("ab", buffering=0) as file:
             try:
-                while (room := self.free_bytes - leave_bytes) > 0:
-                    file.write(_CHUNK[: min(len(_CHUNK), room)])
+                while (spare_bytes := self.free_bytes - leave_bytes) > 0:
+                    file.write(_CHUNK[: min(len(_CHUNK), spare_bytes)])
             except OSError as error:
                 if error.errno != errno.ENOSPC:
                     raise
 
     def clear(self) -> None:
-        """Returns the room back."""
+        """Frees the space that it took."""
         self._ballast.unlink(missing_ok=True)
 
 

@@ -78,11 +78,11 @@ def test_commands_with_a_server_read_beside_it_and_write_through_it(tmp_path: Pa
         assert [event["event"] for event in shown["history"]] != []
         assert run_json("reindex", "--wait", "--data", data)[1]["state"] == "done"
         assert server.urls("leek") == ["http://intranet.example.com/soup"]
-        code, told = run_json("status", "--data", data)
-        assert (told["running"], told["documents"], told["feeds_waiting"]) == (True, 1, 0)
+        code, output = run_json("status", "--data", data)
+        assert (output["running"], output["documents"], output["feeds_waiting"]) == (True, 1, 0)
         assert_admin_port_answers(server)
-        assert told["settings"]["gate.port"] == {"value": server.gate, "origin": "FEEDMILL_GATE_PORT"}
-        assert set(told["roles"]) == {"gate", "web", "admin", "feeder", "feeder-quick", "extractor", "indexer"}
+        assert output["settings"]["gate.port"] == {"value": server.gate, "origin": "FEEDMILL_GATE_PORT"}
+        assert set(output["roles"]) == {"gate", "web", "admin", "feeder", "feeder-quick", "extractor", "indexer"}
         assert run_json("sources", "delete", "menu", "--data", data)[0] == 0
         assert server.urls("leek") == []
         assert server.stop() == 0
@@ -101,7 +101,7 @@ def assert_admin_port_answers(server: Appliance) -> None:
         assert server.request("GET", port, "/readyz")[0] == 200
 
 
-def test_server_told_to_read_good_settings_again_obeys_them_and_keeps_the_old_when_they_are_wrong(tmp_path: Path) -> None:
+def test_server_that_reads_good_settings_again_obeys_them_and_stays_with_the_old_when_they_are_wrong(tmp_path: Path) -> None:
     with running(tmp_path / "data") as server:
         server.hang_up("[gate]\nserver_header = 5\n")
         wait_until(lambda: "must be text in quotes" in server.log.read_text(), server.log.read_text)
@@ -119,6 +119,6 @@ def test_import_takes_an_exported_file_without_a_server_and_with_one(tmp_path: P
     with running(data) as appliance:
         assert appliance.search("holiday")["keymatches"] == [{"url": "http://hr.example.com/", "title": "Holidays"}]
         assert run_json(*words) == (0, {"section": "frontends", "name": "default_frontend", "added": 0, "total": 1})
-        code, told = run_json("import", "keymatches", tmp_path / "bad.csv", "--data", data)
-        assert (code, "line 1: 1 fields" in told["error"]) == (1, True)
+        code, output = run_json("import", "keymatches", tmp_path / "bad.csv", "--data", data)
+        assert (code, "line 1: 1 fields" in output["error"]) == (1, True)
     assert run("import", "pages", tmp_path / "k.csv", "--data", data)[0] == 2

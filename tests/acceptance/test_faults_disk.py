@@ -1,4 +1,4 @@
-"""The disk is full: feeds are refused with the documented text, acknowledged ones wait for room, searches go on, nothing is corrupt."""
+"""The disk is full: feeds are refused with the documented text, acknowledged ones wait for space, searches go on, nothing is corrupt."""
 
 import os
 import random
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from feedload import DISK_FULL, TROUBLE, Load, SourcePlan, list_feeds, post
-from feedverdict import assert_as_told, assert_nothing_left, read_applied, wait_until_applied
+from feedverdict import assert_as_reference, assert_nothing_left, read_applied, wait_until_applied
 from smalldisk import SmallDisk, small_disk
 from tests.appliance import Appliance, feed_of, record, running
 from tests.waiting import wait_until
@@ -27,16 +27,16 @@ def page_feed(name: str, count: int) -> bytes:
     return feed_of(*(record(f"http://{name}.test/{place}", f"<p>{name}w{place}</p>{FILLER}") for place in range(count)))
 
 
-def test_server_short_of_room_refuses_with_the_documented_text_and_searches_on() -> None:
+def test_server_short_of_disk_space_refuses_with_the_documented_text_and_searches_on() -> None:
     with small_disk(200_000_000) as disk, running(disk.folder) as appliance:
         assert appliance.feed(page_feed("early", 5), "early")["state"] == "completed"
-        kept = sorted(path.name for path in (disk.folder / "feeds").iterdir())
+        stored = sorted(path.name for path in (disk.folder / "feeds").iterdir())
         disk.fill(leave_bytes=RESERVE_BYTES + 4_000_000)
 
         status, _, answer = post(appliance, "late", "full", page_feed("late", 3_000))
         assert (status, answer) == (200, DISK_FULL)
         assert list_feeds(appliance, "late") == []
-        assert sorted(path.name for path in (disk.folder / "feeds").iterdir()) == kept
+        assert sorted(path.name for path in (disk.folder / "feeds").iterdir()) == stored
         assert appliance.feed(page_feed("brief", 1), "brief")["state"] == "completed"
 
         disk.fill()
@@ -53,7 +53,7 @@ def test_server_short_of_room_refuses_with_the_documented_text_and_searches_on()
         assert appliance.urls("latew2") == ["http://late.test/2"]
 
 
-def test_feeds_acknowledged_before_the_disk_is_full_finish_after_room_is_made() -> None:
+def test_feeds_acknowledged_before_the_disk_is_full_finish_after_space_is_freed() -> None:
     count = 3_500
     with small_disk(400_000_000) as disk, running(disk.folder) as appliance:
         appliance.feed(page_feed("early", 20), "early")
@@ -72,7 +72,7 @@ def test_feeds_acknowledged_before_the_disk_is_full_finish_after_room_is_made() 
         assert_nothing_left(appliance)
 
 
-def test_large_record_needs_no_room_where_the_system_keeps_temporary_files(tmp_path: Path) -> None:
+def test_large_record_needs_no_space_in_the_system_folder_of_temporary_files(tmp_path: Path) -> None:
     with (
         small_disk(90_000_000) as disk,
         running(tmp_path / "data", environment={"TMPDIR": str(disk.folder)}) as appliance,
@@ -87,7 +87,7 @@ def test_large_record_needs_no_room_where_the_system_keeps_temporary_files(tmp_p
 
 
 def insist(ask: Callable[[], Answer]) -> Answer:
-    """Asks until somebody is there."""
+    """Asks until a server responds."""
     answers: list[Answer] = []
 
     def has_answered() -> bool:
@@ -99,7 +99,7 @@ def insist(ask: Callable[[], Answer]) -> Answer:
 
 
 def fill_within_a_feed(appliance: Appliance, disk: SmallDisk, count: int) -> tuple[str, str]:
-    """Fills the disk while a feed is applied, and gives its source and id; a machine that is fast may be through with some before."""
+    """Fills the disk while a feed is applied, and returns its source and id; a machine that is fast may be through with some before."""
     for name in ("large", "larger", "largest"):
         feed = appliance.push(page_feed(name, count), name, "full")
         wait_until(partial(read_applied, appliance, feed), "the first records of a large feed")
@@ -129,7 +129,7 @@ def test_server_whose_disk_fills_again_and_again_keeps_every_acknowledged_feed()
             disk.clear()
             load.stop()
         wait_until_applied(appliance)
-        assert_as_told(appliance, load)
+        assert_as_reference(appliance, load)
 
 
 def keep_full(disk: SmallDisk, seconds: float) -> None:
@@ -149,9 +149,9 @@ def test_content_that_inflates_leaves_the_reserve_to_the_others() -> None:
         appliance.feed(page_feed("early", 5), "early")
         disk.fill(leave_bytes=RESERVE_BYTES + 8_000_000)
         pushed = appliance.push(feed, "inflated")
-        wait_until(lambda: "would stay free" in appliance.log.read_text(), "the feeder to wait for room")
+        wait_until(lambda: "would stay free" in appliance.log.read_text(), "the feeder to wait for space")
         # what was begun is given back, and the others never had less than the reserve
-        wait_until(lambda: disk.free_bytes >= RESERVE_BYTES, lambda: f"room, and saw last {disk.free_bytes} bytes")
+        wait_until(lambda: disk.free_bytes >= RESERVE_BYTES, lambda: f"space, and saw last {disk.free_bytes} bytes")
         assert appliance.receipt(pushed)["state"] not in {"completed", "completed with errors", "failed in error"}
         assert appliance.urls("earlyw3") == ["http://early.test/3"]
         disk.clear()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from feedload import TROUBLE, Load, SourcePlan
-from feedverdict import assert_as_told, wait_until_applied
+from feedverdict import assert_as_reference, wait_until_applied
 from killing import Killer
 from tests.appliance import Appliance, feed_of, record, running
 
@@ -75,18 +75,18 @@ def run_through_kills(data: Path, *, kills: int, seed: int, pause_seconds: float
         finally:
             load.stop()
         wait_until_applied(appliance)
-        assert_as_told(appliance, load)
+        assert_as_reference(appliance, load)
         print({f"{victim} at {moment}": count for (victim, moment), count in sorted(killer.done.items())})
         print({feeder.plan.name: (len(feeder.acknowledged), feeder.retries) for feeder in load.feeders})
         appliance.kill()
         appliance.start()
-        assert_as_told(appliance, load)
+        assert_as_reference(appliance, load)
     return dict(killer.done)
 
 
 @contextmanager
 def searching(appliance: Appliance) -> Iterator[None]:
-    """Searches all the time: a search may find nobody there while a process is started again, but no answer is an error."""
+    """Searches all the time: a search may find no listener while a process is started again, but no answer is an error."""
     stopping = threading.Event()
     wrong: list[tuple[int, bytes]] = []
 

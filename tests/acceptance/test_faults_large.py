@@ -41,7 +41,7 @@ def test_record_of_any_size_goes_through_in_flat_memory(appliance: Appliance, si
 
 
 def push_huge_record(appliance: Appliance, name: str, size_bytes: int) -> str:
-    """Pushes one record of so many bytes of base64, made while it is sent, and gives the feed's id."""
+    """Pushes one record of so many bytes of base64, made while it is sent, and returns the feed's id."""
     first = base64.b64encode(f"{name}firstword in the first line\n".ljust(3_000).encode())
     piece = base64.b64encode((b"some more lines that say what all of them say\n" * 1_000)[:30_000])
     pieces = -(-size_bytes // len(piece))
@@ -60,9 +60,9 @@ def push_huge_record(appliance: Appliance, name: str, size_bytes: int) -> str:
     length = len(start) + pieces * len(piece) + len(end)
     headers = {"Content-Type": "multipart/form-data; boundary=<<", "Content-Length": str(length)}
     body = cast(BinaryIO, GeneratedBody(iter_body()))
-    status, told, answer = appliance.request("POST", appliance.gate, "/xmlfeed", body, headers)
+    status, response_headers, answer = appliance.request("POST", appliance.gate, "/xmlfeed", body, headers)
     assert (status, answer) == (200, b"Success")
-    return told["x-feedmill-feed"]
+    return response_headers["x-feedmill-feed"]
 
 
 def test_pdf_of_ten_thousand_pages_is_searched_by_its_early_pages_within_its_time(appliance: Appliance) -> None:

@@ -18,7 +18,7 @@ def endless_feed(name: str, count: int) -> bytes:
 
 
 def measure_small_changes(appliance: Appliance, name: str, count: int) -> list[float]:
-    """Feeds one record after the other and gives how long each took to be found. Units: seconds."""
+    """Feeds one record after the other and returns how long each took to be found. Units: seconds."""
     taken = []
     for place in range(count):
         word = f"{name}word{place}"

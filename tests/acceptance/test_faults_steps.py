@@ -1,4 +1,4 @@
-"""For every step of indexing: 3 of 200 documents for which it raises, or kills its process, cost themselves and nobody else."""
+"""For every step of indexing: 3 of 200 documents for which it raises, or kills its process, cost only themselves."""
 
 import json
 import random
@@ -37,12 +37,12 @@ def count_found(appliance: Appliance, step: str) -> int:
 def check_bad_ones(appliance: Appliance, step: str, feed: str) -> None:
     """Checks that document, receipt and log name each bad document and the step."""
 
-    def told() -> list[dict[str, Any]]:
+    def warnings() -> list[dict[str, Any]]:
         return [entry for entry in appliance.receipt(feed)["log"] if f"step {step} failed" in entry["reason"]]
 
-    wait_until(lambda: len(told()) == len(BAD), lambda: f"three warnings: {appliance.receipt(feed)['log'][:5]}")
-    assert {entry["url"] for entry in told()} == {url_of(step, number) for number in BAD}
-    assert {entry["level"] for entry in told()} == {"warning"}
+    wait_until(lambda: len(warnings()) == len(BAD), lambda: f"three warnings: {appliance.receipt(feed)['log'][:5]}")
+    assert {entry["url"] for entry in warnings()} == {url_of(step, number) for number in BAD}
+    assert {entry["level"] for entry in warnings()} == {"warning"}
     for number in BAD:
         document = appliance.document(url_of(step, number))
         assert document is not None
@@ -113,7 +113,7 @@ def test_largest_text_holds_up_no_other_document(faulty: Appliance) -> None:
 
 
 def test_document_of_a_failed_step_is_tried_again_by_reindex(faulty: Appliance) -> None:
-    """Nothing has changed, so that it fails again; it is told once, and the rebuild ends."""
+    """Nothing has changed, so that it fails again; it is reported once, and the rebuild ends."""
     url = "http://www.example.com/index.entry/bad/again"
     receipt = faulty.feed(feed_of(record(url, "<p>againword</p>")), "again")
     token = (faulty.data / "admin.token").read_text().strip()

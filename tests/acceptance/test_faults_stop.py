@@ -1,4 +1,4 @@
-"""The server is told to stop while sources feed: it ends in order and soon, and the next start goes on where it was."""
+"""The server is stopped while sources feed: it ends in order and soon, and the next start goes on where it was."""
 
 import random
 import signal
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from feedload import Load, SourcePlan
-from feedverdict import assert_as_told, read_applied, wait_until_applied
+from feedverdict import assert_as_reference, read_applied, wait_until_applied
 from tests.appliance import Appliance, feed_of, is_alive, record, running
 from tests.waiting import PATIENCE_SECONDS, wait_for, wait_until
 
@@ -46,12 +46,12 @@ def stop_and_start(data: Path, *, times: int, seed: int) -> None:
         finally:
             load.stop()
         wait_until_applied(appliance)
-        assert_as_told(appliance, load)
+        assert_as_reference(appliance, load)
     print(f"stops took {sorted(round(seconds, 2) for seconds in taken)} s")
 
 
 def stop_in_order(appliance: Appliance, number: signal.Signals = signal.SIGTERM) -> float:
-    """Stops the server, holds it to its promise, and gives how long it took. Units: seconds."""
+    """Stops the server, checks its promise, and returns how long it took. Units: seconds."""
     assert appliance.process is not None
     assert appliance.process.stdout is not None
     pids = [pid for found in appliance.role_pids().values() for pid in found]
@@ -61,7 +61,7 @@ def stop_in_order(appliance: Appliance, number: signal.Signals = signal.SIGTERM)
         assert appliance.process.wait(PATIENCE_SECONDS) == 0
     taken = time.monotonic() - begun
     assert taken < STOP_SECONDS
-    # whom a role has started ends once the role has ended
+    # a process that a role has started ends once the role has ended
     wait_for([], lambda: [pid for pid in pids if is_alive(pid)])
     return taken
 
@@ -84,7 +84,7 @@ def test_stop_cuts_a_feed_short_that_goes_on_and_an_upload_that_was_never_acknow
 
 
 def stop_within_a_feed(appliance: Appliance, number: signal.Signals, count: int) -> str:
-    """Stops the server once some of a feed is applied and some of another one has come, and gives the first one's id."""
+    """Stops the server once some of a feed is applied and some of another one has come, and returns the first one's id."""
     filler = "<p>" + "all work and no play " * 400 + "</p>"
     feed = feed_of(*(record(f"http://cut.test/{place}", f"<p>cutw{place}</p>{filler}") for place in range(count)))
     feed_id = appliance.push(feed, "cut", "full")

@@ -1,4 +1,4 @@
-"""For every step that works on documents, but for those of indexing: those for which it raises cost themselves and nobody else.
+"""For every step that works on documents, but for those of indexing: those for which it raises cost only themselves.
 
 One server serves all rows, since each step has a marker of its own. The steps of indexing are in ``test_faults_steps``, those that end
 their process in ``test_faults_table_kill``.
@@ -37,9 +37,9 @@ def named(receipt: dict[str, Any], step: str, level: str) -> set[str]:
 
 def find(server: Appliance, step: str, user: str = "", **parameters: str | int) -> dict[str, Any]:
     """Returns what a user finds of the documents of a step."""
-    asked = urllib.parse.urlencode({"q": word_of(step), "num": 1000, **parameters})
+    encoded = urllib.parse.urlencode({"q": word_of(step), "num": 1000, **parameters})
     headers = {"X-Forwarded-User": user} if user else {}
-    status, _, body = server.request("GET", server.search_port, f"/api/v1/search?{asked}", None, headers)
+    status, _, body = server.request("GET", server.search_port, f"/api/v1/search?{encoded}", None, headers)
     assert status == 200, body
     return dict(json.loads(body))
 
@@ -169,8 +169,8 @@ def test_cached_copy_that_fails_is_an_error_of_its_own(answering: Appliance) -> 
 
 
 def test_suggestions_are_of_titles_that_do_not_fail(answering: Appliance) -> None:
-    told = answering.get_json(answering.search_port, f"/api/v1/suggest?q={word_of('suggest')[:9]}&num=50")
-    assert word_of("suggest") in told["suggestions"]
+    response = answering.get_json(answering.search_port, f"/api/v1/suggest?q={word_of('suggest')[:9]}&num=50")
+    assert word_of("suggest") in response["suggestions"]
 
 
 def test_clusters_are_of_results_that_do_not_fail(answering: Appliance) -> None:
@@ -180,7 +180,7 @@ def test_clusters_are_of_results_that_do_not_fail(answering: Appliance) -> None:
 
 
 def test_documents_for_which_changed_settings_fail_cost_themselves(faulty: Appliance) -> None:
-    """Patterns refuse a URL of all, and a licence limit pushes out those of the lowest rank: what fails is for nobody, or stays."""
+    """Patterns refuse a URL of all, and a licence limit pushes out those of the lowest rank: what fails is hidden from all, or stays."""
     faulty.feed(documents("admission"), "admission")
     faulty.feed(documents("eviction", pagerank="70"), "eviction")
     live = sum(source["documents"] for source in faulty.get_json(faulty.gate, "/api/v1/datasources"))

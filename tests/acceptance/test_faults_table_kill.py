@@ -1,4 +1,4 @@
-"""For every step that works on documents: one for which it ends its process costs itself and nobody else.
+"""For every step that works on documents: one for which it ends its process costs only itself.
 
 One server serves all rows. In a feed of 200 documents each of up to three marked ones ends the process in a step of its own; the
 processes of all roles go through theirs at the same time.
@@ -40,7 +40,6 @@ ELSEWHERE = ("scan", "groups")
 OPEN = ("admission", "eviction", "index.rebuild")
 """Steps that are killed by the contract tests alone, or not yet."""
 NOT_SEARCHABLE = ("index.put", "index.entry")
-TOLD_BY_LOG = ("sweep.patterns", "sweep.policies", "index.rebuild", "result")
 
 
 def test_each_step_has_a_row() -> None:
@@ -93,22 +92,22 @@ class Killed:
         return self.server.wait(self.pushed[feed])
 
     def count(self, feed: str, user: str = "", **parameters: str | int) -> int:
-        asked = urllib.parse.urlencode({"q": word_of(feed), "num": 0, **parameters})
+        query = urllib.parse.urlencode({"q": word_of(feed), "num": 0, **parameters})
         headers = {"X-Forwarded-User": user} if user else {}
-        status, _, body = self.server.request("GET", self.server.search_port, f"/api/v1/search?{asked}", None, headers)
+        status, _, body = self.server.request("GET", self.server.search_port, f"/api/v1/search?{query}", None, headers)
         assert status == 200, body
         return int(json.loads(body)["total"])
 
-    def told(self, feed: str) -> dict[str, str]:
+    def list_reasons(self, feed: str) -> dict[str, str]:
         """Returns the reasons of the log of a feed that name a step which ended the process, by URL."""
         return {entry["url"]: entry["reason"] for entry in self.receipt(feed)["log"] if " failed: the process " in entry["reason"]}
 
-    def wait_until_told(self, feed: str) -> None:
+    def wait_until_reported(self, feed: str) -> None:
         """Waits until each marked document is named with its step."""
         expected = {url_of(feed, number): step for number, step in FEEDS[feed].items()}
 
         def steps() -> dict[str, str]:
-            return {url: reason.removeprefix("step ").partition(" failed")[0] for url, reason in self.told(feed).items()}
+            return {url: reason.removeprefix("step ").partition(" failed")[0] for url, reason in self.list_reasons(feed).items()}
 
         # entries are built by another process under another name
         wait_for({url: step.replace("index.put", "index.entry") for url, step in expected.items()}, steps)
@@ -142,7 +141,7 @@ def test_later_feed_does_not_wait_for_those_that_end_processes(killed: Killed) -
 def test_records_that_end_the_feeder_are_in_error(killed: Killed, feed: str) -> None:
     receipt, bad = killed.receipt(feed), len(FEEDS[feed])
     assert (receipt["state"], receipt["included"], receipt["errors"]) == ("completed with errors", COUNT - bad, bad)
-    killed.wait_until_told(feed)
+    killed.wait_until_reported(feed)
     assert killed.count(feed) == COUNT - bad
 
 
@@ -161,14 +160,14 @@ def test_membership_that_ends_the_feeder_is_in_error(killed: Killed) -> None:
 def test_document_whose_removal_ends_the_feeder_stays(killed: Killed) -> None:
     receipt = killed.receipt("swept")
     assert (receipt["state"], receipt["errors"], killed.count("swept")) == ("completed with errors", 1, 2)
-    killed.wait_until_told("swept")
+    killed.wait_until_reported("swept")
 
 
 @pytest.mark.parametrize("feed", ["extracted", "indexed", "built", "linked"])
 def test_documents_that_end_extractor_or_indexer_are_found_by_what_is_left(killed: Killed, feed: str) -> None:
     receipt = killed.receipt(feed)
     assert (receipt["state"], receipt["included"], receipt["errors"]) == ("completed", COUNT, 0)
-    killed.wait_until_told(feed)
+    killed.wait_until_reported(feed)
     textless = [step for step in FEEDS[feed].values() if step in (*NOT_SEARCHABLE, "index.text") or step.startswith("extract.")]
     assert killed.count(feed) == COUNT - len(textless)
     for number, step in FEEDS[feed].items():

@@ -159,16 +159,16 @@ def test_fifty_clients_at_once_are_all_taken(tmp_path: Path) -> None:
         for thread in threads:
             thread.join(PATIENCE_SECONDS)
         assert [body_of(answers[number]) for number in range(50)] == [SUCCESS] * 50
-        kept = {str(feed.id): feed for feed in gate.feeds()}
-        assert len({header(answer, "x-feedmill-feed") for answer in answers.values()}) == len(kept) == 50
+        stored = {str(feed.id): feed for feed in gate.feeds()}
+        assert len({header(answer, "x-feedmill-feed") for answer in answers.values()}) == len(stored) == 50
         for number, answer in answers.items():
-            feed = kept[header(answer, "x-feedmill-feed") or ""]
+            feed = stored[header(answer, "x-feedmill-feed") or ""]
             assert feed.datasource == f"s{number}"
             assert gate.content(feed) == b"<a>%d</a>" % number * 20_000
-        assert gate.files() == sorted(feed.file for feed in kept.values())
+        assert gate.files() == sorted(feed.file for feed in stored.values())
 
 
-def test_large_feed_with_slow_parts_is_kept_whole(tmp_path: Path) -> None:
+def test_large_feed_with_slow_parts_is_stored_whole(tmp_path: Path) -> None:
     data = b"".join(b"<r>%08d</r>\r\n" % number for number in range(1_000_000))
     with run_gate(tmp_path) as gate:
         answer = gate.post(multipart(("data", data), ("datasource", b"hr"), ("feedtype", b"full")), "multipart/form-data; boundary=<<")

@@ -1,4 +1,4 @@
-"""What the feed port refuses, with the exact texts, and that nothing is kept of it."""
+"""What the feed port refuses, with the exact texts, and that nothing is stored of it."""
 
 import gzip
 import json
@@ -20,14 +20,14 @@ GOOD = multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", b"<gsafe
 TYPE = "multipart/form-data; boundary=<<"
 
 
-def check_nothing_kept(gate: Gate) -> None:
+def check_nothing_stored(gate: Gate) -> None:
     assert gate.feeds() == []
     assert gate.files() == []
     assert gate.notifier.notified == []
 
 
 def send_until_refused(connection: socket.socket, size_bytes: int) -> int:
-    """Sends bytes until the connection breaks and gives how many went out."""
+    """Sends bytes until the connection breaks and returns how many went out."""
     sent = 0
     with suppress(OSError):
         while sent < size_bytes:
@@ -36,13 +36,13 @@ def send_until_refused(connection: socket.socket, size_bytes: int) -> int:
 
 
 @pytest.mark.parametrize("path", ["/xmlfeed", "/xmlfeed/", "/xmlgroups"])
-def test_stranger_pushing_is_told_in_the_old_words(tmp_path: Path, path: str) -> None:
+def test_stranger_pushing_is_refused_with_the_documented_text(tmp_path: Path, path: str) -> None:
     with run_gate(tmp_path, STRANGERS) as gate:
         answer = gate.post(GOOD, TYPE, "X-Forwarded-For: 10.1.2.3", path=path)
         assert (status(answer), body_of(answer)) == (200, UNAUTHORIZED)
         assert header(answer, "content-type") == "text/plain"
         assert header(answer, "server") == "feedergate_1.0"
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
 def test_stranger_with_a_huge_body_is_answered_before_it_is_read(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_stranger_with_a_huge_body_is_answered_before_it_is_read(tmp_path: Path)
         connection.sendall(b"POST /xmlfeed HTTP/1.1\r\nHost: gsa\r\nContent-Length: 1000000000\r\n\r\n")
         assert body_of(read_answer(connection)) == UNAUTHORIZED
         assert send_until_refused(connection, 1_000_000_000) < 50_000_000
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
 def test_stranger_waiting_for_continue_is_refused_without_it(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_stranger_waiting_for_continue_is_refused_without_it(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("path", ["/api/v1/feeds", "/api/v1/datasources/hr", "/api/v1/nothing"])
-def test_stranger_asking_for_resources_gets_403(tmp_path: Path, path: str) -> None:
+def test_stranger_requesting_resources_gets_403(tmp_path: Path, path: str) -> None:
     with run_gate(tmp_path, STRANGERS) as gate:
         answer = gate.get(path)
         assert status(answer) == 403
@@ -68,12 +68,12 @@ def test_stranger_asking_for_resources_gets_403(tmp_path: Path, path: str) -> No
 
 
 @pytest.mark.parametrize("path", ["/push", "/", "/getbacklogcount", "/getdtd", "/nothing"])
-def test_stranger_asking_for_pages_gets_403(tmp_path: Path, path: str) -> None:
+def test_stranger_requesting_pages_gets_403(tmp_path: Path, path: str) -> None:
     with run_gate(tmp_path, STRANGERS) as gate:
         assert status(gate.get(path)) == 403
 
 
-def test_stranger_asking_for_health_is_answered(tmp_path: Path) -> None:
+def test_stranger_requesting_health_is_answered(tmp_path: Path) -> None:
     with run_gate(tmp_path, STRANGERS) as gate:
         assert status(gate.get("/healthz")) == 200
 
@@ -105,7 +105,7 @@ def test_push_with_bad_fields_is_refused_by_name(tmp_path: Path, fields: tuple[t
         answer = gate.post(multipart(*fields), TYPE)
         assert status(answer) == 400
         assert text in body_of(answer)
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
 @pytest.mark.parametrize(
@@ -123,14 +123,14 @@ def test_push_with_bad_fields_is_refused_by_name(tmp_path: Path, fields: tuple[t
 def test_push_that_is_no_feed_is_refused(tmp_path: Path, body: bytes, content_type: str) -> None:
     with run_gate(tmp_path) as gate:
         assert status(gate.post(body, content_type)) == 400
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
 def test_push_with_an_unknown_coding_is_refused(tmp_path: Path) -> None:
     with run_gate(tmp_path) as gate:
         answer = gate.post(GOOD, TYPE, "Content-Encoding: br")
         assert status(answer) == 400
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
 def test_push_too_large_by_its_length_is_refused_at_once(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_push_too_large_by_its_length_is_refused_at_once(tmp_path: Path) -> None
         assert status(answer) == 413
         assert b"100000 bytes" in body_of(answer)
         assert b"gate.max_feed_bytes" in body_of(answer)
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
 def test_push_too_large_in_chunks_is_refused(tmp_path: Path) -> None:
@@ -149,14 +149,14 @@ def test_push_too_large_in_chunks_is_refused(tmp_path: Path) -> None:
         head = f"POST /xmlfeed HTTP/1.1\r\nHost: gsa\r\nContent-Type: {TYPE}\r\nTransfer-Encoding: chunked\r\n\r\n"
         answer = gate.send(head.encode() + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
         assert status(answer) == 413
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
 def test_push_of_a_gzip_bomb_is_refused(tmp_path: Path) -> None:
     bomb = gzip.compress(multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", bytes(50_000_000))), 1)
     with run_gate(tmp_path, SMALL) as gate:
         assert status(gate.post(bomb, TYPE, "Content-Encoding: gzip")) == 413
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example.com", "null", "http://gsa.evil.example.com:19900"])
@@ -164,7 +164,7 @@ def test_push_from_another_site_is_refused(tmp_path: Path, origin: str) -> None:
     with run_gate(tmp_path) as gate:
         assert status(gate.post(GOOD, TYPE, f"Origin: {origin}")) == 403
         assert status(gate.get("/api/v1/datasources/hr", f"Origin: {origin}", method="DELETE")) == 403
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
 def test_push_from_an_allowed_site_is_taken(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_push_from_an_allowed_site_is_taken(tmp_path: Path) -> None:
 
 
 def test_refusal_of_a_body_read_whole_closes_at_once(tmp_path: Path) -> None:
-    idle = PATIENCE_SECONDS + 60  # a port that waits for more than it was told to expect does not close within our patience
+    idle = PATIENCE_SECONDS + 60  # a port that waits for more than it was announced does not close within our patience
     with (
         run_gate(tmp_path, GateConfig(idle_seconds=idle)) as gate,
         socket.create_connection(("127.0.0.1", gate.port), timeout=PATIENCE_SECONDS) as connection,

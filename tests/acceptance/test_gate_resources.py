@@ -1,4 +1,4 @@
-"""What the feed port tells about feeds, documents and data sources, and its pages."""
+"""What the feed port returns about feeds, documents and data sources, and its pages."""
 
 import json
 import threading
@@ -91,7 +91,7 @@ def test_resource_that_is_unknown_answers_404(tmp_path: Path, path: str) -> None
 @pytest.mark.parametrize(
     "path", ["feeds?limit=0", "feeds?limit=x", "feeds?limit=1001", "feeds?limit=0000000019", "documents", "documents?url="]
 )
-def test_resource_asked_for_badly_answers_400(tmp_path: Path, path: str) -> None:
+def test_resource_with_bad_parameters_answers_400(tmp_path: Path, path: str) -> None:
     with run_gate(tmp_path) as gate:
         error = ask(gate, f"/api/v1/{path}", 400)["error"]
         assert error["code"] == "bad_request"
@@ -202,7 +202,7 @@ def test_deleting_an_unknown_source_answers_404(tmp_path: Path) -> None:
         assert gate.feeds() == []
 
 
-def test_unknown_path_and_method_under_api_are_told_as_json(tmp_path: Path) -> None:
+def test_unknown_path_and_method_under_api_are_reported_as_json(tmp_path: Path) -> None:
     with run_gate(tmp_path) as gate:
         assert ask(gate, "/api/v1/nothing", 404)["error"]["code"] == "not_found"
         assert ask(gate, "/api/v1/feeds", 405, "PUT")["error"]["code"] == "method_not_allowed"
@@ -210,7 +210,7 @@ def test_unknown_path_and_method_under_api_are_told_as_json(tmp_path: Path) -> N
         assert set(allowed.split(", ")) == {"GET", "HEAD"}
 
 
-def test_unknown_path_elsewhere_is_told_as_text(tmp_path: Path) -> None:
+def test_unknown_path_elsewhere_is_reported_as_text(tmp_path: Path) -> None:
     with run_gate(tmp_path) as gate:
         answer = gate.get("/nothing")
         assert (status(answer), body_of(answer)) == (404, b"Not Found")
@@ -224,7 +224,7 @@ def test_dtd_is_given_as_text(tmp_path: Path, path: str) -> None:
         assert b"<!ELEMENT acl " in body_of(answer)
 
 
-def test_dtd_port_gives_the_dtd_alone(tmp_path: Path) -> None:
+def test_dtd_port_serves_the_dtd_alone(tmp_path: Path) -> None:
     with serve(dtd_app(DTD, list)) as port, run_gate(tmp_path) as gate:
         gate.port = port
         assert body_of(gate.get("/gsafeed.dtd")).decode() == DTD

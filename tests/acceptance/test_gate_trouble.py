@@ -1,4 +1,4 @@
-"""The feed port in trouble: a full disk, a busy store, senders that go away; nothing half is kept and nobody is told ``Success``."""
+"""The feed port in trouble: a full disk, a busy store, senders that go away; nothing half is stored and no client gets ``Success``."""
 
 import socket
 import time
@@ -45,17 +45,17 @@ class TroubledStore:
 class FullFile:
     """A file on a disk that is full after some bytes, or that cannot be synced."""
 
-    def __init__(self, file: FeedFile, room_bytes: int, pause_seconds: float) -> None:
+    def __init__(self, file: FeedFile, free_bytes: int, pause_seconds: float) -> None:
         self.name = file.name
         self._file = file
-        self._room_bytes = room_bytes
+        self._free_bytes = free_bytes
         self._pause_seconds = pause_seconds
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         time.sleep(self._pause_seconds)
-        self._room_bytes -= len(data)
-        if self._room_bytes < 0:
-            raise DiskFull("no room")
+        self._free_bytes -= len(data)
+        if self._free_bytes < 0:
+            raise DiskFull("no space")
         self._file.write(data)
 
     def commit(self) -> int:
@@ -79,63 +79,63 @@ class TroubledFiles:
         return getattr(self.files, name)
 
 
-def check_nothing_kept(gate: Gate) -> None:
+def check_nothing_stored(gate: Gate) -> None:
     wait_for([], gate.files)
     assert gate.feeds() == []
 
 
-def full_after(room_bytes: int, pause_seconds: float = 0.0) -> Callable[[FeedFiles], FeedFiles]:
+def full_after(free_bytes: int, pause_seconds: float = 0.0) -> Callable[[FeedFiles], FeedFiles]:
     def wrap(files: FeedFiles) -> FeedFiles:
-        return TroubledFiles(files, lambda file: FullFile(file, room_bytes, pause_seconds))  # type: ignore[return-value]
+        return TroubledFiles(files, lambda file: FullFile(file, free_bytes, pause_seconds))  # type: ignore[return-value]
 
     return wrap
 
 
-@pytest.mark.parametrize("room_bytes", [5, 1_500_000, 3_000_000])
-def test_push_on_a_disk_that_fills_is_told_in_the_old_words(tmp_path: Path, room_bytes: int) -> None:
-    with run_gate(tmp_path, wrap_files=full_after(room_bytes)) as gate:
+@pytest.mark.parametrize("free_bytes", [5, 1_500_000, 3_000_000])
+def test_push_on_a_disk_that_fills_is_refused_with_the_documented_text(tmp_path: Path, free_bytes: int) -> None:
+    with run_gate(tmp_path, wrap_files=full_after(free_bytes)) as gate:
         answer = gate.post(LARGE, TYPE)
         assert (status(answer), body_of(answer)) == (200, DISK_FULL)
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
-def test_push_on_a_slow_disk_is_kept_whole(tmp_path: Path) -> None:
+def test_push_on_a_slow_disk_is_stored_whole(tmp_path: Path) -> None:
     with run_gate(tmp_path, wrap_files=full_after(1_000_000_000, pause_seconds=0.02)) as gate:
         assert body_of(gate.post(LARGE, TYPE)) == b"Success"
         assert gate.content(gate.feeds()[0]) == b"<a/>" * 1_000_000
 
 
-def test_push_below_the_reserve_is_told_in_the_old_words(tmp_path: Path) -> None:
+def test_push_below_the_reserve_is_refused_with_the_documented_text(tmp_path: Path) -> None:
     with run_gate(tmp_path, reserve_bytes=1 << 60) as gate:
         answer = gate.post(GOOD, TYPE)
         assert (status(answer), body_of(answer)) == (200, DISK_FULL)
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
-def test_push_on_a_full_file_system_is_told_in_the_old_words() -> None:
+def test_push_on_a_full_file_system_is_refused_with_the_documented_text() -> None:
     with small_disk(8_000_000) as disk, run_gate(disk.folder) as gate:
         answer = gate.post(multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", bytes(20_000_000))), TYPE)
         assert (status(answer), body_of(answer)) == (200, DISK_FULL)
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
-def test_push_when_the_store_is_full_is_told_in_the_old_words(tmp_path: Path) -> None:
+def test_push_when_the_store_is_full_is_refused_with_the_documented_text(tmp_path: Path) -> None:
     with run_gate(tmp_path, wrap_store=lambda store: TroubledStore(store, DiskFull("full"))) as gate:
         assert body_of(gate.post(GOOD, TYPE)) == DISK_FULL
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
 def test_push_when_the_store_is_busy_breaks_the_connection(tmp_path: Path) -> None:
     with run_gate(tmp_path, wrap_store=lambda store: TroubledStore(store, Busy("later"))) as gate:
         assert gate.post(GOOD, TYPE) == b""
         assert gate.notifier.notified == []
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
 def test_push_when_the_store_is_broken_answers_500(tmp_path: Path) -> None:
     with run_gate(tmp_path, wrap_store=lambda store: TroubledStore(store, ZeroDivisionError())) as gate:
         assert b"Success" not in gate.post(GOOD, TYPE)
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
 @pytest.mark.parametrize("sent_bytes", [10, 200, 2_500_000])
@@ -146,7 +146,7 @@ def test_sender_that_goes_away_leaves_nothing(tmp_path: Path, sent_bytes: int) -
             connection.sendall(head.encode() + LARGE[:sent_bytes])
             time.sleep(0.1)
         assert body_of(gate.post(b"", TYPE)) != b"Success"
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
 def test_sender_that_says_nothing_is_dropped(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_sender_that_says_nothing_is_dropped(tmp_path: Path) -> None:
         head = f"POST /xmlfeed HTTP/1.1\r\nHost: gsa\r\nContent-Type: {TYPE}\r\nContent-Length: {len(LARGE)}\r\n\r\n"
         connection.sendall(head.encode() + LARGE[:1000])
         assert read_answer(connection) == b""
-        check_nothing_kept(gate)
+        check_nothing_stored(gate)
 
 
 def test_sender_that_is_slow_but_steady_is_waited_for(tmp_path: Path) -> None:
@@ -163,13 +163,13 @@ def test_sender_that_is_slow_but_steady_is_waited_for(tmp_path: Path) -> None:
         with run_gate(tmp_path / str(idle_seconds), GateConfig(idle_seconds=idle_seconds)) as gate, connect(gate) as connection:
             longest = send_steadily(connection, idle_seconds / 3)
             answer = read_answer(connection)
-        if longest < idle_seconds * 2 / 3:  # else the machine kept the sender from being steady
+        if longest < idle_seconds * 2 / 3:  # else the machine was too busy for a steady sender
             break
     assert body_of(answer) == b"Success"
 
 
 def send_steadily(connection: socket.socket, pause_seconds: float) -> float:
-    """Sends a push in pieces, and gives the longest time between two of them. Units: seconds."""
+    """Sends a push in pieces, and returns the longest time between two of them. Units: seconds."""
     connection.sendall(f"POST /xmlfeed HTTP/1.1\r\nHost: gsa\r\nContent-Type: {TYPE}\r\nContent-Length: {len(GOOD)}\r\n\r\n".encode())
     sent_at = [time.monotonic()]
     with suppress(ConnectionError):

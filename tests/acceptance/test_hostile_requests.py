@@ -107,7 +107,7 @@ SEED = 7
 SERVER_ERRORS = (b"500", b"501", b"502", b"504", b"505")
 
 
-class Authorizer:
+class OpenRequest:
     """A request that was sent, and what has been answered so far."""
 
     def __init__(self, name: str, port: int, request: bytes) -> None:
@@ -150,13 +150,13 @@ def make_requests(seed: int, count: int) -> list[bytes]:
 def test_hostile_request_is_never_an_error_of_the_server_and_its_connection_ends(server: Appliance) -> None:
     ports = {"gate": server.gate, "dtd": server.dtd, "search": server.search_port, "admin": server.admin}
     logged = server.log.stat().st_size
-    waiting = [Authorizer(name, port, request) for name, port in ports.items() for request in (*WHOLE, *make_requests(SEED, 200))]
+    waiting = [OpenRequest(name, port, request) for name, port in ports.items() for request in (*WHOLE, *make_requests(SEED, 200))]
 
     def all_ended() -> bool:
-        over = [asking for asking in waiting if asking.is_over()]
-        for asking in over:
-            asking.check()
-            waiting.remove(asking)
+        over = [open_request for open_request in waiting if open_request.is_over()]
+        for open_request in over:
+            open_request.check()
+            waiting.remove(open_request)
         return not waiting
 
     wait_until(all_ended, lambda: f"the end of {[(each.name, each.request[:200]) for each in waiting[:3]]}")

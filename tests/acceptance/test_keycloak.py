@@ -144,7 +144,7 @@ def feed(server: Appliance) -> None:
 
 
 @pytest.mark.parametrize(("way", "namespace"), [("oidc", "openid"), ("saml", "saml")])
-def test_user_of_keycloak_finds_what_his_groups_may_see(place: Place, way: str, namespace: str) -> None:
+def test_user_of_keycloak_finds_what_their_groups_may_see(place: Place, way: str, namespace: str) -> None:
     bob, eve = WebBrowser(), WebBrowser()
     assert place.found(bob) == ["public"]
     page = place.enter(bob, way, "bob")
@@ -165,7 +165,7 @@ def test_wrong_password_at_keycloak_opens_nothing(place: Place, way: str) -> Non
 def test_both_ways_at_once_are_one_person_with_a_user_in_each_namespace(place: Place) -> None:
     browser = WebBrowser()
     place.enter(browser, "oidc", "bob")
-    page = browser.get(f"{place.url}/signin/saml/kc?to=/")  # who is signed in at Keycloak is not asked again
+    page = browser.get(f"{place.url}/signin/saml/kc?to=/")  # a user who is signed in at Keycloak sees no form again
     assert page.url == f"{place.url}/", browser.hops
     assert len(place.found(browser)) == 7
 
@@ -234,7 +234,7 @@ def test_real_browser_signs_in_and_out(place: Place, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["oidc", "saml"])
-def test_whom_keycloak_logs_out_is_out_here(place: Place, way: str) -> None:
+def test_user_that_keycloak_logs_out_is_signed_out_here(place: Place, way: str) -> None:
     place.keycloak.change_client(f"{place.url}/signin/saml/kc/metadata", {}, frontchannelLogout=False)
     first, second, other = signed_in(place, way), signed_in(place, way), signed_in(place, way, "eve")
     place.keycloak.end_sessions_of("bob")
@@ -246,7 +246,7 @@ def test_leaving_one_way_ends_the_other_through_the_browser(place: Place, bindin
     attributes = {"saml.force.post.binding": "true" if binding == "post" else "false"}
     place.keycloak.change_client(f"{place.url}/signin/saml/kc/metadata", attributes, frontchannelLogout=True)
     leaver, stayer = signed_in(place, "oidc"), WebBrowser()
-    stayer.cookies = {host: dict(kept) for host, kept in leaver.cookies.items() if host in place.keycloak.url}
+    stayer.cookies = {host: dict(cookies_of_host) for host, cookies_of_host in leaver.cookies.items() if host in place.keycloak.url}
     assert stayer.get(f"{place.url}/signin/saml/kc?to=/").url == f"{place.url}/"
     assert len(place.found(stayer)) == 4
     page = sign_out(place, leaver)

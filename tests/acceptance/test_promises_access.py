@@ -1,4 +1,4 @@
-"""Everyone finds what he may see, and nothing else: through the ports of one server, as users whom a proxy names."""
+"""Users find what they may see, and nothing else: through the ports of one server, as users that a proxy names."""
 
 import json
 import urllib.parse
@@ -79,7 +79,7 @@ def entry(name: str, scope: str = "user", access: str = "permit") -> str:
     return f'<principal scope="{scope}" access="{access}">{name}</principal>'
 
 
-def test_documents_are_found_by_whom_their_acls_permit(secured: Appliance) -> None:
+def test_documents_are_found_by_users_that_their_acls_permit(secured: Appliance) -> None:
     host = "http://found.example.com"
     put(
         secured,
@@ -146,7 +146,7 @@ def test_acl_of_another_source_stays_when_the_document_goes_and_comes_again(secu
     assert find(secured, "stayword") == ["a"]
 
 
-def test_explain_tells_decision_and_derivation(secured: Appliance) -> None:
+def test_explain_reports_decision_and_derivation(secured: Appliance) -> None:
     host = "http://why.example.com"
     put(
         secured,
@@ -156,15 +156,15 @@ def test_explain_tells_decision_and_derivation(secured: Appliance) -> None:
         record(f"{host}/open", "whyword"),
     )
     put_groups(secured, "why", {"crew": ["ann"]})
-    told = explain(secured, f"{host}/doc", "--user", "ann")
-    assert (told["url"], told["user"], told["decision"]) == (f"{host}/doc", "ann", "PERMIT")
-    assert [(step["url"], step["inheritance_type"], step["local"]) for step in told["path"]] == [
+    output = explain(secured, f"{host}/doc", "--user", "ann")
+    assert (output["url"], output["user"], output["decision"]) == (f"{host}/doc", "ann", "PERMIT")
+    assert [(step["url"], step["inheritance_type"], step["local"]) for step in output["path"]] == [
         (f"{host}/doc", "leaf-node", "DENY"),
         (f"{host}/folder", "parent-overrides", "PERMIT"),
     ]
-    assert told["path"][1]["entry"]["name"] == "crew"
-    assert told["path"][1]["entry"]["through"] == ['user "ann"', 'group "crew"']
-    assert "crew" in told["reason"]
+    assert output["path"][1]["entry"]["name"] == "crew"
+    assert output["path"][1]["entry"]["through"] == ['user "ann"', 'group "crew"']
+    assert "crew" in output["reason"]
     assert explain(secured, f"{host}/doc", "--user", "eve")["decision"] == "DENY"
     assert explain(secured, f"{host}/doc", "--group", "crew")["decision"] == "PERMIT"
     assert explain(secured, f"{host}/doc", "--group", "crew", "--namespace", "other")["decision"] == "DENY"
@@ -185,8 +185,8 @@ def test_explain_batch_answers_in_order(secured: Appliance, tmp_path: Path) -> N
     file = tmp_path / "questions.jsonl"
     file.write_text("".join(json.dumps(question) + "\n" for question in questions))
     assert run(secured, "access", "explain", "--batch", str(file)).split() == ["PERMIT", "DENY", "PERMIT", "INDETERMINATE"]
-    told = [json.loads(line) for line in run(secured, "access", "explain", "--json", "--batch", str(file)).splitlines()]
-    assert [(each["user"], each["decision"]) for each in told] == [
+    output = [json.loads(line) for line in run(secured, "access", "explain", "--json", "--batch", str(file)).splitlines()]
+    assert [(each["user"], each["decision"]) for each in output] == [
         ("ann", "PERMIT"),
         ("CORP\\ann", "DENY"),
         ("eve", "PERMIT"),
@@ -225,7 +225,7 @@ def test_explain_on_the_admin_port_answers_as_the_command(secured: Appliance) ->
     assert (status, "line 1" in body.decode()) == (400, True)
 
 
-def test_what_changed_for_somebody_is_told_with_what_did_it(secured: Appliance) -> None:
+def test_changes_for_a_user_are_reported_with_their_causes(secured: Appliance) -> None:
     host, began = "http://changes.example.com", datetime.now(UTC).isoformat()
     put(secured, "changes", record(f"{host}/a", "x", acl=acl_of("changer")), record(f"{host}/b", "x", acl=acl_of("other")))
     middle = datetime.now(UTC).isoformat()
@@ -262,7 +262,7 @@ def test_what_changed_for_somebody_is_told_with_what_did_it(secured: Appliance) 
     assert "changer" not in run(secured, "access", "who", f"{host}/a")
 
 
-def test_what_was_asked_and_removed_stands_in_the_audit_log(secured: Appliance) -> None:
+def test_decisions_and_removals_stand_in_the_audit_log(secured: Appliance) -> None:
     host, token = "http://audited.example.com", {"Authorization": f"Bearer {(secured.data / 'admin.token').read_text().strip()}"}
     put(secured, "audited", record(f"{host}/a", "x", acl=acl_of("ann")))
     lines = b"".join(json.dumps({"url": f"{host}/a", "user": user}).encode() + b"\n" for user in ("ann", "bob", "ann"))

@@ -1,4 +1,4 @@
-"""ACLs as they come in feeds, what changes them and what does not, and that nobody sees what is guarded."""
+"""ACLs as they come in feeds, what changes them and what does not, and that no user sees what is guarded."""
 
 import base64
 
@@ -17,7 +17,7 @@ def described(url: str, *metas: tuple[str, str], overwrite: str = "", content: s
     return f'<record url="{url}" mimetype="text/plain"><metadata{attribute}>{inside}</metadata>{content}</record>'
 
 
-def test_acl_of_a_record_is_told_whole(server: Appliance) -> None:
+def test_acl_of_a_record_is_shown_whole(server: Appliance) -> None:
     url = "http://aclwhole.example.com/a"
     acl = (
         '<acl inheritance-type="and-both-permit" inherit-from="http://aclwhole.example.com/folder">'
@@ -27,9 +27,9 @@ def test_acl_of_a_record_is_told_whole(server: Appliance) -> None:
         '<principal scope="user" access="permit">  </principal></acl>'
     )
     put(server, "aclwhole", record(url, "x", acl=acl))
-    told = get(server, url)["acl"]
-    assert (told["inheritance_type"], told["inherit_from"]) == ("and-both-permit", "http://aclwhole.example.com/folder")
-    principals = sorted(told["principals"], key=lambda each: str(each["name"]))
+    shown = get(server, url)["acl"]
+    assert (shown["inheritance_type"], shown["inherit_from"]) == ("and-both-permit", "http://aclwhole.example.com/folder")
+    principals = sorted(shown["principals"], key=lambda each: str(each["name"]))
     assert principals == [
         {"scope": "group", "access": "deny", "namespace": "Sales", "name": "EX\\interns", "case_sensitive": False},
         {"scope": "user", "access": "permit", "namespace": "Default", "name": "ann", "case_sensitive": True},
@@ -53,7 +53,7 @@ def test_acl_of_a_record_is_told_whole(server: Appliance) -> None:
         ("negotiate", {"authmethod": "negotiate"}, ""),
     ],
 )
-def test_guarded_document_is_seen_by_nobody_who_is_not_signed_in(
+def test_guarded_document_is_hidden_from_users_who_are_not_signed_in(
     server: Appliance, name: str, attributes: dict[str, str], acl: str
 ) -> None:
     url, word = f"http://hidden.example.com/{name}", f"hiddenword{name.lower()}"

@@ -45,12 +45,12 @@ def test_group_level_acls_are_no_records_but_count_as_good_or_bad(server: Applia
 
 
 def test_unknown_action_is_an_error_of_its_record_and_remove_is_delete(server: Appliance) -> None:
-    gone, kept = "http://actions.example.com/gone", "http://actions.example.com/kept"
-    put(server, "actions", record(gone, "gone"), record(kept, "kept"))
-    receipt = server.feed(feed_of(f'<record url="{gone}" action="remove"/>', f'<record url="{kept}" action="explode"/>'), "actions")
+    gone, staying = "http://actions.example.com/gone", "http://actions.example.com/kept"
+    put(server, "actions", record(gone, "gone"), record(staying, "kept"))
+    receipt = server.feed(feed_of(f'<record url="{gone}" action="remove"/>', f'<record url="{staying}" action="explode"/>'), "actions")
     assert counts(receipt) == ("completed with errors", 2, 1, 1)
     assert server.document(gone) is None
-    assert get(server, kept)["searchable"] is True
+    assert get(server, staying)["searchable"] is True
 
 
 def test_full_feed_replaces_all_but_what_is_in_error(server: Appliance) -> None:
@@ -130,7 +130,7 @@ def test_incremental_feed_updates_the_part_that_it_sends(server: Appliance) -> N
     assert server.urls("inmeta:k=3 site:parts.example.com") == [new]
 
 
-def test_feeds_are_listed_newest_first_and_kept_as_received(server: Appliance) -> None:
+def test_feeds_are_listed_newest_first_and_stored_as_received(server: Appliance) -> None:
     xml = feed_of(record("http://listed.example.com/a", "listed"))
     ids = [server.feed(xml + b"<!-- %d -->" % number, "listed")["id"] for number in range(3)]
     listed = server.get_json(server.gate, "/api/v1/feeds?datasource=listed&limit=2")

@@ -18,17 +18,17 @@ def events(server: Appliance, url: str) -> list[str]:
     return [event["event"] for event in show(server, url)["history"]]
 
 
-def test_history_tells_what_happened_with_feed_and_line(server: Appliance) -> None:
+def test_history_shows_what_happened_with_feed_and_line(server: Appliance) -> None:
     url = "http://history.example.com/a"
     first = put(server, "history", record(url, "historyword"))
     second = put(server, "history", record("http://history.example.com/b", "x"), "\n\n" + record(url, "historyword two"))
     third = server.feed(feed_of(record("http://history.example.com/b", "x")), "history", "full")
     assert server.document(url) is None
-    told = show(server, url)
-    assert (told["url"], told["searchable"]) == (url, False)
-    assert "full feed" in told["reason"]
-    fed, replaced, swept = told["history"]
-    assert [event["feed"] for event in told["history"]] == [first["id"], second["id"], third["id"]]
+    shown = show(server, url)
+    assert (shown["url"], shown["searchable"]) == (url, False)
+    assert "full feed" in shown["reason"]
+    fed, replaced, swept = shown["history"]
+    assert [event["feed"] for event in shown["history"]] == [first["id"], second["id"], third["id"]]
     assert (fed["event"], fed["line"], replaced["line"]) == ("fed", 1, 3)
     assert "swept" in swept["event"]
     assert replaced["at"] >= fed["at"]
@@ -62,9 +62,9 @@ def test_end_of_a_document_is_remembered(server: Appliance, action: str) -> None
 def test_url_that_was_only_rejected_is_remembered(server: Appliance) -> None:
     url = "http://remembered.example.com/never"
     receipt = server.feed(feed_of(record(url, "x", action="explode")), "neverfed")
-    told = show(server, url)
-    assert [(event["event"], event["feed"]) for event in told["history"]] == [("rejected", receipt["id"])]
-    assert "explode" in told["reason"]
+    shown = show(server, url)
+    assert [(event["event"], event["feed"]) for event in shown["history"]] == [("rejected", receipt["id"])]
+    assert "explode" in shown["reason"]
 
 
 def test_failed_extraction_is_remembered(server: Appliance) -> None:
@@ -77,10 +77,10 @@ def test_failed_extraction_is_remembered(server: Appliance) -> None:
 def test_history_keeps_the_last_twenty_events(server: Appliance) -> None:
     url = "http://remembered.example.com/often"
     ids = [put(server, "often", *(record(url, f"{number} {count}") for count in range(5)))["id"] for number in range(6)]
-    told = show(server, url)["history"]
-    assert len(told) == 20
-    assert told[-1]["feed"] == ids[-1]
-    assert ids[0] not in {event["feed"] for event in told}
+    shown = show(server, url)["history"]
+    assert len(shown) == 20
+    assert shown[-1]["feed"] == ids[-1]
+    assert ids[0] not in {event["feed"] for event in shown}
 
 
 def test_url_never_heard_of_is_an_error(server: Appliance) -> None:

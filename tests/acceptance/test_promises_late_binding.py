@@ -53,7 +53,7 @@ def found(server: Appliance, name: str) -> tuple[list[str], int]:
     return sorted(one["url"] for one in page["results"]), page["total"]
 
 
-def test_documents_without_acl_are_shown_to_whom_other_servers_permit_them(tmp_path: Path) -> None:
+def test_documents_without_acl_are_shown_to_users_that_other_servers_permit(tmp_path: Path) -> None:
     with running_point() as point, running(tmp_path / "data", settings_of(point)) as server:
         late = [f"{PDP}{number}" for number in range(8)]
         files = [f"http://127.0.0.1:{point.port}/{name}" for name in ("mine", "hers")]
@@ -85,9 +85,9 @@ def test_documents_without_acl_are_shown_to_whom_other_servers_permit_them(tmp_p
         for _ in range(2):
             found(server, "ann")
         headers = {"Authorization": f"Bearer {(server.data / 'admin.token').read_text().strip()}"}
-        told = server.request("GET", server.admin, "/metrics", headers=headers)[2].decode()
-        assert re.search(r'feedmill_authorization_documents_total\{mechanism="saml",outcome="permitted"\} [1-9]', told)
-        assert re.search(r'feedmill_authorization_documents_total\{mechanism="saml",outcome="circuit_open"\} [1-9]', told)
+        metrics = server.request("GET", server.admin, "/metrics", headers=headers)[2].decode()
+        assert re.search(r'feedmill_authorization_documents_total\{mechanism="saml",outcome="permitted"\} [1-9]', metrics)
+        assert re.search(r'feedmill_authorization_documents_total\{mechanism="saml",outcome="circuit_open"\} [1-9]', metrics)
         status = json.loads(server.request("GET", server.admin, "/api/v1/status", headers=headers)[2])
         assert "authorization 1" in [each["rule"] for each in status["authorization"]["open_circuits"]]
         log = server.log.read_text()

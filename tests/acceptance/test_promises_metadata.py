@@ -29,7 +29,7 @@ def test_base64_codes_name_and_value(server: Appliance) -> None:
     assert get(server, url)["metadata"] == {"project_name": ["circleg_rocks ü"]}
 
 
-def test_empty_value_costs_its_meta_alone_and_is_told(server: Appliance) -> None:
+def test_empty_value_costs_its_meta_alone_and_is_reported(server: Appliance) -> None:
     url = "http://emptyvalue.example.com/a"
     receipt = server.feed(feed_of(record(url, "x", [("Tags", ""), ("kept", "1")])), "emptyvalue")
     assert counts(receipt) == ("completed", 1, 1, 0)
@@ -90,7 +90,7 @@ def test_other_google_names_are_metadata_that_does_nothing(server: Appliance) ->
     assert server.urls("googlenamesword", match="all") == [url]
 
 
-def test_attributes_of_a_record_are_told_by_its_document(server: Appliance) -> None:
+def test_attributes_of_a_record_are_shown_by_its_document(server: Appliance) -> None:
     url = "http://attributes.example.com/a"
     shown = "https://show.example.com/a?b=1"
     page = "<html><head><title> A  Title </title></head><body>attributesword</body></html>"

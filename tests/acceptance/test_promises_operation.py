@@ -64,10 +64,10 @@ def test_administration_goes_on_while_the_process_of_searches_stands_still(opera
     token = (operated.data / "admin.token").read_text().strip()
     os.kill(web, signal.SIGSTOP)
     try:
-        told = operated.request("GET", operated.admin, "/api/v1/status", headers={"Authorization": f"Bearer {token}"})
+        output = operated.request("GET", operated.admin, "/api/v1/status", headers={"Authorization": f"Bearer {token}"})
     finally:
         os.kill(web, signal.SIGCONT)
-    assert told[0] == 200
+    assert output[0] == 200
 
 
 def test_second_server_on_the_same_folder_is_refused(operated: Appliance) -> None:
@@ -82,7 +82,7 @@ def test_restart_in_order_and_after_a_kill_keeps_everything(operated: Appliance)
     assert operated.stop() == 0
     operated.start()
     check_all_is_there(operated)
-    operated.kill()  # and waits until the children, which nobody told, have ended too
+    operated.kill()  # and waits until the children, which got no signal, have ended too
     operated.start()
     check_all_is_there(operated)
     assert operated.get_json(operated.gate, "/api/v1/feeds?limit=1000") == receipts
@@ -117,7 +117,7 @@ def test_health_and_metrics_answer(operated: Appliance) -> None:
     assert (status, b"feedmill_" in body) == (200, True)
 
 
-def test_push_that_waits_prints_the_receipt_and_tells_by_its_exit_code(operated: Appliance, tmp_path: Path) -> None:
+def test_push_that_waits_prints_the_receipt_and_reports_by_its_exit_code(operated: Appliance, tmp_path: Path) -> None:
     good, bad, refused = (tmp_path / f"{name}.xml" for name in ("good", "bad", "refused"))
     url = "http://operated.example.com/pushed"
     good.write_bytes(feed_of(record(url, "operatedpushed")))
@@ -131,24 +131,24 @@ def test_push_that_waits_prints_the_receipt_and_tells_by_its_exit_code(operated:
     assert (code, receipt["state"], receipt["errors"], "error" in levels(receipt)) == (1, "completed with errors", 1, True)
     there = ("--url", f"http://127.0.0.1:{operated.gate}")
     assert run_json("push", refused, *options[:4], *there, "--wait")[0] == 1
-    code, told = run_json("search", "operatedpushed", "--url", f"http://127.0.0.1:{operated.search_port}")
-    assert (code, told["total"]) == (0, 1)
+    code, output = run_json("search", "operatedpushed", "--url", f"http://127.0.0.1:{operated.search_port}")
+    assert (code, output["total"]) == (0, 1)
     assert run_command("push", good, "--datasource", "x", "--feedtype", "nonsense", "--data", operated.data)[0] == 2
     assert run_command("push", good, "--feedtype", "full", "--data", operated.data)[0] == 2
     assert run_command("push", good, *options[:4], "--url", "http://127.0.0.1:1")[0] == 1
 
 
-def test_deleted_source_is_kept_for_the_record_and_a_destroyed_one_is_not(operated: Appliance) -> None:
+def test_deleted_source_remains_listed_and_a_destroyed_one_does_not(operated: Appliance) -> None:
     url = "http://operated.example.com/leaving"
-    for verb, is_kept in (("delete", True), ("destroy", False)):
+    for verb, remains in (("delete", True), ("destroy", False)):
         source = f"operated-{verb}"
         receipt = put(operated, source, record(url, "operatedleaving"))
         assert run_command("sources", verb, source, "--data", operated.data)[0] == 0
         assert operated.document(url) is None
         assert operated.urls("operatedleaving", match="all") == []
         code, sources = run_json("sources", "--data", operated.data)
-        assert (code, source in [each["name"] for each in sources]) == (0, is_kept)
-        assert (operated.request("GET", operated.gate, f"/api/v1/feeds/{receipt['id']}")[0] == 200) is is_kept
+        assert (code, source in [each["name"] for each in sources]) == (0, remains)
+        assert (operated.request("GET", operated.gate, f"/api/v1/feeds/{receipt['id']}")[0] == 200) is remains
         put(operated, source, record(url, "operatedleaving"))
         assert operated.urls("operatedleaving", match="all") == [url]
     assert run_command("sources", "delete", "neverheard", "--data", operated.data)[0] == 1
@@ -175,14 +175,14 @@ def test_wrong_settings_are_refused_with_their_line(tmp_path: Path) -> None:
     assert run_command("config", "check", "--config", config)[0] == 0
 
 
-def test_documents_are_listed_and_the_index_is_built_anew(operated: Appliance) -> None:
+def test_documents_are_listed_and_the_index_is_rebuilt(operated: Appliance) -> None:
     code, listed = run_json("documents", "--datasource", "operated", "--data", operated.data)
     assert (code, sorted(each["url"] for each in listed)) == (0, sorted([URL, SECRET]))
     assert run_command("reindex", "--wait", "--data", operated.data)[0] == 0
     check_all_is_there(operated)
-    code, told = run_json("status", "--data", operated.data)
-    assert (code, told["running"]) == (0, True)
-    assert set(told["settings"]["gate.port"]) >= {"value", "origin"}
+    code, output = run_json("status", "--data", operated.data)
+    assert (code, output["running"]) == (0, True)
+    assert set(output["settings"]["gate.port"]) >= {"value", "origin"}
 
 
 @pytest.mark.parametrize("command", [["--help"], ["serve", "--help"], ["push", "--help"], ["documents", "show", "--help"]])

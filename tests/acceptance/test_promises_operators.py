@@ -1,4 +1,4 @@
-"""What the query language promises, asked of a whole server that was fed over the wire."""
+"""What the query language promises, tested on a whole server that was fed over the wire."""
 
 import sqlite3
 from pathlib import Path
@@ -20,7 +20,7 @@ see &lt;a href="b.html"&gt;others&lt;/a&gt;&lt;/html&gt;</content></record>
 below a lamp of 400W, 0,45 kW with another, for $9.99&lt;/html&gt;</content></record>
 </group></gsafeed>"""
 
-_ASKED = {
+_EXPECTED = {
     "allintitle: red lamp": "a",
     "lamp -intitle:lamp": "b",
     "lamp 30..50": "a",
@@ -43,11 +43,11 @@ def _find(server: Appliance, query: str, **parameters: str | int) -> str:
     return "".join(url.removeprefix("http://shop.example.com/").removesuffix(".html") for url in urls)
 
 
-def test_operators_over_the_wire_and_in_an_index_built_anew(tmp_path: Path) -> None:
+def test_operators_over_the_wire_and_in_a_rebuilt_index(tmp_path: Path) -> None:
     server = Appliance(tmp_path).start()
     try:
         server.feed(_FEED, datasource="shop")
-        assert {query: _find(server, query) for query in _ASKED} == _ASKED
+        assert {query: _find(server, query) for query in _EXPECTED} == _EXPECTED
         assert _find(server, "", requiredfields="made", sort="meta:price.now:D") == "ba"
         assert _find(server, "lamp", partialfields="team:legal|team:sales", sort="date:A:R:d1") == "ab"
     finally:
@@ -58,7 +58,7 @@ def test_operators_over_the_wire_and_in_an_index_built_anew(tmp_path: Path) -> N
     connection.close()
     server = Appliance(tmp_path).start()
     try:
-        wait_for(_ASKED, lambda: {query: _find(server, query) for query in _ASKED})
+        wait_for(_EXPECTED, lambda: {query: _find(server, query) for query in _EXPECTED})
         wait_for(f"{SCHEMA_VERSION}-2", lambda: _find_folder(store))
     finally:
         server.stop()

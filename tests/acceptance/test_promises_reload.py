@@ -1,4 +1,4 @@
-"""Settings are read again while feeds are pushed and people search: nobody is cut off, and who comes later meets the new settings."""
+"""Settings are read again while feeds are pushed and users search: no connection is cut off, and later ones use the new settings."""
 
 import http.client
 import os
@@ -43,7 +43,7 @@ class Reloading:
         self.number = 0
 
     def reload(self) -> None:
-        """Changes the settings and tells the server."""
+        """Changes the settings and makes the server read them."""
         self.number += 1
         self.server.hang_up(SETTINGS.format(number=self.number))
 
@@ -69,7 +69,7 @@ def read_whole(connection: socket.socket) -> bytes:
     return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
-def assert_kept_by(answer: bytes, number: int) -> None:
+def assert_follows_settings(answer: bytes, number: int) -> None:
     head, _, text = answer.lower().partition(b"\r\n\r\n")
     assert (head.split()[1], text) == (b"200", b"success"), answer
     assert b"server: header-%d" % number in head
@@ -94,13 +94,13 @@ def test_push_begun_before_a_reload_is_taken_after_it_by_the_old_settings(
     for _ in range(5):
         began = time.monotonic()
         earlier, answer = push_over_a_reload(reloading, connect, sent)
-        if time.monotonic() - began < HEAD_SECONDS:  # else the machine may have kept the rest of a head back for longer than is borne
+        if time.monotonic() - began < HEAD_SECONDS:  # else the machine may have delayed the rest of a head beyond the timeout
             break
-    assert_kept_by(answer, earlier)
+    assert_follows_settings(answer, earlier)
 
 
 def push_over_a_reload(reloading: Reloading, connect: Callable[[Appliance], socket.socket], sent: int) -> tuple[int, bytes]:
-    """Sends some of a push before the settings are read again and the rest after it; gives the number of those before, and the answer."""
+    """Sends part of a push before a reload and the rest after it; returns the number of the earlier settings, and the response."""
     with connect(reloading.server) as connection:
         connection.sendall((HEAD + BODY)[:sent])
         reloading.server.request("GET", reloading.server.gate, "/getbacklogcount")  # by now the connection above was taken
@@ -131,9 +131,9 @@ def count_of_port_roles(server: Appliance) -> dict[str, int]:
 
 
 def test_no_push_and_no_search_fails_through_many_reloads(reloading: Reloading) -> None:
-    server, is_over, told = reloading.server, threading.Event(), Counter[str]()
+    server, is_over, answered = reloading.server, threading.Event(), Counter[str]()
 
-    def work(what: tuple[str, int, str, str, bytes | None], is_kept: bool) -> None:
+    def work(what: tuple[str, int, str, str, bytes | None], is_reused: bool) -> None:
         kind, port, method, path, body = what
         while not is_over.is_set():
             client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -145,20 +145,20 @@ def test_no_push_and_no_search_fails_through_many_reloads(reloading: Reloading) 
                 except ConnectionError:
                     if time.monotonic() - answered_at < IDLE_SECONDS:
                         raise
-                    break  # the machine kept the client from its next request for longer than a connection may rest
+                    break  # the machine delayed the client's next request for longer than a connection may be idle
                 text, answered_at = answer.read(), time.monotonic()
                 assert (answer.status, text == b"Success" or b"searchedword" in text) == (200, True), text
-                told[kind] += 1
-                is_open = is_kept and not answer.will_close
+                answered[kind] += 1
+                is_open = is_reused and not answer.will_close
             client.close()
 
     push = ("push", server.gate, "POST", "/xmlfeed", BODY)
     search = ("search", server.search_port, "GET", "/api/v1/search?q=searchedword", None)
     with ThreadPoolExecutor(6) as pool:
-        working = [pool.submit(work, what, is_kept) for what in (push, push, search) for is_kept in (False, True)]
+        working = [pool.submit(work, what, is_reused) for what in (push, push, search) for is_reused in (False, True)]
         began = time.monotonic()
         try:
-            while time.monotonic() - began < 3 or min(told["push"], told["search"]) < 100:
+            while time.monotonic() - began < 3 or min(answered["push"], answered["search"]) < 100:
                 reloading.reload()
                 time.sleep(0.5)
                 assert not [each for each in working if each.done()]

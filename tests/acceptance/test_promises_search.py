@@ -1,4 +1,4 @@
-"""The search port: words, restrictions, paging, the page for people, and what others are not told."""
+"""The search port: words, restrictions, paging, the page for people, and what others do not see."""
 
 import json
 
@@ -121,23 +121,23 @@ def test_page_shows_results_and_escapes_what_documents_say(server: Appliance) ->
     assert "<script>q</script>" not in show_page(server, "<script>q</script>")
 
 
-def test_search_port_tells_less_of_a_document_than_the_feed_port(server: Appliance) -> None:
+def test_search_port_shows_less_of_a_document_than_the_feed_port(server: Appliance) -> None:
     url = "http://tellsless.example.com/a"
     put(server, "tellsless", record(url, "tellslessword", [("k", "v")]))
     status, _, body = server.request("GET", server.search_port, f"/api/v1/documents?url={url}")
-    told = json.loads(body)
+    shown = json.loads(body)
     assert status == 200
-    assert not set(told) & {"datasource", "acl", "owner"}
-    assert "tellsless" not in json.dumps({key: value for key, value in told.items() if "url" not in key})
-    assert (told["url"], told["metadata"]) == (url, {"k": ["v"]})
+    assert not set(shown) & {"datasource", "acl", "owner"}
+    assert "tellsless" not in json.dumps({key: value for key, value in shown.items() if "url" not in key})
+    assert (shown["url"], shown["metadata"]) == (url, {"k": ["v"]})
     assert server.request("GET", server.search_port, "/api/v1/documents?url=http://tellsless.example.com/no")[0] == 404
     assert server.request("GET", server.search_port, "/api/v1/documents")[0] == 400
 
 
 def test_explain_is_ignored_for_strangers(server: Appliance) -> None:
     put(server, "explained", record("http://explained.example.com/a", "explainedword"))
-    plain, asked = server.search("explainedword"), server.search("explainedword", explain=1)
-    assert asked == plain
+    plain, explained = server.search("explainedword"), server.search("explainedword", explain=1)
+    assert explained == plain
 
 
 def test_words_of_links_find_what_they_lead_to_unless_they_are_secret(server: Appliance) -> None:

@@ -180,27 +180,27 @@ def test_feed_port_speaks_tls_where_a_certificate_is_set(guarded: Appliance) -> 
 
 
 def test_changed_settings_remove_and_hide_and_bring_nothing_back(guarded: Appliance) -> None:
-    kept, gone, hidden = (f"http://{name}.example.com/changing/a" for name in ("kept", "gone", "hidden"))
-    put(guarded, "changing", record(kept, "changingword"), record(gone, "changingword"))
+    staying, gone, hidden = (f"http://{name}.example.com/changing/a" for name in ("kept", "gone", "hidden"))
+    put(guarded, "changing", record(staying, "changingword"), record(gone, "changingword"))
     put(guarded, "closing", record(hidden, "closingword"))
     now_secure = '[[datasources]]\nname = "closing"\nsecure = true\n'
     guarded.reload(settings([*DENY, "gone.example.com/changing/"], LOOPBACK, now_secure))
     wait_for(None, lambda: guarded.document(gone))
-    wait_for([kept], lambda: guarded.urls("changingword", match="all"))
+    wait_for([staying], lambda: guarded.urls("changingword", match="all"))
     wait_for([], lambda: guarded.urls("closingword", match="all"))
     # what leaves is decided by the store, what is counted by the index, which follows
     wait_for(True, lambda: get(guarded, hidden)["searchable"])
     assert not is_public(guarded, hidden, "closingword")
-    code, told = run_json("documents", "show", gone, "--data", guarded.data)
+    code, output = run_json("documents", "show", gone, "--data", guarded.data)
     assert code == 0
-    assert "gone.example.com/changing/" in told["history"][-1]["detail"]
-    receipt = guarded.feed(feed_of(record(gone, "changingword"), record(kept, "changingword")), "changing")
+    assert "gone.example.com/changing/" in output["history"][-1]["detail"]
+    receipt = guarded.feed(feed_of(record(gone, "changingword"), record(staying, "changingword")), "changing")
     assert counts(receipt) == ("completed with errors", 2, 1, 1)
     guarded.reload(settings(DENY, LOOPBACK))
     wait_for([hidden], lambda: guarded.urls("closingword", match="all"))
     assert guarded.document(gone) is None
     put(guarded, "changing", record(gone, "changingword"))
-    assert sorted(guarded.urls("changingword", match="all")) == [gone, kept]
+    assert sorted(guarded.urls("changingword", match="all")) == [gone, staying]
 
 
 def test_address_no_longer_trusted_gets_nothing_from_the_feed_port(guarded: Appliance) -> None:

@@ -64,8 +64,8 @@ def feed(source: str, name: str) -> bytes:
     return f'<?xml version="1.0"?>\n<gsafeed>\n{HEADER.format(source=source, feedtype=feedtype)}\n{inside}\n</gsafeed>\n'.encode()
 
 
-def errors_of(told: Any) -> Counter[tuple[int, int, str]]:
-    return Counter((entry["record"], entry["line"], entry["reason"]) for entry in told["log"] if entry["level"] == "error")
+def errors_of(report: Any) -> Counter[tuple[int, int, str]]:
+    return Counter((entry["record"], entry["line"], entry["reason"]) for entry in report["log"] if entry["level"] == "error")
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -48,9 +48,9 @@ def test_client_feeds_waits_and_finds(client: Client) -> None:
     assert client.suggest("one onl") == []
     assert client.suggest("onl") == ["only"]
     assert client.get_document(f"{HOST}/2").display_url == f"{HOST}/shown"
-    kept = client.inspect_document(f"{HOST}/secret")
-    assert kept.acl is not None
-    assert [(one.name, one.scope, one.access) for one in kept.acl.principals] == [("ann", "user", "permit"), ("staff", "group", "deny")]
+    document = client.inspect_document(f"{HOST}/secret")
+    assert document.acl is not None
+    assert [(one.name, one.scope, one.access) for one in document.acl.principals] == [("ann", "user", "permit"), ("staff", "group", "deny")]
     with pytest.raises(NotFound):
         client.get_document(f"{HOST}/secret")
 
@@ -76,7 +76,7 @@ def test_client_pushes_groups(client: Client) -> None:
     assert (receipt.groups, receipt.state, receipt.records) == (True, "completed", 1)
 
 
-def test_client_errors_are_told_apart(client: Client, tmp_path: Path) -> None:
+def test_client_errors_are_distinguished(client: Client, tmp_path: Path) -> None:
     with FeedBuilder() as feed:
         feed.add(f"{HOST}/x", "x")
         client.push(feed, datasource="python_errors")

@@ -15,7 +15,7 @@ def port_of(server: Appliance, name: str) -> int:
 
 
 def send_head(port: int, start: bytes, size: int, end: bytes) -> tuple[int, bytes]:
-    """Sends a head as far as the server takes it, and gives how much of it that was and the answer."""
+    """Sends a head as far as the server reads it, and returns how much of it that was and the response."""
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         sent, answer = 0, b""
         with suppress(ConnectionError):

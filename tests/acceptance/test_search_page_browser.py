@@ -1,4 +1,4 @@
-"""The search page in a browser, at the widths of a desk and of a phone, and without script."""
+"""The search page in a browser, at the widths of a desktop and of a phone, and without script."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests import library
 from tests.appliance import Appliance, running
-from tests.browsers import DESK, PHONE, follow, launched, needs_chromium, new_page
+from tests.browsers import DESKTOP, PHONE, follow, launched, needs_chromium, new_page
 from tests.waiting import wait_until
 
 pytestmark = needs_chromium
@@ -56,7 +56,7 @@ def fits(page: Page) -> bool:
     return wide
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_page_walk_from_query_to_cached_copy(browser: Browser, appliance: Appliance, size: dict[str, int]) -> None:
     page = open_page(browser, appliance, size)
     ask(page, "travel")
@@ -88,7 +88,7 @@ def test_page_walk_from_query_to_cached_copy(browser: Browser, appliance: Applia
 
 
 def test_page_suggestions_by_keyboard(browser: Browser, appliance: Appliance) -> None:
-    page = open_page(browser, appliance, DESK)
+    page = open_page(browser, appliance, DESKTOP)
     box = page.get_by_role("combobox")
     box.press_sequentially("trav", delay=20)
     options = page.get_by_role("option")
@@ -132,14 +132,14 @@ def test_page_without_script_does_all_but_suggest(browser: Browser, appliance: A
 
 
 def test_page_clicks_are_reported(browser: Browser, appliance: Appliance) -> None:
-    page = open_page(browser, appliance, DESK)
+    page = open_page(browser, appliance, DESKTOP)
     ask(page, "remote work")
     page.evaluate("document.addEventListener('click', event => event.preventDefault())")
     with page.expect_request("**/click?*") as sent:
         page.locator(".results h2 a").first.click()
     fields = parse_qs(urlsplit(sent.value.url).query)
     assert (fields["ct"], fields["q"], fields["r"]) == (["c"], ["remote work"], ["1"])
-    # the browser sends it aside, and gives it up with the page
+    # the browser sends it in the background, and drops it with the page
     wait_until(lambda: '"query":"remote work"' in read_clicks(appliance), partial(read_clicks, appliance))
     close(page)
 
@@ -157,7 +157,7 @@ def read_clicks(appliance: Appliance) -> str:
 def test_page_is_clean_for_axe(browser: Browser, appliance: Appliance, query: str, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    page = open_page(browser, appliance, DESK, scheme=scheme)
+    page = open_page(browser, appliance, DESKTOP, scheme=scheme)
     if query:
         ask(page, query)
     found = Axe().run(page)

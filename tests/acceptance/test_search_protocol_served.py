@@ -55,7 +55,7 @@ def test_search_protocol_posted_form_is_read_and_bounded(appliance: Appliance) -
     assert appliance.request("POST", appliance.search_port, "/search", b"q=" + b"a" * 11_000, head)[0] == 413
 
 
-def test_search_protocol_secure_documents_are_for_nobody_signed_out(appliance: Appliance) -> None:
+def test_search_protocol_secure_documents_are_hidden_from_users_signed_out(appliance: Appliance) -> None:
     assert gsp(appliance, "q=needle&access=s").find("RES") is None
     seen = [one.text for one in gsp(appliance, "q=needle&access=a&num=50").findall("RES/R/U")]
     assert len(seen) == 12

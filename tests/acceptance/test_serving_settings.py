@@ -99,7 +99,7 @@ def test_settings_made_on_the_admin_port_are_obeyed_and_outlive_the_process(appl
     before = appliance.role_pids()["web"]
     os.kill(before[0], signal.SIGKILL)
     wait_until(lambda: appliance.role_pids().get("web", before) != before, "another web process")
-    # who follows opens the port anew; a connection that the killed one had is broken
+    # the next process opens the port again; a connection that the killed one had is broken
     wait_for(1, lambda: appliance.search("pin", site="drafts")["total"], bearing=TROUBLE)
     for place in ("synonyms/cars", "frontends/intranet", "collections/drafts"):
         assert send("DELETE", place) == 204

@@ -1,4 +1,4 @@
-"""Half-open connections, slow bodies and answers that nobody takes cost others nothing, and are gone by themselves."""
+"""Half-open connections, slow bodies and responses that no client reads cost others nothing, and are gone by themselves."""
 
 import http.client
 import socket
@@ -60,7 +60,7 @@ def is_gone(connection: socket.socket) -> bool:
 
 
 def ask(port: int, source: str, path: str = "/healthz") -> float:
-    """Asks on a connection of its own and gives the seconds that the answer took."""
+    """Asks on a connection of its own and returns the seconds that the response took."""
     began = time.perf_counter()
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=(source, 0))
     connection.request("GET", path)
@@ -77,7 +77,7 @@ def read_all(connection: socket.socket) -> bytes:
 
 
 class SteadySender:
-    """A trusted client that sends a good feed a byte at a time, until it is told to send the rest."""
+    """A trusted client that sends a good feed a byte at a time, until ``finish`` sends the rest."""
 
     def __init__(self, port: int) -> None:
         fields = (("datasource", "steady"), ("feedtype", "incremental"), ("data", "<gsafeed/>" + " " * 2_000))
@@ -96,7 +96,7 @@ class SteadySender:
             self._body = self._body[1:]
 
     def finish(self) -> bytes:
-        """Sends the rest and gives the answer."""
+        """Sends the rest and returns the response."""
         self._is_over.set()
         self._sending.join()
         self._connection.sendall(self._body)

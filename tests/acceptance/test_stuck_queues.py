@@ -1,4 +1,4 @@
-"""A worker that hangs is found by the other processes: /readyz, status, metrics and everybody who waits tell its queue."""
+"""A worker that hangs is found by the other processes: /readyz, status, metrics and all waiting commands name its queue."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def is_ready(appliance: Appliance) -> bool:
 
 
 @pytest.mark.parametrize("role", STUCK)
-def test_queue_of_a_process_that_hangs_is_told_everywhere(watched: Appliance, role: str, tmp_path: Path) -> None:
+def test_queue_of_a_process_that_hangs_is_reported_everywhere(watched: Appliance, role: str, tmp_path: Path) -> None:
     wait_until(lambda: is_ready(watched), "readiness")
     queue, url = STUCK[role], f"http://stuck.example.com/{role}"
     file = tmp_path / "feed.xml"
@@ -74,8 +74,8 @@ def test_queue_of_a_process_that_hangs_is_told_everywhere(watched: Appliance, ro
             client.wait(feed)
         wait_until(lambda: all(status == 503 for status, _ in readiness(watched)), lambda: f"503, and saw {readiness(watched)}")
         assert all(queue.encode() in body and url.encode() not in body for _, body in readiness(watched))
-        code, told = run_json("status", "--data", watched.data)
-        (shown,) = (each for each in told["queues"] if each["name"] == queue)
+        code, output = run_json("status", "--data", watched.data)
+        (shown,) = (each for each in output["queues"] if each["name"] == queue)
         assert (code, shown["stuck"], shown["waiting"] >= 1, shown["oldest_seconds"] >= 3) == (0, True, True, True), shown
         assert shown["document"] == url or queue == "feeds-quick"
         token = (watched.data / "admin.token").read_text().strip()

@@ -1,6 +1,6 @@
 """``make audit``: writes an SBOM of what a server runs with, and asks for known holes of the packages of all locks.
 
-Exit codes: 0 no known hole, 1 holes or an incomplete SBOM, 3 the databases of holes could not be asked about every package.
+Exit codes: 0 no known hole, 1 holes or an incomplete SBOM, 3 the databases of holes could not be queried about every package.
 """
 
 import json
@@ -18,14 +18,14 @@ LOCKS = (RUNTIME, Path("locks/dev.txt"))
 SBOM = Path("build/sbom.json")
 SERVICES = ("pypi", "osv")
 ANSWER_SECONDS = 300
-HOLES, NOT_ASKED = 1, 3
+HOLES, UNCHECKED = 1, 3
 
 
 def main() -> int:
     """Returns the exit code."""
     if not (TOOLS / "cyclonedx_py").is_dir() or not (TOOLS / "pip_audit").is_dir():
         print(f"the tools are not there and could not be fetched: {TOOLS}; nothing was audited, try again with a network")
-        return NOT_ASKED
+        return UNCHECKED
     codes = [_write_checked_sbom(), *(_audit(lock) for lock in LOCKS)]
     return HOLES if HOLES in codes else max(codes)
 
@@ -49,18 +49,18 @@ def _write_checked_sbom() -> int:
 
 
 def _audit(lock: Path) -> int:
-    packages, holes, not_asked = read_lock(lock), list[str](), list[str]()
+    packages, holes, unchecked = read_lock(lock), list[str](), list[str]()
     for service in SERVICES:
         report = _ask(lock, service)
-        holes, not_asked = sort_findings(report, packages) if report is not None else ([], sorted(packages))
-        if holes or not not_asked:
+        holes, unchecked = sort_findings(report, packages) if report is not None else ([], sorted(packages))
+        if holes or not unchecked:
             break
     for hole in holes:
         print(f"{lock}: {hole}")
-    if not_asked:
+    if unchecked:
         services = " nor ".join(SERVICES)
-        print(f"{lock}: nothing could be learnt of {len(not_asked)} of {len(packages)} packages, neither from {services}: no good news")
-        return HOLES if holes else NOT_ASKED
+        print(f"{lock}: nothing could be learnt of {len(unchecked)} of {len(packages)} packages, neither from {services}: no good news")
+        return HOLES if holes else UNCHECKED
     print(f"{lock}: {len(packages)} packages, {len(holes)} known holes")
     return HOLES if holes else 0
 

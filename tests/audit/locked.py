@@ -27,14 +27,14 @@ def find_missing(lock: Mapping[str, str], components: list[dict[str, Any]]) -> l
 def sort_findings(report: Mapping[str, Any], lock: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """Returns the known holes of an audit, and the packages about which nothing could be learnt.
 
-    Shape: ``report`` is pip-audit's JSON; a package that it passed over, or does not name, counts as not asked about, never as good.
+    Shape: ``report`` is pip-audit's JSON; a package that it passed over, or does not name, counts as unchecked, never as good.
     """
-    holes, asked = [], set()
+    holes, checked = [], set()
     for each in report["dependencies"]:
         if "vulns" in each:
-            asked.add(normalize(each["name"]))
+            checked.add(normalize(each["name"]))
             holes += [
                 f"{each['name']} {each['version']}: {hole['id']}, mended in {', '.join(hole['fix_versions']) or 'no version'}"
                 for hole in each["vulns"]
             ]
-    return holes, sorted(lock.keys() - asked)
+    return holes, sorted(lock.keys() - checked)

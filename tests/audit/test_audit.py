@@ -13,7 +13,7 @@ Jinja2[i18n]==3.1.6 ; python_version > "3"
 """
 
 
-def test_read_lock_gives_each_pinned_version(tmp_path: Path) -> None:
+def test_read_lock_returns_each_pinned_version(tmp_path: Path) -> None:
     (tmp_path / "lock.txt").write_text(LOCK)
     assert read_lock(tmp_path / "lock.txt") == {"anyio": "4.16.0", "jinja2": "3.1.6"}
 
@@ -31,9 +31,9 @@ def test_sort_findings_package_passed_over_is_not_good() -> None:
             {"name": "lxml", "skip_reason": "not found"},
         ]
     }
-    holes, not_asked = sort_findings(report, {"anyio": "4", "jinja2": "3", "lxml": "6", "numpy": "2"})
+    holes, unchecked = sort_findings(report, {"anyio": "4", "jinja2": "3", "lxml": "6", "numpy": "2"})
     assert holes == ["jinja2 3: PYSEC-1, mended in 4"]
-    assert not_asked == ["lxml", "numpy"]
+    assert unchecked == ["lxml", "numpy"]
 
 
 @pytest.mark.skipif(not (TOOLS / "cyclonedx_py").is_dir(), reason="the tools of make audit are not there; make test-full fetches them")

@@ -34,9 +34,9 @@ def test_manual_table_of_an_inheritance_type_is_that_of_the_program(rule: Inheri
 
 
 def test_manual_names_are_split_as_it_says() -> None:
-    told = rows("## What an entry matches")
-    assert len(told) == 7
-    for written, name, domain in told:
+    documented = rows("## What an entry matches")
+    assert len(documented) == 7
+    for written, name, domain in documented:
         for text in re.findall(r"`([^`]+)`", written):
             if "unqualified" not in written:
                 assert split_name(text) == (name.strip("`"), "" if domain == "none" else domain.strip("`"))
@@ -48,17 +48,17 @@ def test_manual_bounds_are_those_of_the_program() -> None:
 
 
 def test_manual_table_of_policies_is_that_of_the_program() -> None:
-    told = rows("## Policies")
-    assert [row[:2] for row in told] == [[own.value, policy.value] for own in ORDER for policy in ORDER]
-    for own, policy, both in told:
+    documented = rows("## Policies")
+    assert [row[:2] for row in documented] == [[own.value, policy.value] for own in ORDER for policy in ORDER]
+    for own, policy, both in documented:
         answers = {Early.ACL: partial(Verdict, own), Early.POLICY: partial(Verdict, policy)}
         assert settle(EARLY_ORDER, answers)[0] is Verdict(both)
 
 
 def test_manual_kinds_of_patterns_are_those_of_the_program() -> None:
-    told = rows("## Which policy applies to a URL", POLICIES)
-    assert [row[0].partition(", ")[2] for row in told] == [kind.value for kind in PatternKind]
-    for kind, patterns, _ in told:
+    documented = rows("## Which policy applies to a URL", POLICIES)
+    assert [row[0].partition(", ")[2] for row in documented] == [kind.value for kind in PatternKind]
+    for kind, patterns, _ in documented:
         for pattern in re.findall(r"`([^`]+)`", patterns):
             assert kind_of(pattern).value in kind
 

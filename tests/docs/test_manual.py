@@ -160,8 +160,8 @@ def test_every_admin_route_is_documented(tmp_path: Path) -> None:
     text = page("reference/admin-port.md")
     with contextlib.closing(open_sqlite(tmp_path / "store.sqlite")) as store:
         editor = SettingsEditor(store, lambda: load_settings(None, {}), SocketNotifier(tmp_path, "command", list_subscribers))
-        kept = timedelta(days=90)
-        explaining, changes = Explaining(store, utc_now, kept), AccessChanges(store, utc_now, kept)
+        retention = timedelta(days=90)
+        explaining, changes = Explaining(store, utc_now, retention), AccessChanges(store, utc_now, retention)
         access = AccessTools(explaining=explaining, changes=changes, review=AccessReview(store))
         whole = replace(
             administration,

@@ -1,7 +1,7 @@
 """``make fuzz``: every fuzzer for a share of the time, each in a process of its own, so that a crash costs itself alone.
 
 Inputs are guided by coverage where atheris is there, which ``make fuzz`` fetches; else they are the seeds changed by chance. What is found
-is kept in a file; put it into ``tests/fuzz/corpus/NAME/`` with its mend, and it is tried in every run of the tests.
+is stored in a file; put it into ``tests/fuzz/corpus/NAME/`` with its mend, and it is tried in every run of the tests.
 """
 
 import argparse
@@ -73,14 +73,14 @@ def _run_here(options: argparse.Namespace) -> int:
 def _run_by_chance(name: str, seconds: float) -> int:
     from tests.fuzz.mutating import make_input
     from tests.fuzz.target import Finding, check
-    from tests.fuzz.targets import TARGETS, list_kept
+    from tests.fuzz.targets import TARGETS, list_corpus
 
     target, current = TARGETS[name], FOUND / name / "current"
-    kept = [*target.seeds, *list_kept(name)]
+    known = [*target.seeds, *list_corpus(name)]
     began, number, found = time.monotonic(), 0, 0
     while time.monotonic() - began < seconds:
         number += 1
-        data = make_input(kept, target.words, f"{began}/{number}")
+        data = make_input(known, target.words, f"{began}/{number}")
         current.write_bytes(data)
         try:
             check(target, data)
@@ -99,11 +99,11 @@ def _run_guided(name: str, seconds: float) -> int:
 
     with atheris.instrument_imports(include=["feedmill"]):
         from tests.fuzz.target import check
-        from tests.fuzz.targets import TARGETS, list_kept
+        from tests.fuzz.targets import TARGETS, list_corpus
     target, folder = TARGETS[name], FOUND / name
     inputs, words = folder / "inputs", folder / "words"
     inputs.mkdir(exist_ok=True)
-    for data in [*target.seeds, *list_kept(name)]:
+    for data in [*target.seeds, *list_corpus(name)]:
         (inputs / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
     words.write_text("".join('"' + "".join(f"\\x{byte:02x}" for byte in word[:60]) + '"\n' for word in target.words if word))
     flags = [f"-max_total_time={max(1, int(seconds))}", "-timeout=60", "-rss_limit_mb=4000", "-max_len=100000"]

@@ -1,4 +1,4 @@
-"""What administrators hand over: settings files, and files of the old appliance."""
+"""What administrators supply: settings files, and files of the old appliance."""
 
 import tempfile
 from pathlib import Path

@@ -14,7 +14,7 @@ TARGETS: dict[str, Target] = {
 }
 
 
-def list_kept(name: str) -> list[bytes]:
-    """Returns the inputs that are kept for a target."""
+def list_corpus(name: str) -> list[bytes]:
+    """Returns the stored inputs of a target."""
     folder = CORPUS / name
     return [path.read_bytes() for path in sorted(folder.iterdir())] if folder.is_dir() else []

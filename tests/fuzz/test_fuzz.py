@@ -3,17 +3,17 @@
 import pytest
 from tests.fuzz.mutating import make_input
 from tests.fuzz.target import Finding, Target, check
-from tests.fuzz.targets import TARGETS, list_kept
+from tests.fuzz.targets import TARGETS, list_corpus
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_parser_changed_inputs_raises_only_what_it_promises(name: str) -> None:
     target = TARGETS[name]
-    kept = [*target.seeds, *list_kept(name)]
-    for data in kept:
+    known = [*target.seeds, *list_corpus(name)]
+    for data in known:
         check(target, data)
     for number in range(target.inputs_in_suite):
-        data = make_input(kept, target.words, number)
+        data = make_input(known, target.words, number)
         try:
             check(target, data)
         except Finding as exc:
@@ -31,15 +31,15 @@ def _raise(_: bytes) -> int:
 
 
 @pytest.mark.parametrize(
-    ("target", "told"),
+    ("target", "message"),
     [
         (Target(name="raises", run=_raise, seeds=()), "KeyError"),
         (Target(name="grows", run=lambda _: 10**9, seeds=()), "output of 1000000000"),
         (Target(name="slow", run=lambda _: sum(range(300_000)) * 0, seeds=(), base_work=10.0, work_per_byte=0.0), "more than 10 units"),
     ],
 )
-def test_check_what_must_not_be_is_a_finding(target: Target, told: str) -> None:
-    with pytest.raises(Finding, match=told):
+def test_check_what_must_not_be_is_a_finding(target: Target, message: str) -> None:
+    with pytest.raises(Finding, match=message):
         check(target, b"")
 
 

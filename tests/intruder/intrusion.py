@@ -188,7 +188,7 @@ def _list_attempts(victims: Victims) -> dict[str, tuple[Callable[[], object], tu
         "connect to the gate": (lambda: connect(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", victims["port"])), files),
         "connect to an abstract socket": (lambda: connect(socket.AF_UNIX, socket.SOCK_DGRAM, "\0" + victims["notifier"]), calls),
         "listen": (lambda: socket.create_server(("127.0.0.1", 0)), files),
-        "ring a bell": (lambda: notify("\0" + victims["notifier"]), calls),
+        "write to the notifier": (lambda: notify("\0" + victims["notifier"]), calls),
         "raise bounds": (raise_limits, calls),
     }  # fmt: skip
     address = ctypes.addressof(_buffer)
@@ -220,9 +220,9 @@ def attempt_all(victims: Victims, *, harmless: bool = False) -> dict[str, dict[s
     """Tries everything and returns by name what came of it and which parts of a sandbox should refuse it.
 
     Shape: ``code`` is the number of the error that refused it, None when it went through, whose result stands in ``result``; ``harmless``
-    tries what harms nobody where nothing refuses it.
+    tries what is harmless where nothing refuses it.
     """
-    told: dict[str, dict[str, object]] = {}
+    results: dict[str, dict[str, object]] = {}
     for name, (attempt, parts) in _list_attempts(victims).items():
         if harmless and not name.startswith(HARMLESS):
             continue
@@ -231,5 +231,5 @@ def attempt_all(victims: Victims, *, harmless: bool = False) -> dict[str, dict[s
             result = repr(attempt())
         except OSError as exc:
             code = exc.errno
-        told[name] = {"code": code, "result": result, "parts": parts}
-    return told
+        results[name] = {"code": code, "result": result, "parts": parts}
+    return results

@@ -1,1 +1,1 @@
-"""Documents that nobody here wrote, fed to a server as a user would: ``make test-real``."""
+"""Documents from outside this project, fed to a server as a user would: ``make test-real``."""

@@ -12,7 +12,7 @@ from tests.real.mutations import mutate, plant
 from tests.real.packages import Picked, read
 from tests.real.reading import is_html, is_text, words_of
 
-WORDS_ASKED = 3
+WORDS_SEARCHED = 3
 MARKED_NOINDEX = re.compile(rb"<meta[^>]+noindex|google(?:off|:acl)", re.IGNORECASE)
 
 
@@ -64,4 +64,4 @@ def _make(host: str, each: Picked, data: bytes, words: tuple[str, ...]) -> Docum
 
 
 def _rarest(words: set[str], frequencies: Counter[str]) -> tuple[str, ...]:
-    return tuple(sorted(words, key=lambda word: (frequencies[word], hashlib.sha256(word.encode()).digest()))[:WORDS_ASKED])
+    return tuple(sorted(words, key=lambda word: (frequencies[word], hashlib.sha256(word.encode()).digest()))[:WORDS_SEARCHED])

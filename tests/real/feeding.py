@@ -22,7 +22,7 @@ LARGE_BYTES = 1_000_000
 SLICE_BYTES = 20_000_000
 
 _POLL_SECONDS = 0.25
-_ASKED_AT_ONCE = 20
+_CHECKED_AT_ONCE = 20
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,7 +85,7 @@ def wait_for_all(server: Appliance, pushed: Sequence[Pushed], stalled_seconds: f
     """Waits until every feed is searchable; returns those that were not when nothing had moved for so long."""
     waiting, moved_at, seen = list(pushed), time.monotonic(), ""
     while waiting and time.monotonic() - moved_at < stalled_seconds:
-        waiting = [each for number, each in enumerate(waiting) if number >= _ASKED_AT_ONCE or not _is_over(server, each)]
+        waiting = [each for number, each in enumerate(waiting) if number >= _CHECKED_AT_ONCE or not _is_over(server, each)]
         now = f"{len(waiting)} {read_queues(server)}"
         if now != seen:
             seen, moved_at = now, time.monotonic()
@@ -105,7 +105,7 @@ def _is_over(server: Appliance, pushed: Pushed) -> bool:
 
 
 def read_queues(server: Appliance) -> str:
-    """Returns how much waits, as the metrics tell it."""
+    """Returns how much waits, by the metrics."""
     _, _, body = server.request("GET", server.gate, "/metrics")
     names = (
         "feedmill_feeds_waiting",

@@ -67,7 +67,7 @@ def _find_archive(package: str, downloads: Path) -> Path | None:
 
 
 def pick(package: str, folder: Path, limit: int) -> list[Picked]:
-    """Returns at most so many documents of a package: the largest of each kind first. The same package gives the same ones."""
+    """Returns at most so many documents of a package: the largest of each kind first. The same package yields the same ones."""
     kinds: dict[str, list[Picked]] = defaultdict(list)
     for found in _iter_files(package, folder):
         kinds[Path(found.name).suffix.lower()].append(found)

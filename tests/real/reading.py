@@ -15,7 +15,7 @@ from html.parser import HTMLParser
 import pypdfium2
 
 MOST_CHARACTERS = 1_000_000
-"""Words behind are not asked for: the server reads more, but how far depends on the format."""
+"""Words behind are not searched: the server reads more, but how far depends on the format."""
 
 _EDGES = '.,;:!?()[]{}"«»„“”‘…*|'
 _WORD = re.compile(r"[^\W\d_]{5,24}")

@@ -63,9 +63,9 @@ def judge_server(server: Appliance) -> list[str]:
     violations = []
     token = (server.data / "admin.token").read_text().strip()
     _, _, body = server.request("GET", server.admin, "/api/v1/status", headers={"Authorization": f"Bearer {token}"})
-    for role, told in json.loads(body)["roles"].items():
-        if told["restarts"]:
-            violations.append(f"{role} was started again {told['restarts']} times")
+    for role, role_status in json.loads(body)["roles"].items():
+        if role_status["restarts"]:
+            violations.append(f"{role} was started again {role_status['restarts']} times")
     for port in (server.gate, server.search_port, server.admin):
         status, _, answer = server.request("GET", port, "/readyz")
         if status != 200:
