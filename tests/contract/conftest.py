@@ -24,7 +24,7 @@ from feedmill.adapters.store.sqlite import open_sqlite
 
 
 def start_postgres(folder: Path) -> Any:
-    """Starts a server below a folder, on a busy machine at the third attempt: the package gives each no more than ten seconds."""
+    """Starts a server below a folder, at the third attempt on a busy machine: the package limits each attempt to ten seconds."""
     with warnings.catch_warnings():
         # It warns where the machine has no XDG_RUNTIME_DIR.
         warnings.simplefilter("ignore")
@@ -75,7 +75,7 @@ def new_harness(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], FeedHa
     """Makes harnesses of the feeder, each on a fresh store of its own: more than one in a test."""
 
     def make() -> FeedHarness:
-        return FeedHarness(store=open_migrated(tmp_path_factory.mktemp("house") / "store.sqlite"))
+        return FeedHarness(store=open_migrated(tmp_path_factory.mktemp("harness") / "store.sqlite"))
 
     return make
 
@@ -106,7 +106,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlStore]:
 
 @pytest.fixture
 def point() -> Iterator[DecisionPoint]:
-    """Runs a decision point, which gives documents too."""
+    """Runs a decision point, which serves documents too."""
     with running_point() as running:
         yield running
 

@@ -300,8 +300,8 @@ def _literal(value: object) -> str:
 
 def _dump(store: SqlStore, revision: str) -> str:
     with store.writer.begin() as connection:
-        kept = "type IN ('table', 'index') AND sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
-        made = connection.exec_driver_sql(f"SELECT sql FROM sqlite_master WHERE {kept} ORDER BY type DESC, name").scalars()
+        condition = "type IN ('table', 'index') AND sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
+        made = connection.exec_driver_sql(f"SELECT sql FROM sqlite_master WHERE {condition} ORDER BY type DESC, name").scalars()
         schema = ["\n".join(map(str.rstrip, f"{text.strip()};".splitlines())) for text in made]
         found = sa.inspect(connection)
         columns = {table: {column["name"] for column in found.get_columns(table)} for table in found.get_table_names()}

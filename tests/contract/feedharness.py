@@ -29,7 +29,7 @@ OPEN = Rules(refusal=lambda _url: None, make_public=lambda _url: None)
 
 
 class SilentNotifier:
-    """Nobody is woken and nobody waits."""
+    """Wakes no process and never waits."""
 
     def __init__(self) -> None:
         self.notified: list[Topic] = []

@@ -22,7 +22,7 @@ def xml(definitions: Definitions) -> bytes:
 def push(
     harness: FeedHarness, source: str, kind: FeedKind, definitions: Definitions | None = None, limits: GroupsLimits | None = None
 ) -> datetime:
-    """Takes a groups feed to its end, begun anew after every step, and gives when it ended."""
+    """Applies a groups feed, restarted after every step, and returns when it ended."""
     feed_id = harness.receive([], datasource=source, kind=kind)
     harness.groups[feed_id] = xml(definitions or {})
     run = GroupsRun(harness.feed(feed_id), harness.tools, limits or GroupsLimits())

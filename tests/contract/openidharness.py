@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from openidserver import CLIENT, SECRET, OpenIdServer
-from signinharness import Browser, Hands, SignInHarness, open_signin_harness
+from signinharness import Browser, ManualClock, SignInHarness, open_signin_harness
 
 from feedmill.adapters.identity.oidc.provider import OidcOptions, OidcProvider
 
@@ -14,7 +14,7 @@ def open_with(folder: Path, provider: OpenIdServer, **given: Any) -> SignInHarne
     options = OidcOptions(
         name="corp", label="Corp", namespace="ad", issuer=provider.issuer, client_id=CLIENT, client_secret=SECRET, **given
     )
-    clock = Hands()
+    clock = ManualClock()
     return open_signin_harness(folder, clock=clock, openid=(OidcProvider(options, clock),))
 
 

@@ -34,19 +34,19 @@ class OpenIdServer:
     userinfo: dict[str, Any] = field(default_factory=dict)
     about: dict[str, Any] = field(default_factory=dict)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
+    requested_paths: list[str] = field(default_factory=list)
     states: list[str] = field(default_factory=list)
     refuses: str = ""
     published: list[dict[str, Any]] = field(default_factory=list)
     """The keys that are shown, in place of the one that signs."""
     raws: dict[str, Callable[[BufferedIOBase], object]] = field(default_factory=dict)
-    """What is done by path, in place of an answer, with the stream to whoever asks."""
+    """What is done by path, in place of an answer, with the stream to the client."""
     write: Callable[[dict[str, Any]], str] | None = None
     """Writes tokens in place of signing them."""
     more_header: dict[str, Any] = field(default_factory=dict)
 
     def authorize(self, address: str) -> str:
-        """Does what the provider's page does once somebody has signed in there; gives where the browser is sent."""
+        """Does what the provider's page does once a user has signed in there; returns where the browser is sent."""
         query = dict(parse_qsl(urlsplit(address).query))
         assert query["client_id"] == CLIENT
         assert query["response_type"] == "code"
@@ -57,7 +57,7 @@ class OpenIdServer:
         return query["redirect_uri"] + "?" + urlencode({"code": code, "state": query["state"], "iss": self.issuer})
 
     def answer(self, path: str, form: dict[str, str], authorization: str) -> tuple[int, dict[str, Any]]:
-        self.asked.append(path)
+        self.requested_paths.append(path)
         if path == "/.well-known/openid-configuration":
             return 200, {
                 "issuer": self.issuer,
@@ -98,7 +98,7 @@ class OpenIdServer:
         return 200, {"access_token": "access", "token_type": "Bearer", "id_token": token}
 
     def logout_token(self, **given: Any) -> str:
-        """Returns the provider's word that somebody left; a claim given as None is left out."""
+        """Returns the provider's logout token; a claim that is None is left out."""
         claims = {
             "iss": self.issuer,
             "aud": CLIENT,
@@ -142,7 +142,7 @@ def running_openid(now_seconds: int) -> Iterator[OpenIdServer]:
         def _answer(self, form: dict[str, str]) -> None:
             path = urlsplit(self.path).path
             if path in state.raws:
-                state.asked.append(path)
+                state.requested_paths.append(path)
                 state.raws[path](self.wfile)
                 return
             status, answer = state.answer(path, form, self.headers.get("authorization", ""))

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from samlserver import SamlServer
-from signinharness import HOST, Browser, Hands, SignInHarness, open_signin_harness
+from signinharness import HOST, Browser, ManualClock, SignInHarness, open_signin_harness
 
 from feedmill.adapters.identity.saml.keys import make_key, read_key
 from feedmill.adapters.identity.saml.metadata import read_metadata
@@ -12,11 +12,11 @@ from feedmill.adapters.identity.saml.provider import SamlIdentityProvider, SamlO
 from feedmill.core.access.roles import RoleRules
 
 FROM_ELSEWHERE = {"origin": "https://idp.example.test", "sec_fetch_site": "cross-site"}
-OUR_KEY = read_key(make_key(Hands().now))
+OUR_KEY = read_key(make_key(ManualClock().now))
 
 
 def open_with(folder: Path, provider: SamlServer, *, public_url: str = f"http://{HOST}", **given: Any) -> SignInHarness:
-    clock = Hands()
+    clock = ManualClock()
     provider.now = clock
     provider.server_certificate = OUR_KEY.certificate
     options = SamlOptions(
@@ -39,9 +39,9 @@ def depart(browser: Browser) -> str:
 
 def post(browser: Browser, encoded: str) -> tuple[int, str]:
     """Sends the form as the provider's page does: without the cookies, since it is another site."""
-    kept, browser.cookies = browser.cookies, {}
+    saved, browser.cookies = browser.cookies, {}
     answer = browser.post("/signin/saml/corp/acs", {"SAMLResponse": encoded, "RelayState": "x"}, **FROM_ELSEWHERE)
-    browser.cookies = kept
+    browser.cookies = saved
     return answer.status, answer.headers.get("location", "")
 
 

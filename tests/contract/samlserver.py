@@ -26,7 +26,7 @@ LOGOUT = "https://idp.example.test/slo"
 
 
 class _OldSigner(XMLSigner):
-    """Signs with what nobody should accept any more."""
+    """Signs with an algorithm that a server should no longer accept."""
 
     def check_deprecated_methods(self) -> None: ...
 
@@ -62,11 +62,11 @@ class SamlServer:
         self.build = self._build
 
     def metadata(self) -> bytes:
-        told = ["".join(each.split("-----")[2].split()) for each in (self.certificate, *self.more_certificates)]
+        certificates = ["".join(each.split("-----")[2].split()) for each in (self.certificate, *self.more_certificates)]
         keys = "".join(
             f'<KeyDescriptor use="signing"><KeyInfo xmlns="{SIGNATURE}"><X509Data><X509Certificate>{each}'
             "</X509Certificate></X509Data></KeyInfo></KeyDescriptor>"
-            for each in told
+            for each in certificates
         )
         return (
             f'<EntityDescriptor xmlns="{METADATA}" entityID="{ENTITY}"><IDPSSODescriptor protocolSupportEnumeration="{PROTOCOL}">'
@@ -126,8 +126,8 @@ class SamlServer:
     def ask_logout(self, server_url: str, name: str, *indexes: str, **given: str) -> etree._Element:
         """Returns a request to end sessions, not signed yet."""
         self.number += 1
-        told = {"ID": f"_logout{self.number}", "IssueInstant": write(self.now()), "Destination": f"{server_url}/slo"} | given
-        attributes = " ".join(f'{key}="{value}"' for key, value in told.items())
+        values = {"ID": f"_logout{self.number}", "IssueInstant": write(self.now()), "Destination": f"{server_url}/slo"} | given
+        attributes = " ".join(f'{key}="{value}"' for key, value in values.items())
         listed = "".join(f"<samlp:SessionIndex>{index}</samlp:SessionIndex>" for index in indexes)
         return etree.fromstring(
             f'<samlp:LogoutRequest xmlns:samlp="{PROTOCOL}" xmlns:saml="{ASSERTION}" Version="2.0" {attributes}>'
@@ -175,7 +175,7 @@ def certify(
     since: datetime | None = None,
     lasting: timedelta = timedelta(days=36_500),
 ) -> str:
-    """Returns a certificate of a key that nobody signed but itself."""
+    """Returns a self-signed certificate of a key."""
     named = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     begin = since or datetime(2020, 1, 1)
     built = x509.CertificateBuilder().subject_name(named).issuer_name(named).public_key(key.public_key()).serial_number(1)

@@ -47,7 +47,7 @@ class SearchHarness:
             self.opened.append(folder)
             return self.index
 
-        return wire_search_services(self.store, open_index, self.blobs, search_config=SearchConfigProvider(lambda _kept: self.serving))
+        return wire_search_services(self.store, open_index, self.blobs, search_config=SearchConfigProvider(lambda _settings: self.serving))
 
     def make(self, url: str, body: str = "", **given: Any) -> Document:
         """Makes a live document; ``given``: title, metadata, own (metadata), robots, secure, attributes, language, state."""
@@ -61,11 +61,11 @@ class SearchHarness:
             metadata=given.get("own", ()),
             robots=frozenset(given.get("robots", ())),
         )
-        told = {name: value for name, value in given.items() if name in ("state", "attributes", "metadata", "secure")}
-        return a_document(url, datasource="hr", content=BlobRef("source"), content_bytes=len(data), text=text, updated_at=NOW, **told)
+        fields = {name: value for name, value in given.items() if name in ("state", "attributes", "metadata", "secure")}
+        return a_document(url, datasource="hr", content=BlobRef("source"), content_bytes=len(data), text=text, updated_at=NOW, **fields)
 
     def add(self, documents: Sequence[Document], *, into_index: bool = True, acls: Mapping[str, Acl] | None = None) -> list[int]:
-        """Stores documents and ACLs, by URL, and, as the indexer would, brings the index up to them; gives their ids."""
+        """Stores documents and ACLs, by URL, and, as the indexer would, brings the index up to them; returns their ids."""
         with self.store.writing() as unit:
             guards = dict(acls or {})
             documents = [_guarded(unit, document, guards.pop(document.url, None)) for document in documents]

@@ -45,7 +45,7 @@ HOST = "search.example.com"
 
 
 @dataclass(slots=True)
-class Hands:
+class ManualClock:
     """A clock that a test turns."""
 
     now: datetime = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -65,7 +65,7 @@ class SignInHarness:
     """Everything of one test."""
 
     search: SearchHarness
-    clock: Hands
+    clock: ManualClock
     signing: SignInServices
     site: SignInSite
     app: ASGIApp
@@ -90,12 +90,12 @@ def open_signin_harness(
     *,
     directories: tuple[Directory, ...] = (),
     bounds: Bounds | None = None,
-    clock: Hands | None = None,
+    clock: ManualClock | None = None,
     hasher: PasswordHasher | None = None,
     **given: Any,
 ) -> SignInHarness:
     """Opens a harness in a folder; ``given`` are options of signing in."""
-    clock = clock or Hands()
+    clock = clock or ManualClock()
     search = open_harness(folder)
     auditing = Auditing(FolderAuditLog(folder / "audit"), clock)
     hasher = hasher or Argon2Hasher(CHEAP)
@@ -120,7 +120,7 @@ def open_signin_harness(
     return SignInHarness(search, clock, signing, site, app, seen)
 
 
-def make_signing(tools: PasswordCheckDependencies, clock: Hands, auditing: Auditing) -> SignInServices:
+def make_signing(tools: PasswordCheckDependencies, clock: ManualClock, auditing: Auditing) -> SignInServices:
     store, check = tools.store, PasswordCheck(tools)
     return SignInServices(
         check=check,
@@ -214,6 +214,6 @@ def read_form(text: str, choose: Callable[[Form], bool] = lambda form: form.acti
 
 
 def users(harness: SignInHarness, browser: Browser) -> list[tuple[str, str, str]]:
-    """Returns whom a browser is for the server."""
+    """Returns the users that a browser is signed in as."""
     browser.get("/?q=x")
     return [(user.namespace, user.domain, user.name) for user in harness.seen[-1].identity.users]

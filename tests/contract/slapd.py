@@ -203,7 +203,7 @@ def _answers(port: int) -> bool:
 
 
 def options_of(slapd: Slapd) -> LdapOptions:
-    """Returns how a server of these tests is asked, over TLS."""
+    """Returns the options for a server of these tests, over TLS."""
     return LdapOptions(
         name="corp",
         namespace="ad",

@@ -16,7 +16,7 @@ from feedmill.model.feed import Feed, FeedKind, NewFeed
 from feedmill.ports import IndexTask, Lane, Lease, Stage, Store
 
 NewDatabase = Callable[[], str]
-"""Makes an empty database and gives its address."""
+"""Makes an empty database and returns its address."""
 
 NOW = documents.NOW
 

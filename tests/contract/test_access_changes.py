@@ -1,4 +1,4 @@
-"""What changed for somebody: the same as comparing everything that he could see at both times."""
+"""What changed for a user: the same as comparing everything that they could see at both times."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -48,19 +48,19 @@ def acl(*permits: str, denies: tuple[str, ...] = (), above: str | None = None, k
 
 @dataclass(slots=True)
 class History:
-    """A harness, and what everybody could see and was told at each time that was remembered."""
+    """A harness, and what every user could see, with their verdicts, at each time that was remembered."""
 
     harness: FeedHarness
     times: list[datetime] = field(default_factory=list)
     seen: list[dict[str, set[str]]] = field(default_factory=list)
-    told: list[dict[tuple[str, str], Verdict]] = field(default_factory=list)
+    verdicts: list[dict[tuple[str, str], Verdict]] = field(default_factory=list)
 
     def remember(self) -> None:
         self.times.append(self.harness.clock())
         self.seen.append({name: visible_now(self.harness, identity) for name, identity in USERS.items()})
         questions = [(name, page) for name in USERS for page in NAMES]
         decisions = explaining(self.harness).explain_many([Question(url=url(page), identity=USERS[name]) for name, page in questions])
-        self.told.append({asked: decision.verdict for asked, decision in zip(questions, decisions, strict=True)})
+        self.verdicts.append({question: decision.verdict for question, decision in zip(questions, decisions, strict=True)})
 
 
 def visible_now(harness: FeedHarness, identity: Identity) -> set[str]:
@@ -172,10 +172,10 @@ def check_history(harness: FeedHarness, steps: list[tuple[object, ...]]) -> None
         history.remember()
     history.harness.clock()
     for place, at in enumerate(history.times):
-        questions = list(history.told[place])
-        asked = [Question(url=url(page), identity=USERS[name]) for name, page in questions]
-        decisions = explaining(history.harness).explain_many(asked, at=at)
-        assert [decision.verdict for decision in decisions] == [history.told[place][question] for question in questions]
+        questions = list(history.verdicts[place])
+        repeated = [Question(url=url(page), identity=USERS[name]) for name, page in questions]
+        decisions = explaining(history.harness).explain_many(repeated, at=at)
+        assert [decision.verdict for decision in decisions] == [history.verdicts[place][question] for question in questions]
     for first, last in [(0, -1), (0, len(steps) // 2), (len(steps) // 2, -1), (len(steps) - 1, -1)]:
         if history.times[first] < history.times[last]:
             check_changes(history, first, last % len(history.times))
@@ -240,14 +240,14 @@ def test_changes_of_documents_that_say_the_same_have_reasons_of_their_own(new_ha
     harness.push(put("c", acl=acl("ann", kind="child-overrides", above="d")), put("d", acl=acl("ann", kind="child-overrides")))
     since = harness.clock()
     harness.push(put_acl("folder", acl("ann", kind="child-overrides")), put_acl("d", acl("ann", kind="child-overrides", above="c")))
-    told = {each.url: each for each in changes_of(harness, "ann", since)}
-    reasons = {page: explaining(harness).explain(Question(url=page, identity=USERS["ann"]), at=harness.now).reason for page in told}
-    assert set(told) == {url(name) for name in "abcd"}
-    assert {page: each.after for page, each in told.items()} == reasons
-    assert url("d") in told[url("c")].after
+    changes = {each.url: each for each in changes_of(harness, "ann", since)}
+    reasons = {page: explaining(harness).explain(Question(url=page, identity=USERS["ann"]), at=harness.now).reason for page in changes}
+    assert set(changes) == {url(name) for name in "abcd"}
+    assert {page: each.after for page, each in changes.items()} == reasons
+    assert url("d") in changes[url("c")].after
 
 
-def test_changes_of_policies_and_by_them_are_told(new_harness: Callable[[], FeedHarness]) -> None:
+def test_changes_of_policies_and_by_them_are_listed(new_harness: Callable[[], FeedHarness]) -> None:
     harness = new_harness()
     permits = Entry(access=Access.PERMIT, principal=principal("ann"))
     with harness.store.writing() as unit:
@@ -273,7 +273,7 @@ def test_changes_of_policies_and_by_them_are_told(new_harness: Callable[[], Feed
     assert set(changed) == {each.url for each in changes_of(harness, "ann", between)}
 
 
-def test_permits_that_must_be_confirmed_are_told_as_none_yet(new_harness: Callable[[], FeedHarness]) -> None:
+def test_permits_that_must_be_confirmed_are_listed_as_none_yet(new_harness: Callable[[], FeedHarness]) -> None:
     harness = new_harness()
     permits = Entry(access=Access.PERMIT, principal=principal("ann"))
     with harness.store.writing() as unit:
@@ -282,14 +282,14 @@ def test_permits_that_must_be_confirmed_are_told_as_none_yet(new_harness: Callab
     guarded = Attributes(authmethod=AuthMethod.NTLM)
     harness.push(put("a", acl=acl("ann")), put("b", acl=acl("ann")), put("c", attributes=guarded), put("d", acl=acl("bob")))
     confirming = Explaining(harness.store, lambda: harness.now, KEPT, confirms=True)
-    told = {
+    verdicts = {
         page: [
             each.explain_with_policy(Question(url=url(page), identity=USERS["ann"])).verdict.value
             for each in (explaining(harness), confirming)
         ]
         for page in "abcd"
     }
-    assert told == {
+    assert verdicts == {
         "a": ["PERMIT", "INDETERMINATE"],
         "b": ["PERMIT", "DENY"],
         "c": ["PERMIT", "INDETERMINATE"],
@@ -317,16 +317,16 @@ def test_changes_go_on_where_a_page_ended_for_the_same_times(new_harness: Callab
     since = harness.clock()
     harness.push(*(put(f"page{number}") for number in range(7)))
     service = AccessChanges(harness.store, lambda: harness.now, KEPT)
-    asked = service.compare(USERS["ann"], since)
-    first = service.list_page(asked, limit=3)
+    comparison = service.compare(USERS["ann"], since)
+    first = service.list_page(comparison, limit=3)
     harness.push(delete("page5"), put("page9"))
     assert first.next_after is not None
-    rest = service.list_page(asked, after=first.next_after, limit=100)
+    rest = service.list_page(comparison, after=first.next_after, limit=100)
     assert rest.next_after is None
     assert [each.url for each in (*first.changes, *rest.changes)] == [url(f"page{number}") for number in range(7)]
 
 
-def test_changes_of_times_that_are_not_kept_are_refused(new_harness: Callable[[], FeedHarness]) -> None:
+def test_changes_of_times_that_are_not_stored_are_refused(new_harness: Callable[[], FeedHarness]) -> None:
     harness = new_harness()
     with pytest.raises(BadRequest, match="known from"):
         changes_of(harness, "ann", harness.now - timedelta(days=91))
@@ -334,7 +334,7 @@ def test_changes_of_times_that_are_not_kept_are_refused(new_harness: Callable[[]
         changes_of(harness, "ann", harness.now, harness.now - timedelta(days=1))
 
 
-def test_times_before_history_was_kept_are_refused(new_harness: Callable[[], FeedHarness]) -> None:
+def test_times_before_history_was_stored_are_refused(new_harness: Callable[[], FeedHarness]) -> None:
     harness = new_harness()
     with harness.store.writing() as unit:
         unit.state.key_values.put(HISTORY_SINCE, harness.clock().isoformat())

@@ -30,10 +30,10 @@ HERS, STAFFS, OPEN = "http://hers.test/", "http://staff.test/", "http://open.tes
 
 
 class SlowGroups:
-    """Groups of a real store that are read only once they are let go. Shape: ``asked`` counts who waited or waits."""
+    """Groups of a real store that are read only once they are let go. Shape: ``waits`` counts who waited or waits."""
 
     def __init__(self, harness: SearchHarness) -> None:
-        self.asked = self.read = 0
+        self.waits = self.read = 0
         self.let_go = threading.Event()
         reading = harness.store.reading
 
@@ -45,7 +45,7 @@ class SlowGroups:
         harness.store.reading = slowly  # type: ignore[method-assign]
 
     def _wait(self, unit: UnitOfWork) -> dict[int, str]:
-        self.asked += 1
+        self.waits += 1
         assert self.let_go.wait(180)
         self.read += 1
         return unit.groups.snapshots.list_visible()
@@ -145,7 +145,7 @@ def test_search_whose_client_is_gone_does_not_wait_for_groups(harness: SearchHar
     async def act() -> None:
         caller = Caller(bounded(harness, harness.services(), 600), "/api/v1/search", "q=needle")
         running = asyncio.create_task(caller.call())
-        await asyncio.to_thread(wait_until, lambda: slow.asked)
+        await asyncio.to_thread(wait_until, lambda: slow.waits)
         caller.is_gone.set()
         await asyncio.wait_for(running, 180)
         assert not slow.read
@@ -164,7 +164,7 @@ def test_groups_that_change_while_results_are_made_leave_public_results(harness:
     slow, deadline = SlowGroups(harness), Deadline(0.2)
     refreshing = threading.Thread(target=services.permissions.load)
     refreshing.start()
-    wait_until(lambda: slow.asked)
+    wait_until(lambda: slow.waits)
     assert [document.url for document in services.documents.list_visible(keys, access, deadline=deadline)] == [OPEN]
     assert deadline.is_cut
     slow.let_go.set()

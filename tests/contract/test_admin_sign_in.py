@@ -66,15 +66,15 @@ def test_admin_port_takes_tokens_by_their_scope(harness: SignInHarness, scope: T
     assert ask(harness, "GET", "/api/v1/status", f"Bearer {made.text}")[0] == status
 
 
-def test_tokens_for_pushing_are_made_and_told_to_the_audit_log_and_open_nothing_here(harness: SignInHarness) -> None:
+def test_tokens_for_pushing_are_made_and_audited_and_open_nothing_here(harness: SignInHarness) -> None:
     status, made = ask(harness, "POST", "/api/v1/tokens", body={"label": "x", "scopes": ["push"], "datasources": ["wiki", "hr"]})
     assert status == 201
     assert isinstance(made, dict)
     assert made["datasources"] == ["hr", "wiki"]
     assert ask(harness, "GET", "/api/v1/status", f"Bearer {made['token']}")[0] == 401
-    told = [entry.event.details for entry in harness.signing.auditing.iter_entries(kind="admin.request")]
-    assert (told[-1]["label"], told[-1]["scopes"], told[-1]["datasources"]) == ("x", ["push"], ["hr", "wiki"])
-    assert made["token"] not in str(told)
+    details = [entry.event.details for entry in harness.signing.auditing.iter_entries(kind="admin.request")]
+    assert (details[-1]["label"], details[-1]["scopes"], details[-1]["datasources"]) == ("x", ["push"], ["hr", "wiki"])
+    assert made["token"] not in str(details)
     for datasources in ("hr", [1], ["no name"]):
         assert ask(harness, "POST", "/api/v1/tokens", body={"label": "x", "scopes": ["push"], "datasources": datasources})[0] == 400
 

@@ -26,7 +26,7 @@ def harness(tmp_path: Path) -> Iterator[FeedHarness]:
 
 @dataclass(kw_only=True)
 class Settings:
-    """The values that the settings file gives."""
+    """The values of the settings file."""
 
     do_not_follow: tuple[str, ...] = ()
     access: tuple[tuple[str, bool], ...] = ()
@@ -152,7 +152,7 @@ def test_sweep_killed_at_any_step_comes_to_the_same_end(harness: FeedHarness) ->
     assert [event.kind for event in harness.events(url("private/0"))] == [EventKind.FED, EventKind.BLOCKED]
 
 
-def test_sweep_begins_anew_when_the_settings_change_on_the_way(harness: FeedHarness) -> None:
+def test_sweep_restarts_when_the_settings_change_on_the_way(harness: FeedHarness) -> None:
     harness.push(*[put(f"d{number}") for number in range(6)])
     settings = Settings(secure=("hr",))
     sweep = sweep_of(harness, settings)

@@ -1,4 +1,4 @@
-"""The audit log on a real disk: what it keeps, and what it notices."""
+"""The audit log on a real disk: what it stores, and which changes it detects."""
 
 import json
 import multiprocessing
@@ -188,11 +188,11 @@ def test_audit_log_whose_trimming_a_crash_cut_short_is_whole(tmp_path: Path) -> 
     log = FolderAuditLog(tmp_path)
     for day in range(5):
         log.append(an_event(NOW + timedelta(days=day)))
-    kept = {path.name: path.read_bytes() for path in tmp_path.glob("*.jsonl")}
+    contents = {path.name: path.read_bytes() for path in tmp_path.glob("*.jsonl")}
     FolderAuditLog(tmp_path, keep=timedelta(days=2)).append(an_event(NOW + timedelta(days=5)))
     left = len(list(tmp_path.glob("*.jsonl")))
-    for name in sorted(kept)[1:3]:
-        (tmp_path / name).write_bytes(kept[name])
+    for name in sorted(contents)[1:3]:
+        (tmp_path / name).write_bytes(contents[name])
     assert left == 3
     assert verify(tmp_path) == 6
     FolderAuditLog(tmp_path, keep=timedelta(days=2)).append(an_event(NOW + timedelta(days=6)))
@@ -225,11 +225,11 @@ def test_audit_log_of_several_processes_is_one_chain(tmp_path: Path) -> None:
     assert verify(tmp_path) == 60
 
 
-def test_audit_log_that_cannot_be_written_stops_nobody_and_is_told_to_the_log(tmp_path: Path) -> None:
+def test_audit_log_that_cannot_be_written_stops_no_request_and_is_logged(tmp_path: Path) -> None:
     (tmp_path / "audit").write_text("no folder")
-    with capture_logs() as told:
+    with capture_logs() as logs:
         Auditing(FolderAuditLog(tmp_path / "audit"), lambda: NOW).record(an_event())
-    assert [(each["log_level"], each["event"]) for each in told] == [("error", "audit_entry_not_written")]
+    assert [(each["log_level"], each["event"]) for each in logs] == [("error", "audit_entry_not_written")]
 
 
 def test_audit_export_of_a_part_is_a_chain_of_its_own_lines(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def put(store: BlobStore, data: bytes) -> BlobRef:
 
 
 class Dribble(io.RawIOBase):
-    """A stream that gives one byte a read."""
+    """A stream that returns one byte a read."""
 
     def __init__(self, data: bytes) -> None:
         self._inner = io.BytesIO(data)
@@ -54,7 +54,7 @@ class Dribble(io.RawIOBase):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(contents=st.lists(st.binary(max_size=300), max_size=20))
-def test_blob_store_with_any_contents_gives_them_back(blobs: BlobStore, contents: list[bytes]) -> None:
+def test_blob_store_with_any_contents_returns_them(blobs: BlobStore, contents: list[bytes]) -> None:
     refs = [put(blobs, data) for data in contents]
     assert [blobs.read(ref) for ref in refs] == contents
     blobs.sync()
@@ -98,13 +98,13 @@ def test_blob_store_with_threads_mixes_nothing_up(blobs: BlobStore) -> None:
     faults: list[str] = []
 
     def work(mark: int) -> None:
-        kept = {}
+        stored = {}
         for number in range(60):
             data = f"{mark}:{number};".encode() * (1 + number % 30)
-            kept[put(blobs, data)] = data
+            stored[put(blobs, data)] = data
             if number % 20 == 0:
                 blobs.sync()
-        faults.extend(ref for ref, data in kept.items() if blobs.read(ref) != data)
+        faults.extend(ref for ref, data in stored.items() if blobs.read(ref) != data)
 
     threads = [threading.Thread(target=work, args=(mark,)) for mark in range(4)]
     for thread in threads:
@@ -211,7 +211,7 @@ def test_read_with_link_in_the_folder_does_not_follow_it(tmp_path: Path) -> None
 @pytest.mark.parametrize("size_bytes", [600_000, 2_000_000])
 def test_put_with_full_disk_takes_back_and_goes_on(tmp_path: Path, size_bytes: int) -> None:
     store = PackedBlobs(tmp_path)
-    kept = put(store, b"kept")
+    stored = put(store, b"kept")
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, old[1]))
@@ -225,13 +225,13 @@ def test_put_with_full_disk_takes_back_and_goes_on(tmp_path: Path, size_bytes: i
     assert store.list_files() == []
     after = put(store, b"x" * size_bytes)
     store.sync()
-    assert (store.read(kept), len(store.read(after))) == (b"kept", size_bytes)
+    assert (store.read(stored), len(store.read(after))) == (b"kept", size_bytes)
     store.close()
 
 
 def test_sync_that_fails_refuses_writes_from_then_on(tmp_path: Path) -> None:
     store = PackedBlobs(tmp_path)
-    kept = put(store, b"kept")
+    stored = put(store, b"kept")
     (tmp_path / "packs").rename(tmp_path / "gone")
     with pytest.raises(Broken, match="making blobs durable"):
         store.sync()
@@ -239,7 +239,7 @@ def test_sync_that_fails_refuses_writes_from_then_on(tmp_path: Path) -> None:
     for act in (store.sync, lambda: put(store, b"more")):
         with pytest.raises(Broken, match="making blobs durable"):
             act()
-    assert store.read(kept) == b"kept"
+    assert store.read(stored) == b"kept"
     store.close()
 
 
@@ -268,7 +268,7 @@ def test_packed_after_kill_reads_everything_that_was_synced(tmp_path: Path) -> N
     store = PackedBlobs(tmp_path)
     for ref, number in (line.split() for line in lines if line.endswith("\n")):
         assert store.read(BlobRef(ref)) == number.encode() * (1 + int(number) * 7 % 1500)
-    assert not any(kept.is_in_use for kept in store.list_packs() + store.list_files())
+    assert not any(file.is_in_use for file in store.list_packs() + store.list_files())
     store.close()
 
 

@@ -99,7 +99,7 @@ def click(at: datetime = NOW, url: str = "http://a") -> Click:
     return Click(at=at, kind="c", query="q", url=url, place=1, site="", client="", details="")
 
 
-def test_click_is_kept_without_who_clicked(harness: SearchHarness, tmp_path: Path) -> None:
+def test_click_is_stored_without_its_user(harness: SearchHarness, tmp_path: Path) -> None:
     app = search_app(harness.services(), SearchSite(clicks=FolderClickLog(tmp_path / "clicks", 90), clock=lambda: NOW))
     query = "q=caf%C3%A9&ct=c&url=http%3A%2F%2Fa%2F1&r=3&s=0&site=default_collection&client=default_frontend&src_id=x&cd=3"
     assert ask(app, "/click", query).status == ask(app, "/click", query, "POST").status == 204
@@ -136,8 +136,8 @@ def test_click_log_keeps_its_days_and_its_size(tmp_path: Path) -> None:
     log = FolderClickLog(tmp_path, 3, max_day_bytes=20_000)
     assert [log.keep(click(NOW + timedelta(days=day)), ANN) for day in range(6)] == [True] * 6
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["2026-03-04.jsonl", "2026-03-05.jsonl", "2026-03-06.jsonl"]
-    kept = [log.keep(click(NOW + timedelta(days=5)), ClickSender(name=str(number))) for number in range(400)]
-    assert (kept[0], kept[-1]) == (True, False)
+    written = [log.keep(click(NOW + timedelta(days=5)), ClickSender(name=str(number))) for number in range(400)]
+    assert (written[0], written[-1]) == (True, False)
     assert (tmp_path / "2026-03-06.jsonl").stat().st_size <= 20_000
 
 
@@ -148,11 +148,11 @@ def test_click_log_that_is_off_or_cannot_write_costs_nothing(tmp_path: Path) -> 
     assert not FolderClickLog(tmp_path / "file", 9).keep(click(datetime(2026, 1, 1, tzinfo=UTC)), ANN)
 
 
-def test_click_log_gives_no_sender_more_than_its_share_of_a_day(tmp_path: Path) -> None:
+def test_click_log_limits_each_sender_to_its_share_of_a_day(tmp_path: Path) -> None:
     log = FolderClickLog(tmp_path, 3, max_day_bytes=100_000)
-    kept = {sender.name: sum(log.keep(click(), sender) for _ in range(500)) for sender in (ANN, PROXY, BOB)}
+    written = {sender.name: sum(log.keep(click(), sender) for _ in range(500)) for sender in (ANN, PROXY, BOB)}
     line_bytes = len((tmp_path / "2026-03-01.jsonl").read_bytes().splitlines(keepends=True)[0])
-    assert kept == {ANN.name: 1_000 // line_bytes, PROXY.name: 10_000 // line_bytes, BOB.name: 1_000 // line_bytes}
+    assert written == {ANN.name: 1_000 // line_bytes, PROXY.name: 10_000 // line_bytes, BOB.name: 1_000 // line_bytes}
     assert not log.keep(click(), ANN)
     assert log.keep(click(NOW + timedelta(days=1)), ANN)
 

@@ -41,8 +41,8 @@ def test_validate_of_a_good_feed_exits_0(tmp_path: Path) -> None:
 
 def test_validate_of_a_faulty_feed_exits_1_and_names_the_line(tmp_path: Path) -> None:
     done = run("validate", write(tmp_path, FAULTY), "--json")
-    told = json.loads(done.stdout)
-    assert (done.exit_code, told["state"], told["errors"], told["log"][0]["line"]) == (1, "completed with errors", 1, 4)
+    report = json.loads(done.stdout)
+    assert (done.exit_code, report["state"], report["errors"], report["log"][0]["line"]) == (1, "completed with errors", 1, 4)
 
 
 def test_validate_of_a_truncated_feed_exits_1(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_documents_are_listed_to_any_number_by_the_piece(tmp_path: Path) -> None
     assert [line.split()[-1] for line in lines] == ["url", *(f"http://intranet.example.com/{number}" for number in (2_003, 2_004))]
 
 
-def test_version_is_told() -> None:
+def test_version_is_printed() -> None:
     assert run("--version").stdout.startswith("feedmill ")
 
 
@@ -128,11 +128,15 @@ def test_policies_are_taken_from_a_file_listed_and_written_out(tmp_path: Path) -
     assert "deny user ann, permit group staff" in run("policies", "list", "--data", data).stdout
     file.write_text("/\n")
     assert run("policies", "import", file, "--data", data).exit_code != 0
-    asked = ("access", "explain", "http://a.example.com/x", "--user", "bob", "--group", "staff", "--data", data)
-    told = json.loads(run(*asked, "--json").stdout)
-    assert (told["decision"], told["combined"], told["public"]) == ("INDETERMINATE", "PERMIT", False)
-    assert (told["policy"]["name"], told["policy"]["decision"], told["policy"]["entry"]["name"]) == ("policy-000001", "PERMIT", "staff")
-    assert "policy policy-000001 (a.example.com/): PERMIT, permitted by" in run(*asked).stdout
+    arguments = ("access", "explain", "http://a.example.com/x", "--user", "bob", "--group", "staff", "--data", data)
+    report = json.loads(run(*arguments, "--json").stdout)
+    assert (report["decision"], report["combined"], report["public"]) == ("INDETERMINATE", "PERMIT", False)
+    assert (report["policy"]["name"], report["policy"]["decision"], report["policy"]["entry"]["name"]) == (
+        "policy-000001",
+        "PERMIT",
+        "staff",
+    )
+    assert "policy policy-000001 (a.example.com/): PERMIT, permitted by" in run(*arguments).stdout
     named = json.loads(run("access", "who", "http://a.example.com/x", "--data", data, "--json").stdout)["principals"]
     assert {one["name"]: one["decision"] for one in named} == {"ann": "DENY", "staff": "PERMIT"}
     unresolved = json.loads(run("access", "list", "unresolved", "--data", data, "--json").stdout)

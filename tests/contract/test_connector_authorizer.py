@@ -1,4 +1,4 @@
-"""Asking a connector manager about documents, over real HTTP."""
+"""Authorization by a connector manager, over real HTTP."""
 
 import contextlib
 import threading
@@ -57,8 +57,8 @@ class Manager:
                 name = quoteattr(resource.get("connectorname", ""))
                 shown = f"<Resource connectorname={name}>{escape(resource.text or '')}</Resource>"
                 answers += f"<Answer>{shown}<Decision>{word}</Decision></Answer>"
-        told = f"<AuthorizationResponse>{answers}</AuthorizationResponse>" if answers else ""
-        return self.spoil(f"<CmResponse>{told}<StatusId>{self.status}</StatusId></CmResponse>".encode())
+        response = f"<AuthorizationResponse>{answers}</AuthorizationResponse>" if answers else ""
+        return self.spoil(f"<CmResponse>{response}<StatusId>{self.status}</StatusId></CmResponse>".encode())
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def manager() -> Iterator[Manager]:
     thread.join(PATIENCE_SECONDS)
 
 
-def asking(manager: Manager, **given: Any) -> ConnectorAuthorizer:
+def make_authorizer(manager: Manager, **given: Any) -> ConnectorAuthorizer:
     rule = AuthorizationRule(
         label="cm",
         mechanism=Mechanism.CONNECTOR,
@@ -113,9 +113,9 @@ def select(urls: list[str], *authorizers: Authorizer, login: Login | None = None
     return set(late.select(urls, access))
 
 
-def test_manager_is_asked_in_batches_and_what_it_permits_is_shown(manager: Manager) -> None:
+def test_manager_is_queried_in_batches_and_what_it_permits_is_shown(manager: Manager) -> None:
     manager.decisions = dict(zip(DOCUMENTS, ("PERMIT", "DENY", "Permit", "INDETERMINATE"), strict=False))
-    assert select(DOCUMENTS, asking(manager)) == {DOCUMENTS[0], DOCUMENTS[2]}
+    assert select(DOCUMENTS, make_authorizer(manager)) == {DOCUMENTS[0], DOCUMENTS[2]}
     assert set(manager.paths) == {"/connector-manager/authorization"}
     assert sorted(len(query.findall(".//Resource")) for query in manager.queries) == [1, 2, 2]
     identity = manager.queries[0].find("ConnectorQuery/Identity")
@@ -126,18 +126,18 @@ def test_manager_is_asked_in_batches_and_what_it_permits_is_shown(manager: Manag
     assert resource.get("connectorname") == "files"
 
 
-def test_password_goes_to_a_manager_only_where_it_is_told_to(manager: Manager) -> None:
+def test_password_is_forwarded_to_a_manager_only_if_configured(manager: Manager) -> None:
     login = Login(name="ann", password='p"<&', namespaces=("Default",))
-    select(DOCUMENTS[:1], asking(manager), login=login)
-    select(DOCUMENTS[:1], asking(manager, forwards_password=True), login=login)
-    select(DOCUMENTS[:1], asking(manager, forwards_password=True), login=replace(login, namespaces=("hr",)))
+    select(DOCUMENTS[:1], make_authorizer(manager), login=login)
+    select(DOCUMENTS[:1], make_authorizer(manager, forwards_password=True), login=login)
+    select(DOCUMENTS[:1], make_authorizer(manager, forwards_password=True), login=replace(login, namespaces=("hr",)))
     found = [query.find("ConnectorQuery/Identity") for query in manager.queries]
     assert [one.get("password") for one in found if one is not None] == [None, 'p"<&', None]
 
 
-def test_document_without_an_answer_is_denied_and_asked_about_no_further(manager: Manager) -> None:
+def test_document_without_an_answer_is_denied_without_a_further_request(manager: Manager) -> None:
     url = "http://wiki.example.com/a"
-    first = asking(manager, patterns=("/",), connector="wiki")
+    first = make_authorizer(manager, patterns=("/",), connector="wiki")
     assert first.decide([url], ANN, None, 5.0) == {url: Verdict.DENY}
     resource = manager.queries[0].find("ConnectorQuery/Resource")
     assert resource is not None
@@ -148,10 +148,10 @@ def test_document_without_an_answer_is_denied_and_asked_about_no_further(manager
     assert logs[0]["status"] == "5305"
 
 
-def test_nobody_is_asked_for_who_is_nobody_there(manager: Manager) -> None:
+def test_no_request_is_sent_for_a_user_without_a_name_there(manager: Manager) -> None:
     bad = Identity(users=(Subject(scope=Scope.USER, name="a\0b"),))
     for who in (bad, Identity(users=(Subject(scope=Scope.USER, name="ann", namespace="hr"),)), Identity()):
-        assert select(DOCUMENTS, asking(manager), who=who) == set()
+        assert select(DOCUMENTS, make_authorizer(manager), who=who) == set()
     assert manager.queries == []
 
 
@@ -185,30 +185,30 @@ SPOILT: dict[str, Callable[[bytes], bytes]] = {
 def test_answer_that_is_spoilt_permits_nothing(manager: Manager, name: str) -> None:
     manager.decisions = dict.fromkeys(DOCUMENTS, "PERMIT")
     manager.spoil = SPOILT[name]
-    assert select(DOCUMENTS, asking(manager, batch=100)) == set()
+    assert select(DOCUMENTS, make_authorizer(manager, batch=100)) == set()
 
 
 @pytest.mark.parametrize("status", [500, 404, 302, 206])
 def test_status_other_than_200_permits_nothing(manager: Manager, status: int) -> None:
     manager.decisions = dict.fromkeys(DOCUMENTS, "PERMIT")
     manager.http_status = status
-    assert select(DOCUMENTS, asking(manager)) == set()
+    assert select(DOCUMENTS, make_authorizer(manager)) == set()
 
 
 def test_manager_that_is_slow_is_waited_for_no_longer_than_the_search_may_take(manager: Manager) -> None:
     manager.decisions = dict.fromkeys(DOCUMENTS, "PERMIT")
     manager.delay_seconds = 60.0
     begun = time.monotonic()
-    assert select(DOCUMENTS, asking(manager), seconds=0.3) == set()
+    assert select(DOCUMENTS, make_authorizer(manager), seconds=0.3) == set()
     assert time.monotonic() - begun < 50
 
 
-def test_what_is_denied_before_is_asked_about_nowhere(manager: Manager) -> None:
+def test_documents_that_were_denied_before_are_in_no_request(manager: Manager) -> None:
     manager.decisions = dict.fromkeys(DOCUMENTS, "PERMIT")
     deny = DenyAuthorizer(AuthorizationRule(label="no", mechanism=Mechanism.DENY, patterns=("contains:docid=1",), parallel=1))
-    assert select(DOCUMENTS, deny, asking(manager)) == {*DOCUMENTS} - {DOCUMENTS[1]}
+    assert select(DOCUMENTS, deny, make_authorizer(manager)) == {*DOCUMENTS} - {DOCUMENTS[1]}
     assert DOCUMENTS[1] not in {resource.text for query in manager.queries for resource in query.iter("Resource")}
-    assert select(DOCUMENTS, asking(manager), deny) == {*DOCUMENTS}
+    assert select(DOCUMENTS, make_authorizer(manager), deny) == {*DOCUMENTS}
 
 
 @pytest.mark.parametrize(

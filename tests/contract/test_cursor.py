@@ -19,7 +19,7 @@ from feedmill.model.query import Everything, Word
 from feedmill.model.search import Advanced, Cursor, Match, Occurrence, SearchRequest, Sort
 
 
-def test_list_by_key_gives_each_once_in_order(opened: Opened) -> None:
+def test_list_by_key_returns_each_once_in_order(opened: Opened) -> None:
     put(opened, *[replace(DOCUMENT, key=key, body="word", access_class=key % 2) for key in (9, 3, 7, 2, 8, 4)])
     index = opened[0]
     assert [hit.key for hit in index.list_by_key(Word("word"), BOTH, after=-1, num=4).hits] == [2, 3, 4, 7]

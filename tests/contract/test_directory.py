@@ -1,4 +1,4 @@
-"""What somebody may see, worked out at once for all documents, held equal to the reference evaluator."""
+"""What a user may see, worked out at once for all documents, compared with the reference evaluator."""
 
 import random
 import threading
@@ -76,13 +76,13 @@ def group(name: str, **given: bool) -> Principal:
 
 
 def seen(store: SqlStore, directory: PermissionCache, who: Identity) -> set[str]:
-    """Returns the URLs whose class somebody may see."""
+    """Returns the URLs whose class a user may see."""
     permitted = directory.classes_of(who).permitted
     with store.reading() as unit:
         return {url for url, number in unit.access.acls.find_classes(list(URLS)).items() if number in permitted}
 
 
-def test_directory_of_nobody_needs_no_store(store: SqlStore) -> None:
+def test_directory_of_an_anonymous_user_needs_no_store(store: SqlStore) -> None:
     assert PermissionCache(store).classes_of(NOBODY) is ANONYMOUS
 
 
@@ -151,7 +151,7 @@ def test_directory_keeps_within_its_bound_and_answers_the_same(store: SqlStore) 
             assert seen(store, directory, Identity(users=(read_subject(Scope.USER, f"user{number}"),))) == {url}
 
 
-def test_directory_that_keeps_up_reads_before_it_is_asked_and_ends_when_told(store: SqlStore) -> None:
+def test_directory_that_refreshes_reads_before_a_request_and_ends_on_its_event(store: SqlStore) -> None:
     put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),))})
     directory, is_over = PermissionCache(store), threading.Event()
     following = threading.Thread(target=directory.refresh_regularly, args=(is_over, 0.01))
@@ -303,9 +303,9 @@ def compare_now(store: SqlStore, directory: PermissionCache, identities: Sequenc
         for who in identities:
             permitted = directory.classes_of(who).permitted
             resolved = resolve_groups(who, find_parents)
-            told = directory.forms_of(who).identity
-            assert set(told.reached) == set(resolved.reached)
-            assert all(directory.forms_of(who).trace(each)[0] in (*who.users, *who.groups) for each in told.reached)
+            identity = directory.forms_of(who).identity
+            assert set(identity.reached) == set(resolved.reached)
+            assert all(directory.forms_of(who).trace(each)[0] in (*who.users, *who.groups) for each in identity.reached)
             for url in classes:
                 expected = decide(url, resolved, acls.get)
                 assert (classes[url] in permitted) is (expected.verdict is Verdict.PERMIT), (who, acls, expected)
@@ -393,21 +393,21 @@ def test_versions_that_did_not_hold_any_more_are_forgotten(store: SqlStore) -> N
         unit.access.acls.save_many([an_acl(URLS[0], acl=second)], at=NOW - minutes(7))
         unit.access.acls.remove_many([URLS[1], "http://none/"], at=NOW - minutes(6), feed_id=3)
         unit.access.acls.save_many([an_acl(URLS[0], acl=third)], at=NOW)
-        kept = unit.access.acl_versions.list_versions(after=0, limit=10)
-        assert [(each.url, each.at) for each in kept[3:]] == [(URLS[0], NOW - minutes(7)), (URLS[1], NOW - minutes(6)), (URLS[0], NOW)]
-        assert (kept[4].access_class, kept[4].feed_id) == (None, 3)
+        versions = unit.access.acl_versions.list_versions(after=0, limit=10)
+        assert [(each.url, each.at) for each in versions[3:]] == [(URLS[0], NOW - minutes(7)), (URLS[1], NOW - minutes(6)), (URLS[0], NOW)]
+        assert (versions[4].access_class, versions[4].feed_id) == (None, 3)
         last = unit.access.acl_versions.forget_versions(NOW - minutes(1), after=0, limit=10)
-        assert last == kept[4].number
+        assert last == versions[4].number
         assert unit.access.acl_versions.forget_versions(NOW - minutes(1), after=last, limit=10) is None
         assert [each.number for each in unit.access.acl_versions.list_versions(after=0, limit=10)] == [
-            kept[2].number,
-            kept[3].number,
-            kept[5].number,
+            versions[2].number,
+            versions[3].number,
+            versions[5].number,
         ]
-        assert unit.access.acl_versions.newest_version() == kept[5].number
+        assert unit.access.acl_versions.newest_version() == versions[5].number
 
 
-def test_access_key_of_a_document_is_everybodys_nobodys_or_its_acl() -> None:
+def test_access_key_of_a_document_is_public_closed_or_its_acl() -> None:
     document = a_document(URLS[0])
     acl = Acl(entries=(permit("ann"),))
     assert access_key(document, None) == 0
@@ -428,9 +428,9 @@ def test_explain_at_a_time_goes_by_the_acls_that_held_then(store: SqlStore) -> N
         unit.access.acls.save_many([an_acl(folder, acl=replace(opened, entries=(deny("ann"),)))], at=NOW - minutes(4))
         unit.access.acls.remove_many([document], at=NOW - minutes(2))
     explaining, question = explaining_of(store), Question(url=document, identity=ANN)
-    told = [explaining.explain(question, at=NOW - minutes(ago)) for ago in (10, 8, 6, 5, 3, 1)]
-    assert [each.verdict.value for each in told] == ["INDETERMINATE", "INDETERMINATE", "PERMIT", "PERMIT", "DENY", "INDETERMINATE"]
-    assert [len(each.path) for each in told] == [0, 1, 2, 2, 2, 0]
+    decisions = [explaining.explain(question, at=NOW - minutes(ago)) for ago in (10, 8, 6, 5, 3, 1)]
+    assert [each.verdict.value for each in decisions] == ["INDETERMINATE", "INDETERMINATE", "PERMIT", "PERMIT", "DENY", "INDETERMINATE"]
+    assert [len(each.path) for each in decisions] == [0, 1, 2, 2, 2, 0]
     assert explaining.explain(question).path == ()
 
 
@@ -443,7 +443,7 @@ def test_everybody_named_is_listed_with_what_the_chain_says_to_him(store: SqlSto
     assert explaining_of(store).list_named("http://none/") == []
 
 
-def test_review_lists_what_nobody_sees_what_is_public_and_groups_that_do_not_exist(store: SqlStore) -> None:
+def test_review_lists_what_no_user_sees_what_is_public_and_unknown_groups(store: SqlStore) -> None:
     acls = {
         URLS[0]: Acl(entries=(permit("ann"), permit("Staff", Scope.GROUP), permit("ghosts", Scope.GROUP))),
         URLS[1]: Acl(inherit_from="http://missing/"),
@@ -485,14 +485,14 @@ def test_review_goes_through_documents_piece_by_piece(store: SqlStore, monkeypat
             ]
         )
     review = AccessReview(store)
-    nobody = [document.url for document in review.iter_permitting_no_user()]
-    assert nobody == [*(f"http://a/{number}" for number in range(5)), "http://guarding/", "http://closed/"]
+    hidden = [document.url for document in review.iter_permitting_no_user()]
+    assert hidden == [*(f"http://a/{number}" for number in range(5)), "http://guarding/", "http://closed/"]
     public = list(review.iter_public_beside_guarded())
     assert [document.url for document in public] == [f"http://c/{number}" for number in range(5)]
-    assert [document.url for document in review.iter_permitting_no_user(after=public[0].id or 0)] == nobody[5:]
+    assert [document.url for document in review.iter_permitting_no_user(after=public[0].id or 0)] == hidden[5:]
     assert [document.url for document in review.iter_public_beside_guarded(after=public[1].id or 0)] == [one.url for one in public[2:]]
     put_acls(store, {"http://shut/": Acl(entries=(deny("ann"),)), "http://acl/": Acl(entries=(permit("bob"),))})
-    assert [document.url for document in review.iter_permitting_no_user()] == nobody
+    assert [document.url for document in review.iter_permitting_no_user()] == hidden
     with store.reading() as unit:
         assert list(unit.access.class_periods.list_held(after=public[-1].id or 0, limit=10).values()) == [
             AccessClass.CLOSED,

@@ -1,4 +1,4 @@
-"""The extractor's service in trouble: documents wait for better times, and nothing is taken for extracted that was not kept."""
+"""The extractor service with failing parts: documents wait, and none counts as extracted before its text is stored."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from feedmill.services.indexing.extracting import Extracting
 
 @dataclass
 class InstantExtractor:
-    """Answers each task with its own bytes; fails first as often as it is told."""
+    """Answers each task with its own bytes; first fails as often as configured."""
 
     failures: int = 0
     tasks: list[Task] = field(default_factory=list)
@@ -42,7 +42,7 @@ class InstantExtractor:
 
 
 class TroubledBlobs(MemoryBlobs):
-    """Fails with what it is told, put by put or sync by sync."""
+    """Raises the configured exceptions, put by put or sync by sync."""
 
     def __init__(self) -> None:
         super().__init__()

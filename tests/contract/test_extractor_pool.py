@@ -361,7 +361,7 @@ def test_pool_killed_before_its_fork_server_was_ready_has_a_successor(tmp_path: 
         assert list_extractors(second.pid) == []
 
 
-def test_fork_server_serves_nobody_that_another_process_started(tmp_path: Path) -> None:
+def test_fork_server_serves_no_process_that_another_one_started(tmp_path: Path) -> None:
     with client(str(tmp_path)) as first:
         server = list_extractors(first.pid)[0]
         first.kill()

@@ -42,7 +42,7 @@ def test_file_discarded_after_commit_is_gone(tmp_path: Path) -> None:
     assert list(files.list()) == []
 
 
-def test_file_beyond_the_write_back_size_is_kept_whole(tmp_path: Path) -> None:
+def test_file_beyond_the_write_back_size_is_stored_whole(tmp_path: Path) -> None:
     files = FolderFeedFiles(tmp_path, reserve_bytes=1)
     file = files.create()
     for number in range(20):

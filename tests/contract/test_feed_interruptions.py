@@ -119,7 +119,7 @@ def test_documents_whose_eviction_ends_the_process_stay_and_others_go(harness: F
 
 
 @pytest.mark.parametrize("step", ["admission", "class"])
-def test_documents_that_end_the_sweep_of_changed_settings_are_for_nobody(harness: FeedHarness, tmp_path: Path, step: str) -> None:
+def test_documents_that_end_the_sweep_of_changed_settings_are_hidden(harness: FeedHarness, tmp_path: Path, step: str) -> None:
     harness.push(*records())
     rules = build_rules(["/"], ("docs.test/good7",), (), ("hr",))
     harness.admission = replace(harness.admission, rules=rules)

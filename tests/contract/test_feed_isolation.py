@@ -67,11 +67,11 @@ def test_full_feed_keeps_what_its_failing_records_name(harness: FeedHarness, ste
 
 
 def test_feed_of_which_every_record_fails_fails_and_sweeps_nothing(harness: FeedHarness) -> None:
-    harness.push(put("kept"))
+    harness.push(put("stays"))
     with injected("apply=raise:http"):
         feed = harness.push(*records(whole=True), kind=FeedKind.FULL)
     assert (feed.state, feed.errors) == (FeedState.FAILED_IN_ERROR, 200)
-    assert set(harness.live()) == {url("kept")}
+    assert set(harness.live()) == {url("stays")}
 
 
 def test_later_feeds_of_the_source_and_others_go_on(harness: FeedHarness) -> None:
@@ -131,7 +131,7 @@ def test_document_that_cannot_be_pushed_out_stays_and_another_goes(harness: Feed
     assert url("marked3") in harness.live()
 
 
-def test_document_that_cannot_be_checked_against_new_patterns_is_for_nobody(harness: FeedHarness) -> None:
+def test_document_that_cannot_be_checked_against_new_patterns_is_hidden(harness: FeedHarness) -> None:
     harness.push(*records())
     refusing = Rules(refusal=lambda each: "refused" if each.endswith("7") else None, make_public=lambda _url: None)
     sweep = AdmissionSweep(harness.store, lambda: Admission(rules=refusing), lambda: "new", SilentNotifier(), harness.clock)

@@ -39,7 +39,7 @@ def test_feeder_applies_feeds_of_a_source_in_the_order_of_acknowledgement(harnes
     assert harness.feed(third).state is FeedState.COMPLETED
 
 
-def test_feeder_gives_each_source_its_turn(harness: FeedHarness) -> None:
+def test_feeder_serves_each_source_in_turn(harness: FeedHarness) -> None:
     large = harness.receive([put(f"l{number}") for number in range(40)], datasource="large")
     small = harness.receive([put("s")], datasource="small")
     feeder = Feeder(FeederLane(owner="one"), harness.tools, SilentNotifier())

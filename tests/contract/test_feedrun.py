@@ -255,7 +255,7 @@ def test_source_that_is_destroyed_goes_with_feeds_that_the_index_does_not_obey_y
 # --- the licence ----------------------------------------------------------------------------------------------------------------
 
 
-def test_licence_gives_up_unlocked_then_low_rank_then_old_documents(harness: FeedHarness) -> None:
+def test_licence_evicts_unlocked_then_low_rank_then_old_documents(harness: FeedHarness) -> None:
     locked, low, high = Attributes(lock=True, pagerank=68), Attributes(pagerank=95), Attributes(pagerank=97)
     harness.push(put("locked", attributes=locked), put("high", attributes=high), put("default"), put("low", attributes=low), put("later"))
     harness.push(put("default"))
@@ -331,7 +331,7 @@ def snapshot(harness: FeedHarness) -> object:
     )
 
 
-def tell(harness: FeedHarness, kill_every: int) -> int:
+def run_story(harness: FeedHarness, kill_every: int) -> int:
     """Runs the story; each ``kill_every`` th step is undone at its commit, or its run dropped right after it. Counts the steps."""
     store = LosingStore(harness.store)
     steps = 0
@@ -352,17 +352,17 @@ def tell(harness: FeedHarness, kill_every: int) -> int:
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> object:
     harness = open_harness(tmp_path_factory.mktemp("undisturbed"), changes_a_slice=2)
-    assert tell(harness, 0) > 20
-    told = snapshot(harness)
+    assert run_story(harness, 0) > 20
+    state = snapshot(harness)
     harness.store.close()
-    return told
+    return state
 
 
 @pytest.mark.parametrize("kill_every", [1, 2, 3, 5, 7, 11])
 def test_run_killed_at_any_step_comes_to_the_same_end(tmp_path: Path, undisturbed: object, kill_every: int) -> None:
     harness = open_harness(tmp_path, changes_a_slice=2)
 
-    tell(harness, kill_every)
+    run_story(harness, kill_every)
 
     assert snapshot(harness) == undisturbed
     harness.store.close()

@@ -84,7 +84,7 @@ def test_search_front_end_that_is_empty_or_unknown_is_an_error(tmp_path: Path) -
     harness.store.close()
 
 
-def test_front_end_is_kept_until_time_or_reload(tmp_path: Path) -> None:
+def test_front_end_is_cached_until_time_or_reload(tmp_path: Path) -> None:
     now = [0.0]
     path = tmp_path / "a.xsl"
     page = HEAD + '<xsl:template match="/"><p>{}</p></xsl:template></xsl:stylesheet>'
@@ -135,7 +135,7 @@ def test_stylesheet_reads_a_table_in_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://{host}/x", "HTTP://{host}/x", "ftp://{host}/x", "//{host}/x"])
-def test_stylesheet_that_reads_an_address_is_told_which_and_nobody_is_asked(url: str) -> None:
+def test_stylesheet_that_reads_an_address_fails_with_it_and_without_a_request(url: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         named = url.format(host=f"127.0.0.1:{server.getsockname()[1]}")
         body = f'<xsl:template match="/"><a><xsl:copy-of select="document(\'{named}\')"/></a></xsl:template>'
@@ -175,7 +175,7 @@ def test_stylesheet_that_makes_text_names_its_kind(tmp_path: Path, output: str, 
     assert page.body.startswith("[é]".encode(kind.partition("=")[2]))
 
 
-def test_search_through_a_stylesheet_that_makes_a_script_gives_it_of_public_documents_only(tmp_path: Path) -> None:
+def test_search_through_a_stylesheet_that_makes_a_script_shows_public_documents_only(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
     output = '<xsl:output method="text" media-type="text/javascript"/><xsl:template match="/">f()</xsl:template>'
     app = search_app(harness.services(), open_app(harness, tmp_path, HEAD + output + "</xsl:stylesheet>"))
@@ -184,7 +184,7 @@ def test_search_through_a_stylesheet_that_makes_a_script_gives_it_of_public_docu
     harness.store.close()
 
 
-def test_search_through_a_stylesheet_that_fails_is_told_to_the_log(tmp_path: Path) -> None:
+def test_search_through_a_stylesheet_that_fails_is_logged(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
     app = search_app(harness.services(), open_app(harness, tmp_path, HEAD + "<xsl:nonsense/></xsl:stylesheet>"))
     with capture_logs() as logs:

@@ -1,4 +1,4 @@
-"""The groups of a time: what is told of it afterwards is what was told then."""
+"""The groups of a time: the answer for it afterwards is the answer of that time."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -98,9 +98,9 @@ def check_groups(harness: FeedHarness, feeds: Feeds, *, small: bool, forgotten: 
         remembered.append((harness.clock(), look(harness)))
     for at, seen in remembered:
         assert look(harness, at) == seen
-    kept = remembered[min(forgotten, len(remembered) - 1) :]
-    forget(harness, kept[0][0])
-    for at, seen in kept:
+    remaining = remembered[min(forgotten, len(remembered) - 1) :]
+    forget(harness, remaining[0][0])
+    for at, seen in remaining:
         assert look(harness, at) == seen
     harness.store.close()
 
@@ -131,7 +131,7 @@ def test_history_keeps_a_row_for_each_membership_that_changes(tmp_path: Path, li
     assert [names_at(harness, "bob", at) for at in (before, between, after)] == [[], ["big"], []]
 
 
-def test_history_of_a_layer_given_up_is_forgotten_and_one_being_built_is_kept(tmp_path: Path) -> None:
+def test_history_of_an_abandoned_snapshot_is_removed_and_of_one_being_built_is_not(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
     start = push(harness, "src", FULL, {"a": ["ann"]})
     given_up, building = (harness.receive([], datasource="src", kind=FULL) for _ in range(2))

@@ -1,4 +1,4 @@
-"""A groups feed on its way through the feeder, on a real store: what counts, what is kept, where it goes on."""
+"""A groups feed on its way through the feeder, on a real store: what counts, what is stored, where it goes on."""
 
 from pathlib import Path
 
@@ -73,7 +73,7 @@ def test_run_full_feed_in_many_slices_is_published_at_the_end(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("steps", range(1, 9))
-def test_run_begun_anew_after_any_step_comes_to_the_same(tmp_path: Path, steps: int) -> None:
+def test_run_restarted_after_any_step_comes_to_the_same(tmp_path: Path, steps: int) -> None:
     harness = open_harness(tmp_path)
     push(harness, xml(a="ann", old="ann"))
     feed_id = begin(harness, xml(a="bob", big="u1 u2 u3 u4 u5 u6 ann", b="ann", c="ann", D="x"), INCREMENTAL)
@@ -88,7 +88,7 @@ def test_run_begun_anew_after_any_step_comes_to_the_same(tmp_path: Path, steps: 
         assert unit.groups.memberships.count_memberships() == 1 + 1 + 7 + 1 + 1
 
 
-def test_run_large_group_killed_between_its_pieces_is_put_anew(tmp_path: Path) -> None:
+def test_run_large_group_killed_between_its_pieces_is_put_again(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
     feed_id = begin(harness, xml(big="u1 u2 u3 u4 u5 u6 u7"))
     run = GroupsRun(harness.feed(feed_id), harness.tools, SMALL)
@@ -106,10 +106,10 @@ def test_run_large_group_killed_between_its_pieces_is_put_anew(tmp_path: Path) -
 @pytest.mark.parametrize("kind", [FULL, INCREMENTAL])
 def test_run_membership_in_error_keeps_what_its_group_had(tmp_path: Path, kind: FeedKind) -> None:
     harness = open_harness(tmp_path)
-    push(harness, xml(kept="ann", new="ann"))
-    feed = push(harness, xml(kept="bob !", new="bob"), kind)
+    push(harness, xml(stays="ann", new="ann"))
+    feed = push(harness, xml(stays="bob !", new="bob"), kind)
     assert (feed.state, feed.included, feed.errors) == (FeedState.COMPLETED_WITH_ERRORS, 1, 1)
-    assert (groups_of(harness, "ann"), groups_of(harness, "bob")) == (["kept"], ["new"])
+    assert (groups_of(harness, "ann"), groups_of(harness, "bob")) == (["stays"], ["new"])
     [entry] = harness.log(feed.id)
     assert (entry.record, entry.line) == (1, 1)
 
@@ -118,22 +118,22 @@ def test_run_membership_in_error_keeps_what_its_group_had(tmp_path: Path, kind: 
 @pytest.mark.parametrize("data", [xml(A="ann"), xml(a="ann")[:-5], b"<gsafeed/>"])
 def test_run_feed_that_fails_changes_nothing(tmp_path: Path, kind: FeedKind, data: bytes) -> None:
     harness = open_harness(tmp_path)
-    push(harness, xml(kept="ann"))
+    push(harness, xml(stays="ann"))
     feed = push(harness, data, kind)
     assert (feed.state, feed.phase, feed.included) == (FeedState.FAILED_IN_ERROR, Phase.DONE, 0)
-    assert groups_of(harness, "ann") == ["kept"]
+    assert groups_of(harness, "ann") == ["stays"]
 
 
 @pytest.mark.parametrize("data", [xml(a="u1 u2 u3 u4", b="u1 u2 u3"), xml(a=" ".join(f"u{number}" for number in range(40)), b="u1")])
 def test_run_beyond_capacity_fails_with_the_documented_text_and_applies_nothing(tmp_path: Path, data: bytes) -> None:
     harness = open_harness(tmp_path)
-    push(harness, xml(kept="ann bob cid dan eve"), source="other")
+    push(harness, xml(stays="ann bob cid dan eve"), source="other")
     feed = push(harness, data)
     assert (feed.state, feed.included) == (FeedState.FAILED_IN_ERROR, 0)
     assert [entry.reason for entry in harness.log(feed.id)] == [AT_CAPACITY]
-    assert (groups_of(harness, "u1"), groups_of(harness, "ann")) == ([], ["kept"])
-    assert push(harness, xml(kept="u1 u2 u3 u4 u5 u6 u7 u8 u9 u0"), source="other").state is FeedState.COMPLETED
-    assert groups_of(harness, "u1") == ["kept"]
+    assert (groups_of(harness, "u1"), groups_of(harness, "ann")) == ([], ["stays"])
+    assert push(harness, xml(stays="u1 u2 u3 u4 u5 u6 u7 u8 u9 u0"), source="other").state is FeedState.COMPLETED
+    assert groups_of(harness, "u1") == ["stays"]
 
 
 def test_run_cleanup_and_empty_feeds_say_what_a_source_has(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""For a document that the user may not see the store is asked exactly what it is asked for one that does not exist."""
+"""A document that the user may not see causes exactly the queries to the store that a missing document causes."""
 
 import re
 import sqlite3
@@ -37,7 +37,7 @@ def harness(tmp_path: Path) -> SearchHarness:
     return made
 
 
-def asked_of(harness: SearchHarness, act: Callable[[SearchServices], object]) -> list[str]:
+def list_statements(harness: SearchHarness, act: Callable[[SearchServices], object]) -> list[str]:
     """Returns the queries that reach the database, without their values."""
     seen: list[str] = []
     reading = harness.store.reading
@@ -72,7 +72,7 @@ def find_connection(unit: UnitOfWork) -> sqlite3.Connection:
 
 def test_get_document_asks_the_same_for_both(harness: SearchHarness) -> None:
     def get(url: str) -> list[str]:
-        return asked_of(harness, lambda services: services.documents.get_document(url, services.filters.find_filter(ANN)))
+        return list_statements(harness, lambda services: services.documents.get_document(url, services.filters.find_filter(ANN)))
 
     hidden = get("http://hidden.test/1")
     assert hidden == get("http://none.test/1")
@@ -85,29 +85,29 @@ def test_cached_copies_ask_the_same_for_both(harness: SearchHarness) -> None:
             copies = CachedCopies(services.documents, harness.blobs)
             return copies.get([url], "", services.filters.find_filter(ANN), digest_of_url(url)[:9])
 
-        return asked_of(harness, act)
+        return list_statements(harness, act)
 
     assert copy("http://hidden.test/1") == copy("http://none.test/1")
 
 
-class AskedIndex(MemoryIndex):
-    """An index that notes what it is asked."""
+class RecordingIndex(MemoryIndex):
+    """An index that records its queries."""
 
     def __init__(self, index: MemoryIndex) -> None:
         self.__dict__ = index.__dict__
-        self.asked: list[str] = []
+        self.queries: list[str] = []
 
     def search(self, query: Node, access: AccessFilter, **given: Any) -> Hits:
-        self.asked.append(f"search {query} {given}")
+        self.queries.append(f"search {query} {given}")
         return super().search(query, access, **given)
 
     def count_facets(self, query: Node, access: AccessFilter, facets: Sequence[Facet], check: Any = None) -> tuple[FacetCounts, ...]:
-        self.asked.append(f"facets {query}")
+        self.queries.append(f"facets {query}")
         return super().count_facets(query, access, facets)
 
     @property
     def vocabulary(self) -> MemoryVocabulary:
-        self.asked.append("vocabulary")
+        self.queries.append("vocabulary")
         return super().vocabulary
 
 
@@ -117,11 +117,11 @@ class AskedIndex(MemoryIndex):
 @pytest.mark.parametrize("url", ["http://{}.test/1", "{}.test/1", "https://{}.test/1"])
 @pytest.mark.parametrize("path", ["/search", "/api/v1/search"])
 def test_queries_for_a_url_ask_the_same_for_both(harness: SearchHarness, path: str, url: str, query: str) -> None:
-    harness.index = index = AskedIndex(harness.index)
+    harness.index = index = RecordingIndex(harness.index)
     harness.serving = Serving(frontends={DEFAULT_FRONTEND: FrontEnd(name=DEFAULT_FRONTEND, facets=(Facet(name="kind", label="Kind"),))})
 
     def search(host: str) -> tuple[list[str], list[str]]:
-        index.asked.clear()
+        index.queries.clear()
 
         def act(services: SearchServices) -> object:
             site = SearchSite(
@@ -131,8 +131,8 @@ def test_queries_for_a_url_ask_the_same_for_both(harness: SearchHarness, path: s
             named = urlencode({"q": query.format(url.format(host)), "access": "a", "facet": "kind"})
             return ask(search_app(services, site), path, named).status
 
-        statements = asked_of(harness, act)
-        return statements, [text.replace(host, "HOST") for text in index.asked]
+        statements = list_statements(harness, act)
+        return statements, [text.replace(host, "HOST") for text in index.queries]
 
     hidden, unknown = search("hidden"), search("none")
     assert hidden[0]

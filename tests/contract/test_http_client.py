@@ -284,15 +284,15 @@ def test_name_of_public_and_private_addresses_is_not_connected_to_a_private_one(
 
 
 def test_lookup_is_made_once_so_that_a_second_answer_cannot_replace_the_checked_one() -> None:
-    asked = []
+    looked_up = []
 
     async def count(host: str, port: int) -> list[FoundAddress]:
-        asked.append(host)
+        looked_up.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", port))]
 
     with running(always(OK)) as server:
         fetch(server.url(host="once.example"), ClientOptions(allows_private=allow_all, lookup=count))
-    assert asked == ["once.example"]
+    assert looked_up == ["once.example"]
 
 
 def test_lookups_may_be_more_than_run_at_once() -> None:

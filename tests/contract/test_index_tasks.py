@@ -50,7 +50,7 @@ def test_put_many_with_document_twice_keeps_the_last(store: SqlStore) -> None:
     assert found(store) == a_task(1, version=2, revokes_access=True)
 
 
-def test_list_with_stages_and_lanes_gives_quick_first_then_older_feeds(store: SqlStore) -> None:
+def test_list_with_stages_and_lanes_returns_quick_first_then_older_feeds(store: SqlStore) -> None:
     put(
         store,
         a_task(9, feed_id=1),
@@ -99,7 +99,7 @@ def test_marks_with_thousands_at_once_are_put_found_and_removed(store: SqlStore)
         assert unit.processing.index_tasks.count()[Stage.INDEX] == 0
 
 
-def test_list_open_feeds_with_marks_gives_marked_and_tightening(store: SqlStore) -> None:
+def test_list_open_feeds_with_tasks_returns_feeds_and_revocations(store: SqlStore) -> None:
     put(
         store,
         a_task(1, feed_id=1),

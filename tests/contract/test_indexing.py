@@ -94,7 +94,7 @@ class IndexHarness:
         return Indexing(tools, generations)
 
     def is_unsettled(self) -> bool:
-        """Whether marks are left, a rebuild is asked for, or a feed cannot be found as a whole."""
+        """Whether tasks are left, a rebuild is requested, or a feed is not searchable as a whole."""
         with self.store.reading() as unit:
             return (
                 any(unit.processing.index_tasks.count().values())
@@ -131,14 +131,14 @@ def advance_all(harness: FeedHarness) -> None:
         unit.processing.index_tasks.advance(unit.processing.index_tasks.list(Stage.EXTRACT, 1000))
 
 
-def run_to_the_end(harness: IndexHarness, fuse: Fuse, *, build_anew: bool) -> None:
-    """Indexes what is marked, and then all of it anew where that is asked for."""
+def run_to_the_end(harness: IndexHarness, fuse: Fuse, *, rebuilds: bool) -> None:
+    """Indexes what waits, and then rebuilds the index if ``rebuilds``."""
     indexer = harness.start(fuse)
     while indexer.turn():
         pass
     with harness.store.reading() as unit:
-        is_built_anew = unit.state.key_values.get(INDEX_FOLDER) != "1-1"
-    if build_anew and not is_built_anew:
+        is_rebuilt = unit.state.key_values.get(INDEX_FOLDER) != "1-1"
+    if rebuilds and not is_rebuilt:
         request_rebuild(harness.store)
     while indexer.turn():
         pass
@@ -154,16 +154,16 @@ def assert_brought_up(harness: IndexHarness) -> None:
     assert [(feed.state, feed.searchable_at is not None) for feed in feeds] == [(FeedState.COMPLETED, True)] * 3
 
 
-@pytest.mark.parametrize("build_anew", [False, True])
-def test_indexer_killed_at_any_step_is_made_good_by_the_next(tmp_path: Path, build_anew: bool) -> None:
+@pytest.mark.parametrize("rebuilds", [False, True])
+def test_indexer_killed_at_any_step_is_made_good_by_the_next(tmp_path: Path, rebuilds: bool) -> None:
     for step in itertools.count(1):
         harness = prepare(tmp_path / str(step))
         try:
-            run_to_the_end(harness, Fuse(step, Killed), build_anew=build_anew)
+            run_to_the_end(harness, Fuse(step, Killed), rebuilds=rebuilds)
             is_over = True
         except Killed:
             is_over = False
-        run_to_the_end(harness, Fuse(), build_anew=build_anew)
+        run_to_the_end(harness, Fuse(), rebuilds=rebuilds)
         assert_brought_up(harness)
         harness.store.close()
         if is_over:
@@ -171,11 +171,11 @@ def test_indexer_killed_at_any_step_is_made_good_by_the_next(tmp_path: Path, bui
     assert step > 4
 
 
-@pytest.mark.parametrize("build_anew", [False, True])
-def test_indexer_without_room_at_any_step_goes_on(tmp_path: Path, build_anew: bool) -> None:
+@pytest.mark.parametrize("rebuilds", [False, True])
+def test_indexer_without_disk_space_at_any_step_goes_on(tmp_path: Path, rebuilds: bool) -> None:
     for step in itertools.count(1):
         harness = prepare(tmp_path / str(step))
-        if build_anew:
+        if rebuilds:
             request_rebuild(harness.store)
         fuse = Fuse(step, DiskFull)
         with suppress(DiskFull):
@@ -196,7 +196,7 @@ def until_settled(harness: IndexHarness) -> Callable[[], bool]:
 
 
 def test_searches_after_another_schema_that_can_be_served_miss_nothing(tmp_path: Path) -> None:
-    harness = prepare(tmp_path / "house")
+    harness = prepare(tmp_path / "harness")
     services = wire_search_services(harness.store, lambda folder: harness.indexes[folder], MemoryBlobs())
     harness.indexes["0-1"] = harness.indexes.pop("1-1")
     harness.served = ("0-1",)
@@ -224,7 +224,7 @@ def test_searches_after_another_schema_that_can_be_served_miss_nothing(tmp_path:
 
 
 def test_searches_after_another_schema_say_that_the_index_is_partial(tmp_path: Path) -> None:
-    harness = prepare(tmp_path / "house")
+    harness = prepare(tmp_path / "harness")
     services = wire_search_services(harness.store, lambda folder: harness.indexes[folder], MemoryBlobs())
 
     def warnings() -> tuple[str, ...]:

@@ -349,7 +349,7 @@ def test_engine_that_refuses_one_document_gets_the_others(harness: Harness) -> N
 
 
 @pytest.mark.parametrize("fault", [Corrupt("the folder is damaged"), DiskFull("no room")])
-def test_engine_that_refuses_everything_blames_nobody(harness: Harness, fault: FeedmillError) -> None:
+def test_engine_that_refuses_everything_blames_no_document(harness: Harness, fault: FeedmillError) -> None:
     harness.push(*"abcd")
     harness.fault = fault
     indexer = harness.start()

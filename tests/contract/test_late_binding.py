@@ -1,4 +1,4 @@
-"""Asking other servers about documents, over real HTTP: what they permit is permitted, whatever else they do permits nothing."""
+"""Authorization by other servers, over real HTTP: what they permit is permitted, whatever else they do permits nothing."""
 
 import base64
 import socket
@@ -36,7 +36,7 @@ def test_decision_point_shows_what_it_permits_and_nothing_else(point: DecisionPo
     assert point.credentials[0] == {"name": "ann", "namespace": "Default", "domain": "corp"}
 
 
-def test_password_goes_to_a_decision_point_only_where_it_is_told_to(point: DecisionPoint) -> None:
+def test_password_is_forwarded_to_a_decision_point_only_if_configured(point: DecisionPoint) -> None:
     select(binding(saml(point)), URLS, login=LOGIN)
     select(binding(saml(point, forwards_password=True)), URLS, login=replace(LOGIN, namespaces=("hr",)))
     assert not any("password" in credential for credential in point.credentials)
@@ -44,7 +44,7 @@ def test_password_goes_to_a_decision_point_only_where_it_is_told_to(point: Decis
     assert point.credentials[-1]["password"] == "pa:ss"
 
 
-def test_nobody_and_who_is_nobody_in_the_namespace_are_not_asked_for(point: DecisionPoint) -> None:
+def test_anonymous_users_and_users_outside_the_namespace_cause_no_request(point: DecisionPoint) -> None:
     late = binding(saml(point))
     assert late.allow(ANONYMOUS, lambda: frozenset({1}), None).late is None
     assert select(binding(saml(point, namespace="hr")), URLS) == set()
@@ -110,9 +110,9 @@ def test_decision_point_that_misbehaves_permits_nothing_in_time_and_is_logged(po
     with capture_logs() as logs:
         assert select(late, URLS) == set()
     assert time.monotonic() - begun < 50
-    told = [entry for entry in logs if entry["event"] == "authorization_failed"]
-    assert [(entry["rule"], entry["documents"]) for entry in told] == [("pdp", 5)]
-    assert reason in told[0]["reason"]
+    failures = [entry for entry in logs if entry["event"] == "authorization_failed"]
+    assert [(entry["rule"], entry["documents"]) for entry in failures] == [("pdp", 5)]
+    assert reason in failures[0]["reason"]
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -173,7 +173,7 @@ def test_decision_point_is_believed_by_its_certificate(tmp_path: Path) -> None:
     assert len(reasons) == 3
 
 
-def test_server_that_nobody_listens_at_permits_nothing(point: DecisionPoint) -> None:
+def test_server_without_a_listener_permits_nothing(point: DecisionPoint) -> None:
     with capture_logs() as logs:
         assert select(binding(saml(point, endpoint="http://127.0.0.1:1/")), URLS) == set()
         assert select(binding(saml(point, endpoint="http://nowhere.invalid/")), URLS) == set()
@@ -181,11 +181,11 @@ def test_server_that_nobody_listens_at_permits_nothing(point: DecisionPoint) -> 
     assert len(logs) == 2
 
 
-def test_dead_server_does_not_hold_up_what_another_is_asked(point: DecisionPoint) -> None:
+def test_dead_server_does_not_delay_the_request_to_another(point: DecisionPoint) -> None:
     other = "http://other.example/1"
     point.permit("ann", *URLS)
     with running_point() as dead:
-        # it says nothing until the other one was asked: who asked one after the other would be told nothing by either
+        # it answers only after the other one got its request: requests in sequence would get no answer from either
         dead.delay_seconds = 100.0
 
         def release(body: bytes) -> bytes:
@@ -201,7 +201,7 @@ def test_dead_server_does_not_hold_up_what_another_is_asked(point: DecisionPoint
 
 
 @pytest.mark.parametrize("uses_get", [False, True], ids=["head", "get"])
-def test_server_of_documents_is_asked_as_the_user(point: DecisionPoint, uses_get: bool) -> None:
+def test_server_of_documents_gets_the_users_login(point: DecisionPoint, uses_get: bool) -> None:
     point.passwords["ann"] = "pa:ss"
     urls = files(point, {"/a": {"ann"}, "/b": {"bob"}, "/c": {"ann", "bob"}, "/gone": set()})
     del point.files["/gone"]
@@ -210,7 +210,7 @@ def test_server_of_documents_is_asked_as_the_user(point: DecisionPoint, uses_get
     assert point.requests[0][2]["authorization"] == "Basic " + base64.b64encode(b"ann:pa:ss").decode()
 
 
-def test_connection_is_kept_for_documents_of_one_server(point: DecisionPoint) -> None:
+def test_connection_is_reused_for_documents_of_one_server(point: DecisionPoint) -> None:
     point.passwords["ann"] = "pa:ss"
     urls = files(point, {f"/{number}": {"ann"} for number in range(20)})
     assert select(binding(head(point, parallel=2)), urls, login=LOGIN) == set(urls)
@@ -223,7 +223,7 @@ def test_header_names_the_user_to_a_server(point: DecisionPoint) -> None:
     assert not any("authorization" in headers for _, _, headers in point.requests)
 
 
-def test_server_is_not_asked_by_somebody_it_could_not_know(point: DecisionPoint) -> None:
+def test_server_gets_no_request_of_a_user_that_it_cannot_know(point: DecisionPoint) -> None:
     urls = files(point, {"/a": {""}})
     late = binding(head(point))
     assert select(late, urls) == set()
@@ -243,9 +243,9 @@ def test_server_is_not_asked_by_somebody_it_could_not_know(point: DecisionPoint)
     ],
 )
 def test_password_goes_nowhere_but_to_the_hosts_of_the_patterns(point: DecisionPoint, url: str) -> None:
-    asking = head(point)
-    assert asking.matches(f"http://127.0.0.1:{point.port}/a")
-    assert not asking.matches(url.format(port=point.port))
+    authorizer = head(point)
+    assert authorizer.matches(f"http://127.0.0.1:{point.port}/a")
+    assert not authorizer.matches(url.format(port=point.port))
 
 
 def test_private_address_is_dialled_only_where_it_is_allowed(point: DecisionPoint) -> None:
@@ -258,7 +258,7 @@ def test_private_address_is_dialled_only_where_it_is_allowed(point: DecisionPoin
 
 
 @pytest.mark.parametrize("line", ["302 Found", "204 No Content", "404 Not Found", "500 Oh", "407 Proxy"])
-def test_server_that_neither_gives_nor_refuses_permits_nothing(point: DecisionPoint, line: str) -> None:
+def test_server_that_neither_serves_nor_refuses_permits_nothing(point: DecisionPoint, line: str) -> None:
     point.misbehave = say(f"HTTP/1.1 {line}", "Location: /permit")
     urls = files(point, {"/a": {"ann"}})
     assert select(binding(head(point)), urls, login=LOGIN) == set()
@@ -274,7 +274,7 @@ def test_first_mechanism_that_decides_decides(point: DecisionPoint) -> None:
     assert [path for command, path, _ in point.requests if command == "HEAD"] == ["/open"]
 
 
-def test_asking_that_breaks_permits_nothing_and_is_logged() -> None:
+def test_authorizer_that_raises_permits_nothing_and_is_logged() -> None:
     class Broken:
         rule = AuthorizationRule(label="broken", mechanism=Mechanism.SAML, patterns=())
 

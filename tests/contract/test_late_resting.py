@@ -1,4 +1,4 @@
-"""Servers that fail again and again are left alone for a while, what was asked is counted, and the three protocols of the appliance."""
+"""Circuit breakers of authorization servers that fail repeatedly, the count of requests, and the three protocols of the appliance."""
 
 import time
 from collections import Counter
@@ -43,15 +43,15 @@ class Place:
 
     def __init__(self, *authorizers: Authorizer, **limits: float) -> None:
         self.clock, self.counts = Now(), Counts()
-        self.told: list[list[str]] = []
-        kept = LateLimits(**{"rest_after": 3, "rest_seconds": 30.0, "kept_seconds": 0.0, "seconds": 60.0} | limits)  # type: ignore[arg-type]
-        self.late = LateBinding(authorizers, self.clock, kept, counts=self.counts, report=self._report)
+        self.reports: list[list[str]] = []
+        late_limits = LateLimits(**{"rest_after": 3, "rest_seconds": 30.0, "kept_seconds": 0.0, "seconds": 60.0} | limits)  # type: ignore[arg-type]
+        self.late = LateBinding(authorizers, self.clock, late_limits, counts=self.counts, report=self._report)
 
     def _report(self, resting: Sequence[OpenCircuit]) -> None:
-        self.told.append([f"{each.rule} {each.reason}" for each in resting])
+        self.reports.append([f"{each.rule} {each.reason}" for each in resting])
 
 
-def test_server_that_fails_again_and_again_is_left_alone_then_tried_once_and_asked_again(point: DecisionPoint) -> None:
+def test_server_that_fails_repeatedly_opens_its_circuit_then_is_tried_once_and_resumed(point: DecisionPoint) -> None:
     point.permit("ann", *URLS)
     place = Place(saml(point))
     point.misbehave = DOWN
@@ -61,7 +61,7 @@ def test_server_that_fails_again_and_again_is_left_alone_then_tried_once_and_ask
     assert len(point.requests) == 3
     resting = [entry for entry in logs if entry["event"] == "authorization_resting"]
     assert [(entry["log_level"], entry["rule"], entry["failures"], entry["seconds"]) for entry in resting] == [("error", "pdp", 3, 30.0)]
-    assert place.told == [["pdp it answers with status 503"]]
+    assert place.reports == [["pdp it answers with status 503"]]
     assert place.counts.documents == {("saml", "failed"): 15, ("saml", "circuit open"): 10}
 
     place.clock.seconds += 30.0
@@ -78,7 +78,7 @@ def test_server_that_fails_again_and_again_is_left_alone_then_tried_once_and_ask
         assert select(place.late, URLS) == set(URLS)
         assert select(place.late, URLS) == set(URLS)
     assert [entry["event"] for entry in logs] == ["authorization_resumed"]
-    assert place.told[-1] == []
+    assert place.reports[-1] == []
 
 
 def test_rest_never_grows_beyond_its_bound(point: DecisionPoint) -> None:
@@ -92,13 +92,13 @@ def test_rest_never_grows_beyond_its_bound(point: DecisionPoint) -> None:
     assert rests == [1.0, 2.0, 4.0, 8.0, *[16.0] * 8]
 
 
-def test_success_between_failures_begins_the_count_anew(point: DecisionPoint) -> None:
+def test_success_between_failures_resets_the_count(point: DecisionPoint) -> None:
     point.permit("ann", *URLS)
     place = Place(saml(point))
     for misbehaviour in (DOWN, DOWN, None) * 3:
         point.misbehave = misbehaviour
         assert select(place.late, URLS) == (set() if misbehaviour else set(URLS))
-    assert place.told == []
+    assert place.reports == []
 
 
 def test_status_about_one_question_is_no_failure_of_the_server(point: DecisionPoint) -> None:
@@ -109,7 +109,7 @@ def test_status_about_one_question_is_no_failure_of_the_server(point: DecisionPo
         assert select(place.late, URLS) == set()
         point.misbehave = None
         assert select(place.late, URLS, BOB) == set(URLS)
-    assert place.told == []
+    assert place.reports == []
 
 
 def test_time_that_a_search_had_left_is_not_held_against_a_server(point: DecisionPoint) -> None:
@@ -117,9 +117,9 @@ def test_time_that_a_search_had_left_is_not_held_against_a_server(point: Decisio
     point.delay_seconds = 60.0
     counts = Counts()
     late = LateBinding([saml(point)], time.monotonic, LateLimits(seconds=0.2, rest_after=1), counts=counts)
-    for asked in (1, 2):
+    for number in (1, 2):
         assert select(late, URLS) == set()
-        wait_until(lambda: counts.requests["saml"] == asked, f"request {asked} to be over")  # noqa: B023 - called at once
+        wait_until(lambda: counts.requests["saml"] == number, f"request {number} to be over")  # noqa: B023 - called at once
     assert counts.documents["saml", "circuit open"] == 0
 
 
@@ -131,15 +131,15 @@ def test_server_that_hangs_costs_searches_nothing_once_it_is_left_alone(point: D
     assert len(point.requests) <= 1
 
 
-def test_who_is_not_asked_for_is_no_trial(point: DecisionPoint) -> None:
+def test_user_who_causes_no_request_is_no_trial(point: DecisionPoint) -> None:
     point.permit("ann", *URLS)
     place = Place(saml(point), rest_after=1)
     point.misbehave = DOWN
     select(place.late, URLS)
     point.misbehave = None
     place.clock.seconds += 30.0
-    nobody_there = replace(BOB, users=(replace(BOB.users[0], namespace="elsewhere"),))
-    assert select(place.late, URLS, nobody_there) == set()
+    elsewhere = replace(BOB, users=(replace(BOB.users[0], namespace="elsewhere"),))
+    assert select(place.late, URLS, elsewhere) == set()
     assert select(place.late, URLS) == set(URLS)
 
 
@@ -152,7 +152,7 @@ def test_servers_of_documents_are_left_alone_each_for_itself(point: DecisionPoin
         place = Place(head(point, patterns=(here, there), allow_private=(here, there)), rest_after=2)
         for _ in range(4):
             assert select(place.late, [*urls, *lost], login=LOGIN) == set(urls)
-        assert place.told[-1] == ["head it answers with status 503"]
+        assert place.reports[-1] == ["head it answers with status 503"]
         assert len(dead.requests) < 8
         assert place.counts.documents["head", "permitted"] == 4
 
@@ -182,14 +182,14 @@ def test_counts_stand_in_the_metrics() -> None:
     assert "feedmill_authorization_open_circuits 1.0" in text
 
 
-def test_servers_that_are_left_alone_stand_in_the_status(store: SqlStore) -> None:
+def test_servers_with_open_circuits_stand_in_the_status(store: SqlStore) -> None:
     note = CircuitNote(store, utc_now)
     note([OpenCircuit(rule="wiki", server="wiki.example:5678", failures=5, reason="it does not answer in time")])
-    told = read_overview(store)["authorization"]["open_circuits"]
-    assert [(each["rule"], each["server"], each["failures"], each["reason"]) for each in told] == [
+    circuits = read_overview(store)["authorization"]["open_circuits"]
+    assert [(each["rule"], each["server"], each["failures"], each["reason"]) for each in circuits] == [
         ("wiki", "wiki.example:5678", 5, "it does not answer in time")
     ]
-    since = told[0]["since"]
+    since = circuits[0]["since"]
     note([OpenCircuit(rule="wiki", server="wiki.example:5678", failures=6, reason="again")])
     assert read_overview(store)["authorization"]["open_circuits"][0]["since"] == since
     assert read_gauges(store)["authorization_open_circuits"] == 1.0

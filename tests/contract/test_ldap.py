@@ -46,7 +46,7 @@ def test_ldap_proves_a_user_with_groups_that_nest_and_go_round(slapd: Slapd, way
 
 
 @needs_slapd
-def test_ldap_without_nesting_gives_direct_groups_and_without_a_base_none(slapd: Slapd) -> None:
+def test_ldap_without_nesting_returns_direct_groups_and_without_a_base_none(slapd: Slapd) -> None:
     assert groups(LdapDirectory(replace(options_of(slapd), nested=False)), "jörg") == ["staff"]
     assert groups(LdapDirectory(replace(options_of(slapd), group_base="")), "jörg") == []
 
@@ -73,7 +73,7 @@ def test_ldap_without_nesting_gives_direct_groups_and_without_a_base_none(slapd:
     ],
     ids=lambda text: ascii(text)[:30],
 )
-def test_ldap_proves_nobody_by_what_is_no_name_and_password(slapd: Slapd, name: str, password: str) -> None:
+def test_ldap_verifies_no_user_by_what_is_no_name_and_password(slapd: Slapd, name: str, password: str) -> None:
     assert LdapDirectory(options_of(slapd)).verify(name, password) is None
 
 
@@ -97,12 +97,12 @@ def test_ldap_takes_a_domain_that_is_its_own_and_puts_it_on_users_and_groups(sla
 
 
 @needs_slapd
-def test_ldap_name_of_two_entries_is_nobodys(slapd: Slapd) -> None:
+def test_ldap_name_of_two_entries_is_refused(slapd: Slapd) -> None:
     assert LdapDirectory(replace(options_of(slapd), user_filter="(|(uid={name})(uid=jörg))")).verify("ann", PASSWORD) is None
 
 
 @needs_slapd
-def test_ldap_gives_roles_by_groups(slapd: Slapd) -> None:
+def test_ldap_assigns_roles_by_groups(slapd: Slapd) -> None:
     rules = RoleRules(administrators=("nobody",), managers=("EVERYBODY",), viewers=("staff",))
     credential = LdapDirectory(replace(options_of(slapd), roles=rules)).verify("ann", PASSWORD)
     assert credential is not None
@@ -139,15 +139,15 @@ def test_ldap_asks_the_next_server_where_one_is_gone(slapd: Slapd) -> None:
 def test_ldap_server_that_says_nothing_costs_its_time_alone() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(10)
-        kept: list[socket.socket] = []
-        threading.Thread(target=lambda: kept.append(silent.accept()[0]), daemon=True).start()
+        connections: list[socket.socket] = []
+        threading.Thread(target=lambda: connections.append(silent.accept()[0]), daemon=True).start()
         url = f"ldap://127.0.0.1:{silent.getsockname()[1]}"
         silent_options = LdapOptions(
             name="corp", namespace="ad", urls=(url,), user_base="o=x", start_tls=False, timeout_seconds=1, bind_dn="cn=x", password="x"
         )
         with pytest.raises(Busy, match="answers"):
             LdapDirectory(silent_options).verify("ann", PASSWORD)
-        for each in kept:
+        for each in connections:
             each.close()
 
 
@@ -163,14 +163,14 @@ def test_ldap_signs_in_on_the_page_and_by_basic(slapd: Slapd, tmp_path: Path) ->
     assert harness.browser().get("/?q=x", authorization=basic("jörg", "wrong")).status == 401
 
 
-def test_local_user_keeps_a_directory_from_being_asked(tmp_path: Path) -> None:
-    class Asked:
+def test_local_user_is_verified_without_a_directory(tmp_path: Path) -> None:
+    class UnusedDirectory:
         name, namespace = "corp", "ad"
 
         def verify(self, name: str, password: str) -> None:
             raise Busy("asked")
 
-    harness = open_signin_harness(tmp_path, directories=(Asked(),))
+    harness = open_signin_harness(tmp_path, directories=(UnusedDirectory(),))
     harness.signing.accounts.add("ann", PASSWORD)
     assert harness.browser().get("/?q=x", authorization=basic("ann", PASSWORD)).status == 200
     assert harness.browser().get("/?q=x", authorization=basic("ann", "wrong password")).status == 401

@@ -39,8 +39,8 @@ def escape(name: str) -> str:
 
 
 def write_group(name: str, *members: str) -> str:
-    told = "".join(f"\nmember: {member}" for member in members)
-    return f"\n\ndn: cn={escape(name)},ou=groups,{BASE}\nobjectClass: groupOfNames\ncn: {name}{told}\n"
+    lines = "".join(f"\nmember: {member}" for member in members)
+    return f"\n\ndn: cn={escape(name)},ou=groups,{BASE}\nobjectClass: groupOfNames\ncn: {name}{lines}\n"
 
 
 def write_seed() -> str:
@@ -78,7 +78,7 @@ def test_ldap_lists_groups_beyond_a_page(slapd: Slapd) -> None:
 
 
 @needs_slapd
-def test_ldap_entry_without_the_attribute_of_names_is_nobody_else(slapd: Slapd) -> None:
+def test_ldap_entry_without_the_attribute_of_names_is_no_other_user(slapd: Slapd) -> None:
     """Whoever may choose the address of an entry without a name would be who that address begins with."""
     directory = LdapDirectory(replace(options_of(slapd), user_filter="(|(uid={login})(mail={login}))"))
     with pytest.raises(Busy, match="has no uid"):

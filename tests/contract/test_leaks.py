@@ -1,4 +1,4 @@
-"""Numbers that the engine tells a user are the same, however many documents that the user may not see hold the words of the query."""
+"""Numbers that the engine shows a user are the same, however many documents that the user may not see hold the words of the query."""
 
 import random
 from collections.abc import Iterator
@@ -74,24 +74,24 @@ def filled(folder: Path, hidden: int) -> Iterator[TantivyIndex]:
     writer.close()
 
 
-def tell_all(index: TantivyIndex, access: AccessFilter) -> dict[str, object]:
-    """Returns everything but order and scores that the engine tells."""
-    told: dict[str, object] = {}
+def read_numbers(index: TantivyIndex, access: AccessFilter) -> dict[str, object]:
+    """Returns everything but order and scores that the engine shows."""
+    numbers: dict[str, object] = {}
     for query in QUERIES:
         for num in (0, 10, 1_200):
             hits = index.search(query, access, start=0, num=num)
-            told[f"{query} {num}"] = hits.total, hits.is_exact, len(hits.hits)
-        told[f"{query} by date"] = index.search(query, access, start=0, num=10, sort=Sort()).total
-        told[f"{query} by key"] = index.list_by_key(query, access, after=0, num=3)
-        told[f"{query} facets"] = index.count_facets(query, access, FACETS)
+            numbers[f"{query} {num}"] = hits.total, hits.is_exact, len(hits.hits)
+        numbers[f"{query} by date"] = index.search(query, access, start=0, num=10, sort=Sort()).total
+        numbers[f"{query} by key"] = index.list_by_key(query, access, after=0, num=3)
+        numbers[f"{query} facets"] = index.count_facets(query, access, FACETS)
     vocabulary = index.vocabulary
     for word in HELD:
-        told[f"count {word}"] = vocabulary.count(word, access)
+        numbers[f"count {word}"] = vocabulary.count(word, access)
     for start in ("al", "alder", "b", "other"):
-        told[f"complete {start}"] = vocabulary.complete(start, Everything(), access, 10)
+        numbers[f"complete {start}"] = vocabulary.complete(start, Everything(), access, 10)
     for word in ("alderwod", "alderwxxd", "brichtree", "alderhiden", "elmtee"):
-        told[f"alike {word}"] = vocabulary.find_alike(word, access, 0)
-    return told
+        numbers[f"alike {word}"] = vocabulary.find_alike(word, access, 0)
+    return numbers
 
 
 @pytest.fixture
@@ -104,12 +104,12 @@ def cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("cut_short")
 def test_numbers_do_not_depend_on_what_is_hidden(tmp_path: Path) -> None:
-    told = []
+    numbers = []
     for hidden in HIDDEN:
         with filled(tmp_path / str(hidden), hidden) as index:
-            told.append([tell_all(index, access) for access in (MANY, ANONYMOUS)])
-    for place, others in enumerate(told[1:], 1):
-        for own, other in zip(told[0], others, strict=True):
+            numbers.append([read_numbers(index, access) for access in (MANY, ANONYMOUS)])
+    for place, others in enumerate(numbers[1:], 1):
+        for own, other in zip(numbers[0], others, strict=True):
             differing = {name: (own[name], other[name]) for name in own if own[name] != other[name]}
             assert not differing, HIDDEN[place]
 

@@ -1,4 +1,4 @@
-"""What links tell of documents, from feeds to the index, on a real store."""
+"""Texts and counts of links to documents, from feeds to the index, on a real store."""
 
 import io
 import itertools
@@ -63,7 +63,7 @@ class LinkHarness:
         return Indexing(tools, generations)
 
     def push(self, pages: Mapping[str, Mapping[str, str]], *, acl: Acl | None = None, robots: tuple[str, ...] = ()) -> int:
-        """Feeds pages, each with the texts of its links by where they lead; gives the feed's number."""
+        """Feeds pages, each with the texts of its links by their targets; returns the feed's number."""
         number = len(self.feeds.feeds) + 1
         changes = [put(name, f"{name} {links} {number}", acl=acl) for name, links in pages.items()]
         feed = self.feeds.push(*changes)
@@ -102,7 +102,7 @@ class LinkHarness:
         with self.feeds.store.reading() as unit:
             return self.indexes[unit.state.key_values.get(keyvalues.INDEX_FOLDER) or ""]
 
-    def told(self, name: str) -> tuple[str, ...]:
+    def anchors_of(self, name: str) -> tuple[str, ...]:
         """Returns the texts of links that the index has of a document."""
         document = self.feeds.document(url(name))
         return tuple(self.index._entries[document.id or 0].document.anchors)
@@ -121,38 +121,38 @@ def harness(tmp_path: Path) -> Iterator[LinkHarness]:
     feeds.store.close()
 
 
-def test_links_tell_of_documents_that_were_fed_before_and_after(harness: LinkHarness) -> None:
+def test_links_count_for_documents_that_were_fed_before_and_after(harness: LinkHarness) -> None:
     harness.push({"a": {}})
     harness.settle()
     harness.push({"hub": {"a": "Annual figures", "b": "Budget", "none": "x"}})
     harness.settle()
     harness.push({"b": {}})
     harness.settle()
-    assert (harness.told("a"), harness.told("b"), harness.told("hub")) == (("Annual figures",), ("Budget",), ())
+    assert (harness.anchors_of("a"), harness.anchors_of("b"), harness.anchors_of("hub")) == (("Annual figures",), ("Budget",), ())
     assert harness.finds("figures") == harness.finds("budget") == 1
     assert harness.rank("a") > harness.rank("hub") == 0
 
 
-def test_document_of_which_is_told_stays_searchable_while_it_is_written_again(harness: LinkHarness) -> None:
+def test_target_of_links_stays_searchable_while_it_is_written_again(harness: LinkHarness) -> None:
     harness.push({"a": {}})
     harness.settle()
     harness.push({"hub": {"a": "words"}})
     indexer = harness.start()
     before = harness.written.count(harness.feeds.document(url("a")).id or 0)
     standings = []
-    while harness.told("a") != ("words",):
+    while harness.anchors_of("a") != ("words",):
         indexer.turn()
         standings.append(inspect_url(harness.feeds.store, url("a")).standing)
     assert harness.written.count(harness.feeds.document(url("a")).id or 0) == before + 1
     assert all(standing.searchable for standing in standings)
 
 
-def test_links_changed_tell_what_they_say_now(harness: LinkHarness) -> None:
-    harness.push({"hub": {"a": "old words", "b": "kept"}, "a": {}, "b": {}})
+def test_links_changed_count_with_their_new_texts(harness: LinkHarness) -> None:
+    harness.push({"hub": {"a": "old words", "b": "stays"}, "a": {}, "b": {}})
     harness.settle()
     harness.push({"hub": {"a": "new words"}})
     harness.settle()
-    assert (harness.told("a"), harness.told("b"), harness.rank("b")) == (("new words",), (), 0)
+    assert (harness.anchors_of("a"), harness.anchors_of("b"), harness.rank("b")) == (("new words",), (), 0)
 
 
 def test_links_fed_again_alike_write_nothing_else(harness: LinkHarness) -> None:
@@ -171,15 +171,15 @@ def test_links_of_a_hub_are_bounded(harness: LinkHarness) -> None:
     harness.push({name: {} for name in targets})
     harness.push({"hub": targets})
     harness.settle()
-    assert sum(bool(harness.told(name)) for name in targets) == MAX_TARGETS
+    assert sum(bool(harness.anchors_of(name)) for name in targets) == MAX_TARGETS
 
 
 @pytest.mark.parametrize("robots", [("nofollow",), ("noindex",), ()])
-def test_links_tell_nothing_where_not_everybody_may_read_them(harness: LinkHarness, robots: tuple[str, ...]) -> None:
+def test_links_count_for_nothing_unless_they_are_public(harness: LinkHarness, robots: tuple[str, ...]) -> None:
     harness.push({"a": {}})
     harness.push({"hub": {"a": "secret words"}}, acl=None if robots else STAFF, robots=robots)
     harness.settle()
-    assert (harness.told("a"), harness.rank("a"), harness.finds("secret")) == ((), 0, 0)
+    assert (harness.anchors_of("a"), harness.rank("a"), harness.finds("secret")) == ((), 0, 0)
 
 
 def test_links_of_a_page_that_becomes_secret_are_taken_back_before_its_feed_is_obeyed(harness: LinkHarness) -> None:
@@ -194,7 +194,7 @@ def test_links_of_a_page_that_becomes_secret_are_taken_back_before_its_feed_is_o
         states.append(state)
         assert harness.finds("secret") == 0 or state is not FeedState.COMPLETED
     assert harness.feeds.feed(feed.id).state is FeedState.COMPLETED
-    assert (harness.finds("secret"), harness.told("a"), harness.told("b"), harness.rank("a")) == (0, (), (), 0)
+    assert (harness.finds("secret"), harness.anchors_of("a"), harness.anchors_of("b"), harness.rank("a")) == (0, (), (), 0)
 
 
 def test_links_of_a_page_that_is_gone_are_taken_back(harness: LinkHarness) -> None:
@@ -202,12 +202,12 @@ def test_links_of_a_page_that_is_gone_are_taken_back(harness: LinkHarness) -> No
     harness.settle()
     harness.feeds.push(delete("hub"))
     harness.settle()
-    assert harness.told("a") == ("others",)
+    assert harness.anchors_of("a") == ("others",)
     harness.feeds.push(delete("a"))
     harness.settle()
     harness.push({"a": {}})
     harness.settle()
-    assert harness.told("a") == ("others",)
+    assert harness.anchors_of("a") == ("others",)
 
 
 def test_links_of_a_secret_page_are_taken_back_from_what_is_written_already_and_not_committed(harness: LinkHarness) -> None:
@@ -228,7 +228,7 @@ def test_links_of_a_secret_page_are_taken_back_from_what_is_written_already_and_
         indexer.turn()
     harness.extract("waits", {})
     harness.settle(indexer)
-    assert (harness.told("a"), harness.finds("secret")) == ((), 0)
+    assert (harness.anchors_of("a"), harness.finds("secret")) == ((), 0)
     assert harness.feeds.feed(feed.id).state is FeedState.COMPLETED
 
 
@@ -249,9 +249,9 @@ def test_links_survive_an_indexer_killed_at_any_step(tmp_path: Path) -> None:
         except Killed:
             is_over = False
         harness.settle()
-        told = (harness.told("a"), harness.told("b"), harness.told("c"))
+        anchors = (harness.anchors_of("a"), harness.anchors_of("b"), harness.anchors_of("c"))
         feeds.store.close()
-        assert told == (("second", "third"), (), ("of c",)), step
+        assert anchors == (("second", "third"), (), ("of c",)), step
         if is_over:
             break
     assert step > 4

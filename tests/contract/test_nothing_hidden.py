@@ -13,7 +13,7 @@ import pytest
 from samlharness import OUR_KEY
 from samlserver import SamlServer
 from searchharness import ANN, FOR_ANN, NOW, SearchHarness, ask, open_harness
-from signinharness import Hands, open_signin_harness
+from signinharness import ManualClock, open_signin_harness
 from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
@@ -121,7 +121,7 @@ OF_NO_DOCUMENT = {
     *("encoding", "method", "to", "code", "state", "iss", "error", "error_description", "RelayState", "SAMLRequest", "SAMLResponse"),
     *("btnG", "entqrm", "entsp", "exclude_apps", "gsaRequestID", "inlang", "tlen", "ud", "ulang", "wc", "wc_mc"),
 }
-"""Names that are read of no request for documents, or told back and nothing else."""
+"""Names that no request for documents reads, or that the answer only repeats."""
 
 _TIMES = re.compile(rb"<TM>[\d.]+</TM>|[\d.]+(?: seconds| s\b)|\"seconds\": ?[\d.]+")
 
@@ -141,7 +141,7 @@ def make_documents(harness: SearchHarness, urls: tuple[str, ...], secret: str) -
 
 
 def make_world(folder: Path, *, has_hidden: bool) -> SearchHarness:
-    """Makes a harness of public documents and, if asked, of some that nobody but ann may see, each guarded in another way."""
+    """Makes a harness of public documents and, on request, of some that only ann may see, each guarded in another way."""
     folder.mkdir()
     harness = open_harness(folder)
     facets = (Facet(name="kind", label="Kind"), Facet(name="hiddenname", label="Hidden"))
@@ -159,7 +159,7 @@ def make_world(folder: Path, *, has_hidden: bool) -> SearchHarness:
         }
         documents = make_documents(harness, HIDDEN, SECRET)
         harness.add([*documents[:3], *(replace(document, secure=True) for document in documents[3:6])], acls=acls)
-        # fed as public: no policy makes it secure, but a page that guards itself is nobody's
+        # fed as public: no policy makes it secure, but a page that guards itself is hidden
         harness.add([replace(harness.make(HIDDEN[6], f"{WORDS} {SECRET}", own=(("google:aclusers", "x"),)))])
     change_policies(harness, after=True)
     return harness
@@ -273,9 +273,9 @@ def test_posted_and_headed_requests_and_cursors_answer_alike(worlds: tuple[Searc
 
 def test_every_route_is_looked_at(tmp_path: Path) -> None:
     """Goes by the application as the server builds it, with all ways to sign in."""
-    openid = OidcProvider(OidcOptions(name="o", label="", namespace="a", issuer="https://id.example", client_id="x"), Hands())
-    about = read_metadata(SamlServer(now=Hands()).metadata())
-    saml = SamlIdentityProvider(SamlOptions(name="s", label="", namespace="b", provider=about, key=OUR_KEY), Hands())
+    openid = OidcProvider(OidcOptions(name="o", label="", namespace="a", issuer="https://id.example", client_id="x"), ManualClock())
+    about = read_metadata(SamlServer(now=ManualClock()).metadata())
+    saml = SamlIdentityProvider(SamlOptions(name="s", label="", namespace="b", provider=about, key=OUR_KEY), ManualClock())
     app = open_signin_harness(tmp_path, openid=(openid,), saml=(saml,)).app
     assert isinstance(app, Starlette)
     known = set(QUERY_ROUTES) | set(URL_ROUTES) | SILENT
@@ -293,7 +293,7 @@ def test_every_parameter_is_looked_at() -> None:
     texts = [path.read_text() for path in folder.glob("*.py") if path.stem not in others]
     read = {name for text in texts for name in re.findall(r"\b(?:values|query_params|asked|form)\.get(?:list)?\(\"(\w+)\"", text)}
     described = build_openapi(SEARCH_PORT)["paths"].values()
-    told = {parameter["name"] for methods in described for operation in methods.values() for parameter in operation["parameters"]}
+    documented = {parameter["name"] for methods in described for operation in methods.values() for parameter in operation["parameters"]}
     tried = {name for variants in (*QUERY_ROUTES.values(), *URL_ROUTES.values()) for given in variants for name in given} | {"q", "url"}
     assert len(read) > 20
-    assert (read | told | gsaparameters._KNOWN | set(parameters._FIELDS)) - tried - OF_NO_DOCUMENT == set()
+    assert (read | documented | gsaparameters._KNOWN | set(parameters._FIELDS)) - tried - OF_NO_DOCUMENT == set()

@@ -13,7 +13,7 @@ from feedmill.model.topic import Topic
 from feedmill.ports import Notifier
 
 RUNG, SOON = 120.0, 60.0
-"""How long to wait for a ring that comes, and what is less than that whatever a busy machine does. Units: seconds."""
+"""How long to wait for a notification that comes, and what is less than that whatever a busy machine does. Units: seconds."""
 
 LONG = "feeder" * 50
 
@@ -31,7 +31,7 @@ def seconds_of(notifier: Notifier, timeout_seconds: float) -> float:
     return time.monotonic() - start
 
 
-def test_wait_with_ring_from_thread_ends_soon(tmp_path: Path) -> None:
+def test_wait_with_notification_from_thread_ends_soon(tmp_path: Path) -> None:
     waiter, ringer = make_notifier(tmp_path, "feeder"), make_notifier(tmp_path, None)
     rung_at: list[float] = []
 
@@ -53,14 +53,14 @@ import sys, time
 from pathlib import Path
 from feedmill.adapters.notifier import SocketNotifier
 from feedmill.model.topic import Topic
-bell = SocketNotifier(Path(sys.argv[1]), "web", lambda topic: ("feeder",))
+notifier = SocketNotifier(Path(sys.argv[1]), "web", lambda topic: ("feeder",))
 sys.stdin.readline()
-bell.notify(Topic.FEEDS)
+notifier.notify(Topic.FEEDS)
 print(time.monotonic(), flush=True)
 """
 
 
-def test_wait_with_ring_from_process_ends_soon(tmp_path: Path) -> None:
+def test_wait_with_notification_from_process_ends_soon(tmp_path: Path) -> None:
     waiter = make_notifier(tmp_path, "feeder")
     with subprocess.Popen(
         [sys.executable, "-c", RINGER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -74,7 +74,7 @@ def test_wait_with_ring_from_process_ends_soon(tmp_path: Path) -> None:
         assert woken_at - float(process.stdout.readline()) < SOON
 
 
-def test_wait_without_ring_ends_at_its_time(tmp_path: Path) -> None:
+def test_wait_without_notification_ends_at_its_time(tmp_path: Path) -> None:
     assert 0.05 <= seconds_of(make_notifier(tmp_path, "feeder"), 0.05) < SOON
     assert 0.05 <= seconds_of(make_notifier(tmp_path, None), 0.05) < SOON
 
@@ -87,7 +87,7 @@ def test_wait_with_earlier_rings_takes_them_as_one(tmp_path: Path) -> None:
     assert seconds_of(waiter, 0.05) >= 0.05
 
 
-def test_ring_without_listener_or_with_full_queue_neither_fails_nor_blocks(tmp_path: Path) -> None:
+def test_notification_without_listener_or_with_full_queue_neither_fails_nor_blocks(tmp_path: Path) -> None:
     ringer = make_notifier(tmp_path, None)
     start = time.monotonic()
     ringer.notify(Topic.EXTRACTION)
@@ -98,14 +98,14 @@ def test_ring_without_listener_or_with_full_queue_neither_fails_nor_blocks(tmp_p
     assert seconds_of(waiter, RUNG) < SOON
 
 
-def test_wait_with_ring_for_other_role_or_folder_sleeps_on(tmp_path: Path) -> None:
+def test_wait_with_notification_for_other_role_or_folder_sleeps_on(tmp_path: Path) -> None:
     waiter = make_notifier(tmp_path, "feeder")
     make_notifier(tmp_path, None).notify(Topic.INDEXING)
     make_notifier(tmp_path / "other", None).notify(Topic.FEEDS)
     assert seconds_of(waiter, 0.05) >= 0.05
 
 
-def test_bell_with_long_or_indirect_folder_finds_the_same_address(tmp_path: Path) -> None:
+def test_notifier_with_long_or_indirect_folder_finds_the_same_address(tmp_path: Path) -> None:
     folder = tmp_path / ("long" * 50)
     folder.mkdir()
     (tmp_path / "link").symlink_to(folder)
@@ -114,7 +114,7 @@ def test_bell_with_long_or_indirect_folder_finds_the_same_address(tmp_path: Path
     assert seconds_of(waiter, RUNG) < SOON
 
 
-def test_bell_with_address_held_by_another_waits_plainly_until_it_is_free(tmp_path: Path) -> None:
+def test_notifier_with_address_held_by_another_waits_plainly_until_it_is_free(tmp_path: Path) -> None:
     first, second, ringer = make_notifier(tmp_path, "feeder"), make_notifier(tmp_path, "feeder"), make_notifier(tmp_path, None)
     ringer.notify(Topic.FEEDS)
     assert 0.05 <= seconds_of(second, 0.05) < SOON
@@ -124,7 +124,7 @@ def test_bell_with_address_held_by_another_waits_plainly_until_it_is_free(tmp_pa
     assert seconds_of(second, RUNG) < SOON
 
 
-def test_bell_after_close_does_no_harm(tmp_path: Path) -> None:
+def test_notifier_after_close_does_no_harm(tmp_path: Path) -> None:
     notifier = make_notifier(tmp_path, "feeder")
     notifier.close()
     notifier.close()
@@ -132,7 +132,7 @@ def test_bell_after_close_does_no_harm(tmp_path: Path) -> None:
     assert seconds_of(notifier, 0.01) < SOON
 
 
-def test_ring_of_oneself_in_signal_handler_ends_the_wait(tmp_path: Path) -> None:
+def test_notification_of_oneself_in_signal_handler_ends_the_wait(tmp_path: Path) -> None:
     notifier = make_notifier(tmp_path, "feeder")
     before = signal.signal(signal.SIGUSR1, lambda _number, _frame: notifier.notify(Topic.FEEDS))
     timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1))
@@ -171,7 +171,7 @@ socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"!", bytes.fromhex(sys.
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_wait_with_ring_of_another_user_sleeps_on(tmp_path: Path) -> None:
+def test_wait_with_notification_of_another_user_sleeps_on(tmp_path: Path) -> None:
     notifier = make_notifier(tmp_path, "feeder")
     subprocess.run([sys.executable, "-S", "-W", "ignore", "-c", STRANGER, notifier._address("feeder").hex()], check=True)
     assert seconds_of(notifier, 0.05) >= 0.05

@@ -19,7 +19,7 @@ SELF = "/api/v1/openapi.json"
 
 
 def holds_exactly(model: type[BaseModel], answer: dict[str, Any]) -> None:
-    """Checks an answer and all objects in it: nothing missing but what may be, nothing more, all of the types told."""
+    """Checks an answer and all objects in it: nothing missing but what may be, nothing more, all of the documented types."""
     read = model.model_validate(answer)
     # for administrators alone, and where counts are estimated alone
     missing = {"exact"} if model is FacetShown else {"explanation"}

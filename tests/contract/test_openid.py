@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from openidharness import arrive, depart, open_with
 from openidserver import CLIENT, OpenIdServer, new_key, running_openid
-from signinharness import PASSWORD, Hands, SignInHarness, users
+from signinharness import PASSWORD, ManualClock, SignInHarness, users
 
 from feedmill.adapters.identity.jsonhttp import check_safe_url
 from feedmill.core.access.roles import RoleRules
@@ -17,7 +17,7 @@ from feedmill.model.role import UserRole
 
 @pytest.fixture
 def provider() -> Iterator[OpenIdServer]:
-    with running_openid(int(Hands().seconds())) as server:
+    with running_openid(int(ManualClock().seconds())) as server:
         yield server
 
 
@@ -82,7 +82,7 @@ SPOILT: dict[str, Callable[[OpenIdServer], object]] = {
 
 
 @pytest.mark.parametrize("spoil", list(SPOILT.values()), ids=list(SPOILT))
-def test_openid_answer_that_is_not_as_it_must_be_lets_nobody_in(
+def test_openid_answer_that_is_invalid_signs_no_user_in(
     harness: SignInHarness, provider: OpenIdServer, spoil: Callable[[OpenIdServer], object]
 ) -> None:
     browser = harness.browser()
@@ -145,10 +145,10 @@ def test_openid_follows_new_keys(harness: SignInHarness, provider: OpenIdServer,
     provider.algorithm = algorithm
     harness.clock.turn(minutes=2)
     assert arrive(browser, provider.authorize(depart(browser))) == 303
-    asked = provider.asked.count("/keys")
+    count_before = provider.requested_paths.count("/keys")
     provider.key = new_key(kind)
     assert arrive(browser, provider.authorize(depart(browser))) == 403
-    assert provider.asked.count("/keys") <= asked + 1
+    assert provider.requested_paths.count("/keys") <= count_before + 1
 
 
 def test_openid_discovery_of_another_issuer_is_trouble(harness: SignInHarness, provider: OpenIdServer) -> None:

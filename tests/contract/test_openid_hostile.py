@@ -17,7 +17,7 @@ import pytest
 from joserfc.jwk import ECKey, RSAKey
 from openidharness import arrive, depart, open_with
 from openidserver import OpenIdServer, new_key, running_openid
-from signinharness import Hands, SignInHarness, users
+from signinharness import ManualClock, SignInHarness, users
 from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.identity.jsonhttp import JsonClient
@@ -31,7 +31,7 @@ SLOW_SECONDS = 0.5
 
 @pytest.fixture
 def provider() -> Iterator[OpenIdServer]:
-    with running_openid(int(Hands().seconds())) as server:
+    with running_openid(int(ManualClock().seconds())) as server:
         yield server
 
 
@@ -91,7 +91,7 @@ TROUBLE: dict[str, Callable[[BufferedIOBase], object]] = {
 
 @pytest.mark.parametrize("trouble", list(TROUBLE.values()), ids=list(TROUBLE))
 @pytest.mark.parametrize("path", [DISCOVERY, "/keys", "/token", "/userinfo"], ids=["discovery", "keys", "token", "userinfo"])
-def test_openid_provider_in_trouble_is_told_so_in_time_and_lets_nobody_in(
+def test_openid_provider_that_fails_is_reported_in_time_and_signs_no_user_in(
     provider: OpenIdServer, tmp_path: Path, path: str, trouble: Callable[[BufferedIOBase], object]
 ) -> None:
     harness = open_with(tmp_path, provider, timeout_seconds=0.5 if trouble in (drip_head, drip_body) else PATIENCE_SECONDS)
@@ -113,7 +113,7 @@ def test_openid_provider_that_says_nothing_is_waited_for_once_by_those_who_come_
     for each in together:
         each.join()
     silence.set()
-    assert provider.asked.count(DISCOVERY) == 1
+    assert provider.requested_paths.count(DISCOVERY) == 1
     provider.raws.clear()
     harness.clock.turn(seconds=3)
     assert sign_in(harness, provider) == 303
@@ -136,13 +136,13 @@ def test_openid_keys_that_change_between_two_sign_ins_are_followed_at_once(harne
         assert sign_in(harness, provider) == 303
 
 
-def test_strangers_have_the_provider_asked_for_its_keys_once_in_a_while(harness: SignInHarness, provider: OpenIdServer) -> None:
+def test_strangers_cause_few_requests_for_the_providers_keys(harness: SignInHarness, provider: OpenIdServer) -> None:
     browser = harness.browser()
     assert sign_in(harness, provider) == 303
-    asked = provider.asked.count("/keys")
+    count_before = provider.requested_paths.count("/keys")
     for _ in range(5):
         assert browser.post("/signin/oidc/corp/logout", {"logout_token": "x.y.z"}).status == 400
-    assert provider.asked.count("/keys") <= asked + 1
+    assert provider.requested_paths.count("/keys") <= count_before + 1
 
 
 def test_keys_that_are_not_understood_do_no_harm_to_those_that_are(harness: SignInHarness, provider: OpenIdServer) -> None:
@@ -176,10 +176,10 @@ def test_token_that_names_no_key_is_held_against_all(harness: SignInHarness, pro
     assert sign_in(harness, provider) == 303
 
 
-@pytest.mark.parametrize("told", [None, [], {}, {"keys": {}}, {"keys": []}, {"keys": ["x", 5, None]}], ids=str)
-def test_keys_that_are_none_are_refused(told: object) -> None:
+@pytest.mark.parametrize("document", [None, [], {}, {"keys": {}}, {"keys": []}, {"keys": ["x", 5, None]}], ids=str)
+def test_keys_that_are_none_are_refused(document: object) -> None:
     with pytest.raises(ValueError, match=r"list of keys|there is none"):
-        TokenKeys(told)
+        TokenKeys(document)
 
 
 def part(held: object) -> str:
@@ -210,17 +210,17 @@ HEADERS: dict[str, object] = {
 
 
 @pytest.mark.parametrize("header", list(HEADERS.values()), ids=list(HEADERS))
-def test_openid_token_with_an_odd_header_lets_nobody_in(harness: SignInHarness, provider: OpenIdServer, header: object) -> None:
+def test_openid_token_with_an_odd_header_signs_no_user_in(harness: SignInHarness, provider: OpenIdServer, header: object) -> None:
     provider.write = lambda claims: f"{part(header)}.{part(claims)}.{part(b'x' * 256)}"
     assert sign_in(harness, provider) == 403
 
 
-def test_openid_token_signed_by_the_public_key_lets_nobody_in(harness: SignInHarness, provider: OpenIdServer) -> None:
+def test_openid_token_signed_by_the_public_key_signs_no_user_in(harness: SignInHarness, provider: OpenIdServer) -> None:
     provider.write = lambda claims: sign_by_secret(provider, claims)
     assert sign_in(harness, provider) == 403
 
 
-def test_openid_token_whose_claims_are_deep_beyond_reading_lets_nobody_in(harness: SignInHarness, provider: OpenIdServer) -> None:
+def test_openid_token_whose_claims_are_too_deep_to_read_signs_no_user_in(harness: SignInHarness, provider: OpenIdServer) -> None:
     provider.claims["x"] = None
     deep = b'{"a":' * 100_000
     provider.write = lambda _: f"{part({'alg': 'RS256', 'kid': 'first'})}.{part(deep)}.{part(b'x' * 256)}"
@@ -311,7 +311,7 @@ def test_openid_discovery_that_is_odd(harness: SignInHarness, provider: OpenIdSe
     assert sign_in(harness, provider) == expected
 
 
-def test_slow_provider_keeps_nobody_from_signing_in_by_another_way() -> None:
+def test_slow_provider_blocks_no_sign_in_by_another_method() -> None:
     free = threading.Event()
 
     async def sign_in_beside() -> None:

@@ -8,12 +8,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from openidharness import arrive, depart, open_with
 from openidserver import CLIENT, OpenIdServer, new_key, running_openid
-from signinharness import Browser, Hands, SignInHarness, read_form, users
+from signinharness import Browser, ManualClock, SignInHarness, read_form, users
 
 
 @pytest.fixture
 def provider() -> Iterator[OpenIdServer]:
-    with running_openid(int(Hands().seconds())) as server:
+    with running_openid(int(ManualClock().seconds())) as server:
         yield server
 
 
@@ -34,7 +34,7 @@ def sign_out(browser: Browser) -> str:
     return browser.post("/signout", read_form(browser.get("/signout").text).hidden).text
 
 
-def tell(harness: SignInHarness, token: str) -> int:
+def send_logout(harness: SignInHarness, token: str) -> int:
     """Sends a token as the provider's own server does."""
     program = harness.browser(is_browser=False)
     return program.post("/signin/oidc/corp/logout", {"logout_token": token}).status
@@ -46,10 +46,10 @@ def test_who_signs_out_here_is_led_to_the_provider_and_back(harness: SignInHarne
     assert users(harness, browser) == []
     address = page.partition('content="0; url=')[2].partition('"')[0].replace("&amp;", "&")
     assert address.startswith(f"{provider.issuer}/logout?tenant=1&")
-    told = parse_qs(urlsplit(address).query)
-    assert told["client_id"] == [CLIENT]
-    assert told["id_token_hint"][0].count(".") == 2
-    left = urlsplit(told["post_logout_redirect_uri"][0])
+    parameters = parse_qs(urlsplit(address).query)
+    assert parameters["client_id"] == [CLIENT]
+    assert parameters["id_token_hint"][0].count(".") == 2
+    left = urlsplit(parameters["post_logout_redirect_uri"][0])
     assert (left.netloc, left.path) == ("search.example.com", "/signin/oidc/corp/left")
     answer = browser.get(left.path)
     assert (answer.status, answer.headers["location"]) == (303, "/")
@@ -77,11 +77,11 @@ def test_provider_ends_all_sessions_of_a_user_or_one(harness: SignInHarness, pro
     provider.claims = {"sub": "0816"}
     stays = signed_in(harness, provider)
     sid = f"session of {provider.states[1]}"
-    assert tell(harness, provider.logout_token(sub=None, sid=sid)) == 200
+    assert send_logout(harness, provider.logout_token(sub=None, sid=sid)) == 200
     assert [bool(users(harness, browser)) for browser in (first, second, other, stays)] == [True, False, True, True]
-    assert tell(harness, provider.logout_token(jti="second")) == 200
+    assert send_logout(harness, provider.logout_token(jti="second")) == 200
     assert [bool(users(harness, browser)) for browser in (first, other, stays)] == [False, False, True]
-    assert tell(harness, provider.logout_token(jti="third", sub="nobody")) == 200
+    assert send_logout(harness, provider.logout_token(jti="third", sub="nobody")) == 200
 
 
 SPOILT: dict[str, dict[str, Any]] = {
@@ -91,9 +91,9 @@ SPOILT: dict[str, dict[str, Any]] = {
     "nonce": {"nonce": "x"},
     "event": {"events": {"http://schemas.openid.net/event/other": {}}},
     "events": {"events": "http://schemas.openid.net/event/backchannel-logout"},
-    "old": {"iat": int(Hands().seconds()) - 1_000},
+    "old": {"iat": int(ManualClock().seconds()) - 1_000},
     "no time": {"iat": None},
-    "over": {"exp": int(Hands().seconds()) - 1_000},
+    "over": {"exp": int(ManualClock().seconds()) - 1_000},
     "no id": {"jti": None},
     "nobody": {"sub": None},
     "numbers": {"sub": 815, "sid": 1},
@@ -101,9 +101,9 @@ SPOILT: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("given", list(SPOILT.values()), ids=list(SPOILT))
-def test_logout_token_that_is_not_as_it_must_be_ends_nobody(harness: SignInHarness, provider: OpenIdServer, given: dict[str, Any]) -> None:
+def test_logout_token_that_is_invalid_ends_no_session(harness: SignInHarness, provider: OpenIdServer, given: dict[str, Any]) -> None:
     browser = signed_in(harness, provider)
-    assert tell(harness, provider.logout_token(**given)) == 400
+    assert send_logout(harness, provider.logout_token(**given)) == 400
     assert users(harness, browser) != []
 
 
@@ -111,16 +111,16 @@ def test_logout_token_counts_once_and_only_by_the_providers_key(harness: SignInH
     browser = signed_in(harness, provider)
     genuine = provider.logout_token()
     ours, provider.key = provider.key, new_key()
-    assert tell(harness, provider.logout_token()) == 400
+    assert send_logout(harness, provider.logout_token()) == 400
     provider.key, provider.algorithm = ours, "none"
-    assert tell(harness, provider.logout_token()) == 400
-    assert tell(harness, "") == 400
-    assert tell(harness, "x" * 20_000) == 400
+    assert send_logout(harness, provider.logout_token()) == 400
+    assert send_logout(harness, "") == 400
+    assert send_logout(harness, "x" * 20_000) == 400
     assert users(harness, browser) != []
     provider.algorithm = "RS256"
-    assert tell(harness, genuine) == 200
+    assert send_logout(harness, genuine) == 200
     again = signed_in(harness, provider)
-    assert tell(harness, genuine) == 400
+    assert send_logout(harness, genuine) == 400
     assert users(harness, again) != []
 
 

@@ -1,4 +1,4 @@
-"""Pages of which another server decides some results: they are shown to who is permitted, and counted for nobody."""
+"""Pages of which another server decides some results: they are shown to permitted users, and counted for no user."""
 
 import time
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def a_user(name: str) -> Identity:
 
 
 def fill(harness: SearchHarness, *, early: int = 3, late: int = 30) -> tuple[list[str], list[str]]:
-    """Adds documents that everybody sees and documents that nothing decides, in turns; gives their URLs."""
+    """Adds public documents and documents that nothing decides, in turns; returns their URLs."""
     shown = [f"http://a.example/early/{number:02}" for number in range(early)]
     hidden = [f"http://a.example/late/{number:02}" for number in range(late)]
     metadata = (("kind", "guarded"),)
@@ -82,11 +82,11 @@ def test_page_is_filled_with_what_another_server_permits_and_counts_none_of_it(h
     assert {one.url for one in page.results if one.is_late} == set(hidden[:4])
     assert (page.total, page.is_exact, page.length) == (3, True, 7)
     assert [(value.value, value.count) for value in page.facets[0].values] == [("open", 3)]
-    nobody = services.searcher.search(request, services.filters.find_filter(Identity()))
-    assert ({one.url for one in nobody.results}, nobody.total, nobody.length) == (set(shown), 3, 3)
+    anonymous = services.searcher.search(request, services.filters.find_filter(Identity()))
+    assert ({one.url for one in anonymous.results}, anonymous.total, anonymous.length) == (set(shown), 3, 3)
 
 
-def test_document_whose_acl_decides_is_never_asked_about(harness: SearchHarness, point: DecisionPoint) -> None:
+def test_document_whose_acl_decides_is_in_no_request(harness: SearchHarness, point: DecisionPoint) -> None:
     url = "http://a.example/acl"
     harness.add([harness.make(url, "needle", title="x")], acls={url: FOR_ANN})
     bob = a_user("bob")
@@ -230,7 +230,7 @@ def test_list_by_cursor_is_of_what_acls_permit(harness: SearchHarness, point: De
     assert point.requests == []
 
 
-def test_document_that_gets_an_acl_while_it_is_asked_about_is_decided_by_it(harness: SearchHarness, point: DecisionPoint) -> None:
+def test_document_that_gets_an_acl_during_the_request_is_decided_by_it(harness: SearchHarness, point: DecisionPoint) -> None:
     _, hidden = fill(harness, late=2)
     point.permit("bob", *hidden)
     bob = a_user("bob")
@@ -277,19 +277,19 @@ def test_what_acl_or_policy_permits_is_shown_where_it_must_be_confirmed_and_is_a
 
 
 def test_page_asks_no_more_than_it_needs_whatever_is_hidden(harness: SearchHarness, point: DecisionPoint) -> None:
-    asked = []
+    counts = []
     for late in (40, 400):
         shown, hidden = fill(harness, early=0, late=late)
         point.decisions = {("ann", url): "Deny" for url in hidden}
         before = len(point.asked)
         services = services_of(harness, point)
         assert urls_of(services, services.filters.find_filter(ANN), num=10) == shown
-        asked.append(len(point.asked) - before)
-    assert asked == [33, 33]
+        counts.append(len(point.asked) - before)
+    assert counts == [33, 33]
 
 
 @pytest.mark.parametrize("verdict", ["Deny", "Indeterminate"])
-def test_waiting_tells_nothing_of_one_url(harness: SearchHarness, point: DecisionPoint, verdict: str) -> None:
+def test_waiting_reveals_nothing_of_one_url(harness: SearchHarness, point: DecisionPoint, verdict: str) -> None:
     _, hidden = fill(harness)
     point.decisions = {("ann", url): verdict for url in hidden}
     point.delay_seconds = 0.3
@@ -304,9 +304,9 @@ def test_waiting_tells_nothing_of_one_url(harness: SearchHarness, point: Decisio
     for place, (path, name, before) in enumerate(
         [("/api/v1/documents", "url", ""), ("/cache", "url", ""), ("/search", "q", "info:"), ("/search", "q", "cache:")], 1
     ):
-        asked = len(point.asked)
+        count = len(point.asked)
         assert wait_of(path, name, before + hidden[place]) >= 0.3
-        assert len(point.asked) > asked
-        asked = len(point.asked)
+        assert len(point.asked) > count
+        count = len(point.asked)
         assert wait_of(path, name, f"{before}http://a.example/none/{place}") >= 0.3
-        assert len(point.asked) == asked
+        assert len(point.asked) == count

@@ -41,7 +41,7 @@ class PatternHarness:
         generations = CallableGenerations(
             list=lambda: list(self.indexes), open=open_writer, read=lambda name: self.indexes[name], remove_one=remove
         )
-        search_config = SearchConfigProvider(lambda _kept: self.serving)
+        search_config = SearchConfigProvider(lambda _settings: self.serving)
         tools = IndexDependencies(
             store=store or self.feeds.store,
             blobs=MemoryBlobs(),
@@ -105,7 +105,7 @@ def test_patterns_added_while_running_are_learnt(harness: PatternHarness) -> Non
     harness.assert_obeyed()
 
 
-def test_pattern_that_was_away_for_a_while_is_learnt_anew(harness: PatternHarness) -> None:
+def test_pattern_that_was_away_for_a_while_is_learnt_again(harness: PatternHarness) -> None:
     indexer = harness.start()
     harness.change("contains:/a")
     harness.push("a1")

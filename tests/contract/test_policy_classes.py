@@ -55,7 +55,7 @@ def sweep(harness: FeedHarness) -> None:
 
 
 def found(harness: FeedHarness, directory: PermissionCache, who: Identity) -> tuple[set[str], set[str]]:
-    """Returns what somebody would find by class, by the names of URLs, and what of it leaves for him."""
+    """Returns what a user would find by class, by the names of URLs, and what of it leaves the server."""
     access = directory.classes_of(who)
     documents = list(harness.live().values())
     by_class = {document.url for document in documents if document.access_class in access.permitted}
@@ -64,7 +64,7 @@ def found(harness: FeedHarness, directory: PermissionCache, who: Identity) -> tu
     return {name.removeprefix(url("")) for name in by_class}, {name.removeprefix(url("")) for name in leaves}
 
 
-def test_documents_fed_under_a_policy_are_found_by_whom_it_permits(harness: FeedHarness) -> None:
+def test_documents_fed_under_a_policy_are_found_by_permitted_users(harness: FeedHarness) -> None:
     adopt(harness, policy("docs.test/a/", "ann"), policy("docs.test/", groups=("staff",), deny=("ann",)))
     harness.push(put("a/1", attributes=SECURE), put("b/1", attributes=SECURE), put("open"), put("c", acl=STAFF))
     directory = PermissionCache(harness.store)
@@ -73,7 +73,7 @@ def test_documents_fed_under_a_policy_are_found_by_whom_it_permits(harness: Feed
     assert found(harness, directory, NOBODY) == ({"open"}, {"open"})
 
 
-def test_policy_is_asked_only_where_the_acl_does_not_settle_it(harness: FeedHarness) -> None:
+def test_policy_decides_only_where_the_acl_does_not(harness: FeedHarness) -> None:
     adopt(harness, policy("docs.test/", "ann"))
     broken = Acl(entries=STAFF.entries, inherit_from=url("gone"))
     harness.push(put("staff", acl=STAFF), put("broken", acl=broken), put("empty", acl=Acl()), put("none", attributes=SECURE))
@@ -86,7 +86,7 @@ def test_policy_is_asked_only_where_the_acl_does_not_settle_it(harness: FeedHarn
     assert found(harness, PermissionCache(harness.store, order=(Early.POLICY,)), BOB) == (set(), set())
 
 
-def test_acl_that_arrives_takes_over_and_one_that_goes_gives_back(harness: FeedHarness) -> None:
+def test_acl_that_arrives_decides_until_it_goes(harness: FeedHarness) -> None:
     adopt(harness, policy("docs.test/", "ann"))
     directory = PermissionCache(harness.store)
     harness.push(put("a", attributes=SECURE))
@@ -96,7 +96,7 @@ def test_acl_that_arrives_takes_over_and_one_that_goes_gives_back(harness: FeedH
     assert found(harness, directory, BOB)[1] == {"a"}
 
 
-def test_whom_a_policy_permits_counts_at_once_and_moves_no_document(harness: FeedHarness) -> None:
+def test_entries_of_a_policy_count_at_once_and_move_no_document(harness: FeedHarness) -> None:
     adopt(harness, policy("docs.test/", "ann"))
     harness.push(put("a", attributes=SECURE))
     sweep(harness)
@@ -125,7 +125,7 @@ def test_same_policies_again_change_nothing(harness: FeedHarness) -> None:
         assert unit.access.policies.generation() == generation + 1
 
 
-def test_new_pattern_takes_away_at_once_and_gives_after_the_sweep(harness: FeedHarness) -> None:
+def test_new_pattern_denies_at_once_and_permits_after_the_sweep(harness: FeedHarness) -> None:
     adopt(harness, policy("docs.test/", "ann"), policy("other.test/", "ann"))
     harness.push(*[put(f"{name}/{number}", attributes=SECURE) for name in "ab" for number in range(3)])
     sweep(harness)
@@ -136,7 +136,7 @@ def test_new_pattern_takes_away_at_once_and_gives_after_the_sweep(harness: FeedH
     assert found(harness, directory, ANN) == (everything, everything)
 
     adopt(harness, policy("docs.test/", "ann"), policy("other.test/", "ann"), policy("docs.test/b/", "bob"))
-    # all of the shorter prefix is closed, since nobody knows yet which of its documents the longer one takes
+    # all of the shorter prefix is closed, since it is not known yet which of its documents the longer one takes
     assert found(harness, directory, ANN) == (set(), set())
     assert found(harness, directory, BOB) == (set(), set())
     sweep(harness)
@@ -152,7 +152,7 @@ def test_new_pattern_takes_away_at_once_and_gives_after_the_sweep(harness: FeedH
     assert found(harness, directory, ANN) == ({"a/0", "a/1", "a/2"},) * 2
 
 
-def test_policy_that_is_gone_permits_nobody_before_and_after_the_sweep(harness: FeedHarness) -> None:
+def test_policy_that_is_gone_permits_no_user_before_and_after_the_sweep(harness: FeedHarness) -> None:
     adopt(harness, policy("docs.test/a", "ann"), policy("/", groups=("staff",)))
     harness.push(put("a", attributes=SECURE))
     sweep(harness)
@@ -199,7 +199,7 @@ def test_sweep_writes_only_what_is_in_the_wrong_class(harness: FeedHarness) -> N
         assert unit.processing.index_tasks.find_many([harness.document(url("3")).id or 0]).popitem()[1].feed_id == 0
 
 
-def test_sweep_begins_anew_when_patterns_change_on_the_way(harness: FeedHarness) -> None:
+def test_sweep_restarts_when_patterns_change_on_the_way(harness: FeedHarness) -> None:
     harness.push(*[put(str(number), attributes=SECURE) for number in range(6)])
     adopt(harness, policy("docs.test/5", "ann"))
     assert sweep_of(harness).step()
@@ -214,10 +214,10 @@ def test_change_of_patterns_of_one_host_closes_no_other(harness: FeedHarness) ->
     sweep(harness)
     with harness.store.reading() as unit:
         assert read_closed(unit) == set()
-        kept = {one.pattern: one.number for one in unit.access.policies.current().policies}
+        numbers = {one.pattern: one.number for one in unit.access.policies.current().policies}
     adopt(harness, policy("docs.test/", "ann"), policy("other.test/", "ann"), policy("other.test/x/", "ann"))
     with harness.store.reading() as unit:
-        assert read_closed(unit) == {0, kept["other.test/"]}
+        assert read_closed(unit) == {0, numbers["other.test/"]}
 
 
 def test_review_counts_what_a_policy_permits(harness: FeedHarness) -> None:

@@ -1,4 +1,4 @@
-"""Tokens of scope ``push`` at the feed port, on a real store: who is let in, to which data sources, and what is kept of who is not."""
+"""Tokens of scope ``push`` at the feed port, on a real store: permitted requests, the data sources, and what is recorded of the others."""
 
 import asyncio
 import base64
@@ -274,17 +274,17 @@ def test_wrong_tokens_fill_no_log_and_keep_no_right_one_out(harness: TokenHarnes
     assert not any("fm_" in str(refusal) for refusal in refusals)
 
 
-def test_a_token_used_for_another_source_is_told_to_the_audit_log(harness: TokenHarness) -> None:
+def test_a_token_used_for_another_source_is_audited(harness: TokenHarness) -> None:
     token = harness.make("hr")
     harness.push("finance", bearer(token))
     harness.ask("DELETE", "/api/v1/datasources/finance", token)
     harness.ask("GET", "/api/v1/status", token)
     harness.push("hr", bearer(token))
-    told = [(entry.event.actor, entry.event.details["path"]) for entry in harness.auditing.iter_entries(kind="push.refused")]
-    assert told == [("token old script", path) for path in ("/xmlfeed", "/api/v1/datasources/finance", "/api/v1/status")]
+    refusals = [(entry.event.actor, entry.event.details["path"]) for entry in harness.auditing.iter_entries(kind="push.refused")]
+    assert refusals == [("token old script", path) for path in ("/xmlfeed", "/api/v1/datasources/finance", "/api/v1/status")]
 
 
-def test_without_tokens_at_hand_the_setting_lets_nobody_in(harness: TokenHarness) -> None:
+def test_without_stored_tokens_the_setting_lets_no_request_in(harness: TokenHarness) -> None:
     intake = Intake(
         store=harness.store, files=FolderFeedFiles(harness.folder, reserve_bytes=0), notifier=SilentNotifier(), clock=lambda: harness.now
     )
@@ -308,7 +308,7 @@ def test_tokens_that_cannot_be_are_refused(harness: TokenHarness, scopes: list[T
 
 
 async def send_chunks(harness: TokenHarness, headers: list[tuple[bytes, bytes]], chunks: list[bytes]) -> tuple[int, int]:
-    """Sends a body in pieces and gives the status and how many pieces were read, the rest thrown away included."""
+    """Sends a body in pieces; returns the status and how many pieces were read, including those that were discarded."""
     read = 0
     statuses: list[int] = []
 

@@ -1,4 +1,4 @@
-"""The alarm: queues that do not move are found by whoever asks, from what the store says."""
+"""The alarm: queues that do not move are found from what the store says."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -54,22 +54,22 @@ def test_find_stuck_with_nothing_waiting_finds_none(harness: FeedHarness) -> Non
     assert set(watch(harness).read_oldest().values()) == {0.0}
 
 
-def test_documents_that_wait_in_a_queue_that_does_not_move_are_told_with_the_first_of_them(harness: FeedHarness) -> None:
+def test_documents_that_wait_in_a_stuck_queue_are_reported_with_the_first_of_them(harness: FeedHarness) -> None:
     feed = harness.push(put("a"), put("b", None))
     assert stuck_names(harness, later=timedelta()) == []
     assert stuck_names(harness) == ["extract", "index"]
-    told = shown(harness, QueueName.EXTRACT)
-    assert (told["waiting"], told["stuck"], told["document"]) == (1, True, url("a"))
-    assert isinstance(told["oldest_seconds"], float)
-    assert 60 < told["oldest_seconds"] < 120
+    status = shown(harness, QueueName.EXTRACT)
+    assert (status["waiting"], status["stuck"], status["document"]) == (1, True, url("a"))
+    assert isinstance(status["oldest_seconds"], float)
+    assert 60 < status["oldest_seconds"] < 120
     assert watch(harness).find_problems() == ["queue extract has not moved for 61 seconds", "queue index has not moved for 61 seconds"]
     found = watch(harness).find_for(harness.feed(feed.id))
     assert found is not None
     assert found.name is QueueName.EXTRACT
     assert found.document == url("a")
-    told_stuck = describe_stuck(found)
-    assert told_stuck is not None
-    assert told_stuck.keys() == {"queue", "since", "document", "reason"}
+    description = describe_stuck(found)
+    assert description is not None
+    assert description.keys() == {"queue", "since", "document", "reason"}
 
 
 def test_queue_that_moves_is_not_stuck_whatever_waits_in_it(harness: FeedHarness) -> None:
@@ -92,7 +92,7 @@ def test_server_that_just_started_has_no_stuck_queue(harness: FeedHarness) -> No
     assert watch(harness, started_at=utc_now()).find_stuck() != []
 
 
-def test_document_that_is_passed_on_waits_anew_and_one_that_is_changed_again_does_not(harness: FeedHarness) -> None:
+def test_document_that_is_passed_on_restarts_its_wait_and_one_that_is_changed_again_does_not(harness: FeedHarness) -> None:
     harness.push(put("a"))
     with harness.store.reading() as unit:
         (mark,) = unit.processing.index_tasks.list(Stage.EXTRACT, 1)
@@ -127,7 +127,7 @@ def test_feed_that_fails_again_and_again_makes_its_queue_stuck_though_others_mov
     assert stuck_names(harness) == ["feeds-quick"]
     other = harness.push(put("c"), datasource="other")
     waiting = harness.receive([put("d")], datasource="other")
-    # the head that fails is told, whoever moves beside it, and keeps the feeds of its source alone
+    # the head that fails is reported, whatever moves beside it, and blocks only the feeds of its source
     later = QueueWatch(store=harness.store, clock=lambda: utc_now() + timedelta(seconds=30), stuck_seconds=1)
     with harness.store.writing() as unit:
         unit.processing.queues.begin(QueueName.FEEDS_QUICK)
@@ -194,7 +194,7 @@ def test_rebuild_that_begins_again_and_again_does_not_move(harness: FeedHarness)
     assert moved_at() != before
 
 
-def test_sweep_that_rests_between_its_rounds_waits_for_nobody(harness: FeedHarness) -> None:
+def test_sweep_that_rests_between_its_rounds_waits_for_no_document(harness: FeedHarness) -> None:
     with harness.store.writing() as unit:
         unit.processing.queues.begin(QueueName.ADMISSION)
         unit.state.key_values.put(ADMISSION_CURSOR, "digest:2:0")
@@ -209,7 +209,7 @@ def test_failure_is_noted_once_and_again_after_progress_was_followed_by_another(
     note = FailureNote(harness.store, QueueName.INDEX)
     note.note("first")
     note.note("second", url("b"))
-    told = shown(harness, QueueName.INDEX)
-    assert (told["reason"], told["document"]) == ("second", url("b"))
+    status = shown(harness, QueueName.INDEX)
+    assert (status["reason"], status["document"]) == ("second", url("b"))
     assert describe_fault(KeyError("\n")) == "KeyError: '\\n'"
     assert describe_fault(ValueError()) == "ValueError"

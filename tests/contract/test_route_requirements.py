@@ -8,7 +8,7 @@ import pytest
 from feedharness import SilentNotifier
 from samlharness import OUR_KEY
 from samlserver import SamlServer
-from signinharness import Hands, open_signin_harness
+from signinharness import ManualClock, open_signin_harness
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
@@ -186,9 +186,9 @@ def admin_port(folder: Path) -> Starlette:
 
 
 def search_port(folder: Path) -> Starlette:
-    openid = OidcProvider(OidcOptions(name="o", label="", namespace="a", issuer="https://id.example", client_id="x"), Hands())
-    about = read_metadata(SamlServer(now=Hands()).metadata())
-    saml = SamlIdentityProvider(SamlOptions(name="s", label="", namespace="b", provider=about, key=OUR_KEY), Hands())
+    openid = OidcProvider(OidcOptions(name="o", label="", namespace="a", issuer="https://id.example", client_id="x"), ManualClock())
+    about = read_metadata(SamlServer(now=ManualClock()).metadata())
+    saml = SamlIdentityProvider(SamlOptions(name="s", label="", namespace="b", provider=about, key=OUR_KEY), ManualClock())
     return cast(Starlette, open_signin_harness(folder, openid=(openid,), saml=(saml,)).app)
 
 

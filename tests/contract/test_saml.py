@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import serialization
 from lxml import etree
 from samlharness import FROM_ELSEWHERE, arrive, depart, open_with, post
 from samlserver import ENTITY, SamlServer, certify
-from signinharness import PASSWORD, Hands, SignInHarness, users
+from signinharness import PASSWORD, ManualClock, SignInHarness, users
 from signxml.algorithms import DigestAlgorithm, SignatureMethod
 
 from feedmill.adapters.identity.saml.keys import make_key
@@ -24,12 +24,12 @@ from feedmill.model.role import UserRole
 
 @pytest.fixture(scope="module")
 def keys() -> SamlServer:
-    return SamlServer(now=Hands())
+    return SamlServer(now=ManualClock())
 
 
 @pytest.fixture
 def provider(keys: SamlServer) -> SamlServer:
-    return SamlServer(now=Hands(), key=keys.key, certificate=keys.certificate)
+    return SamlServer(now=ManualClock(), key=keys.key, certificate=keys.certificate)
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_saml_takes_the_user_of_an_attribute_and_adds_to_a_session(provider: Sam
     assert [(group.domain, group.name) for group in harness.seen[-1].identity.groups] == [("CORP", "staff"), ("CORP", "eng")]
 
 
-def test_saml_attribute_without_a_value_names_nobody(provider: SamlServer, tmp_path: Path) -> None:
+def test_saml_attribute_without_a_value_names_no_user(provider: SamlServer, tmp_path: Path) -> None:
     harness = open_with(tmp_path, provider, user_attribute="groups")
     provider.groups = ()
     browser = harness.browser()
@@ -101,9 +101,7 @@ WRONG: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("given", list(WRONG.values()), ids=list(WRONG))
-def test_saml_response_that_is_not_as_it_must_be_lets_nobody_in(
-    harness: SignInHarness, provider: SamlServer, given: dict[str, object]
-) -> None:
+def test_saml_response_that_is_invalid_signs_no_user_in(harness: SignInHarness, provider: SamlServer, given: dict[str, object]) -> None:
     for name, value in given.items():
         setattr(provider, name, value)
     browser = harness.browser()
@@ -112,7 +110,7 @@ def test_saml_response_that_is_not_as_it_must_be_lets_nobody_in(
     assert harness.events()[-1][0] == "signin.failed"
 
 
-def test_saml_response_signed_by_another_key_lets_nobody_in(harness: SignInHarness, provider: SamlServer) -> None:
+def test_saml_response_signed_by_another_key_signs_no_user_in(harness: SignInHarness, provider: SamlServer) -> None:
     forger = SamlServer(now=provider.now)
     for certificate in (forger.certificate, provider.certificate, certify(forger.key, name="idp")):
         forger.certificate = certificate
@@ -201,7 +199,7 @@ def _rename(response: etree._Element) -> None:
     [_change, _put_before, _put_behind, _wrap, _wrap_in_signature, _wrap_elsewhere, _same_id, _drop_signature, _rename],
     ids=lambda edit: edit.__name__.strip("_"),
 )
-def test_saml_response_that_was_rebuilt_lets_nobody_in(
+def test_saml_response_that_was_rebuilt_signs_no_user_in(
     harness: SignInHarness, provider: SamlServer, edit: Callable[[etree._Element], None]
 ) -> None:
     browser = harness.browser()
@@ -225,9 +223,9 @@ def test_saml_assertion_counts_once_and_for_the_browser_that_began(harness: Sign
     assert arrive(attacker, stolen) == 403
     status, onward = post(attacker, provider.respond(depart(attacker)))
     assert status == 303
-    kept = dict(attacker.cookies)
+    saved = dict(attacker.cookies)
     assert attacker.get(onward).headers["location"] == "/search"
-    attacker.cookies = kept
+    attacker.cookies = saved
     assert attacker.get(onward).status == 403
 
 
@@ -301,7 +299,7 @@ def test_saml_metadata_that_do_not_serve_are_refused(provider: SamlServer, old: 
 @pytest.mark.parametrize(
     ("part", "instead"),
     [
-        # the algorithm of the key, RSA, for one that nobody knows; the exponent of the key for no number
+        # the algorithm of the key, RSA, for an unknown one; the exponent of the key for no number
         (bytes.fromhex("06092a864886f70d010101"), bytes.fromhex("06092a864886f70d01017f")),
         (bytes.fromhex("0203010001"), bytes.fromhex("0403010001")),
         # version 3, for one that there is not
@@ -309,7 +307,7 @@ def test_saml_metadata_that_do_not_serve_are_refused(provider: SamlServer, old: 
     ],
     ids=["algorithm", "exponent", "version"],
 )
-def test_metadata_with_a_certificate_that_serves_nobody_is_refused(provider: SamlServer, part: bytes, instead: bytes) -> None:
+def test_metadata_with_an_unusable_certificate_is_refused(provider: SamlServer, part: bytes, instead: bytes) -> None:
     read = x509.load_pem_x509_certificate(make_key(datetime(2026, 1, 1, tzinfo=UTC)).encode())
     whole = read.public_bytes(serialization.Encoding.DER)
     assert part in whole

@@ -9,20 +9,20 @@ from lxml import etree
 from samlencrypting import CBC_128, CBC_256, GCM, GCM_128, OAEP_SHA256, RSA_15, encrypt_element
 from samlharness import OUR_KEY, arrive, depart, open_with
 from samlserver import SamlServer
-from signinharness import Hands, SignInHarness, users
+from signinharness import ManualClock, SignInHarness, users
 
 from feedmill.adapters.identity.saml.encryption import decrypt_element
 from feedmill.adapters.identity.saml.keys import make_key, read_key
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES
 from feedmill.model.errors import BadRequest, Denied
 
-THEIRS = SamlServer(now=Hands())
-OTHER_KEY = read_key(make_key(Hands().now))
+THEIRS = SamlServer(now=ManualClock())
+OTHER_KEY = read_key(make_key(ManualClock().now))
 
 
 @pytest.fixture
 def provider() -> SamlServer:
-    return SamlServer(now=Hands(), key=THEIRS.key, certificate=THEIRS.certificate, encrypts={})
+    return SamlServer(now=ManualClock(), key=THEIRS.key, certificate=THEIRS.certificate, encrypts={})
 
 
 def reason(harness: SignInHarness) -> str:
@@ -42,7 +42,7 @@ def reason(harness: SignInHarness) -> str:
     ],
     ids=["gcm256", "gcm128-sha256", "key-aside", "signed-gcm", "signed-cbc128", "signed-cbc256"],
 )
-def test_encrypted_assertion_lets_in_whom_it_names(tmp_path: Path, provider: SamlServer, signs: str, given: dict[str, object]) -> None:
+def test_encrypted_assertion_signs_in_the_user_it_names(tmp_path: Path, provider: SamlServer, signs: str, given: dict[str, object]) -> None:
     harness = open_with(tmp_path, provider)
     provider.signs, provider.encrypts = signs, given
     browser = harness.browser()
@@ -62,7 +62,7 @@ def test_encrypted_assertion_lets_in_whom_it_names(tmp_path: Path, provider: Sam
     ],
     ids=["unsigned", "cbc-unsigned", "rsa15", "signed-rsa15", "tripledes"],
 )
-def test_encryption_that_proves_nothing_or_leaks_lets_nobody_in(
+def test_encryption_that_proves_nothing_or_leaks_signs_no_user_in(
     tmp_path: Path, provider: SamlServer, signs: str, given: dict[str, object], why: str
 ) -> None:
     harness = open_with(tmp_path, provider)
@@ -131,7 +131,7 @@ def _forged(response: etree._Element) -> None:
 
 @pytest.mark.parametrize("signs", ["assertion", "response"])
 @pytest.mark.parametrize("edit", [_flip, _cut, _no_base64, _no_key, _no_data, _twice, _forged], ids=lambda edit: edit.__name__.strip("_"))
-def test_encrypted_assertion_that_was_changed_lets_nobody_in(
+def test_encrypted_assertion_that_was_changed_signs_no_user_in(
     tmp_path: Path, provider: SamlServer, signs: str, edit: Callable[[etree._Element], None]
 ) -> None:
     harness = open_with(tmp_path, provider)
@@ -170,7 +170,7 @@ def test_what_was_encrypted_knows_the_prefixes_of_where_it_stood() -> None:
     assert (opened.tag, opened[0].tag) == ("{urn:a}x", "{urn:d&e}y")
 
 
-def test_metadata_tell_the_certificate_to_encrypt_for_and_where_to_log_out(tmp_path: Path, provider: SamlServer) -> None:
+def test_metadata_contain_the_certificate_to_encrypt_for_and_where_to_log_out(tmp_path: Path, provider: SamlServer) -> None:
     harness = open_with(tmp_path, provider)
     about = etree.fromstring(harness.browser().get("/signin/saml/corp/metadata").body)
     shown = {key.get("use"): key.findtext(".//d:X509Certificate", "", NAMES) for key in about.iterfind(".//m:KeyDescriptor", NAMES)}
@@ -185,7 +185,7 @@ def test_metadata_tell_the_certificate_to_encrypt_for_and_where_to_log_out(tmp_p
 
 
 def test_own_key_is_refused_unless_it_serves() -> None:
-    good = make_key(Hands().now)
+    good = make_key(ManualClock().now)
     assert read_key(good).certificate in good
     bare_key = good.partition("-----BEGIN CERT")[0]
     for text in ("", "no pem", bare_key, OTHER_KEY.certificate, bare_key + OTHER_KEY.certificate):

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from lxml import etree
 from samlharness import arrive, depart, open_with
 from samlserver import SamlServer, certify
-from signinharness import Browser, Hands, SignInHarness, users
+from signinharness import Browser, ManualClock, SignInHarness, users
 from signxml.algorithms import SignatureMethod
 
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, PROTOCOL, SIGNATURE
@@ -23,7 +23,7 @@ Edit = Callable[[etree._Element], None]
 
 @pytest.fixture
 def provider() -> SamlServer:
-    return SamlServer(now=Hands())
+    return SamlServer(now=ManualClock())
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def list_ways(edits: dict[str, Edit], *, of_a_response: Container[Edit]) -> list
 
 # what has no number cannot be signed alone
 @pytest.mark.parametrize(("signs", "edit"), list_ways(SIGNED_BUT_WRONG, of_a_response=[no_number]))
-def test_saml_response_that_is_signed_and_not_for_here_lets_nobody_in(
+def test_saml_response_that_is_signed_and_not_for_here_signs_no_user_in(
     harness: SignInHarness, provider: SamlServer, signs: str, edit: Edit
 ) -> None:
     provider.signs = signs
@@ -295,7 +295,7 @@ REBUILT = {
 
 # the same for assertions stands beside
 @pytest.mark.parametrize(("signs", "edit"), list_ways(REBUILT, of_a_response=[around, beside, inside, same_number]))
-def test_saml_response_that_was_rebuilt_around_a_signature_names_nobody_else(
+def test_saml_response_that_was_rebuilt_around_a_signature_names_no_other_user(
     harness: SignInHarness, provider: SamlServer, signs: str, edit: Edit
 ) -> None:
     provider.signs = signs
@@ -361,12 +361,12 @@ def test_saml_takes_signatures_by_elliptic_curves_and_by_pss(provider: SamlServe
     assert sign_in(open_with(tmp_path / "ec", curved), curved)[0] == 303
 
 
-def test_saml_group_of_any_script_is_told_and_one_that_is_no_name_lets_nobody_in(provider: SamlServer, tmp_path: Path) -> None:
+def test_saml_group_of_any_script_is_read_and_one_that_is_no_name_signs_no_user_in(provider: SamlServer, tmp_path: Path) -> None:
     harness = open_with(tmp_path, provider)
     provider.groups = ("営業\u3000部", "no\u00a0break", "a, b", r"x\y\z")
     assert sign_in(harness, provider)[0] == 303
-    told = [(group.domain, group.name) for group in harness.seen[-1].identity.groups]
-    assert told == [("", "営業\u3000部"), ("", "no\u00a0break"), ("", "a, b"), ("x", r"y\z")]
+    groups = [(group.domain, group.name) for group in harness.seen[-1].identity.groups]
+    assert groups == [("", "営業\u3000部"), ("", "no\u00a0break"), ("", "a, b"), ("x", r"y\z")]
     provider.groups = ("staff", "x" * 1_001)
     assert sign_in(harness, provider)[0] == 403
 
@@ -374,17 +374,17 @@ def test_saml_group_of_any_script_is_told_and_one_that_is_no_name_lets_nobody_in
 def test_saml_assertion_lasts_no_longer_than_it_must_be_remembered(harness: SignInHarness, provider: SamlServer) -> None:
     edit_before_signing(provider, set_times("2026-01-01T00:00:00Z", "2036-01-01T00:00:00Z"))
     browser = harness.browser()
-    told = provider.respond(depart(browser))
-    kept = dict(browser.cookies)
-    assert arrive(browser, told) == 303
+    response = provider.respond(depart(browser))
+    saved = dict(browser.cookies)
+    assert arrive(browser, response) == 303
     for later in (timedelta(), timedelta(hours=2), timedelta(days=400)):
         harness.clock.now += later
-        browser.cookies = dict(kept)
-        assert arrive(browser, told) == 403
+        browser.cookies = dict(saved)
+        assert arrive(browser, response) == 403
 
 
 def steal(harness: SignInHarness, provider: SamlServer, place: str) -> tuple[list[tuple[str, str, str]], Browser]:
-    """Has another server of the provider hand on an assertion that a victim's browser brought to it; gives who the thief is then.
+    """Has another server of the provider pass on an assertion that a victim's browser brought to it; returns who the thief is then.
 
     The thief begins here, asks the provider in the same words under its own name, and shows the answer here as if this were that server.
     """

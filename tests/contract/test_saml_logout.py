@@ -1,4 +1,4 @@
-"""Single logout by SAML, begun by either side: whom it ends, and what an attacker ends with it (nobody)."""
+"""Single logout by SAML, begun by either side: the sessions that it ends; an attacker ends none with it."""
 
 import base64
 from collections.abc import Callable, Iterator
@@ -10,12 +10,12 @@ import pytest
 from lxml import etree
 from samlharness import FROM_ELSEWHERE, OUR_KEY, arrive, depart, open_with
 from samlserver import LOGOUT, SamlServer, write
-from signinharness import Browser, Hands, SignInHarness, read_form, users
+from signinharness import Browser, ManualClock, SignInHarness, read_form, users
 
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, POST, PROTOCOL
 from feedmill.adapters.identity.saml.signing import inflate, read_query, verify_element
 
-THEIRS = SamlServer(now=Hands())
+THEIRS = SamlServer(now=ManualClock())
 URL = "http://search.example.com/signin/saml/corp"
 NAME = "ann@corp.example.com"
 BY_POST = f'<SingleLogoutService Binding="{POST}" Location="{LOGOUT}"/>'
@@ -23,7 +23,7 @@ BY_POST = f'<SingleLogoutService Binding="{POST}" Location="{LOGOUT}"/>'
 
 @pytest.fixture
 def provider() -> SamlServer:
-    return SamlServer(now=Hands(), key=THEIRS.key, certificate=THEIRS.certificate)
+    return SamlServer(now=ManualClock(), key=THEIRS.key, certificate=THEIRS.certificate)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def is_in(harness: SignInHarness, browser: Browser) -> bool:
 
 
 def sign_out(browser: Browser) -> str:
-    """Signs out and gives the page, or "" where the browser is led back at once."""
+    """Signs out and returns the page, or "" where the browser is redirected at once."""
     answer = browser.post("/signout", read_form(browser.get("/signout").text).hidden)
     assert answer.status in (200, 303)
     return answer.text if answer.status == 200 else ""
@@ -85,7 +85,7 @@ def test_provider_that_takes_forms_only_is_sent_one(provider: SamlServer, tmp_pa
 
 
 @pytest.mark.parametrize("is_wanted", [True, False])
-def test_provider_without_a_place_or_unwanted_is_not_told(provider: SamlServer, tmp_path: Path, is_wanted: bool) -> None:
+def test_provider_without_a_place_or_unwanted_gets_no_logout_request(provider: SamlServer, tmp_path: Path, is_wanted: bool) -> None:
     provider.logout = "" if is_wanted else provider.logout
     harness = open_with(tmp_path, provider, single_logout=is_wanted)
     browser = signed_in(harness, provider)
@@ -95,7 +95,9 @@ def test_provider_without_a_place_or_unwanted_is_not_told(provider: SamlServer, 
     harness.search.store.close()
 
 
-def test_answer_that_is_no_success_or_not_the_providers_is_told_and_changes_nothing(harness: SignInHarness, provider: SamlServer) -> None:
+def test_answer_that_is_no_success_or_not_the_providers_is_reported_and_changes_nothing(
+    harness: SignInHarness, provider: SamlServer
+) -> None:
     browser = signed_in(harness, provider)
     request = provider.ask_logout(URL, NAME)
     refused = provider.answer_logout(URL, request, "urn:oasis:names:tc:SAML:2.0:status:Requester")
@@ -124,9 +126,9 @@ def test_provider_ends_the_sessions_it_names_and_is_answered(harness: SignInHarn
     assert answer.headers["location"].startswith(f"{LOGOUT}/done?SAMLResponse=")
     query = urlsplit(answer.headers["location"]).query
     assert parse_qs(query)["RelayState"] == ["keep me"]
-    told = etree.fromstring(read_query(query, "SAMLResponse", [OUR_KEY.certificate]))
-    assert told.get("InResponseTo") == request.get("ID")
-    status = told.find("p:Status/p:StatusCode", NAMES)
+    response = etree.fromstring(read_query(query, "SAMLResponse", [OUR_KEY.certificate]))
+    assert response.get("InResponseTo") == request.get("ID")
+    status = response.find("p:Status/p:StatusCode", NAMES)
     assert status is not None
     assert status.get("Value", "").endswith(":Success")
     assert ("signout", "") in harness.events()
@@ -169,7 +171,9 @@ def _bomb(query: str) -> str:
 @pytest.mark.parametrize(
     "spoil", [_drop_signature, _other_algorithm, _twice, _other_relay, _bomb], ids=lambda spoil: spoil.__name__.strip("_")
 )
-def test_request_whose_address_was_changed_ends_nobody(harness: SignInHarness, provider: SamlServer, spoil: Callable[[str], str]) -> None:
+def test_request_whose_address_was_changed_ends_no_session(
+    harness: SignInHarness, provider: SamlServer, spoil: Callable[[str], str]
+) -> None:
     browser = signed_in(harness, provider)
     query = spoil(provider.query("SAMLRequest", provider.ask_logout(URL, NAME)))
     assert browser.get(f"/signin/saml/corp/slo?{query}").status == 403
@@ -177,7 +181,7 @@ def test_request_whose_address_was_changed_ends_nobody(harness: SignInHarness, p
 
 
 @pytest.mark.parametrize("what", ["issuer", "destination", "old", "early", "over", "no id", "nobody", "response"])
-def test_signed_request_that_is_not_for_here_and_now_ends_nobody(harness: SignInHarness, provider: SamlServer, what: str) -> None:
+def test_signed_request_that_is_not_for_here_and_now_ends_no_session(harness: SignInHarness, provider: SamlServer, what: str) -> None:
     browser = signed_in(harness, provider)
     now = provider.now()
     given = {
@@ -219,7 +223,7 @@ def test_flood_of_forged_messages_fills_no_log(harness: SignInHarness) -> None:
     assert [kind for kind, _ in harness.events()][-1] == "signin.failed"
 
 
-def test_posted_request_that_was_wrapped_ends_nobody(harness: SignInHarness, provider: SamlServer) -> None:
+def test_posted_request_that_was_wrapped_ends_no_session(harness: SignInHarness, provider: SamlServer) -> None:
     browser = signed_in(harness, provider)
     genuine = provider.sign(provider.ask_logout(URL, "somebody else"))
     forged = provider.ask_logout(URL, NAME)

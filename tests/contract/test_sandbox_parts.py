@@ -39,14 +39,14 @@ acts = {
     "tcp": tcp, "abstract": abstract, "signal": lambda: os.kill(parent, 0),
 }
 def attempt_all():
-    told = {}
+    allowed = {}
     for name, act in acts.items():
         try:
             act()
-            told[name] = True
+            allowed[name] = True
         except PermissionError:
-            told[name] = False
-    return told
+            allowed[name] = False
+    return allowed
 before = attempt_all()
 os.rmdir(path + ".d")
 confinement.forbid_new_privileges()

@@ -1,4 +1,4 @@
-"""A search that takes too long, whose client is gone, or whose client asks for too much at once."""
+"""A search that takes too long, whose client is gone, or whose client sends too many requests at once."""
 
 import asyncio
 import threading
@@ -30,7 +30,7 @@ class SlowIndex(MemoryIndex):
     def __init__(self) -> None:
         super().__init__()
         self.slow = "hits"
-        self.asked = 0
+        self.waits = 0
         self.answered = 0
         self.let_go = threading.Event()
 
@@ -62,7 +62,7 @@ class SlowIndex(MemoryIndex):
         return words
 
     def _wait(self) -> None:
-        self.asked += 1
+        self.waits += 1
         assert self.let_go.wait(180)
         self.answered += 1
 
@@ -116,7 +116,7 @@ def test_spelling_has_a_bound_of_its_own_and_costs_nothing_else(
     monkeypatch.setattr(timedindex, "SPELLING_SECONDS", 0.05)
     body = ask(bounded(harness, 600), "/api/v1/search", "q=needle").json
     assert (len(body["results"]), body["exact"], body["warnings"], body["spelling"]) == (3, True, [], None)
-    assert index.asked == 1
+    assert index.waits == 1
 
 
 def test_search_in_time_says_nothing_of_a_deadline(harness: SearchHarness, index: SlowIndex) -> None:
@@ -149,7 +149,7 @@ class Caller:
         }
 
     async def call(self) -> int:
-        """Sends the request; gives the status of the answer."""
+        """Sends the request; returns the status of the answer."""
         has_sent = False
 
         async def receive() -> dict[str, Any]:
@@ -175,12 +175,12 @@ def test_search_whose_client_is_gone_ends_and_asks_the_engine_nothing_more(harne
     async def act() -> None:
         caller = Caller(bounded(harness, 600), "/api/v1/search", "q=needle&facet=kind")
         running = asyncio.create_task(caller.call())
-        await asyncio.to_thread(wait_for, 1, lambda: index.asked)
+        await asyncio.to_thread(wait_for, 1, lambda: index.waits)
         caller.is_gone.set()
         await asyncio.wait_for(running, 180)
         index.let_go.set()
         await asyncio.to_thread(wait_for, 1, lambda: index.answered)
-        assert index.asked == 1
+        assert index.waits == 1
 
     asyncio.run(act())
 

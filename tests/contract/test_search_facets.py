@@ -1,4 +1,4 @@
-"""Facets as they are asked for and answered on the search port."""
+"""Facets in requests and answers of the search port."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,8 +71,8 @@ def test_search_api_facet_of_a_front_end_has_its_label_type_and_ranges(harness: 
 def test_search_api_facets_show_no_value_that_only_hidden_documents_hold(harness: SearchHarness) -> None:
     values = ask(search_app(harness.services()), "/api/v1/search", "q=word&facet=team").json["facets"][0]["values"]
     assert "Board" not in [value["value"] for value in values]
-    nobody = SearchSite(identify=lambda _: AccessFilter(permitted=frozenset()))
-    assert ask(search_app(harness.services(), nobody), "/api/v1/search", "q=word&facet=team").json["facets"][0]["values"] == []
+    anonymous = SearchSite(identify=lambda _: AccessFilter(permitted=frozenset()))
+    assert ask(search_app(harness.services(), anonymous), "/api/v1/search", "q=word&facet=team").json["facets"][0]["values"] == []
 
 
 def test_search_api_facets_describe_the_loosened_list(harness: SearchHarness) -> None:

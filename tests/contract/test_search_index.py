@@ -123,7 +123,7 @@ def test_search_changed_class_hides_at_the_next_commit(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "asked"),
+    ("text", "query"),
     [
         ("Die Straße", "STRASSE"),
         ("Un café noir", "cafe"),
@@ -140,9 +140,9 @@ def test_search_changed_class_hides_at_the_next_commit(opened: Opened) -> None:
         ("see www.example.org/page now", "example.org"),
     ],
 )
-def test_word_other_writing_is_found(opened: Opened, text: str, asked: str) -> None:
+def test_word_other_writing_is_found(opened: Opened, text: str, query: str) -> None:
     put(opened, *with_body(text, "nothing of it"))
-    assert keys(opened, Word(asked)) == [1]
+    assert keys(opened, Word(query)) == [1]
 
 
 def test_word_spaceless_run_matches_in_order_only(opened: Opened) -> None:
@@ -176,11 +176,11 @@ def test_phrase_order_and_neighbourhood_count(opened: Opened) -> None:
     assert sorted(keys(opened, Phrase("annual-report"))) == [1, 4]
 
 
-@pytest.mark.parametrize("asked", ["x" * 500, "nowhere"])
-def test_word_that_cannot_be_there_finds_nothing(opened: Opened, asked: str) -> None:
+@pytest.mark.parametrize("query", ["x" * 500, "nowhere"])
+def test_word_that_cannot_be_there_finds_nothing(opened: Opened, query: str) -> None:
     put(opened, *with_body("a " + "x" * 500))
-    assert keys(opened, Word(asked)) == []
-    assert keys(opened, And((Word("a"), Word(asked)))) == []
+    assert keys(opened, Word(query)) == []
+    assert keys(opened, And((Word("a"), Word(query)))) == []
 
 
 def test_word_without_letters_asks_for_nothing(opened: Opened) -> None:

@@ -51,7 +51,7 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def index(filled: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> SearchIndex:
-    """Returns that index, which keeps no answers, since the same is asked in two ways."""
+    """Returns that index, which caches no answers, since the same query runs in two ways."""
     monkeypatch.setattr(reader, "name_classes", lambda _access: None)
     return filled
 
@@ -107,10 +107,10 @@ def test_facets_of_long_lists_are_estimated_by_a_part_of_them(index: SearchIndex
         monkeypatch.setattr(guardedfacets, name, value)
     found = index.count_facets(Word("word"), permitted, [KIND, RANK])
     for exact, estimated in zip(expected, found, strict=True):
-        told = {(value.value, value.range): value.count for value in estimated.values}
+        counts = {(value.value, value.range): value.count for value in estimated.values}
         assert exact.is_exact
         assert estimated.is_exact is isinstance(index, MemoryIndex)
-        assert told == {(value.value, value.range): pytest.approx(value.count, rel=0.25) for value in exact.values}
+        assert counts == {(value.value, value.range): pytest.approx(value.count, rel=0.25) for value in exact.values}
 
 
 def test_facets_never_show_a_value_of_hidden_documents_alone(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,10 +156,10 @@ def test_index_of_public_documents_alone_hides_what_becomes_secure(opened: Opene
     documents = [
         replace(DOCUMENT, key=key, access_class=int(AccessClass.PUBLIC), body="word", metadata=(("kind", "a"),)) for key in range(20)
     ]
-    somebody = AccessFilter(permitted=ClassMap(b"\1" + bytes(CLASSES)))
+    permitted = AccessFilter(permitted=ClassMap(b"\1" + bytes(CLASSES)))
     for hidden in (0, 1, 15, 20):
         put(opened, *(replace(each, access_class=2) for each in documents[:hidden]), *documents[hidden:])
-        for access in (ANONYMOUS, somebody):
+        for access in (ANONYMOUS, permitted):
             for query in (Word("word"), Everything()):
                 found = opened[0].search(query, access, start=0, num=50)
                 assert {hit.key for hit in found.hits} == set(range(hidden, 20))
@@ -167,8 +167,8 @@ def test_index_of_public_documents_alone_hides_what_becomes_secure(opened: Opene
             assert opened[0].vocabulary.count("word", access) == 20 - hidden
             (counts,) = opened[0].count_facets(Word("word"), access, [KIND])
             assert sum(value.count for value in counts.values) == 20 - hidden
-        nobody = AccessFilter(permitted=frozenset())
-        assert opened[0].search(Everything(), nobody, start=0, num=50).total == 0
+        no_access = AccessFilter(permitted=frozenset())
+        assert opened[0].search(Everything(), no_access, start=0, num=50).total == 0
 
 
 def test_index_of_public_documents_alone_shows_none_of_them_without_that_class(opened: Opened) -> None:
@@ -177,7 +177,7 @@ def test_index_of_public_documents_alone_shows_none_of_them_without_that_class(o
         assert opened[0].search(Word("word"), access, start=0, num=50).total == 0
 
 
-def test_the_same_question_is_answered_for_each_asker_and_each_commit_anew(opened: Opened) -> None:
+def test_the_same_query_is_answered_again_for_each_user_and_each_commit(opened: Opened) -> None:
     documents = [replace(DOCUMENT, key=key, access_class=key % 3, body="word", metadata=(("kind", "a"),)) for key in range(30)]
     current_users = [ANONYMOUS, *(AccessFilter(permitted=frozenset(each)) for each in ({1}, {0, 2}, {0, 1, 2}))]
     current_users += [AccessFilter(permitted=ClassMap(table)) for table in (b"\1\0\1", b"\0\1\0", b"\1\1\1")]

@@ -45,8 +45,8 @@ def document(key: int, url: str, body: str = "needle", kind: str = "", age_days:
 
 
 def keys(opened: Opened, bias: Bias, query: Node | None = None, sort: Sort | None = None) -> list[int]:
-    asked = query or Word("needle")
-    return [hit.key for hit in opened[0].search(asked, ANONYMOUS, start=0, num=100, sort=sort, bias=prepare_bias(bias)).hits]
+    node = query or Word("needle")
+    return [hit.key for hit in opened[0].search(node, ANONYMOUS, start=0, num=100, sort=sort, bias=prepare_bias(bias)).hits]
 
 
 def of_sources(**weights: int) -> Bias:

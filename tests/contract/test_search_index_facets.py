@@ -17,7 +17,7 @@ from feedmill.model.facets import Facet, FacetRange, FacetType, FacetValue
 from feedmill.model.query import And, Everything, Node, Word
 from feedmill.model.search import IndexDocument
 
-NOBODY = AccessFilter(permitted=frozenset())
+NO_ACCESS = AccessFilter(permitted=frozenset())
 
 
 def with_metadata(*lists: Metadata) -> list[IndexDocument]:
@@ -63,7 +63,7 @@ def test_facet_counts_what_matches_and_may_be_seen(opened: Opened) -> None:
     put(opened, *[replace(entry, access_class=entry.key % 3 == 0, body=f"word w{entry.key}") for entry in entries])
     assert count(opened, Facet(name="team")) == [("t0", 3), ("t1", 3)]
     assert count(opened, Facet(name="team"), access=BOTH) == [("t0", 3), ("t1", 3), ("t2", 3)]
-    assert count(opened, Facet(name="team"), access=NOBODY) == []
+    assert count(opened, Facet(name="team"), access=NO_ACCESS) == []
     assert count(opened, Facet(name="team"), Word("w4")) == [("t0", 1)]
     assert count(opened, Facet(name="team"), Word("w3")) == []
 
@@ -106,7 +106,7 @@ def test_facets_several_at_once_and_replaced_documents(opened: Opened) -> None:
     assert [[(shown(value), value.count) for value in counts.values] for counts in both] == [[("y", 1), ("z", 1)], [("2..", 1)]]
 
 
-def test_facet_of_many_values_gives_exact_counts_of_the_best(opened: Opened) -> None:
+def test_facet_of_many_values_has_exact_counts_of_the_best(opened: Opened) -> None:
     lists: list[Metadata] = [(("a", f"often {number % 150}"), ("a", f"once {number}")) for number in range(3_000)]
     for start in range(0, 3_000, 1_000):
         put(opened, *[replace(entry, key=start + entry.key) for entry in with_metadata(*lists[start : start + 1_000])])
@@ -117,7 +117,7 @@ def test_facet_of_many_values_gives_exact_counts_of_the_best(opened: Opened) -> 
 
 @pytest.mark.parametrize("kind", [FacetType.STRING, FacetType.INTEGER])
 @pytest.mark.parametrize("spelt", ["once", "variously", "tied"])
-def test_facet_of_hundreds_of_values_gives_exact_counts_of_the_best(opened: Opened, spelt: str, kind: FacetType) -> None:
+def test_facet_of_hundreds_of_values_has_exact_counts_of_the_best(opened: Opened, spelt: str, kind: FacetType) -> None:
     often = MAX_VALUES_SHOWN - 5 if spelt == "tied" else MAX_VALUES_SHOWN + 50
     texts = [f"v{value}" if kind is FacetType.STRING else f"{value}" for value in range(4 * MAX_VALUES_SHOWN)]
     lists: list[Metadata] = [(("team", text),) for text in [*texts, *texts[:often]]]

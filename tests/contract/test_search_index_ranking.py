@@ -25,7 +25,7 @@ def in_language(language: str | None, *bodies: str) -> list[IndexDocument]:
 
 
 @pytest.mark.parametrize(
-    ("language", "text", "asked"),
+    ("language", "text", "query"),
     [
         ("en", "She was running fast", "runs"),
         ("de", "Die Häuser am See", "Haus"),
@@ -42,9 +42,9 @@ def in_language(language: str | None, *bodies: str) -> list[IndexDocument]:
         ("my", "မြန်မာဘာသာ", "ဘာသာ"),
     ],
 )
-def test_word_inflected_or_inside_a_run_is_found(opened: Opened, language: str | None, text: str, asked: str) -> None:
+def test_word_inflected_or_inside_a_run_is_found(opened: Opened, language: str | None, text: str, query: str) -> None:
     put(opened, *in_language(language, text, "nothing of it"))
-    assert keys(opened, Word(asked)) == keys(opened, And((Word(asked),))) == [1]
+    assert keys(opened, Word(query)) == keys(opened, And((Word(query),))) == [1]
 
 
 def test_word_stems_hold_in_negations_and_joins_but_not_in_phrases(opened: Opened) -> None:
@@ -86,7 +86,7 @@ def test_some_a_repeated_word_counts_and_is_no_error(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "text", "marked"),
+    ("query", "text", "marked"),
     [
         ((Word("run"), Word("shoes")), "Running Shoe runway runs", ["Running", "Shoe", "runs"]),
         ((Phrase("running shoe"),), "run shoe, running shoe, running shoes", ["running", "shoe"]),
@@ -95,9 +95,9 @@ def test_some_a_repeated_word_counts_and_is_no_error(opened: Opened) -> None:
         ((Word("東京"),), "東京都 京東", ["東京"]),
     ],
 )
-def test_seek_marks_words_in_all_their_forms(opened: Opened, asked: tuple[Node, ...], text: str, marked: list[str]) -> None:
+def test_seek_marks_words_in_all_their_forms(opened: Opened, query: tuple[Node, ...], text: str, marked: list[str]) -> None:
     put(opened, *in_language("fr", "x"), replace(DOCUMENT, key=2, body="y"))
-    sought = opened[0].highlighter.seek(And(asked))
+    sought = opened[0].highlighter.seek(And(query))
     found = find_snippet("filler " * 400 + text, sought)
     assert [found.text[start:end] for start, end in found.marks] == marked
 
@@ -105,13 +105,13 @@ def test_seek_marks_words_in_all_their_forms(opened: Opened, asked: tuple[Node, 
 # --- Tantivy alone --------------------------------------------------------------------------------------------------------------
 
 
-def order(tmp_path: Path, *documents: IndexDocument, ranking: Ranking | None = None, asked: tuple[str, ...]) -> list[Hit]:
+def order(tmp_path: Path, *documents: IndexDocument, ranking: Ranking | None = None, query: tuple[str, ...]) -> list[Hit]:
     writer = TantivyWriter(tmp_path, heap_bytes=15_000_000)
     writer.put_many(documents)
     writer.commit()
     writer.close()
     index = TantivyIndex(tmp_path, ranking, clock=lambda: 0.0)
-    return list(index.search(Some(tuple(map(Word, asked))), BOTH, start=0, num=10, explains=True).hits)
+    return list(index.search(Some(tuple(map(Word, query))), BOTH, start=0, num=10, explains=True).hits)
 
 
 def first(hits: list[Hit]) -> int:
@@ -122,7 +122,7 @@ def first(hits: list[Hit]) -> int:
 def test_ranking_near_words_come_before_far_ones(tmp_path: Path) -> None:
     far = "annual one two three four five six report"
     near = "one two three four five six annual report"
-    assert first(order(tmp_path, *with_body(far, near), asked=("annual", "report"))) == 2
+    assert first(order(tmp_path, *with_body(far, near), query=("annual", "report"))) == 2
 
 
 _SPELLINGS = [
@@ -145,14 +145,16 @@ _SPELLINGS = [
 
 @pytest.mark.parametrize("others", [(), ("droit", "gauche")], ids=["alone", "with others"])
 @pytest.mark.parametrize(("language", "plain", "accented"), _SPELLINGS, ids=[f"{language} {plain}" for language, plain, _ in _SPELLINGS])
-def test_ranking_accents_as_asked_come_first(tmp_path: Path, language: str, plain: str, accented: str, others: tuple[str, ...]) -> None:
+def test_ranking_accents_as_in_the_query_come_first(
+    tmp_path: Path, language: str, plain: str, accented: str, others: tuple[str, ...]
+) -> None:
     text = "gauche one two {} three droit four"
     bodies = (plain, accented, accented.upper(), plain, "five")
     documents = in_language(language, *(text.format(word) for word in bodies))
-    hits = order(tmp_path / "1", *documents, asked=(plain, *others))
+    hits = order(tmp_path / "1", *documents, query=(plain, *others))
     assert [hit.key for hit in hits[:4]] == [1, 4, 2, 3]
     assert hits[1].score > hits[2].score
-    hits = order(tmp_path / "2", *documents, asked=(accented, *others))
+    hits = order(tmp_path / "2", *documents, query=(accented, *others))
     assert [hit.key for hit in hits[:4]] == [2, 3, 1, 4]
     assert hits[1].score > hits[2].score
 
@@ -160,28 +162,28 @@ def test_ranking_accents_as_asked_come_first(tmp_path: Path, language: str, plai
 def test_ranking_accents_count_in_titles_and_phrases(tmp_path: Path) -> None:
     bodies = in_language("fr", *("un mot et encore",) * 2)
     documents = [replace(one, title=title) for one, title in zip(bodies, ("café noir", "cafe noir"), strict=True)]
-    for asked, best in (("cafe", 2), ("café", 1)):
-        assert first(order(tmp_path / asked, *documents, asked=(asked,))) == best
-        hits = TantivyIndex(tmp_path / asked).search(Phrase(f"{asked} noir"), BOTH, start=0, num=10).hits
+    for query, best in (("cafe", 2), ("café", 1)):
+        assert first(order(tmp_path / query, *documents, query=(query,))) == best
+        hits = TantivyIndex(tmp_path / query).search(Phrase(f"{query} noir"), BOTH, start=0, num=10).hits
         assert first(list(hits)) == best
 
 
 def test_ranking_a_document_with_both_spellings_is_one_with_the_plain_one(tmp_path: Path) -> None:
     documents = in_language("fr", "le café", "le cafe ou café", "le café ou café")
-    assert first(order(tmp_path, *documents, asked=("cafe",))) == 2
+    assert first(order(tmp_path, *documents, query=("cafe",))) == 2
 
 
 def test_ranking_url_and_title_speak_for_a_document(tmp_path: Path) -> None:
     body = "the needle of it"
     documents = [replace(DOCUMENT, body=body, title="other"), replace(DOCUMENT, key=2, body="it of it", title="Needle")]
-    assert first(order(tmp_path / "1", *documents, asked=("needle", "it"))) == 2
+    assert first(order(tmp_path / "1", *documents, query=("needle", "it"))) == 2
     documents = [replace(one, url=f"http://a.com/x/{end}") for one, end in zip(with_body(body, body), ("needlee", "needle"), strict=True)]
-    assert first(order(tmp_path / "2", *documents, asked=("needle", "it"))) == 2
+    assert first(order(tmp_path / "2", *documents, query=("needle", "it"))) == 2
 
 
 def test_ranking_static_rank_decides_among_equals(tmp_path: Path) -> None:
     documents = [replace(one, pagerank=rank) for one, rank in zip(with_body("a b", "a b", "a b"), (68, 100, 96), strict=True)]
-    assert [hit.key for hit in order(tmp_path, *documents, asked=("a", "b"))] == [2, 3, 1]
+    assert [hit.key for hit in order(tmp_path, *documents, query=("a", "b"))] == [2, 3, 1]
 
 
 def test_ranking_headings_speak_for_a_document(tmp_path: Path) -> None:
@@ -189,45 +191,45 @@ def test_ranking_headings_speak_for_a_document(tmp_path: Path) -> None:
     documents = [
         replace(DOCUMENT, key=key, body=body, headings=headings) for key, headings in ((1, "about the barn"), (2, "needles"), (3, ""))
     ]
-    hits = order(tmp_path, *documents, asked=("needle", "hay"))
+    hits = order(tmp_path, *documents, query=("needle", "hay"))
     assert [hit.key for hit in hits] == [2, 1, 3]
     assert dict(hits[0].parts)["headings"] > 0 == dict(hits[1].parts)["headings"]
-    without = order(tmp_path, *documents, asked=("needle", "hay"), ranking=Ranking(headings=0.0))
+    without = order(tmp_path, *documents, query=("needle", "hay"), ranking=Ranking(headings=0.0))
     assert [hit.key for hit in without] == [1, 2, 3]
 
 
 def test_ranking_words_of_links_find_a_document_and_speak_for_it(tmp_path: Path) -> None:
     documents = [replace(DOCUMENT, key=key, body="of the barn", anchors=anchors) for key, anchors in ((1, ()), (2, ("haystack needles",)))]
     documents.append(replace(DOCUMENT, key=3, body="needle in a haystack, " + "long text " * 30, anchors=("haystack",)))
-    assert [hit.key for hit in order(tmp_path, *documents, asked=("needle",))] == [3, 2], "a word of its own counts more"
-    assert {hit.key for hit in order(tmp_path, *documents, asked=("needle",), ranking=Ranking(anchors=0.0))} == {2, 3}
-    hits = order(tmp_path, *documents, asked=("haystack",))
+    assert [hit.key for hit in order(tmp_path, *documents, query=("needle",))] == [3, 2], "a word of its own counts more"
+    assert {hit.key for hit in order(tmp_path, *documents, query=("needle",), ranking=Ranking(anchors=0.0))} == {2, 3}
+    hits = order(tmp_path, *documents, query=("haystack",))
     assert {hit.key: dict(hit.parts)["anchors"] > 0 for hit in hits} == {2: True, 3: True}
 
 
-def test_ranking_being_told_of_changes_nothing_for_other_words(tmp_path: Path) -> None:
+def test_ranking_texts_of_links_change_nothing_for_other_words(tmp_path: Path) -> None:
     documents = [replace(DOCUMENT, key=1, body="barn"), replace(DOCUMENT, key=2, body="barn", anchors=("many other words",) * 3)]
-    hits = order(tmp_path, *documents, asked=("barn",))
+    hits = order(tmp_path, *documents, query=("barn",))
     assert hits[0].score == pytest.approx(hits[1].score)
 
 
-@pytest.mark.parametrize(("anchor", "asked"), [("東京都庁の展望", "東京都庁"), ("หนังสือดี", "หนังสือ"), ("서울에서", "서울")])
-def test_ranking_runs_in_texts_of_links_are_found(tmp_path: Path, anchor: str, asked: str) -> None:
+@pytest.mark.parametrize(("anchor", "query"), [("東京都庁の展望", "東京都庁"), ("หนังสือดี", "หนังสือ"), ("서울에서", "서울")])
+def test_ranking_runs_in_texts_of_links_are_found(tmp_path: Path, anchor: str, query: str) -> None:
     documents = [replace(DOCUMENT, key=1, body="x", anchors=(anchor,)), replace(DOCUMENT, key=2, body="y", anchors=("東都",))]
-    assert [hit.key for hit in order(tmp_path, *documents, asked=(asked,))] == [1]
+    assert [hit.key for hit in order(tmp_path, *documents, query=(query,))] == [1]
 
 
 def test_ranking_linked_documents_come_first_among_equals(tmp_path: Path) -> None:
     documents = [replace(one, link_rank=rank) for one, rank in zip(with_body("a b", "a b", "a b"), (0, 100, 50), strict=True)]
-    hits = order(tmp_path, *documents, asked=("a", "b"))
+    hits = order(tmp_path, *documents, query=("a", "b"))
     assert [(hit.key, dict(hit.parts)["links"]) for hit in hits] == [(2, pytest.approx(1.1)), (3, pytest.approx(1.05)), (1, 1.0)]
-    without = order(tmp_path, *documents, asked=("a", "b"), ranking=Ranking(links=0.0))
+    without = order(tmp_path, *documents, query=("a", "b"), ranking=Ranking(links=0.0))
     assert [(hit.key, dict(hit.parts)["links"]) for hit in without] == [(1, 1.0), (2, 1.0), (3, 1.0)]
 
 
 def test_ranking_function_words_count_for_little(tmp_path: Path) -> None:
     documents = in_language("en", "which of them was where", "the tower", *["other things"] * 8)
-    assert first(order(tmp_path, *documents, asked=("which", "tower"))) == 2
+    assert first(order(tmp_path, *documents, query=("which", "tower"))) == 2
 
 
 def test_ranking_depth_pages_are_whole_and_scores_fall(tmp_path: Path) -> None:
@@ -246,7 +248,7 @@ def test_ranking_depth_pages_are_whole_and_scores_fall(tmp_path: Path) -> None:
 
 
 def test_ranking_explained_parts_add_up_to_the_score(tmp_path: Path) -> None:
-    hits = order(tmp_path, *in_language("en", "annual reports", "report of the year, annual"), asked=("annual", "report"))
+    hits = order(tmp_path, *in_language("en", "annual reports", "report of the year, annual"), query=("annual", "report"))
     for hit in hits:
         parts = dict(hit.parts)
         factors = parts.pop("static_rank") * parts.pop("links") * parts.pop("freshness") * parts.pop("bias")

@@ -8,7 +8,7 @@ from indexharness import BOTH, DOCUMENT, Opened, put
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.query import Everything, Related, Word
 
-NOBODY = AccessFilter(permitted=frozenset())
+NO_ACCESS = AccessFilter(permitted=frozenset())
 
 
 def put_titles(opened: Opened, *titles: str) -> None:
@@ -37,8 +37,8 @@ def test_complete_and_count_only_what_may_be_seen(opened: Opened) -> None:
     words = opened[0].vocabulary
     assert words.complete("open", Everything(), ANONYMOUS, 10) == [("open", 1)]
     assert words.complete("open", Everything(), BOTH, 10) == [("open", 1), ("opening", 1)]
-    assert words.complete("open", Everything(), NOBODY, 10) == []
-    assert [words.count("curtain", access) for access in (ANONYMOUS, BOTH, NOBODY)] == [0, 1, 0]
+    assert words.complete("open", Everything(), NO_ACCESS, 10) == []
+    assert [words.count("curtain", access) for access in (ANONYMOUS, BOTH, NO_ACCESS)] == [0, 1, 0]
 
 
 def test_complete_removed_documents_do_not_count(opened: Opened) -> None:
@@ -84,10 +84,10 @@ def test_find_alike_hidden_documents_change_nothing(opened: Opened) -> None:
     hidden = [f"polic{letter}" for letter in "abcdefghijklm"] + ["police", "policy"]
     put(opened, *[replace(DOCUMENT, key=100 + n, title=hidden[n % 15], body="", access_class=1) for n in range(60)])
     words = opened[0].vocabulary
-    assert [words.find_alike("polici", access, 0) for access in (ANONYMOUS, NOBODY)] == ["policx", None]
+    assert [words.find_alike("polici", access, 0) for access in (ANONYMOUS, NO_ACCESS)] == ["policx", None]
     assert words.find_alike("polici", BOTH, 0) == "police"
 
 
-def test_search_related_that_nobody_resolved_finds_nothing(opened: Opened) -> None:
+def test_search_related_without_resolved_terms_finds_nothing(opened: Opened) -> None:
     put_titles(opened, "a")
     assert opened[0].search(Related("http://www.example.com/"), ANONYMOUS, start=0, num=1).total == 0

@@ -70,7 +70,7 @@ def test_result_whose_snippet_or_marks_cannot_be_made_is_shown_without(harness: 
     assert {result.url for result in bare} == {url_of(number) for number in MARKED}
 
 
-def test_document_about_which_nobody_can_decide_is_not_shown(harness: SearchHarness) -> None:
+def test_document_that_cannot_be_decided_is_not_shown(harness: SearchHarness) -> None:
     with injected("decision=raise:marked"):
         page = search(harness)
     assert (len(page.results), page.total) == (197, 197)
@@ -86,8 +86,8 @@ def test_answers_of_the_port_have_the_warning(harness: SearchHarness) -> None:
     services = harness.services()
     app = search_app(services, SearchSite(copies=CachedCopies(services.documents, harness.blobs)))
     with injected("result=raise:marked"):
-        told = ask(app, "/api/v1/search", [("q", "needle"), ("num", "1000")])
-        assert (told.status, "3 results are left out" in told.text) == (200, True)
+        answer = ask(app, "/api/v1/search", [("q", "needle"), ("num", "1000")])
+        assert (answer.status, "3 results are left out" in answer.text) == (200, True)
         assert ask(app, "/search", [("q", "needle"), ("num", "100")]).status == 200
         assert "left out" in ask(app, "/", [("q", "needle"), ("num", "100"), ("start", "0")]).text
 

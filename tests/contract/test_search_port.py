@@ -116,7 +116,7 @@ def test_search_languages_narrow_everywhere(harness: SearchHarness) -> None:
     assert "http://a.com/fr" in page
     assert "http://a.com/en" not in page
     assert ask(app, "/search", [("q", "word"), ("lr", "lang_fr")]).text.count("<R N=") == 1
-    # the old protocol falls back to all languages where there is nothing in those asked for
+    # the old protocol falls back to all languages where there is nothing in the requested ones
     assert ask(app, "/search", [("q", "word"), ("lr", "lang_de"), ("filter", "0")]).text.count("<R N=") == 5
 
 
@@ -157,7 +157,7 @@ def test_documents_api_secure_answers_as_unknown(harness: SearchHarness) -> None
     assert ask(app, "/api/v1/documents").status == 400
 
 
-def test_search_api_asker_is_told_apart_by_identify(harness: SearchHarness) -> None:
+def test_search_api_user_is_distinguished_by_identify(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/1", "a")], acls={"http://a.com/1": FOR_ANN})
     app = search_app(harness.services(), SearchSite(identify=lambda request: harness.services().filters.find_filter(ANN)))
     assert ask(app, "/api/v1/search", [("q", "a")]).json["total"] == 1

@@ -46,12 +46,12 @@ def test_search_nothing_found_has_no_res(harness: SearchHarness) -> None:
 
 
 @pytest.mark.parametrize("num", ["0", "-5", "x", "", "%D9%A3", "1e9"])
-def test_search_senseless_num_gives_ten(harness: SearchHarness, num: str) -> None:
+def test_search_senseless_num_returns_ten(harness: SearchHarness, num: str) -> None:
     spread(harness, 12)
     found = gsp(harness, f"q=needle&num={num}")
     assert len(urls(found)) == 10
-    told = found.find("PARAM[@name='num']")
-    assert (told.get("value"), told.get("original_value")) == ("10", num)
+    parameter = found.find("PARAM[@name='num']")
+    assert (parameter.get("value"), parameter.get("original_value")) == ("10", num)
 
 
 def test_search_num_beyond_the_limit_is_the_limit(harness: SearchHarness) -> None:
@@ -62,7 +62,7 @@ def test_search_num_beyond_the_limit_is_the_limit(harness: SearchHarness) -> Non
 
 @pytest.mark.parametrize("thinned", ["", "&filter=0"])
 @pytest.mark.parametrize("start", ["25", "100", "999999999999"])
-def test_search_start_beyond_the_end_gives_the_last_page(harness: SearchHarness, thinned: str, start: str) -> None:
+def test_search_start_beyond_the_end_returns_the_last_page(harness: SearchHarness, thinned: str, start: str) -> None:
     spread(harness, 25)
     res = gsp(harness, f"q=needle&start={start}{thinned}").find("RES")
     assert (res.get("SN"), res.get("EN"), res.findtext("M")) == ("21", "25", "25")
@@ -86,7 +86,7 @@ def test_search_pages_link_to_their_neighbours(harness: SearchHarness) -> None:
     assert len(set(seen)) == len(seen) == 25
 
 
-def test_search_total_of_secure_searches_is_not_told(harness: SearchHarness) -> None:
+def test_search_total_of_secure_searches_is_not_shown(harness: SearchHarness) -> None:
     spread(harness, 1)
     assert gsp(harness, "q=needle").findtext("RES/M") == "1"
     assert gsp(harness, "q=needle&rc=1").find("RES/XT") is not None
@@ -94,7 +94,7 @@ def test_search_total_of_secure_searches_is_not_told(harness: SearchHarness) -> 
     assert gsp(harness, "q=needle&access=a&secure_estimates=1").findtext("RES/M") == "1"
 
 
-def test_search_access_tells_public_from_secure(harness: SearchHarness) -> None:
+def test_search_access_separates_public_from_secure(harness: SearchHarness) -> None:
     documents = [harness.make("http://a.com/1", "needle", title="open"), harness.make("http://b.com/1", "needle", title="shut")]
     harness.add(documents, acls={"http://b.com/1": FOR_ANN})
     everything = harness.services().filters.find_filter(ANN)
@@ -105,12 +105,12 @@ def test_search_access_tells_public_from_secure(harness: SearchHarness) -> None:
     assert len(urls(gsp(harness, "q=needle&access=a", identify=lambda _: everything))) == 2
 
 
-def test_search_parameters_are_told_back_as_used_and_as_sent(harness: SearchHarness) -> None:
-    told = {
+def test_search_parameters_are_returned_as_used_and_as_sent(harness: SearchHarness) -> None:
+    parameters = {
         one.get("name"): (one.get("value"), one.get("original_value"))
         for one in gsp(harness, "q=a%20b&foo=c%20d+e&ie=nope&ip=1").findall("PARAM")
     }
-    assert told == {
+    assert parameters == {
         "q": ("a b", "a%20b"),
         "foo": ("c_d_e", "c%20d+e"),
         "ie": ("UTF-8", "nope"),
@@ -124,7 +124,7 @@ def test_search_query_in_any_encoding_is_understood(harness: SearchHarness, quer
     assert urls(gsp(harness, query)) == ["http://a.com/1"]
 
 
-def test_search_answers_in_the_encoding_asked_for(harness: SearchHarness) -> None:
+def test_search_answers_in_the_requested_encoding(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/1", "Käse", title="日")])
     answer = ask(search_app(harness.services()), "/search", "q=K%C3%A4se&oe=latin1")
     assert answer.headers["content-type"] == "text/xml; charset=ISO-8859-1"
@@ -137,10 +137,10 @@ def test_search_output_xml_names_the_dtd(harness: SearchHarness) -> None:
     assert b"<!DOCTYPE" not in ask(search_app(harness.services()), "/search", "q=a&output=xml_no_dtd").body
 
 
-def test_search_getfields_gives_one_element_a_value(harness: SearchHarness) -> None:
+def test_search_getfields_returns_one_element_a_value(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/1", "needle", metadata=(("dc.title", "x"), ("Topic", "y"), ("Topic", "z")))])
-    tell = [(one.get("N"), one.get("V")) for one in gsp(harness, "q=needle&getfields=dc%252Etitle.topic").findall("RES/R/MT")]
-    assert tell == [("dc.title", "x"), ("Topic", "y"), ("Topic", "z")]
+    fields = [(one.get("N"), one.get("V")) for one in gsp(harness, "q=needle&getfields=dc%252Etitle.topic").findall("RES/R/MT")]
+    assert fields == [("dc.title", "x"), ("Topic", "y"), ("Topic", "z")]
     assert gsp(harness, "q=needle").find("RES/R/MT") is None
     assert len(gsp(harness, "q=needle&getfields=*").findall("RES/R/MT")) == 3
 

@@ -33,7 +33,7 @@ def urls(found: Any) -> list[str]:
     return [one.text.removeprefix("http://") for one in found.findall("RES/R/U")]
 
 
-def told(found: Any, name: str) -> tuple[str, str]:
+def parameter_of(found: Any, name: str) -> tuple[str, str]:
     one = found.find(f"PARAM[@name='{name}']")
     return one.get("value"), one.get("original_value")
 
@@ -45,12 +45,12 @@ def spread(harness: SearchHarness, count: int) -> None:
 # --- pages and totals -----------------------------------------------------------------------------------------------------------
 
 
-def test_start_is_told_back_as_where_the_page_begins(harness: SearchHarness) -> None:
+def test_start_is_returned_as_where_the_page_begins(harness: SearchHarness) -> None:
     spread(harness, 25)
-    assert told(gsp(harness, "q=needle&start=500"), "start") == ("20", "500")
-    assert told(gsp(harness, "q=needle&start=10"), "start") == ("10", "10")
-    assert told(gsp(harness, "q=needle&start=-7"), "start") == ("0", "-7")
-    assert told(gsp(harness, "q=none&start=30"), "start") == ("30", "30")
+    assert parameter_of(gsp(harness, "q=needle&start=500"), "start") == ("20", "500")
+    assert parameter_of(gsp(harness, "q=needle&start=10"), "start") == ("10", "10")
+    assert parameter_of(gsp(harness, "q=needle&start=-7"), "start") == ("0", "-7")
+    assert parameter_of(gsp(harness, "q=none&start=30"), "start") == ("30", "30")
 
 
 def test_pages_reach_no_further_than_a_bound(harness: SearchHarness, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +94,7 @@ def test_directory_that_holds_more_says_so_on_its_last_result_and_links_there(ha
 
 
 @pytest.mark.parametrize(("access", "shown"), [("p", True), ("P", True), ("s", False), ("a", False), ("x", True), ("", True)])
-def test_total_is_told_of_public_searches_alone(harness: SearchHarness, access: str, shown: bool) -> None:
+def test_total_is_shown_for_public_searches_alone(harness: SearchHarness, access: str, shown: bool) -> None:
     spread(harness, 2)
     res = gsp(harness, f"q=needle&access={access}").find("RES")
     if res is not None:
@@ -106,11 +106,11 @@ def test_total_is_told_of_public_searches_alone(harness: SearchHarness, access: 
 
 def test_known_parameters_keep_their_blanks_and_unknown_ones_do_not(harness: SearchHarness) -> None:
     found = gsp(harness, "q=a+b&btnG=Google+Search&as_q=x%20y&mine=a+b%09c&sitesearch=&my+name=1")
-    assert told(found, "btnG") == ("Google Search", "Google+Search")
-    assert told(found, "as_q") == ("x y", "x%20y")
-    assert told(found, "mine") == ("a_b_c", "a+b%09c")
-    assert told(found, "sitesearch") == ("", "")
-    assert told(found, "my name") == ("1", "1")
+    assert parameter_of(found, "btnG") == ("Google Search", "Google+Search")
+    assert parameter_of(found, "as_q") == ("x y", "x%20y")
+    assert parameter_of(found, "mine") == ("a_b_c", "a+b%09c")
+    assert parameter_of(found, "sitesearch") == ("", "")
+    assert parameter_of(found, "my name") == ("1", "1")
 
 
 def test_client_is_the_one_named_else_that_of_the_stylesheet(harness: SearchHarness) -> None:
@@ -213,10 +213,10 @@ def test_results_without_another_order_are_sorted_by_relevance(harness: SearchHa
     dated(harness)
     assert urls(gsp(harness, f"q=needle&sort={sort}")) == urls(gsp(harness, "q=needle"))
     if sort:
-        assert told(gsp(harness, f"q=needle&sort={sort}"), "sort") == (sort, sort)
+        assert parameter_of(gsp(harness, f"q=needle&sort={sort}"), "sort") == (sort, sort)
 
 
-def test_date_of_a_result_is_told_whatever_the_order(harness: SearchHarness) -> None:
+def test_date_of_a_result_is_shown_in_any_order(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/", "needle", attributes=Attributes(last_modified=datetime(2011, 3, 5, 23, 59, tzinfo=UTC)))])
     assert [(one.get("NAME"), one.get("VALUE")) for one in gsp(harness, "q=needle").findall("RES/R/FS")] == [("date", "2011-03-05")]
 
@@ -264,7 +264,7 @@ def test_metadata_that_is_demanded_must_be_there(harness: SearchHarness, paramet
 
 
 @pytest.mark.parametrize(
-    ("asked", "given"),
+    ("fields", "given"),
     [
         ("", []),
         ("author", [("Author", "Ann"), ("Author", "Bob")]),
@@ -273,9 +273,9 @@ def test_metadata_that_is_demanded_must_be_there(harness: SearchHarness, paramet
         ("*", [("Author", "Ann"), ("Author", "Bob"), ("dc.title", "a & <b>")]),
     ],
 )
-def test_metadata_is_given_as_it_is_asked_for(harness: SearchHarness, asked: str, given: list[tuple[str, str]]) -> None:
+def test_metadata_is_returned_as_requested(harness: SearchHarness, fields: str, given: list[tuple[str, str]]) -> None:
     harness.add([harness.make("http://a.com/", "needle", metadata=(("Author", "Ann"), ("Author", "Bob"), ("dc.title", "a & <b>")))])
-    assert [(one.get("N"), one.get("V")) for one in gsp(harness, f"q=needle&getfields={asked}").findall("RES/R/MT")] == given
+    assert [(one.get("N"), one.get("V")) for one in gsp(harness, f"q=needle&getfields={fields}").findall("RES/R/MT")] == given
 
 
 # --- results --------------------------------------------------------------------------------------------------------------------
@@ -300,7 +300,7 @@ def test_result_of_an_old_document_without_title_and_copy_leaves_out_what_it_lac
 
 
 @pytest.mark.parametrize(("days", "date"), [(0, "1 Mar 2026"), (2, "1 Mar 2026"), (3, None)])
-def test_crawl_date_is_told_for_two_days(harness: SearchHarness, days: int, date: str | None) -> None:
+def test_crawl_date_is_shown_for_two_days(harness: SearchHarness, days: int, date: str | None) -> None:
     harness.add([harness.make("http://a.com/", "needle")])
     app = search_app(harness.services(), SearchSite(clock=lambda: NOW + timedelta(days=days)))
     assert etree.fromstring(ask(app, "/search", "q=needle").body).findtext("RES/R/CRAWLDATE") == date

@@ -60,7 +60,7 @@ def test_searcher_that_meets_the_end_of_a_rebuild_looks_again(harness: SearchHar
     with harness.store.writing() as unit:
         unit.state.key_values.put(INDEX_FOLDER, "1")
     services = wire_search_services(
-        harness.store, open_index, harness.blobs, search_config=SearchConfigProvider(lambda _kept: harness.serving)
+        harness.store, open_index, harness.blobs, search_config=SearchConfigProvider(lambda _settings: harness.serving)
     )
     assert urls(services.searcher.search(SearchRequest(query="needle"), ANONYMOUS)) == ["http://a.com/1"]
     with harness.store.writing() as unit:
@@ -105,7 +105,7 @@ def test_searcher_hit_that_the_store_hides_does_not_leave(harness: SearchHarness
     assert (urls(page), page.total) == (["http://a.com/open"], 1)
 
 
-def test_searcher_guarded_document_is_for_whom_its_acl_permits(harness: SearchHarness) -> None:
+def test_searcher_guarded_document_is_for_users_that_its_acl_permits(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/1", "needle"), harness.make("http://a.com/2", "needle")], acls={"http://a.com/1": FOR_ANN})
     ann = harness.services().filters.find_filter(ANN)
     assert urls(search(harness, "needle")) == ["http://a.com/2"]

@@ -25,11 +25,11 @@ def harness(tmp_path: Path) -> Iterator[SearchHarness]:
 
 def found(harness: SearchHarness, query: str, **more: str) -> str:
     app = search_app(harness.services())
-    told = ask(app, "/api/v1/search", [("q", query), ("match", "all"), *more.items()]).json
+    answer = ask(app, "/api/v1/search", [("q", query), ("match", "all"), *more.items()]).json
     xml: Any = etree.fromstring(ask(app, "/search", [("q", query), ("filter", "0"), *more.items()]).body)
-    numbers = "".join(sorted(result["url"].split("/")[3] for result in told["results"]))
+    numbers = "".join(sorted(result["url"].split("/")[3] for result in answer["results"]))
     assert "".join(sorted(one.text.split("/")[3] for one in xml.findall("RES/R/U"))) == numbers
-    assert told["total"] == len(numbers) == int(xml.findtext("RES/M") or 0)
+    assert answer["total"] == len(numbers) == int(xml.findtext("RES/M") or 0)
     return numbers
 
 
@@ -62,6 +62,6 @@ def test_synonyms_are_switched_off_by_entqr_0_and_by_nothing_else(harness: Searc
 
 
 def test_synonyms_are_marked_in_snippets(harness: SearchHarness) -> None:
-    told = ask(search_app(harness.services()), "/api/v1/search", "q=car").json
-    marked = {result["snippet"][low:high] for result in told["results"] for low, high in result["snippet_marks"]}
+    answer = ask(search_app(harness.services()), "/api/v1/search", "q=car").json
+    marked = {result["snippet"][low:high] for result in answer["results"] for low, high in result["snippet_marks"]}
     assert marked == {"car", "automobile"}

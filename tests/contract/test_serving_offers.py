@@ -42,7 +42,7 @@ def test_xml_has_related_queries_and_three_keymatches_before_the_results(harness
 
 
 @pytest.mark.parametrize(("numgm", "count"), [("", 3), ("0", 0), ("1", 1), ("50", 4), ("x", 3), ("-1", 3), ("999", 4)])
-def test_xml_has_as_many_keymatches_as_asked_for(harness: SearchHarness, numgm: str, count: int) -> None:
+def test_xml_has_as_many_keymatches_as_requested(harness: SearchHarness, numgm: str, count: int) -> None:
     found: Any = etree.fromstring(ask(search_app(harness.services()), "/search", f"q=needle&numgm={numgm}").body)
     assert len(found.findall("GM")) == count
 
@@ -59,11 +59,11 @@ def test_front_end_without_any_offers_nothing(harness: SearchHarness) -> None:
 
 
 def test_json_has_keymatches_and_related_queries(harness: SearchHarness) -> None:
-    told = ask(search_app(harness.services()), "/api/v1/search", "q=needle").json
-    assert told["keymatches"] == [{"url": match.url, "title": match.title} for match in MATCHES[:3]]
-    assert told["related"] == ["pins & needles", "thread"]
-    told = ask(search_app(harness.services()), "/api/v1/search", "q=needle&client=plain").json
-    assert (told["keymatches"], told["related"]) == ([], [])
+    answer = ask(search_app(harness.services()), "/api/v1/search", "q=needle").json
+    assert answer["keymatches"] == [{"url": match.url, "title": match.title} for match in MATCHES[:3]]
+    assert answer["related"] == ["pins & needles", "thread"]
+    answer = ask(search_app(harness.services()), "/api/v1/search", "q=needle&client=plain").json
+    assert (answer["keymatches"], answer["related"]) == ([], [])
 
 
 def test_page_shows_keymatches_on_its_first_page_and_links_no_script(harness: SearchHarness) -> None:

@@ -45,16 +45,16 @@ def fill(harness: SearchHarness) -> None:
     harness.add([harness.make(url, f"needle number {place}", title=f"T{place}") for place, url in enumerate(PAGES)])
 
 
-def answers(harness: SearchHarness, **asked: str) -> tuple[int, list[str]]:
-    """Asks as JSON and as XML, which must agree, and gives total and URLs."""
-    pairs = [("q", "needle"), ("num", "100"), *asked.items()]
+def answers(harness: SearchHarness, **parameters: str) -> tuple[int, list[str]]:
+    """Searches as JSON and as XML, which must agree; returns total and URLs."""
+    pairs = [("q", "needle"), ("num", "100"), *parameters.items()]
     app = search_app(harness.services())
-    told = ask(app, "/api/v1/search", pairs).json
+    answer = ask(app, "/api/v1/search", pairs).json
     xml: Any = etree.fromstring(ask(app, "/search", [*pairs, ("filter", "0")]).body)
-    urls = sorted(result["url"] for result in told["results"])
+    urls = sorted(result["url"] for result in answer["results"])
     assert sorted(one.text for one in xml.findall("RES/R/U")) == urls
-    assert int(xml.findtext("RES/M") or 0) == told["total"] == len(urls)
-    return told["total"], urls
+    assert int(xml.findtext("RES/M") or 0) == answer["total"] == len(urls)
+    return answer["total"], urls
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_front_end_given_as_proxystylesheet_counts_where_no_client_is_named(harn
 
 
 def test_removed_url_that_the_index_does_not_know_yet_is_removed_all_the_same(harness: SearchHarness) -> None:
-    kept, harness.serving = harness.serving, Serving()
+    serving, harness.serving = harness.serving, Serving()
     fill(harness)
-    harness.serving = kept
+    harness.serving = serving
     assert answers(harness) == (7, sorted(set(PAGES) - {"http://gone.com/5"}))
     harness.serving = Serving()
     assert answers(harness)[0] == 8
@@ -114,8 +114,8 @@ def test_collection_alone_is_no_query(harness: SearchHarness) -> None:
 @pytest.mark.parametrize("match", ["any", "auto", "all"])
 def test_collection_holds_however_many_words_must_occur(harness: SearchHarness, match: str) -> None:
     fill(harness)
-    told = ask(search_app(harness.services()), "/api/v1/search", [("q", "needle number"), ("site", "hr"), ("match", match)]).json
-    assert told["total"] == 4
+    answer = ask(search_app(harness.services()), "/api/v1/search", [("q", "needle number"), ("site", "hr"), ("match", match)]).json
+    assert answer["total"] == 4
 
 
 def test_page_keeps_collection_and_front_end_in_its_links(harness: SearchHarness) -> None:

@@ -104,5 +104,5 @@ def test_rules_stand_in_the_order_of_mechanisms_and_then_of_the_file(
     rules = rules_of(settings.authorization, settings.mechanisms)
     assert [rule.label.removeprefix("authorization ") for rule in rules] == labels
     assert early_order(settings.mechanisms) == early
-    kept = limits_of(settings.late_binding, settings.mechanisms).kept_seconds
-    assert (kept == 0) is (order is not None and "cache" not in order)
+    cache_seconds = limits_of(settings.late_binding, settings.mechanisms).kept_seconds
+    assert (cache_seconds == 0) is (order is not None and "cache" not in order)

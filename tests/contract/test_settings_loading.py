@@ -32,7 +32,7 @@ def test_settings_without_file_and_environment_are_the_defaults() -> None:
     assert loaded.origins == {}
 
 
-def test_settings_of_the_environment_win_over_the_file_and_tell_their_origin(tmp_path: Path) -> None:
+def test_settings_of_the_environment_win_over_the_file_and_name_their_origin(tmp_path: Path) -> None:
     loaded = load(tmp_path, "[gate]\nport = 1\ntrusted = 'all'\n", FEEDMILL_GATE_PORT="2", FEEDMILL_SEARCH_PORT="0", FEEDMILL_ADMIN_PORT="")
     assert (loaded.settings.gate.port, loaded.settings.search.port, loaded.settings.admin.port) == (2, 0, 8000)
     assert loaded.settings.gate.trusted == ("all",)
@@ -131,7 +131,7 @@ def test_settings_with_a_fault_are_refused_with_its_line(tmp_path: Path, text: s
     assert faults(tmp_path, text)[0].startswith(fault)
 
 
-def test_settings_with_several_faults_tell_them_all_in_order_of_lines(tmp_path: Path) -> None:
+def test_settings_with_several_faults_report_them_all_in_order_of_lines(tmp_path: Path) -> None:
     found = faults(tmp_path, "[urls]\nfolow = []\n[gate]\nport = 'x'\n", FEEDMILL_DTD_PORT="y", FEEDMILL_GATE_PROT="1")
     assert [fault.partition(": ")[0] for fault in found] == ["f.toml:2", "f.toml:4", "FEEDMILL_GATE_PROT", "FEEDMILL_DTD_PORT"]
 
@@ -188,7 +188,7 @@ def test_snapshot_is_read_back_as_written_and_for_its_owner_alone(tmp_path: Path
     assert stat.S_IMODE((tmp_path / "settings.json").stat().st_mode) == 0o600
 
 
-def test_snapshot_that_is_missing_or_broken_is_told(tmp_path: Path) -> None:
+def test_snapshot_that_is_missing_or_broken_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         read_snapshot(tmp_path)
     (tmp_path / "settings.json").write_text('{"settings": {"gate": 1}, "origins": {}}')

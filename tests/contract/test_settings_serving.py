@@ -1,4 +1,4 @@
-"""The settings of serving: from the file, with what was kept by API over them."""
+"""The settings of serving: from the file, with the settings stored by API over them."""
 
 import json
 from pathlib import Path
@@ -119,13 +119,16 @@ def test_serving_settings_with_a_fault_are_refused_with_its_line(tmp_path: Path,
     assert caught.value.faults[0].replace(f"{tmp_path}/", "").startswith(fault)
 
 
-def kept(section: str, name: str, **value: object) -> StoredSetting:
+def stored_setting(section: str, name: str, **value: object) -> StoredSetting:
     return StoredSetting(section=section, name=name, value=json.dumps({"name": name, **value}), version=1)
 
 
-def test_kept_entry_wins_over_the_file_and_others_stand_beside_it(tmp_path: Path) -> None:
+def test_stored_entry_wins_over_the_file_and_others_stand_beside_it(tmp_path: Path) -> None:
     settings = load(tmp_path, WHOLE)
-    merged = merge_stored(settings, [kept("collections", "press", include=["x/"]), kept("collections", "hr"), kept("synonyms", "cars")])
+    merged = merge_stored(
+        settings,
+        [stored_setting("collections", "press", include=["x/"]), stored_setting("collections", "hr"), stored_setting("synonyms", "cars")],
+    )
     assert {one.name: one.include for one in merged.collections} == {"press": ("x/",), "hr": ()}
     assert list(list_entries(merged, "synonyms")) == ["file-1", "cars"]
     assert merged.frontends == settings.frontends
@@ -134,7 +137,7 @@ def test_kept_entry_wins_over_the_file_and_others_stand_beside_it(tmp_path: Path
     ).query.stop_words == ("a",)
 
 
-def test_kept_entry_that_cannot_be_read_back_is_told(tmp_path: Path) -> None:
+def test_stored_entry_that_cannot_be_read_back_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Corrupt, match="collections/x that was kept cannot be read"):
         merge_stored(Settings(), [StoredSetting(section="collections", name="x", value="{", version=1)])
 

@@ -51,7 +51,7 @@ def test_networks_that_are_everybody_are_refused_where_all_is(tmp_path: Path, se
         ('[[sources]]\nname = "x"\npassword = "p"', "f.toml:3: sources[1].password: the secret stands"),
     ],
 )
-def test_settings_that_open_much_are_told_with_their_line(tmp_path: Path, text: str, warning: str) -> None:
+def test_settings_that_open_much_are_reported_with_their_line(tmp_path: Path, text: str, warning: str) -> None:
     found = warnings(tmp_path, text)
     assert any(warning in each for each in found), found
 
@@ -68,16 +68,16 @@ def test_settings_that_open_much_are_told_with_their_line(tmp_path: Path, text: 
         '[[crawl.access]]\npattern = "x.com/"\npassword = "env:NAME"',
     ],
 )
-def test_settings_that_open_nothing_are_not_told(tmp_path: Path, text: str) -> None:
+def test_settings_that_open_nothing_are_not_reported(tmp_path: Path, text: str) -> None:
     silent = ("gate.trusted", "search.bind", "signin.", "crawl.")
     assert not [each for each in warnings(tmp_path, text, mode=0o644) if any(key in each for key in silent)]
 
 
-def test_secrets_of_the_environment_are_not_told(tmp_path: Path) -> None:
+def test_secrets_of_the_environment_are_not_reported(tmp_path: Path) -> None:
     assert not [each for each in warnings(tmp_path, "", FEEDMILL_STORE_URL="postgresql://u:p@host/x") if "store" in each]
 
 
-def test_a_settings_file_with_secrets_that_others_can_read_is_told(tmp_path: Path) -> None:
+def test_a_settings_file_with_secrets_that_others_can_read_is_reported(tmp_path: Path) -> None:
     text = '[[crawl.access]]\npattern = "x.com/"\npassword = "p"\n'
     assert any(
         "f.toml:3: crawl.access[1].password: every account of this machine can read" in each for each in warnings(tmp_path, text, 0o644)
@@ -85,7 +85,7 @@ def test_a_settings_file_with_secrets_that_others_can_read_is_told(tmp_path: Pat
     assert not any("can read the secret" in each for each in warnings(tmp_path, text, 0o640))
 
 
-def test_a_password_file_that_others_can_read_is_told(tmp_path: Path) -> None:
+def test_a_password_file_that_others_can_read_is_reported(tmp_path: Path) -> None:
     text = DIRECTORY.format(url="ldaps://x", start_tls="true") + 'password_file = "secret"'
     (tmp_path / "secret").write_text("p")
     (tmp_path / "secret").chmod(0o644)
@@ -98,9 +98,9 @@ def test_config_check_prints_warnings_and_exits_0(tmp_path: Path) -> None:
     config = tmp_path / "f.toml"
     config.write_text('[gate]\nallow_origins = ["*"]\n')
     done = CliRunner().invoke(build_app(), ["config", "check", "--config", str(config), "--json"])
-    told = json.loads(done.stdout)
-    assert (done.exit_code, told["ok"], told["faults"]) == (0, True, [])
-    assert any(each.startswith(f"{config}:2: gate.allow_origins: ") for each in told["warnings"])
+    report = json.loads(done.stdout)
+    assert (done.exit_code, report["ok"], report["faults"]) == (0, True, [])
+    assert any(each.startswith(f"{config}:2: gate.allow_origins: ") for each in report["warnings"])
     done = CliRunner().invoke(build_app(), ["config", "check", "--config", str(config)])
     assert done.exit_code == 0
     assert f"warning: {config}:2: gate.allow_origins: " in done.stdout
@@ -110,9 +110,9 @@ def test_config_check_prints_faults_as_json_and_exits_1(tmp_path: Path) -> None:
     config = tmp_path / "f.toml"
     config.write_text('[signin.proxy]\ntrusted = ["0.0.0.0/0"]\n')
     done = CliRunner().invoke(build_app(), ["config", "check", "--config", str(config), "--json"])
-    told = json.loads(done.stdout)
-    assert (done.exit_code, told["ok"], len(told["faults"])) == (1, False, 1)
-    assert told["faults"][0].startswith(f"{config}:2: signin.proxy.trusted: ")
+    report = json.loads(done.stdout)
+    assert (done.exit_code, report["ok"], len(report["faults"])) == (1, False, 1)
+    assert report["faults"][0].startswith(f"{config}:2: signin.proxy.trusted: ")
 
 
 def test_every_warning_stands_in_the_manual() -> None:

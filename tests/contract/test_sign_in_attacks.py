@@ -1,4 +1,4 @@
-"""What somebody tries who may not sign in, or wants others to be kept out, at the level of HTTP."""
+"""What attackers try in order to sign in, or to lock others out, at the level of HTTP."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,7 +62,7 @@ def test_failed_attempt_leaves_the_session_as_it_was(harness: SignInHarness) -> 
     assert is_in(harness, browser)
 
 
-def test_looking_at_the_page_to_sign_out_signs_nobody_out(harness: SignInHarness) -> None:
+def test_looking_at_the_page_to_sign_out_signs_no_user_out(harness: SignInHarness) -> None:
     browser = harness.browser()
     browser.sign_in("ann")
     for path in ("/signout", "/signout?everywhere=1", "/signin", "/signin?to=/signout"):
@@ -70,7 +70,7 @@ def test_looking_at_the_page_to_sign_out_signs_nobody_out(harness: SignInHarness
     assert is_in(harness, browser)
 
 
-def test_code_of_one_session_signs_nobody_else_out(harness: SignInHarness) -> None:
+def test_code_of_one_session_signs_no_other_user_out(harness: SignInHarness) -> None:
     attacker, victim = harness.browser(), harness.browser()
     attacker.sign_in("ann")
     victim.sign_in("ann")
@@ -113,7 +113,7 @@ def test_no_form_of_another_site_changes_anything(harness: SignInHarness) -> Non
         ("https://people.example.com", "null", 403),
     ],
 )
-def test_form_of_the_own_page_counts_behind_a_proxy_that_gives_the_server_another_name(
+def test_form_of_the_own_page_counts_behind_a_proxy_that_renames_the_server(
     tmp_path: Path, public_url: str, origin: str, expected: int
 ) -> None:
     harness = open_signin_harness(tmp_path, public_url=public_url)
@@ -153,25 +153,25 @@ def test_guessing_one_name_from_many_addresses_keeps_its_owner_out_of_nowhere_he
 @pytest.mark.parametrize(
     "write", ["CORP\\{blanks}ann", "x{number}\\ann", "ann@x{number}", "/{blanks}ann", "A\u0301n{marks}n", "ANN", "ａｎｎ"]
 )
-def test_another_way_to_write_a_name_gives_no_more_guesses(tmp_path: Path, write: str) -> None:
+def test_another_way_to_write_a_name_allows_no_more_guesses(tmp_path: Path, write: str) -> None:
     class Loose:
         """A directory that takes any domain, and compares without accents and blanks, as Active Directory does."""
 
         name, namespace = "corp", "ad"
-        asked = 0
+        verifications = 0
 
         def verify(self, name: str, password: str) -> None:
-            self.asked += 1
+            self.verifications += 1
 
     directory = Loose()
     harness = open_signin_harness(tmp_path, directories=(directory,), bounds=Bounds(by_both=5))
     for number in range(9):
         name = write.format(blanks=" " * number, number=number, marks="\u0308" * number)
         harness.browser().get("/?q=x", authorization=basic(name, f"guess {number}"))
-    assert directory.asked == 5
+    assert directory.verifications == 5
 
 
-def test_who_guesses_too_often_is_not_told_the_password_that_a_program_proved_before(harness: SignInHarness) -> None:
+def test_guesses_beyond_the_limit_do_not_reveal_a_password_that_was_verified_before(harness: SignInHarness) -> None:
     def ask(peer: str, password: str) -> int:
         return harness.browser(peer=peer).get("/?q=x", authorization=basic("ann", password)).status
 
@@ -180,7 +180,7 @@ def test_who_guesses_too_often_is_not_told_the_password_that_a_program_proved_be
     assert [ask(peer, PASSWORD) for peer in ("192.168.2.1", "192.168.1.20")] == [429, 200]
 
 
-def test_guesses_behind_a_proxy_that_tells_addresses_keep_out_nobody_else(harness: SignInHarness) -> None:
+def test_guesses_behind_a_proxy_that_forwards_addresses_lock_out_no_other_user(harness: SignInHarness) -> None:
     def ask(client: str, password: str = PASSWORD, name: str = "ann") -> int:
         return harness.browser(peer=EDGE).get("/?q=x", authorization=basic(name, password), x_forwarded_for=client).status
 
@@ -200,7 +200,7 @@ def test_header_of_addresses_from_anybody_else_counts_for_nothing(harness: SignI
         for number in range(5)
     ]
     assert statuses == [401, 401, 401, 429, 429]
-    for peer in ("192.168.1.9", EDGE):  # who tells addresses does not tell users
+    for peer in ("192.168.1.9", EDGE):  # a proxy that forwards addresses does not name users
         assert harness.browser(peer=peer).get("/?q=x", x_forwarded_for=EDGE, x_forwarded_user="root").status == 200
         assert not harness.seen[-1].is_signed_in
 
@@ -232,7 +232,7 @@ def test_client_is_the_last_address_that_is_no_proxy_of_ours(header: str, expect
 
 
 class Corp:
-    """A directory in which nobody but eve is."""
+    """A directory in which only eve is."""
 
     name = namespace = "ad"
 
@@ -299,7 +299,7 @@ def test_token_is_taken_as_bearer_alone(harness: SignInHarness) -> None:
 @pytest.mark.parametrize(
     "path", ["/?q=x", "/search?q=x&access=a", "/api/v1/search?q=x", "/suggest?q=x", "/cluster?q=x", "/signin", "/signout"]
 )
-def test_answers_to_somebody_are_kept_by_no_cache_that_others_share(harness: SignInHarness, path: str) -> None:
+def test_answers_to_a_user_are_stored_by_no_shared_cache(harness: SignInHarness, path: str) -> None:
     browser = harness.browser()
     browser.sign_in("ann")
     answer = browser.get(path)

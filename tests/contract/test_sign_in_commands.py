@@ -45,13 +45,13 @@ def test_users_add_warns_of_a_short_password(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["", "\n", "x" * 2_000 + "\n"], ids=["nothing", "empty", "long"])
-def test_users_add_without_a_good_password_makes_nobody(tmp_path: Path, given: str) -> None:
+def test_users_add_without_a_good_password_makes_no_user(tmp_path: Path, given: str) -> None:
     assert isinstance(add(tmp_path, "ann", given=given).exception, BadRequest)
 
 
 def test_users_add_without_a_terminal_asks_for_standard_input(tmp_path: Path) -> None:
-    asked = run(tmp_path, "users", "add", "ann")
-    assert "--password-stdin" in str(asked.exception)
+    result = run(tmp_path, "users", "add", "ann")
+    assert "--password-stdin" in str(result.exception)
 
 
 def test_users_add_with_an_unknown_role_is_wrong_use(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_tokens_are_made_listed_and_removed(tmp_path: Path) -> None:
     assert isinstance(run(tmp_path, "tokens", "add", "x", "--scope", "search", "--user", "nobody").exception, NotFound)
 
 
-def test_audit_tells_what_commands_did_and_can_be_checked(tmp_path: Path) -> None:
+def test_audit_shows_what_commands_did_and_can_be_checked(tmp_path: Path) -> None:
     add(tmp_path, "ann")
     checked = json.loads(run(tmp_path, "audit", "verify").stdout)
     note = f"{checked['last']}:{checked['hash']}"

@@ -81,7 +81,7 @@ def test_basic_with_the_right_password_is_the_user(harness: SignInHarness) -> No
         "long word",
     ],
 )
-def test_request_that_proves_nobody_is_refused(harness: SignInHarness, authorization: str) -> None:
+def test_request_that_authenticates_no_user_is_refused(harness: SignInHarness, authorization: str) -> None:
     answer = harness.browser().get("/api/v1/search?q=x", authorization=authorization)
     assert answer.status == 401
     assert answer.json["error"]["code"] == "unauthorized"
@@ -104,7 +104,7 @@ def test_basic_of_a_name_in_two_namespaces_is_both_where_the_password_is_the_sam
     assert names(harness) == [("Default", "", "ann"), ("ad", "", "ann")]
 
 
-def test_name_that_nobody_has_costs_as_much_as_a_wrong_password(tmp_path: Path) -> None:
+def test_unknown_name_costs_as_much_as_a_wrong_password(tmp_path: Path) -> None:
     class Counted(Argon2Hasher):
         matches: ClassVar[list[str]] = []
 
@@ -152,7 +152,7 @@ def test_basic_after_too_many_failures_is_refused_unseen_and_the_right_password_
     assert [kind for kind, _ in harness.events()] == ["signin.failed"] * 3 + ["signin.refused"] + ["signin.accepted"] * 2
 
 
-def test_health_and_version_are_told_whatever_the_request_carries(harness: SignInHarness) -> None:
+def test_health_and_version_are_shown_whatever_the_request_carries(harness: SignInHarness) -> None:
     for path in ("/healthz", "/sw_version.txt", "/static/search.css"):
         assert harness.browser().get(path, authorization="Basic wrong").status == 200
 
@@ -169,7 +169,7 @@ def test_token_searches_for_its_user(harness: SignInHarness) -> None:
     assert browser.get("/?q=x").status == 401
 
 
-def test_token_without_the_scope_or_without_a_user_searches_as_nobody(harness: SignInHarness) -> None:
+def test_token_without_the_scope_or_without_a_user_searches_anonymously(harness: SignInHarness) -> None:
     view = harness.signing.tokens.add("monitoring", [TokenScope.VIEW], user="ann")
     free = harness.signing.tokens.add("portal", [TokenScope.SEARCH])
     for made, role in ((view, UserRole.SEARCHER), (free, UserRole.SEARCHER)):
@@ -201,9 +201,9 @@ def test_signing_in_on_the_page_leads_back_and_signing_out_ends_the_session(harn
     page = browser.get("/?q=x")
     assert (names(harness), harness.seen[-1].way) == ([("Default", "", "ann")], SignInMethod.SESSION)
     form = read_form(page.text)
-    kept = dict(browser.cookies)
+    saved = dict(browser.cookies)
     assert browser.post(form.action, form.hidden).headers["location"] == "/"
-    browser.cookies = kept
+    browser.cookies = saved
     browser.get("/?q=x")
     assert harness.seen[-1] == SIGNED_OUT
     assert harness.events() == [("signin.accepted", "ann"), ("signout", "ann")]
@@ -250,7 +250,7 @@ def test_session_ends_when_unused_and_after_its_whole_time(harness: SignInHarnes
     assert not harness.seen[-1].is_signed_in
 
 
-def test_signing_out_everywhere_ends_the_users_sessions_and_nobody_elses(harness: SignInHarness) -> None:
+def test_signing_out_everywhere_ends_the_users_sessions_and_no_others(harness: SignInHarness) -> None:
     harness.signing.accounts.add("bob", PASSWORD)
     harness.signing.accounts.add("a.smith", PASSWORD, namespace="ad")
     here, there, both, other = harness.browser(), harness.browser(), harness.browser(), harness.browser()
@@ -294,9 +294,9 @@ def test_session_text_is_not_what_the_store_keeps(harness: SignInHarness, tmp_pa
     browser = harness.browser()
     browser.sign_in("ann")
     harness.search.store.close()
-    kept = b"".join(path.read_bytes() for path in tmp_path.glob("store.sqlite*"))
-    assert browser.cookies[SESSION].encode() not in kept
-    assert PASSWORD.encode() not in kept
+    saved = b"".join(path.read_bytes() for path in tmp_path.glob("store.sqlite*"))
+    assert browser.cookies[SESSION].encode() not in saved
+    assert PASSWORD.encode() not in saved
 
 
 def test_cookies_are_closed_to_scripts_and_other_sites_and_over_tls_to_plain_http(harness: SignInHarness, tmp_path: Path) -> None:
@@ -352,11 +352,11 @@ def test_form_sent_by_another_site_is_refused(harness: SignInHarness) -> None:
 
 def test_programs_of_the_old_appliance_send_its_form_without_a_code(harness: SignInHarness) -> None:
     program = harness.browser(is_browser=False)
-    asked = program.get("/search?q=x&access=a&proxystylesheet=default_frontend")
-    assert asked.status == 302
-    form = read_form(program.get(asked.headers["location"]).text)
+    redirect = program.get("/search?q=x&access=a&proxystylesheet=default_frontend")
+    assert redirect.status == 302
+    form = read_form(program.get(redirect.headers["location"]).text)
     assert form.action == "/security-manager/samlauthn"
-    answer = program.post(asked.headers["location"], {"uDefault": "ann", "pwDefault": PASSWORD})
+    answer = program.post(redirect.headers["location"], {"uDefault": "ann", "pwDefault": PASSWORD})
     assert answer.status == 303
     assert program.get(answer.headers["location"]).status == 200
     assert names(harness) == [("Default", "", "ann")]
@@ -406,10 +406,10 @@ def test_form_that_is_none_is_refused(harness: SignInHarness, body: bytes, kind:
     assert harness.browser().send("POST", "/signin", body, {"content-type": kind}).status == status
 
 
-# --- who is asked to sign in ------------------------------------------------------------------------------------------------------
+# --- redirects to sign in --------------------------------------------------------------------------------------------------------
 
 
-def test_secure_search_of_nobody_is_sent_to_sign_in_where_that_is_possible(harness: SignInHarness) -> None:
+def test_secure_search_without_a_user_is_redirected_to_sign_in_where_that_is_possible(harness: SignInHarness) -> None:
     browser = harness.browser()
     for access in ("a", "s"):
         xml = browser.get(f"/search?q=x&access={access}&output=xml_no_dtd")
@@ -424,7 +424,7 @@ def test_secure_search_of_nobody_is_sent_to_sign_in_where_that_is_possible(harne
     assert browser.get("/").status == browser.get("/api/v1/search?q=x").status == 200
 
 
-def test_secure_search_of_nobody_is_answered_where_nobody_can_sign_in(tmp_path: Path) -> None:
+def test_secure_search_without_a_user_is_answered_where_sign_in_is_off(tmp_path: Path) -> None:
     harness = open_signin_harness(tmp_path)
     for access in ("a", "s", "p"):
         assert harness.browser().get(f"/search?q=x&access={access}").status == 200
@@ -445,7 +445,7 @@ def test_proxy_that_is_trusted_decides_and_a_session_adds_other_namespaces(harne
 # --- what administrators alone see ----------------------------------------------------------------------------------------------
 
 
-def test_explain_tells_scores_to_administrators_alone(harness: SignInHarness) -> None:
+def test_explain_shows_scores_to_administrators_alone(harness: SignInHarness) -> None:
     harness.search.add([harness.search.make("http://a.com/1", "word")])
     harness.signing.accounts.add("root", PASSWORD, role=UserRole.ADMINISTRATOR)
     harness.signing.accounts.add("mary", PASSWORD, role=UserRole.MANAGER)
@@ -460,12 +460,12 @@ def test_explain_tells_scores_to_administrators_alone(harness: SignInHarness) ->
         assert "explanation" not in plain
         assert isinstance(plain["score"], float)
     for headers in ({"authorization": basic("ann")}, {"authorization": basic("mary")}, {}):
-        told = result("&explain=1", **headers)
-        assert "explanation" not in told
-        assert told["score"] is None
+        shown = result("&explain=1", **headers)
+        assert "explanation" not in shown
+        assert shown["score"] is None
 
 
-def test_slow_directory_keeps_nobody_from_searching(tmp_path: Path) -> None:
+def test_slow_directory_blocks_no_search(tmp_path: Path) -> None:
     class Slow:
         name, namespace = "corp", "ad"
         gate = threading.Event()

@@ -1,4 +1,4 @@
-"""Processes hand sockets over through pipes. Here threads play the predecessors; closing its end is what the kernel does at a death."""
+"""Processes pass sockets on through pipes. Here threads play the predecessors; closing its end is what the kernel does at a death."""
 
 import os
 import threading

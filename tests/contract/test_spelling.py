@@ -1,4 +1,4 @@
-"""What somebody may have meant, and documents that are like another."""
+"""Spelling suggestions, and documents that are like another."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,7 +90,7 @@ def test_related_to_what_is_hidden_or_not_there_is_nothing(library: SearchHarnes
 
 
 def test_related_hidden_documents_change_nothing(library: SearchHarness) -> None:
-    """Whether a word tells a document from others is a matter of those that the user may see."""
+    """How much a word distinguishes a document depends only on documents that the user may see."""
     before = search(library, "related:http://other.com/1")
     library.add([library.make(f"http://hidden.com/{number}", "nothing of it", secure=True) for number in range(200)])
     after = search(library, "related:http://other.com/1")

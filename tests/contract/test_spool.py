@@ -11,7 +11,7 @@ from feedmill.adapters.spool import FolderSpool
 from feedmill.model.errors import DiskFull
 
 
-def test_spool_file_gives_back_what_was_written_and_leaves_no_name(tmp_path: Path) -> None:
+def test_spool_file_returns_what_was_written_and_leaves_no_name(tmp_path: Path) -> None:
     with FolderSpool(tmp_path / "spool").open() as file:
         file.writelines([b"one ", b"two "])
         assert file.write(b"three") == 5
@@ -22,7 +22,7 @@ def test_spool_file_gives_back_what_was_written_and_leaves_no_name(tmp_path: Pat
     assert file.closed
 
 
-def test_spool_file_without_room_says_so_and_closes_in_peace(tmp_path: Path) -> None:
+def test_spool_file_without_disk_space_says_so_and_closes(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     file = FolderSpool(tmp_path).open()
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))

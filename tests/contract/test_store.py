@@ -93,7 +93,7 @@ def test_reading_with_writer_beside_it_sees_one_state(store: SqlStore) -> None:
         assert unit.documents.scan.count_live() == 2
 
 
-def test_reading_after_exception_begins_anew(store: SqlStore) -> None:
+def test_reading_after_exception_begins_again(store: SqlStore) -> None:
     save(store, a_document(URL))
     for _ in range(2):
         with pytest.raises(Broken), store.reading() as unit:
@@ -103,7 +103,7 @@ def test_reading_after_exception_begins_anew(store: SqlStore) -> None:
         assert unit.documents.scan.count_live() == 2
 
 
-def test_reading_many_at_once_gives_each_its_own_state(store: SqlStore) -> None:
+def test_reading_many_at_once_shows_each_its_own_state(store: SqlStore) -> None:
     with ExitStack() as stack:
         units = []
         for number in range(12):
@@ -254,7 +254,7 @@ def test_writing_with_hurried_processes_beside_it_is_never_starved(store: SqlSto
 
 
 def assert_is_fair(waits: list[int]) -> None:
-    """Holds how many turns others had before one's own against what is fair; a machine may keep who asks from asking now and then."""
+    """Holds how many turns others had before one's own against what is fair; a busy machine may delay a thread now and then."""
     assert sorted(waits)[len(waits) * 3 // 4] < 12, waits
 
 

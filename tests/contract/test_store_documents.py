@@ -63,12 +63,12 @@ def live(store: SqlStore, **given: int | str | None) -> list[str]:
 
 
 @pytest.mark.parametrize("document", [RICH, a_document(LONG_URL), a_document("http://a.test/", text=Text(source=BlobRef("x")))])
-def test_save_many_with_any_document_gives_it_back(store: SqlStore, document: Document) -> None:
+def test_save_many_with_any_document_returns_it(store: SqlStore, document: Document) -> None:
     ids = save(store, document)
-    kept = replace(document, id=ids[document.url])
+    saved = replace(document, id=ids[document.url])
     with store.reading() as unit:
-        assert unit.documents.reader.find_many([document.url, "http://none.test/"]) == {document.url: kept}
-        assert unit.documents.reader.find_by_id([kept.id or 0, 999]) == {kept.id: kept}
+        assert unit.documents.reader.find_many([document.url, "http://none.test/"]) == {document.url: saved}
+        assert unit.documents.reader.find_by_id([saved.id or 0, 999]) == {saved.id: saved}
 
 
 def test_find_urls_by_digest_finds_what_begins_so(store: SqlStore) -> None:
@@ -134,7 +134,7 @@ def test_documents_with_thousands_at_once_are_saved_and_found(store: SqlStore) -
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(metadata=st.lists(st.tuples(TEXT, TEXT), max_size=4), title=st.none() | TEXT)
-def test_save_many_with_any_text_in_json_gives_it_back(store: SqlStore, metadata: list[tuple[str, str]], title: str | None) -> None:
+def test_save_many_with_any_text_in_json_returns_it(store: SqlStore, metadata: list[tuple[str, str]], title: str | None) -> None:
     document = a_document("http://a/", metadata=tuple(metadata), text=Text(source=BlobRef("x"), title=title, metadata=tuple(metadata)))
     ids = save(store, document)
     with store.reading() as unit:
@@ -208,7 +208,7 @@ def test_add_events_with_more_than_twenty_keeps_the_last(store: SqlStore) -> Non
         assert unit.documents.reader.list_events(7) == []
 
 
-def test_add_events_with_full_event_gives_it_back(store: SqlStore) -> None:
+def test_add_events_with_full_event_returns_it(store: SqlStore) -> None:
     event = an_event("why 😀", kind=EventKind.SWEPT, at=NOW, feed_id=2**40, line=2**40)
     odd = an_event("\0 and \ud800")
     with store.writing() as unit:
@@ -244,25 +244,25 @@ def test_forget_old_with_old_documents_removes_them_and_old_events(store: SqlSto
 # --- acls -----------------------------------------------------------------------------------------------------------------------
 
 
-def test_acls_with_every_field_are_kept_and_replaced_and_removed(store: SqlStore) -> None:
+def test_acls_with_every_field_are_stored_and_replaced_and_removed(store: SqlStore) -> None:
     entries = (
         Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="D\\jö 😀 \0", namespace="N", case_sensitive=False)),
         Entry(access=Access.DENY, principal=Principal(scope=Scope.GROUP, name="g", unqualified=True)),
     )
     acl = Acl(entries=entries, inheritance_type=InheritanceType.AND_BOTH_PERMIT, inherit_from=LONG_URL)
-    kept = an_acl(LONG_URL + "/a", acl=acl, origin=AclOrigin.METADATA, datasource="x", feed_id=2**40, seen_feed_id=2**41)
+    saved = an_acl(LONG_URL + "/a", acl=acl, origin=AclOrigin.METADATA, datasource="x", feed_id=2**40, seen_feed_id=2**41)
     plain = an_acl("http://plain/")
     with store.writing() as unit:
         unit.access.acls.save_many([], at=NOW)
-        unit.access.acls.save_many([kept, plain], at=NOW)
+        unit.access.acls.save_many([saved, plain], at=NOW)
     with store.reading() as unit:
-        assert unit.access.acls.find_many([kept.url, plain.url, "http://none/"]) == {kept.url: kept, plain.url: plain}
-    replaced = an_acl(kept.url)
+        assert unit.access.acls.find_many([saved.url, plain.url, "http://none/"]) == {saved.url: saved, plain.url: plain}
+    replaced = an_acl(saved.url)
     with store.writing() as unit:
         unit.access.acls.save_many([replaced], at=NOW)
         unit.access.acls.remove_many([plain.url, "http://none/"], at=NOW)
         unit.access.acls.remove_many([], at=NOW)
-        assert unit.access.acls.find_many([kept.url, plain.url]) == {kept.url: replaced}
+        assert unit.access.acls.find_many([saved.url, plain.url]) == {saved.url: replaced}
 
 
 def test_acl_with_parent_that_no_database_takes_keeps_a_parent_that_is_none(store: SqlStore) -> None:

@@ -1,4 +1,4 @@
-"""Failures of documents and interruptions of items, as a store keeps them; one suite for every database."""
+"""Failures of documents and interruptions of items in a store; one suite for every database."""
 
 from dataclasses import replace
 
@@ -73,10 +73,10 @@ def test_late_log_is_bounded(store: SqlStore) -> None:
         assert len(unit.feeds.log.list_log(feed.id, 10)) == 10
 
 
-def test_recorder_tells_a_failure_once_and_names_feed_document_and_step(store: SqlStore) -> None:
+def test_recorder_reports_a_failure_once_and_names_feed_document_and_step(store: SqlStore) -> None:
     feed = add_feed(store)
-    told: list[str] = []
-    recorder = FailureRecorder(lambda: NOW, "1", told.append)
+    steps: list[str] = []
+    recorder = FailureRecorder(lambda: NOW, "1", steps.append)
     with store.writing() as unit:
         key = unit.documents.writer.save_many([a_document("http://h/a", feed_id=feed.id)])["http://h/a"]
         document = unit.documents.reader.find_by_id([key])[key]
@@ -88,4 +88,4 @@ def test_recorder_tells_a_failure_once_and_names_feed_document_and_step(store: S
             level=LogLevel.WARNING, url="http://h/a", reason="step index.entry failed: KeyError; the document is not searchable"
         )
         assert unit.feeds.log.list_log(feed.id, 10) == [entry]
-    assert told == ["index.entry"]
+    assert steps == ["index.entry"]

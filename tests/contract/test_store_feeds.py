@@ -30,7 +30,7 @@ def done(**given: Any) -> dict[str, Any]:
 # --- feeds ----------------------------------------------------------------------------------------------------------------------
 
 
-def test_add_with_new_feed_gives_it_back_as_received(store: SqlStore) -> None:
+def test_add_with_new_feed_returns_it_as_received(store: SqlStore) -> None:
     feed = add_feed(store, "hr", kind=FeedKind.INCREMENTAL, format="gsafeed", file="a.xml", size_bytes=3_000_000_000, client="::1")
     with store.reading() as unit:
         found = unit.feeds.reader.get(feed.id)
@@ -48,7 +48,7 @@ def test_add_with_new_feed_gives_it_back_as_received(store: SqlStore) -> None:
     )
 
 
-def test_add_with_several_feeds_gives_growing_ids_never_used_again(store: SqlStore) -> None:
+def test_add_with_several_feeds_assigns_growing_ids_never_used_again(store: SqlStore) -> None:
     ids = [add_feed(store).id for _ in range(3)]
     with store.writing() as unit:
         unit.feeds.upkeep.remove(ids)
@@ -132,15 +132,15 @@ def test_list_prunable_with_many_feeds_spares_the_newest_of_each_source(store: S
 
 
 def test_remove_with_thousands_of_ids_forgets_feeds_and_logs(store: SqlStore) -> None:
-    gone, kept = add_feed(store), add_feed(store)
+    gone, remaining = add_feed(store), add_feed(store)
     entry = LogEntry(level=LogLevel.ERROR, reason="x")
     with store.writing() as unit:
-        for feed in (gone, kept):
+        for feed in (gone, remaining):
             unit.feeds.queue.save(replace(feed, logged=1), [entry])
         unit.feeds.upkeep.remove([gone.id, *range(1000, 41_000)])
     with store.reading() as unit:
-        assert [feed.id for feed in unit.feeds.reader.list_newest(None, 10)] == [kept.id]
-        assert (unit.feeds.log.list_log(gone.id, 10), unit.feeds.log.list_log(kept.id, 10)) == ([], [entry])
+        assert [feed.id for feed in unit.feeds.reader.list_newest(None, 10)] == [remaining.id]
+        assert (unit.feeds.log.list_log(gone.id, 10), unit.feeds.log.list_log(remaining.id, 10)) == ([], [entry])
 
 
 # --- claims ---------------------------------------------------------------------------------------------------------------------

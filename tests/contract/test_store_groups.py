@@ -62,7 +62,7 @@ def prune(store: SqlStore) -> int:
     return removed
 
 
-def test_find_parents_gives_each_key_with_each_of_its_groups(store: SqlStore) -> None:
+def test_find_parents_returns_each_key_with_each_of_its_groups(store: SqlStore) -> None:
     load(store, 1, define("a", user("ann")), define("b", user("ann"), user("bob")), define("c", user("bob")))
     ann, bob = exact_key(read_subject(USER, "ann")), exact_key(read_subject(USER, "bob"))
     with store.reading() as unit:
@@ -85,7 +85,7 @@ def test_find_parents_letter_case_is_the_members_affair(store: SqlStore) -> None
     assert parents(store, folded_key(read_subject(USER, "ann"))) == ["any"]
 
 
-def test_find_parents_tells_scopes_namespaces_domains_and_lengths_apart(store: SqlStore) -> None:
+def test_find_parents_distinguishes_scopes_namespaces_domains_and_lengths(store: SqlStore) -> None:
     other = define("other", user("ann", namespace="other"))
     load(store, 1, define("groups", group("ann")), other, define("domain", user("CORP\\ann")), define("joined", user("1:ann")))
     assert groups_of(store, "ann") == []
@@ -165,13 +165,13 @@ def test_define_many_again_replaces_what_the_layer_has(store: SqlStore) -> None:
 
 
 def test_keep_many_takes_over_what_the_layer_does_not_define(store: SqlStore) -> None:
-    load(store, 1, define("kept", user("ann"), user("bob")), define("new", user("ann")), define("swept", user("ann")))
+    load(store, 1, define("current", user("ann"), user("bob")), define("new", user("ann")), define("swept", user("ann")))
     with store.writing() as unit:
         unit.groups.snapshot_builder.build(2, "src", whole=True)
         unit.groups.snapshot_builder.define_many(2, [define("new", user("bob"))])
-        unit.groups.snapshot_builder.keep_many(2, [group("kept"), group("new"), group("unknown")])
+        unit.groups.snapshot_builder.keep_many(2, [group("current"), group("new"), group("unknown")])
         unit.groups.snapshot_builder.publish(2)
-    assert (groups_of(store, "ann"), groups_of(store, "bob"), memberships(store)) == (["kept"], ["kept", "new"], 3)
+    assert (groups_of(store, "ann"), groups_of(store, "bob"), memberships(store)) == (["current"], ["current", "new"], 3)
 
 
 def test_trim_dead_takes_a_large_definition_piece_by_piece(store: SqlStore) -> None:

@@ -1,4 +1,4 @@
-"""What documents tell of others, as a store keeps it; one suite for every database."""
+"""Links between documents in a store; one suite for every database."""
 
 from tests.documents import a_document
 
@@ -35,7 +35,7 @@ def test_queue_holds_a_document_once_for_each_work(store: SqlStore) -> None:
         assert unit.processing.link_queue.find_queued(LinkWork.READ, [1, 2, 3]) == {1}
 
 
-def test_find_ids_gives_live_documents_alone(store: SqlStore) -> None:
+def test_find_ids_returns_live_documents_alone(store: SqlStore) -> None:
     with store.writing() as unit:
         live, gone = a_document("http://h/a"), a_document("http://h/gone", state=DocumentState.GONE)
         ids = unit.documents.writer.save_many([live, gone])

@@ -87,16 +87,16 @@ def test_sessions_end_by_removal_and_by_time(store: SqlStore) -> None:
         assert unit.signin.sessions.find(b"2") is None
 
 
-def test_sessions_are_found_by_whom_they_are_of_and_what_a_provider_calls_them(store: SqlStore) -> None:
+def test_sessions_are_found_by_their_user_and_by_the_providers_name(store: SqlStore) -> None:
     held = ProviderSession(name="a", index="7", details="kept")
     ann = Credential(provider=LOCAL, user=user("Ann", "CORP"))
-    told = Credential(provider="saml:x", user=user("a", "", "ad"), session=held)
+    federated = Credential(provider="saml:x", user=user("a", "", "ad"), session=held)
     with store.writing() as unit:
-        unit.signin.sessions.save(a_session(b"1", ann, told))
-        unit.signin.sessions.save(a_session(b"2", replace(told, session=replace(held, index="8"))))
+        unit.signin.sessions.save(a_session(b"1", ann, federated))
+        unit.signin.sessions.save(a_session(b"2", replace(federated, session=replace(held, index="8"))))
         unit.signin.sessions.save(a_session(b"3", Credential(provider=LOCAL, user=user("ann", "corp", "ad"))))
     with store.reading() as unit:
-        assert unit.signin.sessions.find(b"1") == a_session(b"1", ann, told)
+        assert unit.signin.sessions.find(b"1") == a_session(b"1", ann, federated)
         assert unit.signin.sessions.list_marked(digest_of_user(user("ANN", "corp"))) == [b"1"]
         assert unit.signin.sessions.list_marked(digest_of_session("saml:x", "a")) == [b"1", b"2"]
         assert unit.signin.sessions.list_marked(digest_of_session("saml:x", "a", "8")) == [b"2"]

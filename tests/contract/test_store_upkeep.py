@@ -9,7 +9,7 @@ from feedmill.model.feed import Phase
 from feedmill.ports import FileUse, StoredRefs
 
 
-def test_list_refs_gives_what_live_documents_keep_by_id(store: SqlStore) -> None:
+def test_list_refs_returns_the_refs_of_live_documents_by_id(store: SqlStore) -> None:
     text = Text(source=BlobRef("c1"), blob=BlobRef("t1"), metadata=(("k", "v"),), robots=frozenset({"noindex"}))
     with store.writing() as unit:
         ids = unit.documents.writer.save_many(
@@ -54,11 +54,11 @@ def test_move_refs_changes_only_what_is_still_as_it_was_read(store: SqlStore) ->
         assert unit.documents.upkeep.move_refs([]) == 0
 
     with store.reading() as unit:
-        kept = {name: (document.content, document.text) for name, document in unit.documents.reader.find_many(names).items()}
+        current = {name: (document.content, document.text) for name, document in unit.documents.reader.find_many(names).items()}
         unchanged = unit.documents.reader.find_many(names)[names[3]]
-    assert [kept[name][0] for name in names] == ["fed", "old", "old", "new", "new"]
-    assert kept[names[3]][1] == replace(text, source=BlobRef("new"))
-    assert kept[names[1]][1] is None
+    assert [current[name][0] for name in names] == ["fed", "old", "old", "new", "new"]
+    assert current[names[3]][1] == replace(text, source=BlobRef("new"))
+    assert current[names[1]][1] is None
     assert (unchanged.version, unchanged.updated_at) == (1, NOW)
 
 

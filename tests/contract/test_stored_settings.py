@@ -15,8 +15,8 @@ def a_setting(name: str, value: str = "{}", version: int = 1, section: str = "co
 
 def test_put_sets_replaces_and_lists_by_section_and_name(store: SqlStore) -> None:
     with store.writing() as unit:
-        for kept in (a_setting("b"), a_setting("a"), a_setting("z", section="biases"), a_setting("b", '{"x": "ü"}', 2)):
-            unit.state.stored_settings.put(kept)
+        for setting in (a_setting("b"), a_setting("a"), a_setting("z", section="biases"), a_setting("b", '{"x": "ü"}', 2)):
+            unit.state.stored_settings.put(setting)
     with store.reading() as unit:
         assert unit.state.stored_settings.list() == [a_setting("z", section="biases"), a_setting("a"), a_setting("b", '{"x": "ü"}', 2)]
         assert unit.state.stored_settings.find("collections", "b") == a_setting("b", '{"x": "ü"}', 2)

@@ -1,4 +1,4 @@
-"""Suggestions as they are asked for and answered."""
+"""Requests for suggestions and their answers."""
 
 import json
 from collections.abc import Iterator
@@ -52,8 +52,8 @@ def test_suggest_shows_titles_with_their_accents(harness: SearchHarness) -> None
 
 def test_suggest_never_shows_what_is_hidden(harness: SearchHarness) -> None:
     assert "trade" not in suggest(harness, "q=trad").text.lower().replace('"trad"', "")
-    nobody = SearchSite(identify=lambda _: AccessFilter(permitted=frozenset()))
-    assert suggest(harness, "q=tra&access=a", site=nobody).json == ["tra", []]
+    anonymous = SearchSite(identify=lambda _: AccessFilter(permitted=frozenset()))
+    assert suggest(harness, "q=tra&access=a", site=anonymous).json == ["tra", []]
 
 
 def test_suggest_titles_that_the_index_still_shows_are_checked_by_the_store(harness: SearchHarness) -> None:
@@ -88,7 +88,7 @@ def test_suggest_typed_text_cannot_leave_the_script(harness: SearchHarness) -> N
     assert json.loads(body)[0] == '</script>\u2028"&'
 
 
-def test_suggest_api_shows_what_the_asker_may_see(harness: SearchHarness) -> None:
+def test_suggest_api_shows_what_the_user_may_see(harness: SearchHarness) -> None:
     everything = SearchSite(identify=lambda _: harness.services().filters.find_filter(ANN))
     assert suggest(harness, "q=trad", "/api/v1/suggest", everything).json == {
         "query": "trad",

@@ -1,4 +1,4 @@
-"""The parent with roles of the test's own: small scripts that tell their process id and do as they are told."""
+"""The parent with roles of the test's own: small scripts that print their process id and follow commands."""
 
 import os
 import re
@@ -137,7 +137,7 @@ def test_supervisor_that_is_killed_takes_its_children_with_it(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_supervisor_told_to_end_ends_all_with_code_0(tmp_path: Path, number: signal.Signals) -> None:
+def test_supervisor_that_gets_a_signal_to_end_ends_all_with_code_0(tmp_path: Path, number: signal.Signals) -> None:
     with parent(tmp_path, "a", "deaf") as process:
         children = [pid_of(tmp_path, "a"), pid_of(tmp_path, "deaf")]
         process.send_signal(number)
@@ -145,7 +145,7 @@ def test_supervisor_told_to_end_ends_all_with_code_0(tmp_path: Path, number: sig
         assert not any(is_alive(child) for child in children)
 
 
-def test_supervisor_told_to_reload_tells_its_children_only_of_good_settings(tmp_path: Path) -> None:
+def test_supervisor_that_reloads_signals_its_children_only_for_good_settings(tmp_path: Path) -> None:
     with parent(tmp_path, "a") as process:
         child = pid_of(tmp_path, "a")
         (tmp_path / "bad").touch()
@@ -157,7 +157,7 @@ def test_supervisor_told_to_reload_tells_its_children_only_of_good_settings(tmp_
         wait_for(str(child), (tmp_path / "hup").read_text, bearing=(FileNotFoundError,))
 
 
-def test_supervisor_told_to_reload_starts_a_role_that_overlaps_beside_its_earlier_process(tmp_path: Path) -> None:
+def test_supervisor_that_reloads_starts_a_role_that_overlaps_beside_its_earlier_process(tmp_path: Path) -> None:
     with parent(tmp_path, "a", "overlapping") as process:
         other, first = pid_of(tmp_path, "a"), pid_of(tmp_path, "overlapping")
         process.send_signal(signal.SIGHUP)
@@ -209,7 +209,7 @@ def test_successor_of_a_successor_that_is_killed_serves_once_the_first_process_d
 
 
 @pytest.mark.parametrize(("role", "trace"), [("hopeless", b""), ("broken", b"RuntimeError: broken on purpose")])
-def test_supervisor_with_a_role_that_cannot_start_gives_up_with_code_1(tmp_path: Path, role: str, trace: bytes) -> None:
+def test_supervisor_with_a_role_that_cannot_start_ends_with_code_1(tmp_path: Path, role: str, trace: bytes) -> None:
     with parent(tmp_path, role) as process:
         assert process.wait(PATIENCE_SECONDS) == 1
     log = (tmp_path / "log").read_bytes()
@@ -225,7 +225,7 @@ def test_supervisor_starts_a_role_at_once_that_dies_over_another_item_each_time(
     assert [float(delay) for delay in delays] == [0.0, 0.0, 0.0, 0.0, 0.05, 0.1, 0.2, 0.4]
 
 
-def test_supervisor_tells_when_the_probe_finds_it_ready(tmp_path: Path) -> None:
+def test_supervisor_reports_when_the_probe_finds_it_ready(tmp_path: Path) -> None:
     with parent(tmp_path, "a") as process:
         wait_until((tmp_path / "ready").exists)
         process.send_signal(signal.SIGTERM)
@@ -258,7 +258,7 @@ def test_children_hold_nothing_of_their_parent(tmp_path: Path) -> None:
         assert os.readlink(f"/proc/{child}/fd/0") == os.devnull
 
 
-def test_child_whose_words_nobody_reads_ends_with_its_code_and_never_goes_on_as_its_parent(tmp_path: Path) -> None:
+def test_child_whose_output_is_not_read_ends_with_its_code_and_never_goes_on_as_its_parent(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", FORKING, str(tmp_path / "codes")], check=True, timeout=PATIENCE_SECONDS)
     assert (tmp_path / "codes").read_text() == "7 "
 

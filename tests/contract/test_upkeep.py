@@ -75,7 +75,7 @@ def let_age(folder: Path, seconds: float) -> None:
 
 
 def put_aside(harness: FeedHarness, folder: Path, age_seconds: float) -> PackedBlobs:
-    """Lets the process that wrote the blobs end and time go by; gives the blobs of the next one."""
+    """Ends the process that wrote the blobs and lets time go by; returns the blobs of the next one."""
     harness.blobs.close()
     let_age(folder, age_seconds)
     fresh = open_blobs(folder)
@@ -113,7 +113,7 @@ def contents(harness: FeedHarness) -> dict[str, tuple[bytes | None, bytes | None
 # --- blobs ----------------------------------------------------------------------------------------------------------------------
 
 
-def test_pack_of_which_little_is_kept_is_rewritten_and_goes_a_round_later(harness: FeedHarness, tmp_path: Path) -> None:
+def test_pack_of_which_little_is_used_is_rewritten_and_goes_a_round_later(harness: FeedHarness, tmp_path: Path) -> None:
     names = [f"d{number}" for number in range(20)]
     harness.push(*[put(name, f"content of {name} " * 20) for name in names])
     extracted(harness, *names)
@@ -137,7 +137,7 @@ def test_pack_of_which_little_is_kept_is_rewritten_and_goes_a_round_later(harnes
     assert contents(harness) == before
 
 
-def test_pack_of_which_much_is_kept_stays_as_it_is(harness: FeedHarness, tmp_path: Path) -> None:
+def test_pack_of_which_much_is_used_stays_as_it_is(harness: FeedHarness, tmp_path: Path) -> None:
     harness.push(*[put(f"d{number}", "x" * 100) for number in range(10)])
     extracted(harness, "d0")
     blobs = put_aside(harness, tmp_path, 2 * HOUR)
@@ -183,7 +183,7 @@ def test_document_that_waits_for_its_extraction_keeps_its_place(harness: FeedHar
 
 
 def test_file_that_no_document_names_goes_after_a_day(harness: FeedHarness, tmp_path: Path) -> None:
-    harness.push(put("kept", "k" * 5_000), put("gone", "g" * 5_000))
+    harness.push(put("stays", "k" * 5_000), put("gone", "g" * 5_000))
     harness.push(delete("gone"))
     blobs = put_aside(harness, tmp_path, 23 * HOUR)
     upkeep = upkeep_of(harness, tmp_path, blobs)
@@ -197,7 +197,7 @@ def test_file_that_no_document_names_goes_after_a_day(harness: FeedHarness, tmp_
     next_round(harness, upkeep)
 
     assert len(blobs.list_files()) == 1
-    assert contents(harness) == {url("kept"): (b"k" * 5_000, None)}
+    assert contents(harness) == {url("stays"): (b"k" * 5_000, None)}
 
 
 class RacingBlobs(PackedBlobs):
@@ -250,8 +250,8 @@ def receive_file(
     with harness.store.writing() as unit:
         feed_id = unit.feeds.queue.add(feed)
         if applied:
-            kept = unit.feeds.reader.get(feed_id)
-            unit.feeds.queue.save(replace(kept, state=FeedState.COMPLETED, phase=Phase.DONE, finished_at=BEGIN, searchable_at=BEGIN))
+            stored = unit.feeds.reader.get(feed_id)
+            unit.feeds.queue.save(replace(stored, state=FeedState.COMPLETED, phase=Phase.DONE, finished_at=BEGIN, searchable_at=BEGIN))
     age(files, file.name, harness, age_seconds)
     return feed_id
 
@@ -261,7 +261,7 @@ def age(files: FolderFeedFiles, name: str, harness: FeedHarness, seconds: float)
         os.utime(opened.fileno(), (harness.now.timestamp() - seconds,) * 2)
 
 
-def kept_names(files: FolderFeedFiles) -> set[str]:
+def list_names(files: FolderFeedFiles) -> set[str]:
     return {name for name, _, _ in files.list()}
 
 
@@ -273,14 +273,14 @@ def test_feeds_beyond_the_newest_of_their_source_go_with_their_files(harness: Fe
     files = FolderFeedFiles(tmp_path / "feeds")
     old = [receive_file(harness, files, "hr", 10, applied=True, age_seconds=0) for _ in range(3)]
     waiting = receive_file(harness, files, "hr", 10, applied=False, age_seconds=0)
-    kept = [receive_file(harness, files, "hr", 10, applied=True, age_seconds=0) for _ in range(2)]
+    feed_ids = [receive_file(harness, files, "hr", 10, applied=True, age_seconds=0) for _ in range(2)]
     other = receive_file(harness, files, "wiki", 10, applied=True, age_seconds=0)
 
     refresh_regularly(upkeep_of(harness, tmp_path, open_blobs(tmp_path), replace(NO_REST, feeds_of_a_source=2), files))
 
     with harness.store.reading() as unit:
-        assert {feed.id for feed in unit.feeds.reader.list_newest(None, 100)} == {waiting, *kept, other}
-    assert kept_names(files) == {file_of(harness, feed_id) for feed_id in (waiting, *kept, other)}
+        assert {feed.id for feed in unit.feeds.reader.list_newest(None, 100)} == {waiting, *feed_ids, other}
+    assert list_names(files) == {file_of(harness, feed_id) for feed_id in (waiting, *feed_ids, other)}
     assert len(old) == 3
 
 
@@ -292,7 +292,7 @@ def test_files_beyond_the_budget_go_oldest_first_but_for_those_still_needed(harn
 
     refresh_regularly(upkeep_of(harness, tmp_path, open_blobs(tmp_path), replace(NO_REST, feed_files_bytes=1_000), files))
 
-    assert kept_names(files) == {file_of(harness, needed), file_of(harness, newer)}
+    assert list_names(files) == {file_of(harness, needed), file_of(harness, newer)}
     assert harness.feed(oldest).state is FeedState.COMPLETED
 
 
@@ -309,10 +309,10 @@ def test_files_without_a_feed_go_after_an_hour(harness: FeedHarness, tmp_path: P
     upkeep = upkeep_of(harness, tmp_path, open_blobs(tmp_path), files=files)
 
     refresh_regularly(upkeep)
-    assert kept_names(files) == {young.name, received.name + ".part"}
+    assert list_names(files) == {young.name, received.name + ".part"}
 
     next_round(harness, upkeep)
-    assert kept_names(files) == set()
+    assert list_names(files) == set()
     received.discard()
 
 
@@ -328,8 +328,8 @@ def test_repaired_copy_goes_once_its_feed_is_applied(harness: FeedHarness, tmp_p
 
     refresh_regularly(upkeep_of(harness, tmp_path, open_blobs(tmp_path), files=files))
 
-    assert (copy.name in kept_names(files)) is not applied
-    assert file_of(harness, feed_id) in kept_names(files)
+    assert (copy.name in list_names(files)) is not applied
+    assert file_of(harness, feed_id) in list_names(files)
 
 
 # --- history and turns ----------------------------------------------------------------------------------------------------------
@@ -379,7 +379,7 @@ def test_upkeep_of_a_task_that_fails_goes_on_with_the_others(harness: FeedHarnes
         assert unit.documents.reader.find_many([url("gone")]) == {}
 
 
-def test_kept_refs_of_documents_move_only_as_they_were_read(harness: FeedHarness) -> None:
+def test_stored_refs_of_documents_move_only_as_they_were_read(harness: FeedHarness) -> None:
     harness.push(put("a", "one"), put("b", "two"), put("c", None, metadata=()))
     extracted(harness, "a")
     with harness.store.reading() as unit:
@@ -401,7 +401,7 @@ def test_kept_refs_of_documents_move_only_as_they_were_read(harness: FeedHarness
 
 
 def test_history_goes_when_its_time_is_over_and_leaves_what_holds_now(harness: FeedHarness, tmp_path: Path) -> None:
-    harness.push(put("kept", acl=STAFF), put("gone", acl=STAFF), put("opened", acl=STAFF))
+    harness.push(put("stays", acl=STAFF), put("gone", acl=STAFF), put("opened", acl=STAFF))
     for user in ("ann", "bob"):
         feed_id = harness.receive([], datasource="ldap", kind=FeedKind.GROUPS_FULL)
         members = f'<members><principal scope="USER">{user}</principal></members>'
@@ -410,7 +410,7 @@ def test_history_goes_when_its_time_is_over_and_leaves_what_holds_now(harness: F
         run = GroupsRun(harness.feed(feed_id), harness.tools)
         while not run.feed.phase.is_past_feeder:
             run.step()
-    harness.push(delete("gone"), put_acl("opened", None), put_acl("kept", Acl(inherit_from=url("folder"))))
+    harness.push(delete("gone"), put_acl("opened", None), put_acl("stays", Acl(inherit_from=url("folder"))))
     history = (acl_versions, past_classes, group_changes, group_names, group_publications)
     assert all(count_rows(harness, table) for table in history)
     upkeep = upkeep_of(harness, tmp_path, open_blobs(tmp_path))
@@ -419,10 +419,10 @@ def test_history_goes_when_its_time_is_over_and_leaves_what_holds_now(harness: F
     harness.now += timedelta(days=1)
     refresh_regularly(upkeep)
     assert [count_rows(harness, table) for table in history] == [1, 0, 0, 0, 0]
-    assert set(harness.live()) == {url("kept"), url("opened")}
+    assert set(harness.live()) == {url("stays"), url("opened")}
     with harness.store.reading() as unit:
         assert unit.groups.memberships.find_parents(list(signed_in_keys(Subject(scope=Scope.USER, name="bob"))))
-        [number] = unit.access.acls.find_classes([url("kept")]).values()
+        [number] = unit.access.acls.find_classes([url("stays")]).values()
         assert unit.access.classes.get_many([number])
         assert count_rows(harness, access_classes) == 1
 
