@@ -20,7 +20,7 @@ def wait_until_applied(appliance: Appliance) -> None:
 
 
 def list_unfinished(appliance: Appliance) -> list[str]:
-    """Lists feeds that are not final, or not wholly searchable."""
+    """Lists feeds that are not final, or not entirely searchable."""
     sources = appliance.get_json(appliance.gate, "/api/v1/datasources")
     feeds = [feed for source in sources for feed in list_feeds(appliance, source["name"])]
     return [

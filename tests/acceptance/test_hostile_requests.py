@@ -1,4 +1,4 @@
-"""Requests that make no sense are refused on every port, without an error of the server and without keeping anybody waiting."""
+"""Requests that make no sense are refused on every port, without an error of the server and without delays for other clients."""
 
 import random
 import re

@@ -1,7 +1,7 @@
 """``make fuzz``: every fuzzer for a share of the time, each in a process of its own, so that a crash costs itself alone.
 
 Inputs are guided by coverage where atheris is there, which ``make fuzz`` fetches; else they are the seeds changed by chance. What is found
-is stored in a file; put it into ``tests/fuzz/corpus/NAME/`` with its mend, and it is tried in every run of the tests.
+is stored in a file; put it into ``tests/fuzz/corpus/NAME/`` with its repair, and it is tried in every run of the tests.
 """
 
 import argparse

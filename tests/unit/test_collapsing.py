@@ -26,26 +26,26 @@ def test_directory_of_url_is_all_to_the_last_slash(url: str, directory: str) -> 
 
 
 def test_collapser_second_of_a_directory_moves_below_the_first_on_its_page() -> None:
-    thinner = ResultCollapser(Collapsing())
-    thinner.take([result("http://a/d/1", "1"), result("http://b/1", "2"), result("http://a/d/2", "3"), result("http://a/d/3", "4")])
-    page = thinner.page(0, 10)
+    collapser = ResultCollapser(Collapsing())
+    collapser.take([result("http://a/d/1", "1"), result("http://b/1", "2"), result("http://a/d/2", "3"), result("http://a/d/3", "4")])
+    page = collapser.page(0, 10)
     assert [(one.url, one.is_second, one.more_in) for one in page] == [
         ("http://a/d/1", False, ""),
         ("http://a/d/2", True, "http://a/d/"),
         ("http://b/1", False, ""),
     ]
-    assert [(one.url, one.is_second, one.more_in) for one in thinner.page(2, 1)] == [("http://a/d/2", False, "http://a/d/")]
+    assert [(one.url, one.is_second, one.more_in) for one in collapser.page(2, 1)] == [("http://a/d/2", False, "http://a/d/")]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5))), st.integers(1, 7), st.integers(1, 5))
 def test_collapser_pages_hold_each_shown_result_once_whatever_the_steps(found: list[tuple[int, int]], step: int, num: int) -> None:
     results = [result(f"http://a/{directory}/{place}", str(text)) for place, (directory, text) in enumerate(found)]
-    thinner = ResultCollapser(Collapsing())
+    collapser = ResultCollapser(Collapsing())
     for begin in range(0, len(results), step):
-        thinner.take(results[begin : begin + step])
-    shown = [one.url for start in range(0, len(results), num) for one in thinner.page(start, num)]
-    assert sorted(shown) == sorted(result_shown.url for result_shown in thinner.shown)
-    assert len(shown) + thinner.left_out == len(results)
+        collapser.take(results[begin : begin + step])
+    shown = [one.url for start in range(0, len(results), num) for one in collapser.page(start, num)]
+    assert sorted(shown) == sorted(each.url for each in collapser.shown)
+    assert len(shown) + collapser.left_out == len(results)
     directories = [directory_of(url) for url in shown]
     assert all(directories.count(directory) <= PER_DIRECTORY for directory in directories)
-    assert len({each.snippet.text for each in thinner.shown}) == len(thinner.shown)
+    assert len({each.snippet.text for each in collapser.shown}) == len(collapser.shown)

@@ -159,7 +159,7 @@ def test_decision_for_others_is_never_a_permit(who: Identity) -> None:
         assert ask(acls, who=who)[0] is not P
 
 
-def test_decision_of_a_broken_chain_is_mended_when_the_parent_arrives() -> None:
+def test_decision_of_a_broken_chain_changes_when_the_parent_arrives() -> None:
     acls = {"leaf": acl(parent="folder")}
     assert ask(acls) == (I, Cause.MISSING_PARENT)
     acls["folder"] = acl(permit("bob"), rule=PARENT)
