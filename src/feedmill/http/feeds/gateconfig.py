@@ -1,4 +1,4 @@
-"""The settings of the feed port. They are read at every request, so that a changed file counts at once."""
+"""The settings of the feed port, as its process started with them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,4 +20,4 @@ class GateConfig:
 
 
 CurrentConfig = Callable[[], GateConfig]
-"""Returns the settings as they are now."""
+"""Returns the settings of this process."""

@@ -1,6 +1,6 @@
 """Prepares documents for the index, one at a time, so that a document that cannot be prepared costs only itself.
 
-A part that fails is left out if that is safe: the stored text, the incoming links, then what ``core.documents.reducedforms`` leaves out.
+A part that fails is left out if that is safe: the stored text, the incoming links, then metadata and text (``iter_forms``).
 The access class and the terms of URL patterns are never left out: if they cannot be determined, the document is set aside.
 """
 
