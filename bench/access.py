@@ -31,7 +31,7 @@ HOST = "http://access.example.com"
 
 
 def main(documents: int = DOCUMENTS, acls_per_document: float = 0.1) -> None:
-    """Prints p50 and p99 of searches with and without ACLs, cold and warm; then how long a changed folder takes to be obeyed."""
+    """Prints p50 and p99 of searches with and without ACLs, cold and warm; then how long a changed folder takes to take effect."""
     with TemporaryDirectory() as folder, running(Path(folder) / "data", SETTINGS) as appliance:
         fill(appliance, documents, max(int(documents * acls_per_document), 1))
         print(
@@ -113,7 +113,7 @@ def compare_groups(appliance: Appliance) -> None:
 
 
 def change_folder(appliance: Appliance) -> None:
-    """Prints how long the ACL of the outermost folder takes until searches obey."""
+    """Prints how long the ACL of the outermost folder takes to take effect in searches."""
     xml = feed_of(
         f'<acl url="{HOST}/folder/0" inheritance-type="parent-overrides"><principal scope="user" access="permit">late</principal></acl>'
     )

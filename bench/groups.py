@@ -57,7 +57,7 @@ def main(memberships: int = MEMBERSHIPS) -> None:
                 time.sleep(BEFORE_SECONDS)
             with searching(appliance) as during:
                 seconds = load(appliance, xml)
-                # as long as it takes to obey the new groups
+                # until the new groups take effect
                 appliance.search("found")
             rate = memberships / seconds
             print(f"  {name}: {memberships:,} memberships, {len(xml) / 1e6:.0f} MB in {seconds:.1f} s, {rate:,.0f} a second; ", end="")
@@ -82,7 +82,7 @@ def feed(memberships: int) -> Iterator[bytes]:
 
 
 def load(appliance: Appliance, xml: bytes) -> float:
-    """Pushes the feed as a full one and returns the seconds until it is obeyed."""
+    """Pushes the feed as a full one and returns the seconds until it takes effect."""
     fields = [(b"groupsource", b"bench"), (b"feedtype", b"full"), (b"data", xml)]
     body = b"".join(b'--<<\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % field for field in fields) + b"--<<--\r\n"
     began = time.monotonic()

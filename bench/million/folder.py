@@ -1,4 +1,4 @@
-"""Changes the ACL of a folder with half of all documents below it, and waits until searches obey."""
+"""Changes the ACL of a folder with half of all documents below it, and waits until it takes effect in searches."""
 
 import time
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def change_folder(data: Path) -> None:
 
 
 def change(appliance: Appliance, access: str, is_obeyed: Callable[[], bool]) -> float:
-    """Sets what the first of the outermost folders says, and returns the seconds until searches obey."""
+    """Sets what the first of the outermost folders says, and returns the seconds until searches show it."""
     entries = ['<principal scope="group" access="permit">root0</principal>']
     if access == "permit":
         entries.append(f'<principal scope="user" access="permit">{LATE}</principal>')

@@ -51,7 +51,7 @@ class SlowBody(io.BytesIO):
 
 @dataclass
 class Feeder:
-    """One source: makes feeds by its own dice and pushes them until it is stopped."""
+    """One source: makes random feeds by its own seed and pushes them until it is stopped."""
 
     plan: SourcePlan
     dice: random.Random

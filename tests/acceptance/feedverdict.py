@@ -1,4 +1,4 @@
-"""Holds a server against references: documents, searches, totals, and what it keeps inside."""
+"""Compares a server with references: documents, searches, totals, and what it stores."""
 
 import random
 import sqlite3
@@ -29,7 +29,7 @@ def list_unfinished(appliance: Appliance) -> list[str]:
 
 
 def assert_as_reference(appliance: Appliance, load: Load) -> None:
-    """Holds every feed, every document and every search against the references."""
+    """Compares every feed, every document and every search with the references."""
     for feeder in load.feeders:
         reference = assert_documents(appliance, feeder)
         assert_words(appliance, feeder, reference)
@@ -37,7 +37,7 @@ def assert_as_reference(appliance: Appliance, load: Load) -> None:
 
 
 def assert_documents(appliance: Appliance, feeder: Feeder) -> Reference:
-    """Holds one source's feeds and documents against its reference, URL by URL and as a whole, and returns the reference."""
+    """Compares one source's feeds and documents with its reference, URL by URL and as a whole, and returns the reference."""
     reference, source = replay_feeds(appliance, feeder), feeder.plan.name
     for url in sorted({step.url for spec in feeder.sent.values() for step in spec.steps}):
         document = appliance.document(url)

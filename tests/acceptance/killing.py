@@ -1,4 +1,4 @@
-"""Kills processes of a server, at moments that a look into its store chooses, by a schedule of dice.
+"""Kills processes of a server, at moments that a look into its store chooses, by a random schedule.
 
 A victim is a role, or what the extractor runs below it, or the parent of all. ``aim`` waits for something that the victim should be busy
 with and then a few milliseconds more; what does not come in time is not waited for: then the moment is any moment.
@@ -53,7 +53,7 @@ class Killer:
         self.done: Counter[tuple[str, str]] = Counter()
 
     def schedule(self, kills: int) -> list[str]:
-        """Returns victims: each of them once in random order, then by dice, none again before some others."""
+        """Returns victims: each of them once in random order, then at random, none again before some others."""
         victims = self._dice.sample(list(MOMENTS), len(MOMENTS))
         while len(victims) < kills:
             rested = [name for name in MOMENTS if name not in victims[-3:]]

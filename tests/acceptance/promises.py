@@ -66,7 +66,7 @@ def get(server: Appliance, url: str) -> dict[str, Any]:
 
 
 def is_known_to_search(server: Appliance, url: str) -> bool:
-    """Whether the search port knows a document for everybody."""
+    """Returns whether the search port shows a document to every user."""
     path = "/api/v1/documents?" + urllib.parse.urlencode({"url": url})
     status, _, body = server.request("GET", server.search_port, path)
     assert status in (200, 404), body
@@ -82,7 +82,7 @@ def show_page(server: Appliance, query: str, **parameters: str | int) -> str:
 
 
 def is_public(server: Appliance, url: str, word: str) -> bool:
-    """Whether everybody finds a document by a word of its own. All ways must agree: a document is seen by all of them or by none."""
+    """Returns whether every user finds a document by a word of its own. All ways must agree: all of them see it or none does."""
     answer = server.search(word, match="all")
     page = show_page(server, word)
     shown = [url in [result["url"] for result in answer["results"]], is_known_to_search(server, url)]

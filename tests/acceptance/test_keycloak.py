@@ -130,7 +130,7 @@ def add_saml_client(keycloak: Keycloak, url: str) -> None:
 
 
 def feed(server: Appliance) -> None:
-    """Feeds one document for everybody, and for each way one for a group of each user and one for bob himself."""
+    """Feeds one document for all users, and for each way one for a group of each user and one for bob alone."""
 
     def acl(scope: str, name: str, namespace: str) -> str:
         return f'<acl><principal scope="{scope}" access="permit" namespace="{namespace}">{name}</principal></acl>'

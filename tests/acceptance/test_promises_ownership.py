@@ -1,4 +1,4 @@
-"""Who owns a URL that several data sources name, what a foreign delete does, and what goes with a data source."""
+"""Which data source owns a URL that several name, what a foreign delete does, and what goes with a data source."""
 
 import pytest
 from promises import acl_of, counts, get, put, read_acl

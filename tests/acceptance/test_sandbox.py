@@ -1,4 +1,4 @@
-"""Hostile code in the processes that read what strangers wrote: everything that it tries is refused.
+"""Hostile code in the processes that read untrusted content: everything that it tries is refused.
 
 The code runs in a real worker of the pool, and a real process of stylesheets, beside a real server whose files, processes and ports it goes
 for. Where the kernel of this machine lacks a part of the sandbox, the attempts that this part alone refuses are skipped.

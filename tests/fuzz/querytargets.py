@@ -74,7 +74,7 @@ def ask_parameters(data: bytes) -> int:
 
 
 def try_pattern(data: bytes) -> int:
-    """Reads a URL pattern and holds URLs against it."""
+    """Reads a URL pattern and matches URLs with it."""
     first, _, url = _text(data).partition("\n")
     pattern = parse_pattern(first)
     urls = (url, "http://www.example.com/docs/a?b#c", "https://example.com:8443/" + "ab" * 30)
