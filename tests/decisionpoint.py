@@ -84,7 +84,7 @@ class DecisionPoint:
         return 200 if user in readers else 403
 
     @property
-    def asked(self) -> list[str]:
+    def queried(self) -> list[str]:
         """The URLs of all SAML queries, sorted."""
         return sorted(url for batch in self.batches for url in batch)
 

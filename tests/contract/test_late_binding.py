@@ -29,7 +29,7 @@ def test_decision_point_shows_what_it_permits_and_nothing_else(point: DecisionPo
     late = binding(saml(point, batch=2))
     assert select(late, [*URLS, URLS[0], "http://elsewhere.example/"]) == {URLS[0], URLS[2]}
     assert sorted(map(len, point.batches)) == [1, 2, 2]
-    assert point.asked == URLS
+    assert point.queried == URLS
     command, path, headers = point.requests[0]
     assert (command, path, headers["content-type"]) == ("POST", "/authz?x=1", "text/xml; charset=utf-8")
     assert headers["soapaction"] == "http://www.oasis-open.org/committees/security"

@@ -209,7 +209,7 @@ def test_every_protocol_shows_what_is_permitted_and_nothing_else(point: Decision
     place = Place(saml(point, form=form, batch=3))
     assert select(place.late, URLS) == {URLS[0], URLS[3]}
     assert len(point.requests) == requests
-    assert point.asked == URLS
+    assert point.queried == URLS
     assert all(credential["name"] == "ann" for credential in point.credentials)
 
 

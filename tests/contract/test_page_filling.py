@@ -106,11 +106,11 @@ def test_pages_neither_repeat_nor_leave_out_and_ask_little_more_than_they_need(h
     seen: list[str] = []
     for start in range(0, 40, 5):
         page = urls_of(services, services.filters.find_filter(ANN), start=start, num=5)
-        assert start > 0 or len(point.asked) <= 20
+        assert start > 0 or len(point.queried) <= 20
         seen += page
     assert sorted(seen) == sorted([*shown, *permitted])
     assert seen == urls_of(services, services.filters.find_filter(ANN), num=100)
-    assert point.asked == hidden
+    assert point.queried == hidden
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_suggestions_clusters_and_corrections_know_nothing_of_late_documents(har
     assert "/early/" in clusters
     assert "/late/" not in clusters
     assert ask(app, "/api/v1/search", [("q", "hiddem")], user="ann").json["spelling"] is None
-    assert point.requests == [] or all("/late/" not in url for url in point.asked)
+    assert point.requests == [] or all("/late/" not in url for url in point.queried)
 
 
 def test_page_for_people_shows_late_results_without_counting_them(harness: SearchHarness, point: DecisionPoint) -> None:
@@ -266,7 +266,7 @@ def test_what_acl_or_policy_permits_is_shown_where_it_must_be_confirmed_and_is_a
     page = services.searcher.search(SearchRequest(query="needle", num=20, match=Match.ALL), access)
     assert {one.url for one in page.results} == {urls[name] for name in ("open", "acl", "policy", "none")}
     assert page.total == 1
-    assert not {urls["denied"], urls["refused"]} & set(point.asked)
+    assert not {urls["denied"], urls["refused"]} & set(point.queried)
     assert services.documents.get_document(urls["acl"], access).document.url == urls["acl"]
     for hidden in ("unconfirmed", "denied", "refused"):
         with pytest.raises(NotFound):
@@ -281,10 +281,10 @@ def test_page_asks_no_more_than_it_needs_whatever_is_hidden(harness: SearchHarne
     for late in (40, 400):
         shown, hidden = fill(harness, early=0, late=late)
         point.decisions = {("ann", url): "Deny" for url in hidden}
-        before = len(point.asked)
+        before = len(point.queried)
         services = services_of(harness, point)
         assert urls_of(services, services.filters.find_filter(ANN), num=10) == shown
-        counts.append(len(point.asked) - before)
+        counts.append(len(point.queried) - before)
     assert counts == [33, 33]
 
 
@@ -304,9 +304,9 @@ def test_waiting_reveals_nothing_of_one_url(harness: SearchHarness, point: Decis
     for place, (path, name, before) in enumerate(
         [("/api/v1/documents", "url", ""), ("/cache", "url", ""), ("/search", "q", "info:"), ("/search", "q", "cache:")], 1
     ):
-        count = len(point.asked)
+        count = len(point.queried)
         assert wait_of(path, name, before + hidden[place]) >= 0.3
-        assert len(point.asked) > count
-        count = len(point.asked)
+        assert len(point.queried) > count
+        count = len(point.queried)
         assert wait_of(path, name, f"{before}http://a.example/none/{place}") >= 0.3
-        assert len(point.asked) == count
+        assert len(point.queried) == count
