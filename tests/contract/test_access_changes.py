@@ -31,7 +31,7 @@ from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep
 FULL, INCREMENTAL, CLEANUP = FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP
 USERS = {name: read_identity(name or None, "Default", ()) for name in ("", "ann", "bob")}
 NAMES = ("folder", "a", "b", "c")
-KEPT = timedelta(days=90)
+RETENTION = timedelta(days=90)
 
 
 def principal(name: str) -> Principal:
@@ -81,11 +81,11 @@ def visible_now(harness: FeedHarness, identity: Identity) -> set[str]:
 
 
 def explaining(harness: FeedHarness) -> Explaining:
-    return Explaining(harness.store, lambda: harness.now, KEPT)
+    return Explaining(harness.store, lambda: harness.now, RETENTION)
 
 
 def changes_of(harness: FeedHarness, user: str, since: datetime, until: datetime | None = None, *, limit: int = 100) -> list[AccessChange]:
-    service = AccessChanges(harness.store, lambda: harness.now, KEPT, examined_a_page=1)
+    service = AccessChanges(harness.store, lambda: harness.now, RETENTION, examined_a_page=1)
     return list(service.iter_changes(service.compare(USERS[user], since, until), at_once=limit))
 
 
@@ -281,7 +281,7 @@ def test_permits_that_must_be_confirmed_are_listed_as_none_yet(new_harness: Call
         unit.access.policies.replace(policies, at=harness.clock())
     guarded = Attributes(authmethod=AuthMethod.NTLM)
     harness.push(put("a", acl=acl("ann")), put("b", acl=acl("ann")), put("c", attributes=guarded), put("d", acl=acl("bob")))
-    confirming = Explaining(harness.store, lambda: harness.now, KEPT, confirms=True)
+    confirming = Explaining(harness.store, lambda: harness.now, RETENTION, confirms=True)
     verdicts = {
         page: [
             each.explain_with_policy(Question(url=url(page), identity=USERS["ann"])).verdict.value
@@ -316,7 +316,7 @@ def test_changes_go_on_where_a_page_ended_for_the_same_times(new_harness: Callab
     harness = new_harness()
     since = harness.clock()
     harness.push(*(put(f"page{number}") for number in range(7)))
-    service = AccessChanges(harness.store, lambda: harness.now, KEPT)
+    service = AccessChanges(harness.store, lambda: harness.now, RETENTION)
     comparison = service.compare(USERS["ann"], since)
     first = service.list_page(comparison, limit=3)
     harness.push(delete("page5"), put("page9"))

@@ -302,7 +302,7 @@ def test_upkeep_with_pack_and_file_lists_and_removes_them(tmp_path: Path) -> Non
 
 
 def test_remove_pack_with_foreign_name_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "precious").write_text("kept")
+    (tmp_path / "precious").write_text("text")
     store = PackedBlobs(tmp_path / "blobs")
     with pytest.raises(Corrupt):
         store.remove_pack("../../precious")

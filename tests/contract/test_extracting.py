@@ -82,7 +82,7 @@ def work_until_extracted(harness: FeedHarness, service: Extracting) -> None:
     assert count_marks(harness)[Stage.EXTRACT] == 0
 
 
-def assert_texts_kept(harness: FeedHarness, *names: str) -> None:
+def assert_texts_stored(harness: FeedHarness, *names: str) -> None:
     for name in names:
         text = harness.document(url(name)).text
         assert text is not None
@@ -92,13 +92,13 @@ def assert_texts_kept(harness: FeedHarness, *names: str) -> None:
 
 
 @pytest.mark.parametrize("trouble", ["puts", "syncs"])
-def test_extracting_without_room_for_texts_keeps_them_later(harness: FeedHarness, trouble: str) -> None:
+def test_extracting_without_disk_space_for_texts_stores_them_later(harness: FeedHarness, trouble: str) -> None:
     harness.push(put("a", "body of a"), put("b", "body of b"))
     getattr(harness.blobs, trouble).extend([DiskFull("no room"), DiskFull("no room")])
 
     work_until_extracted(harness, extracting(harness, InstantExtractor()))
 
-    assert_texts_kept(harness, "a", "b")
+    assert_texts_stored(harness, "a", "b")
     assert count_marks(harness)[Stage.INDEX] == 2
 
 
@@ -107,7 +107,7 @@ def test_extracting_without_workers_lets_documents_wait(harness: FeedHarness) ->
 
     work_until_extracted(harness, extracting(harness, InstantExtractor(failures=3)))
 
-    assert_texts_kept(harness, "a")
+    assert_texts_stored(harness, "a")
 
 
 def test_extracting_whose_process_is_of_no_more_use_ends_and_a_new_one_goes_on(harness: FeedHarness) -> None:
@@ -119,4 +119,4 @@ def test_extracting_whose_process_is_of_no_more_use_ends_and_a_new_one_goes_on(h
         extracting(harness, InstantExtractor()).work(lambda: False)
     work_until_extracted(harness, extracting(harness, InstantExtractor()))
 
-    assert_texts_kept(harness, "a")
+    assert_texts_stored(harness, "a")

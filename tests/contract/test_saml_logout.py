@@ -225,7 +225,7 @@ def test_flood_of_forged_messages_fills_no_log(harness: SignInHarness) -> None:
 
 def test_posted_request_that_was_wrapped_ends_no_session(harness: SignInHarness, provider: SamlServer) -> None:
     browser = signed_in(harness, provider)
-    genuine = provider.sign(provider.ask_logout(URL, "somebody else"))
+    genuine = provider.sign(provider.ask_logout(URL, "another user"))
     forged = provider.ask_logout(URL, NAME)
     signature = genuine.find("d:Signature", NAMES)
     assert signature is not None
