@@ -241,3 +241,19 @@ def test_searches_after_another_schema_say_that_the_index_is_partial(tmp_path: P
     request_rebuild(harness.store)
     indexer.turn()
     assert warnings() == ()
+
+
+def test_index_that_is_lost_is_rebuilt_and_searches_say_that_it_is_partial(tmp_path: Path) -> None:
+    harness = prepare(tmp_path / "harness")
+    services = wire_search_services(harness.store, lambda folder: harness.indexes[folder], MemoryBlobs())
+    harness.indexes.pop("1-1")
+    indexer = harness.start(Fuse())
+    page = services.searcher.search(SearchRequest(query="inmeta:rev"), ANONYMOUS)
+    assert page.warnings == (REBUILDING,)
+    while indexer.turn():
+        pass
+    assert_brought_up(harness)
+    page = services.searcher.search(SearchRequest(query="inmeta:rev"), ANONYMOUS)
+    assert (page.total, page.warnings) == (6, ())
+    overview = read_overview(harness.store)["index"]
+    assert (overview["folder"], overview["rebuilding"], overview["partial"]) == ("1-2", None, False)

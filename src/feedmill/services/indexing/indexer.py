@@ -72,7 +72,7 @@ class Indexing:
         self._generations = generations
         self._on_committed = on_committed
         with tools.store.writing() as unit:
-            self._folder = choose_folder(unit, generations.schema, generations.can_serve)
+            self._folder = choose_folder(unit, generations)
         self._remove_others()
         self._writer = generations.open_writer(self._folder)
         self._attempts = Attempts(tools.store, tools.in_flight, tools.clock)

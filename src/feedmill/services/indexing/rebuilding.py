@@ -6,13 +6,13 @@ that. Otherwise a new folder serves at once with what it holds so far.
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from feedmill.core.documents.visibility import is_indexed
 from feedmill.model.document import Document
 from feedmill.model.queue import QueueName
-from feedmill.ports import IndexWriter, Store, UnitOfWork
+from feedmill.ports import IndexGenerations, IndexWriter, Store, UnitOfWork
 from feedmill.services import keyvalues
 from feedmill.services.indexing.filling import COPY, SLICE_SECONDS, Filling
 from feedmill.services.isolation.attempts import Attempts, key_of_document
@@ -21,24 +21,34 @@ DOCUMENTS_AT_ONCE = 250
 NOTED_EVERY_SECONDS = 2.0
 
 
-def choose_folder(unit: UnitOfWork, schema: str, can_serve: Callable[[str], bool]) -> str:
-    """Returns the folder to serve, and requests a rebuild if its schema is another one. Shape: ``SCHEMA-NUMBER``."""
-    folder, requested = unit.state.key_values.get(keyvalues.INDEX_FOLDER), unit.state.key_values.get(keyvalues.INDEX_REBUILD) or ""
+def choose_folder(unit: UnitOfWork, generations: IndexGenerations) -> str:
+    """Returns the folder to serve. Requests a rebuild if its schema is another one, or if the folder is lost. Shape: ``SCHEMA-NUMBER``."""
+    values, schema = unit.state.key_values, generations.schema
+    folder, requested = values.get(keyvalues.INDEX_FOLDER), values.get(keyvalues.INDEX_REBUILD) or ""
     if folder is not None and folder.startswith(f"{schema}-"):
+        if values.get(keyvalues.INDEX_TOKEN) and folder not in generations.list_names():
+            # as after a restore without the index
+            _serve_partial(unit, f"{schema}-{int(folder.partition('-')[2]) + 1}")
         return folder
-    if folder is not None and can_serve(folder):
+    if folder is not None and generations.can_serve(folder):
         if not requested.startswith(f"{schema}-"):
-            unit.state.key_values.put(keyvalues.INDEX_REBUILD, f"{schema}-1")
+            values.put(keyvalues.INDEX_REBUILD, f"{schema}-1")
             unit.processing.queues.begin(QueueName.REBUILD)
         return folder
     if folder is not None:
-        unit.state.key_values.put(keyvalues.INDEX_REBUILD, f"{schema}-2")
-        unit.processing.queues.begin(QueueName.REBUILD)
-        unit.state.key_values.put(keyvalues.INDEX_PARTIAL, "1")
+        _serve_partial(unit, f"{schema}-2")
     folder = f"{schema}-1"
-    unit.state.key_values.put(keyvalues.INDEX_FOLDER, folder)
-    unit.state.key_values.put(keyvalues.INDEX_TOKEN, "")
+    values.put(keyvalues.INDEX_FOLDER, folder)
+    values.put(keyvalues.INDEX_TOKEN, "")
     return folder
+
+
+def _serve_partial(unit: UnitOfWork, rebuild: str) -> None:
+    """Requests a rebuild, until whose end responses say that the index is incomplete."""
+    unit.state.key_values.put(keyvalues.INDEX_REBUILD, rebuild)
+    unit.processing.queues.begin(QueueName.REBUILD)
+    unit.state.key_values.put(keyvalues.INDEX_PARTIAL, "1")
+    unit.state.key_values.put(keyvalues.INDEX_TOKEN, "")
 
 
 @dataclass(slots=True)
