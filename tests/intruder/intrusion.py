@@ -213,7 +213,7 @@ def _list_attempts(victims: Victims) -> dict[str, tuple[Callable[[], object], tu
     return found
 
 
-HARMLESS = ("read", "list a folder", "fork", "make memory", "open", "connect", "ring", "signal", "call memfd_create")
+HARMLESS = ("read", "list a folder", "fork", "make memory", "open", "connect", "write to the notifier", "signal", "call memfd_create")
 
 
 def attempt_all(victims: Victims, *, harmless: bool = False) -> dict[str, dict[str, object]]:
