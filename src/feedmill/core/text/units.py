@@ -4,147 +4,17 @@ Letter case never counts, so ``MB`` and ``Mb`` are both ``mb``. Yen and yuan sha
 retains the unit that it was written with.
 """
 
+from feedmill.core.text.wordlists import read_list
+
 CURRENCIES = frozenset(
     "usd eur gbp yen chf inr krw rub uah try ils pln czk huf ron sek nok dkk brl zar aud cad nzd sgd hkd mxn thb vnd aed sar".split()
 )
 """The units of money."""
 
-# name: other spellings; the sign or short form of a currency comes first
-_SPELLINGS = """
-usd: $ us$ dollar dollars
-eur: € euro euros
-gbp: £ pound-sterling
-yen: ¥ ￥ 円 元 圓 圆 jpy cny rmb yuan
-chf: fr. sfr franken
-inr: ₹ rs rupees
-krw: ₩ 원
-rub: ₽ руб
-uah: ₴ грн
-try: ₺
-ils: ₪
-pln: zł zl
-czk: kč
-huf: ft.
-sek: kr kronor
-nok: kroner
-dkk: kr.
-brl: r$
-aud: a$
-cad: c$ ca$
-nzd: nz$
-hkd: hk$
-sgd: s$
-mxn: mx$
-thb: ฿
-vnd: ₫
-mg: milligram milligrams
-g: gr gram grams gramm grammes 克
-kg: kgs kilo kilos kilogram kilograms kilogramm kilogrammes 公斤 千克 кг
-t: ton tons tonne tonnes tonnen
-lb: lbs pound pounds
-oz: ounce ounces
-um: µm μm
-mm: millimeter millimeters millimetre millimetres мм
-cm: centimeter centimeters centimetre centimetres см
-m: meter meters metre metres mètres metros м 米
-km: kilometer kilometers kilometre kilometres kilomètres км 公里
-in: inch inches zoll
-ft: foot feet
-yd: yard yards
-mi: mile miles
-m2: m² qm sqm
-km2: km²
-ft2: ft² sqft
-ha: hectare hectares hektar
-acre: acres
-m3: m³ cbm
-cm3: cm³ ccm
-ml: milliliter milliliters millilitre millilitres
-cl: centiliter centilitre
-dl: deciliter decilitre
-l: liter liters litre litres litros л
-hl: hectoliter hectolitre
-gal: gallon gallons
-bit: bits
-byte: bytes
-kb: kbyte kbytes kilobyte kilobytes
-mb: mbyte mbytes megabyte megabytes мб
-gb: gbyte gbytes gigabyte gigabytes гб
-tb: tbyte tbytes terabyte terabytes
-pb: petabyte petabytes
-kib:
-mib:
-gib:
-tib:
-mbit: mbits
-gbit: gbits
-kbps: kbit/s kb/s
-mbps: mbit/s mb/s
-gbps: gbit/s gb/s
-ns:
-us: µs μs
-ms: msec milliseconds
-s: sec secs second seconds sekunden
-min: mins minute minutes minuten minutos
-h: hr hrs hour hours stunden heures horas
-d: day days tage jours días
-week: weeks wochen
-month: months monate mois
-year: years yr yrs jahre ans años
-hz:
-khz:
-mhz:
-ghz:
-rpm:
-fps:
-mv:
-v: volt volts
-kv:
-ma:
-a: amp amps ampere
-mah:
-ah:
-w: watt watts
-kw: kilowatt kilowatts
-mw: megawatt megawatts
-gw:
-wh:
-kwh:
-mwh:
-va:
-kva:
-ohm: Ω ω ohms
-j: joule joules
-kj:
-cal:
-kcal:
-hp: ps
-nm: nanometer nanometers
-degc: °c ℃
-degf: °f ℉
-bar: bars
-mbar:
-psi:
-pa:
-hpa:
-kpa:
-mpa:
-db: dba
-lm: lumen lumens
-px: pixel pixels
-mp: megapixel megapixels
-dpi:
-ppi:
-kmh: km/h kph
-mph:
-pct: % percent prozent
-permille: ‰
-"""
-
 
 def _read_spellings() -> dict[str, str]:
     found: dict[str, str] = {name: name for name in CURRENCIES}
-    for line in _SPELLINGS.strip().splitlines():
+    for line in read_list("units"):
         name, _, others = line.partition(":")
         found |= dict.fromkeys((name, *others.split()), name)
     return found
