@@ -88,9 +88,12 @@
   box.addEventListener("blur", () => setTimeout(close, 120));
   box.addEventListener("keydown", (event) => {
     const size = list.hidden ? 0 : list.children.length;
-    if (event.key === "Escape" && size) {
+    if (event.key === "Escape") {
+      // a browser would clear the box, so that what Escape does would hang on how fast suggestions come
       event.preventDefault();
-      mark(-1);
+      clearTimeout(waiting);
+      asked?.abort();
+      if (size) mark(-1);
       close();
     } else if (event.key === "ArrowDown" && size) {
       event.preventDefault();
