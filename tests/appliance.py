@@ -17,10 +17,8 @@ from typing import Any, BinaryIO
 
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
-from feedmill.runtime import roles
-
 FINAL = {"completed", "completed with errors", "failed in error"}
-ROLES = tuple(role.name for role in roles.ROLES)
+ROLES = ("gate", "web", "admin", "feeder", "feeder-quick", "extractor", "indexer")
 
 
 def reserve_port() -> socket.socket:

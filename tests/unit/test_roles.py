@@ -60,9 +60,18 @@ def test_every_listener_belongs_to_one_role() -> None:
     assert sorted(name for role in roles.ROLES for name in role.listeners) == sorted(opened)
 
 
+SUBSCRIBERS = {
+    Topic.FEEDS: ["feeder", "feeder-quick"],
+    Topic.EXTRACTION: ["extractor"],
+    Topic.INDEXING: ["indexer"],
+    Topic.REBUILD: ["indexer"],
+    Topic.SETTINGS: ["feeder-quick", "indexer"],
+}
+
+
 @pytest.mark.parametrize("topic", Topic)
-def test_every_topic_wakes_a_role(topic: Topic) -> None:
-    assert list(roles.list_subscribers(topic))
+def test_every_topic_wakes_the_roles_that_do_its_work(topic: Topic) -> None:
+    assert list(roles.list_subscribers(topic)) == SUBSCRIBERS[topic]
 
 
 def test_import_of_the_table_imports_only_the_topics() -> None:
