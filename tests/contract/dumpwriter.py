@@ -9,17 +9,16 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 from alembic import command
-from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from feedmill.adapters.store.access.acls import SqlClasses
 from feedmill.adapters.store.engine import SqlStore
+from feedmill.adapters.store.migrate import make_config
 from feedmill.adapters.store.rows import entries_from_json
 from feedmill.adapters.store.schema import access_classes, metadata
 from feedmill.adapters.store.sqlite import open_sqlite
@@ -268,19 +267,16 @@ def list_rows() -> list[Row]:
 # --- writing --------------------------------------------------------------------------------------------------------------------
 
 
-def alembic_config(store: SqlStore) -> Config:
-    """Returns the configuration for a run of migrations on a store."""
-    config = Config()
-    config.set_main_option("script_location", str(files("feedmill.adapters.store") / "migrations"))
+def upgrade_to(store: SqlStore, revision: str) -> None:
+    """Upgrades the schema of a store to a revision."""
+    config = make_config()
     config.attributes["engine"] = store.writer
-    return config
+    command.upgrade(config, revision)
 
 
 def list_revisions() -> list[str]:
     """Returns all revisions, oldest first."""
-    config = Config()
-    config.set_main_option("script_location", str(files("feedmill.adapters.store") / "migrations"))
-    return sorted(revision.revision for revision in ScriptDirectory.from_config(config).walk_revisions())
+    return sorted(revision.revision for revision in ScriptDirectory.from_config(make_config()).walk_revisions())
 
 
 def _literal(value: object) -> str:
@@ -317,7 +313,7 @@ def write_dump(revision: str) -> str:
     """Returns the dump of a store with the schema of a revision."""
     with tempfile.TemporaryDirectory() as folder:
         store = open_sqlite(Path(folder) / "store.sqlite")
-        command.upgrade(alembic_config(store), revision)
+        upgrade_to(store, revision)
         text = _dump(store, revision)
         store.close()
     return text

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
 from dumpwriter import (
     ANN,
     CHILD,
@@ -29,8 +28,8 @@ from dumpwriter import (
     PUBLIC,
     REMOVED,
     SAME,
-    alembic_config,
     list_revisions,
+    upgrade_to,
 )
 
 from feedmill.adapters.store.engine import SqlStore
@@ -90,7 +89,7 @@ def upgraded(request: pytest.FixtureRequest, revision: str, tmp_path_factory: py
     is_postgres = request.param == "postgres"
     if is_postgres:
         store = open_postgres(request.getfixturevalue("postgres_database")())
-        command.upgrade(alembic_config(store), revision)
+        upgrade_to(store, revision)
     else:
         store = open_sqlite(tmp_path_factory.mktemp("dump") / "store.sqlite")
     with store.writer.begin() as connection:

@@ -10,13 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
+from dumpwriter import upgrade_to
 from storevalues import NOW, NewDatabase, a_task, an_acl, an_event, save
 from tests.documents import a_document
 from tests.waiting import PATIENCE_SECONDS
@@ -340,13 +338,6 @@ def test_schema_differences_with_changed_database_names_them(empty_store: SqlSto
         run(unit, "DROP TABLE facts")
         run(unit, "ALTER TABLE feeds ADD COLUMN extra TEXT")
     assert len(schema_differences(empty_store)) == 2
-
-
-def upgrade_to(store: SqlStore, revision: str) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(files("feedmill.adapters.store") / "migrations"))
-    config.attributes["engine"] = store.writer
-    command.upgrade(config, revision)
 
 
 @pytest.mark.parametrize("has_data", [True, False])

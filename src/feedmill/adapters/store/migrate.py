@@ -14,7 +14,8 @@ from feedmill.adapters.store.translation import translated
 from feedmill.model.errors import Corrupt
 
 
-def _config() -> Config:
+def make_config() -> Config:
+    """Returns the configuration of Alembic for the migrations of this program."""
     config = Config()
     config.set_main_option("script_location", str(files("feedmill.adapters.store") / "migrations"))
     return config
@@ -22,7 +23,7 @@ def _config() -> Config:
 
 def migrate(store: SqlStore) -> str:
     """Upgrades the schema and returns its revision. Errors: Corrupt for a database of a newer release."""
-    config = _config()
+    config = make_config()
     script = ScriptDirectory.from_config(config)
     current = _current(store)
     known = {revision.revision for revision in script.walk_revisions()}
@@ -36,7 +37,7 @@ def migrate(store: SqlStore) -> str:
 
 def needs_migration(store: SqlStore) -> bool:
     """Returns whether the schema is older or newer than this program's."""
-    return _current(store) != ScriptDirectory.from_config(_config()).get_current_head()
+    return _current(store) != ScriptDirectory.from_config(make_config()).get_current_head()
 
 
 def _current(store: SqlStore) -> str | None:
