@@ -43,10 +43,12 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class _Known:
-    """The cached results for one user. ``classes`` and ``forms`` are None until they are needed, or when they no longer hold."""
+    """The cached results for one user. ``classes`` and ``forms`` are None until they are needed."""
 
     membership: Membership
     classes: AccessFilter | None = None
+    #: The revision of the classes, ACLs and policies from which ``classes`` were computed; they hold only while it is the current one.
+    revision: int = -1
     forms: PrincipalKeys | None = None
 
     @property
@@ -74,6 +76,7 @@ class PermissionCache:
         # a user whose results alone exceed the bound counts as the whole bound, and so stays the only one
         self._known: LRUCache[Identity, _Known] = LRUCache(kept_bytes, getsizeof=lambda known: min(known.size_bytes, kept_bytes))
         self._undecided: ClassMap | None = None
+        self._revision = 0
 
     def classes_of(self, identity: Identity, deadline: Deadline | None = None) -> AccessFilter:
         """Returns the classes that the user may see now.
@@ -88,7 +91,7 @@ class PermissionCache:
 
         def is_known() -> bool:
             known = self._known.get(identity)
-            return known is not None and known.classes is not None and self._is_current()
+            return known is not None and known.revision == self._revision and self._is_current()
 
         return self._find_in_time(find, is_known, deadline)
 
@@ -181,10 +184,11 @@ class PermissionCache:
         return found
 
     def _find_classes(self, known: _Known, identity: Identity) -> AccessFilter:
-        if known.classes is None:
+        if known.classes is None or known.revision != self._revision:
             by_acl = self._classes.permitted(known.membership.keys)
             permitted = self._policies.combine(by_acl, self._find_unsaid(), self._classes.rules, known.membership.keys)
             known.classes = AccessFilter(permitted=permitted, current_user=identity)
+            known.revision = self._revision
         return known.classes
 
     def _find_unsaid(self) -> Bytes:
@@ -244,7 +248,6 @@ class PermissionCache:
                 after = versions[-1].number
 
     def _forget_classes(self) -> None:
+        """Makes all computed classes outdated; those of a user are computed again when they are needed."""
         self._undecided = self._unsaid = None
-        for identity, known in list(self._known.items()):
-            known.classes = None
-            self._known[identity] = known  # its size has changed
+        self._revision += 1
