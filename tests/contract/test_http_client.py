@@ -452,6 +452,9 @@ def test_proxy_of_the_environment_is_used_only_where_it_is_allowed(monkeypatch: 
         use_proxy(monkeypatch, proxy, "127.0.0.1")
         fetch(server.url(), through)
         assert (len(proxy.heads), len(server.heads)) == (1, 2)
+        use_proxy(monkeypatch, proxy, f"127.0.0.1:{server.port}")
+        fetch(server.url(), through)
+        assert (len(proxy.heads), len(server.heads)) == (1, 3)
 
 
 def test_proxy_opens_a_tunnel_for_tls(monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ class Proxy:
 def find_environment_proxy(server: ServerAddress) -> Proxy | None:
     """Returns the proxy that ``http_proxy`` or ``https_proxy`` names for a server that ``no_proxy`` does not exempt. Errors: Unanswered."""
     url = getproxies_environment().get("https" if server.is_tls else "http", "")
-    if not url or proxy_bypass_environment(server.host):
+    if not url or proxy_bypass_environment(server.authority):
         return None
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
