@@ -244,7 +244,7 @@ UNMATCHED = Unmatched(otherwise=USER, prefixes={"/a": ANYONE, "/a/b": VIEW})
         ("PUT", "/one", MANAGE),
         ("OPTIONS", "/one", VIEW),
         ("GET", "/one/", USER),
-        ("GET", "/one\n", USER),
+        ("GET", "/one\n", VIEW),
         ("POST", "/under", USER),
         ("POST", "/under/x", MANAGE),
         ("GET", "/a", ANYONE),

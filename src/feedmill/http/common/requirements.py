@@ -124,8 +124,7 @@ class RouteRequirements:
     def find(self, scope: Scope) -> Requirement:
         """Returns the requirement of a request."""
         partial = None
-        # a pattern of Starlette also matches a path with a line feed at its end
-        for route, requirement in () if scope["path"].endswith("\n") else self._declared:
+        for route, requirement in self._declared:
             match, _ = route.matches(scope)
             if match is Match.FULL:
                 return requirement
