@@ -30,5 +30,8 @@ class CallableGenerations:
     def remove(self, name: str) -> None:
         self.remove_one(name)
 
+    def exists(self, name: str) -> bool:
+        return name in self.list()
+
     def can_serve(self, name: str) -> bool:
         return self.serves(name)

@@ -173,5 +173,8 @@ class IndexGenerations(Protocol):
     def remove(self, name: str) -> None:
         """Removes a generation. One that does not exist is no error."""
 
+    def exists(self, name: str) -> bool:
+        """Returns whether a generation exists with what was committed to it."""
+
     def can_serve(self, name: str) -> bool:
         """Returns whether this program can read and write a generation of another schema."""

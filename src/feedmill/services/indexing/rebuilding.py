@@ -26,29 +26,36 @@ def choose_folder(unit: UnitOfWork, generations: IndexGenerations) -> str:
     values, schema = unit.state.key_values, generations.schema
     folder, requested = values.get(keyvalues.INDEX_FOLDER), values.get(keyvalues.INDEX_REBUILD) or ""
     if folder is not None and folder.startswith(f"{schema}-"):
-        if values.get(keyvalues.INDEX_TOKEN) and folder not in generations.list_names():
+        if values.get(keyvalues.INDEX_TOKEN) and not generations.exists(folder):
             # as after a restore without the index
-            _serve_partial(unit, f"{schema}-{int(folder.partition('-')[2]) + 1}")
+            _serve_partial(unit, _next_of(folder))
         return folder
     if folder is not None and generations.can_serve(folder):
         if not requested.startswith(f"{schema}-"):
-            values.put(keyvalues.INDEX_REBUILD, f"{schema}-1")
-            unit.processing.queues.begin(QueueName.REBUILD)
+            _request(unit, f"{schema}-1")
         return folder
     if folder is not None:
         _serve_partial(unit, f"{schema}-2")
     folder = f"{schema}-1"
     values.put(keyvalues.INDEX_FOLDER, folder)
-    values.put(keyvalues.INDEX_TOKEN, "")
     return folder
 
 
 def _serve_partial(unit: UnitOfWork, rebuild: str) -> None:
-    """Requests a rebuild, until whose end responses say that the index is incomplete."""
-    unit.state.key_values.put(keyvalues.INDEX_REBUILD, rebuild)
-    unit.processing.queues.begin(QueueName.REBUILD)
+    """Requests a rebuild; until its end, responses say that the index is incomplete. What was committed before no longer counts."""
+    _request(unit, rebuild)
     unit.state.key_values.put(keyvalues.INDEX_PARTIAL, "1")
     unit.state.key_values.put(keyvalues.INDEX_TOKEN, "")
+
+
+def _request(unit: UnitOfWork, folder: str) -> None:
+    unit.state.key_values.put(keyvalues.INDEX_REBUILD, folder)
+    unit.processing.queues.begin(QueueName.REBUILD)
+
+
+def _next_of(folder: str) -> str:
+    schema, _, number = folder.partition("-")
+    return f"{schema}-{int(number) + 1}"
 
 
 @dataclass(slots=True)
@@ -128,8 +135,6 @@ def request_rebuild(store: Store) -> str:
     with store.writing() as unit:
         requested = unit.state.key_values.get(keyvalues.INDEX_REBUILD)
         if not requested:
-            schema, _, number = (unit.state.key_values.get(keyvalues.INDEX_FOLDER) or "0-0").partition("-")
-            requested = f"{schema}-{int(number) + 1}"
-            unit.state.key_values.put(keyvalues.INDEX_REBUILD, requested)
-            unit.processing.queues.begin(QueueName.REBUILD)
+            requested = _next_of(unit.state.key_values.get(keyvalues.INDEX_FOLDER) or "0-0")
+            _request(unit, requested)
     return requested

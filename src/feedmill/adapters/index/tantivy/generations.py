@@ -6,6 +6,7 @@ from pathlib import Path
 
 from feedmill.adapters.index.tantivy.reader import TantivyIndex, can_serve
 from feedmill.adapters.index.tantivy.schema import SCHEMA_VERSION
+from feedmill.adapters.index.tantivy.segments import META
 from feedmill.adapters.index.tantivy.writer import TantivyWriter
 from feedmill.model.ranking import Ranking
 
@@ -33,6 +34,10 @@ class TantivyGenerations:
     def remove(self, name: str) -> None:
         """Removes a generation. One that does not exist is no error."""
         shutil.rmtree(self._folder / name, ignore_errors=True)
+
+    def exists(self, name: str) -> bool:
+        """Returns whether a generation exists with what was committed to it."""
+        return (self._folder / name / META).exists()
 
     def can_serve(self, name: str) -> bool:
         """Returns whether this program can read and write a generation of another schema."""

@@ -23,6 +23,7 @@ from feedmill.adapters.index.tantivy.query import build_query
 from feedmill.adapters.index.tantivy.queryresultcache import QueryResultCache, name_classes
 from feedmill.adapters.index.tantivy.rerank import RankedSearch, count_best
 from feedmill.adapters.index.tantivy.schema import SERVED_VERSIONS, build_schema
+from feedmill.adapters.index.tantivy.segments import META
 from feedmill.adapters.index.tantivy.sorting import find_sorted, list_by_key
 from feedmill.adapters.index.tantivy.vocabulary import TantivyVocabulary
 from feedmill.adapters.index.tantivy.words import WordQueries
@@ -174,7 +175,7 @@ class TantivyIndex:
 
     def _read_commit(self) -> int | None:
         try:
-            return int(json.loads((self._folder / "meta.json").read_bytes())["opstamp"])
+            return int(json.loads((self._folder / META).read_bytes())["opstamp"])
         except FileNotFoundError:
             return None
 
@@ -188,7 +189,7 @@ def _open_same_fields(folder: Path) -> tantivy.Index | None:
 def can_serve(folder: Path) -> bool:
     """Returns whether this program can read and write a folder of an older schema, named ``SCHEMA-NUMBER``, as one of its own."""
     schema = folder.name.partition("-")[0]
-    if not (schema.isdecimal() and int(schema) in SERVED_VERSIONS and (folder / "meta.json").exists()):
+    if not (schema.isdecimal() and int(schema) in SERVED_VERSIONS and (folder / META).exists()):
         return False
     try:
         with translated(f"opening index {folder.name}"):
