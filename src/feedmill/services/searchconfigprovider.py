@@ -24,7 +24,7 @@ Combine = Callable[[Sequence[StoredSetting]], Serving]
 @dataclass(frozen=True, slots=True)
 class _Held:
     generation: str | None
-    book: CompiledSearchConfig
+    config: CompiledSearchConfig
 
 
 class SearchConfigProvider:
@@ -48,7 +48,7 @@ class SearchConfigProvider:
         if held is None or held.generation != generation:
             with self._lock:
                 held = self._held = _Held(generation, self._read(unit, held))
-        return held.book
+        return held.config
 
     def _read(self, unit: UnitOfWork, held: _Held | None) -> CompiledSearchConfig:
         try:
@@ -57,7 +57,7 @@ class SearchConfigProvider:
             if held is None:
                 raise
             log.error("settings_lost", reason=str(error))
-            return held.book
+            return held.config
 
 
 def nothing_set(_kept: Sequence[StoredSetting]) -> Serving:

@@ -59,26 +59,27 @@ class AdminLock:
         request = Request(scope)
         if request.client is None or not LOOPBACK.covers(request.client.host):
             await make_answer(Problem.FORBIDDEN, "the admin port answers this machine alone")(scope, receive, send)
-        elif find_requirement(scope).sender is Sender.ANYONE:
+        elif (requirement := find_requirement(scope)).sender is Sender.ANYONE:
             await self._app(scope, receive, send)
         else:
-            await self._serve(request, receive, send)
+            await self._serve(request, requirement, receive, send)
 
-    async def _serve(self, request: Request, receive: Receive, send: Send) -> None:
+    async def _serve(self, request: Request, requirement: Requirement, receive: Receive, send: Send) -> None:
         found = await self._find(request)
         if isinstance(found, Refusal):
             await self._refuse(request, "", answer_refusal(found, is_json=True), receive, send)
             return
-        needed = find_requirement(request.scope).role_for(request.method)
+        needed = requirement.role_for(request.method)
         if found.role is None or not found.role.may_act_as(needed):
             refusal = make_answer(Problem.FORBIDDEN, f"this needs the role {needed.value}")
             await self._refuse(request, name_of(found), refusal, receive, send)
             return
         set_current_user(request.scope, found)
-        if request.method in SAFE_METHODS and not find_requirement(request.scope).is_decision:
+        if request.method in SAFE_METHODS and not requirement.is_decision:
             await self._app(request.scope, receive, send)
         else:
-            await self._serve_audited(request, name_of(found), receive, send)
+            kind = AuditKind.DECISION_ASKED if requirement.is_decision else AuditKind.ADMINISTERED
+            await self._serve_audited(request, kind, name_of(found), receive, send)
 
     async def _find(self, request: Request) -> CurrentUser | Refusal:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
@@ -103,7 +104,7 @@ class AdminLock:
         await self._report(AuditKind.ADMINISTRATION_REFUSED, request, actor, 403 if actor else 401)
         await refusal(request.scope, receive, send)
 
-    async def _serve_audited(self, request: Request, actor: str, receive: Receive, send: Send) -> None:
+    async def _serve_audited(self, request: Request, kind: AuditKind, actor: str, receive: Receive, send: Send) -> None:
         status = 500
 
         async def send_noted(message: Message) -> None:
@@ -112,11 +113,10 @@ class AdminLock:
                 status = message["status"]
             await send(message)
 
-        is_decision = find_requirement(request.scope).is_decision
         try:
             await self._app(request.scope, receive, send_noted)
         finally:
-            await self._report(AuditKind.DECISION_ASKED if is_decision else AuditKind.ADMINISTERED, request, actor, status)
+            await self._report(kind, request, actor, status)
 
     async def _report(self, kind: AuditKind, request: Request, actor: str, status: int) -> None:
         if self._auditing is None:

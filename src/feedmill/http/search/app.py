@@ -46,7 +46,7 @@ from feedmill.http.common.stricttransport import StrictTransport
 from feedmill.http.search.clicks import ClickLog, NoClickLog, click_route
 from feedmill.http.search.clusters import ClusterRoute
 from feedmill.http.search.frontends import FrontEnds
-from feedmill.http.search.gsasearch import ProtocolTools, SearchProtocol
+from feedmill.http.search.gsasearch import Identify, ProtocolTools, SearchProtocol
 from feedmill.http.search.parameters import read_cursor, read_search, write_cursor
 from feedmill.http.search.resultpage import show_page
 from feedmill.http.search.suggestions import Suggestions
@@ -67,9 +67,6 @@ log = structlog.get_logger(__name__)
 
 MAX_PAGE_NUM = 100
 APPLIANCE_VERSION = "7.4.0-0"
-
-Identify = Callable[[Request], AccessFilter]
-"""Returns the classes of documents that the sender of a request may see."""
 
 _HERE = Path(__file__).parents[1]
 _UNMATCHED = Unmatched(otherwise=USER, prefixes=dict.fromkeys(("/healthz", "/readyz", "/sw_version.txt", "/static/"), ANYONE))

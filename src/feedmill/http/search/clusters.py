@@ -5,7 +5,6 @@ Source: Search Protocol Reference, dynamic result clusters; googlearchive/gsa-ad
 """
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from html import escape
 
@@ -15,8 +14,7 @@ from starlette.responses import Response
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.searchthreads import find_deadline
 from feedmill.http.search.gsaparameters import read_gsa_request, split_pairs
-from feedmill.http.search.gsasearch import restrict
-from feedmill.model.access import AccessFilter
+from feedmill.http.search.gsasearch import Identify, restrict
 from feedmill.services.searching.clustering import Clusters, FindClusters, cluster_results
 from feedmill.services.searching.searcher import Searcher
 from feedmill.wire.xmltext import clean_text
@@ -27,7 +25,7 @@ ALGORITHM = "Concepts"
 class ClusterRoute:
     """The route ``/cluster``."""
 
-    def __init__(self, searcher: Searcher, identify: Callable[[Request], AccessFilter], find_clusters: FindClusters) -> None:
+    def __init__(self, searcher: Searcher, identify: Identify, find_clusters: FindClusters) -> None:
         self._searcher = searcher
         self._identify = identify
         self._find_clusters = find_clusters

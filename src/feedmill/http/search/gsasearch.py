@@ -38,12 +38,15 @@ MAX_CUSTOM_BYTES = 8_192
 Show = Callable[[ResultPage, QueryPlan, Request], Response]
 """Shows results on the built-in page, to the sender of a request."""
 
+Identify = Callable[[Request], AccessFilter]
+"""Returns the classes of documents that the sender of a request may see."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolTools:
-    """What the protocol works with. ``identify`` returns the classes that the sender of a request may see."""
+    """What the protocol works with."""
 
-    identify: Callable[[Request], AccessFilter]
+    identify: Identify
     clock: Callable[[], datetime]
     frontends: FrontEnds
     copies: CachedCopies | None

@@ -8,7 +8,6 @@ Source: Search Protocol Reference, query suggestions; OpenSearch Suggestions.
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 from starlette.requests import Request
@@ -16,7 +15,7 @@ from starlette.responses import Response
 
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.searchthreads import find_deadline
-from feedmill.http.search.gsasearch import restrict
+from feedmill.http.search.gsasearch import Identify, restrict
 from feedmill.http.search.parameters import read_number
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest
@@ -28,8 +27,6 @@ JSONP_HEAD = "/* GSA Suggest Service JSONP Response. */ "
 _CALLBACK = re.compile(r"[A-Za-z_$][\w$]{0,63}(?:\.[A-Za-z_$][\w$]{0,63}){0,5}", re.ASCII)
 _FORMATS = ("os", "rich")
 _IN_SCRIPTS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
-
-Identify = Callable[[Request], AccessFilter]
 
 
 class Suggestions:

@@ -30,7 +30,7 @@ def resolve_urls(index: SearchIndex, root: Node, search: PlannedSearch, document
 
     The engine therefore never searches for the URL of a hidden document: its response time would reveal whether it holds that URL.
     """
-    infos, urls = dict.fromkeys(list_infos(root)), list_related(root)[:MAX_RELATED]
+    infos, urls = dict.fromkeys(list_urls(root, Info)), list_urls(root, Related)[:MAX_RELATED]
     if not urls and not infos:
         return root
     absent = documents.find_absent(list(infos), search.access)
@@ -43,22 +43,13 @@ def resolve_urls(index: SearchIndex, root: Node, search: PlannedSearch, document
     return replace_urls(root, found, absent)
 
 
-def list_related(root: Node) -> list[str]:
-    """Lists the URLs of the ``related:`` parts of a query."""
-    if isinstance(root, Related):
+def list_urls(root: Node, kind: type[Info] | type[Related]) -> list[str]:
+    """Lists the URLs of the ``info:`` or the ``related:`` parts of a query."""
+    if isinstance(root, kind):
         return [root.url]
     if isinstance(root, And | Or | Some):
-        return [url for part in root.parts for url in list_related(part)]
-    return list_related(root.part) if isinstance(root, Not) else []
-
-
-def list_infos(root: Node) -> list[str]:
-    """Lists the URLs of the ``info:`` parts of a query."""
-    if isinstance(root, Info):
-        return [root.url]
-    if isinstance(root, And | Or | Some):
-        return [url for part in root.parts for url in list_infos(part)]
-    return list_infos(root.part) if isinstance(root, Not) else []
+        return [url for part in root.parts for url in list_urls(part, kind)]
+    return list_urls(root.part, kind) if isinstance(root, Not) else []
 
 
 def replace_urls(root: Node, found: dict[str, Node], absent: Set[str]) -> Node:
