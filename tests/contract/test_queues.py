@@ -1,5 +1,6 @@
 """The alarm: queues that do not move are found from what the store says."""
 
+import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -62,7 +63,8 @@ def test_documents_that_wait_in_a_stuck_queue_are_reported_with_the_first_of_the
     assert (status["waiting"], status["stuck"], status["document"]) == (1, True, url("a"))
     assert isinstance(status["oldest_seconds"], float)
     assert 60 < status["oldest_seconds"] < 120
-    assert watch(harness).find_problems() == ["queue extract has not moved for 61 seconds", "queue index has not moved for 61 seconds"]
+    problems = [re.sub(r"\d+ seconds", "N seconds", problem) for problem in watch(harness).find_problems()]
+    assert problems == ["queue extract has not moved for N seconds", "queue index has not moved for N seconds"]
     found = watch(harness).find_for(harness.feed(feed.id))
     assert found is not None
     assert found.name is QueueName.EXTRACT
