@@ -12,7 +12,7 @@ from feedmill.ports.feedmaking import FileIdentity, WrittenPart
 
 @dataclass(slots=True)
 class FolderFeedParts:
-    """Feed files in a folder. Units: ``max_bytes`` of one; see ``ports.OpenFeedParts`` for the others."""
+    """Feed files in a folder. Units: ``max_bytes`` of one; see ``ports.feedmaking.OpenFeedParts`` for the others."""
 
     output: Path
     max_bytes: int

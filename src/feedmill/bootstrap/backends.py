@@ -1,6 +1,6 @@
 """Chooses the adapters for the store, the index and the blobs by the scheme of their setting ``url``.
 
-Another backend is one line in a table here, with its scheme. "" is the backend in the data folder.
+Another backend is one line in a table here, and its scheme in the checks of ``settings.sections``. "" is the backend in the data folder.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Makes the providers that the settings name; with ``bootstrap`` the only place that names adapters.
+"""Makes the sign-in providers that the settings name.
 
 A provider's package may be an extra, and takes long to load, so its adapter is imported only where the settings want it.
 """

@@ -11,7 +11,7 @@ from feedmill.wire.xmlstream.repair import Repairer
 
 
 class GsaFeedFormat:
-    """Implements ``ports.FeedFormat``."""
+    """Implements ``ports.feedformats.FeedFormat``."""
 
     def __init__(self, options: FormatOptions) -> None:
         self._options = options

@@ -8,7 +8,7 @@ from feedmill.wire.xmlstream.repair import Repairer
 
 
 class GsaGroupsFormat:
-    """Implements ``ports.FeedFormat``. The parser returns changes, so converting is the identity."""
+    """Implements ``ports.feedformats.FeedFormat``. The parser returns changes, so converting is the identity."""
 
     def __init__(self, _options: FormatOptions) -> None:
         return
