@@ -6,9 +6,11 @@ from typing import get_args
 
 import pytest
 from tests.appliance import Appliance
+from tests.docexamples import DocExample, list_examples, list_modules_without
 
 from feedmill.client import AclEntry, BadRequest, Busy, Client, FeedBuilder, GroupsBuilder, NotFound
 from feedmill.client.feeds import FeedType
+from feedmill.client.transport import Transport
 
 HOST = "http://python-client.example.com"
 
@@ -101,3 +103,17 @@ def test_client_what_http_cannot_carry_is_refused_or_replaced(client: Client, se
     with pytest.raises(BadRequest, match="cannot be sent"):
         Client(search=f"http://127.0.0.1:{server.search_port}", token="a\r\nb").search("x")
     assert client.search("\ud800 pyclientnothing").total == 0
+
+
+def test_every_module_of_the_client_has_an_example() -> None:
+    assert list_modules_without("client") == set()
+
+
+@pytest.mark.parametrize("example", list_examples("client"), ids=lambda example: example.module)
+def test_example_of_the_client_runs(example: DocExample, server: Appliance, client: Client) -> None:
+    with FeedBuilder() as feed:
+        feed_id = client.push(feed, datasource="python_examples")
+    classes = {each.__name__: each for each in (AclEntry, Client, FeedBuilder, GroupsBuilder, Transport)}
+    # The examples name the default ports; the server of this test has others.
+    code = example.code.replace(":8080", f":{server.search_port}").replace(":19900", f":{server.gate}")
+    exec(compile(code, example.module, "exec"), {"client": client, "feed_id": feed_id, **classes})

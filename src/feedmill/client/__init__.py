@@ -1,13 +1,15 @@
 """Feedmill from Python: search, go through all results, look at documents, build feeds, push them and wait for their receipts.
 
-from feedmill.client import Client, FeedBuilder
+Example::
 
-client = Client(search="http://127.0.0.1:8080", feeds="http://127.0.0.1:19900")
-with FeedBuilder() as feed:
-    feed.add("http://intranet.example.com/1", "<title>One</title>words", metadata={"department": ["Sales"]})
-    receipt = client.wait(client.push(feed, datasource="hr"))
-for result in client.iter_results("words"):
-    print(result.url, result.title)
+    from feedmill.client import Client, FeedBuilder
+
+    client = Client(search="http://127.0.0.1:8080", feeds="http://127.0.0.1:19900")
+    with FeedBuilder() as feed:
+        feed.add("http://intranet.example.com/1", "<title>One</title>words", metadata={"department": ["Sales"]})
+        receipt = client.wait(client.push(feed, datasource="hr"))
+    for result in client.iter_results("words"):
+        print(result.url, result.title)
 """
 
 from feedmill.client.answers import (

@@ -1,6 +1,11 @@
 """The types of the JSON answers. The OpenAPI document is generated from them, and tests compare the server's answers with them.
 
 A member that this version does not know is ignored, so that an older client understands a newer server.
+
+Example::
+
+    receipt = client.get_receipt(feed_id)
+    reasons = [line.reason for line in receipt.log if line.level == "error"]
 """
 
 from datetime import datetime

@@ -35,6 +35,11 @@ class Client:
     """A server, by the addresses of its search port and its feed port.
 
     ``token``: a bearer token for searches as a user; ``push_token``: a token of scope ``push`` for the feed port.
+
+    Example::
+
+        client = Client(search="http://127.0.0.1:8080")
+        answer = client.search("travel expenses", facets=["department"], getfields=["department"])
     """
 
     def __init__(

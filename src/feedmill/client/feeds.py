@@ -69,7 +69,14 @@ class _Builder:
 
 
 class FeedBuilder(_Builder):
-    """Builds a feed of documents. Push it with ``Client.push``, which names its data source."""
+    """Builds a feed of documents. Push it with ``Client.push``, which names its data source.
+
+    Example::
+
+        with FeedBuilder("full") as feed:
+            feed.add("http://intranet.example.com/board", "for the board", acl=[AclEntry(name="board", scope="group")])
+            feed_id = client.push(feed, datasource="handbook")
+    """
 
     def __init__(self, feedtype: FeedType = "incremental") -> None:
         super().__init__()
@@ -123,7 +130,14 @@ class FeedBuilder(_Builder):
 
 
 class GroupsBuilder(_Builder):
-    """Builds a groups feed: the members of groups. Push it with ``Client.push_groups``."""
+    """Builds a groups feed: the members of groups. Push it with ``Client.push_groups``.
+
+    Example::
+
+        with GroupsBuilder() as groups:
+            groups.add("board", [AclEntry(name="ann"), AclEntry(name="chairs", scope="group")])
+            feed_id = client.push_groups(groups, groupsource="directory")
+    """
 
     def __init__(self) -> None:
         super().__init__()

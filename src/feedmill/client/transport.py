@@ -40,6 +40,11 @@ class Transport:
 
     ``token`` is sent as Bearer and wins over those. ``certificate`` is a PEM file to trust in addition to the known authorities, for the
     server of this machine.
+
+    Example::
+
+        server = Transport(base_url="http://127.0.0.1:19900")
+        receipts = server.get_json("/api/v1/feeds", {"limit": "5"})
     """
 
     base_url: str

@@ -8,7 +8,13 @@ from feedmill.model.access import AccessKey, AclVersion, ClassPeriod, PackedClas
 
 
 class Acls(Protocol):
-    """ACLs by their URL, which need not be the URL of a document."""
+    """ACLs by their URL, which need not be the URL of a document.
+
+    Example::
+
+        with store.reading() as unit:
+            access_class = unit.access.acls.find_classes([url]).get(url)
+    """
 
     def find_many(self, urls: Sequence[str]) -> dict[str, StoredAcl]:
         """Finds ACLs by URL."""

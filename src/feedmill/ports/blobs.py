@@ -7,7 +7,13 @@ from feedmill.model.document import BlobRef
 
 
 class BlobStore(Protocol):
-    """Stores bytes by reference: small blobs packed together, each large one in its own file."""
+    """Stores bytes by reference: small blobs packed together, each large one in its own file.
+
+    Example::
+
+        ref = blobs.put(BytesIO(data), len(data))
+        blobs.sync()
+    """
 
     def put(self, stream: BinaryIO, size_bytes: int) -> BlobRef:
         """Writes bytes. They are durable only after ``sync``. Errors: DiskFull, also before the disk is full to the last byte."""

@@ -4,4 +4,10 @@ from collections.abc import Callable
 from datetime import datetime
 
 Clock = Callable[[], datetime]
-"""Returns the current time as an aware UTC time."""
+"""Returns the current time as an aware UTC time.
+
+Example::
+
+    clock = partial(datetime.now, UTC)
+    now = clock()
+"""

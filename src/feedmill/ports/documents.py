@@ -9,7 +9,13 @@ from feedmill.model.document import BlobRef, Document, Event, Text
 
 
 class DocumentReader(Protocol):
-    """Reads documents by URL or id. A deleted document keeps its row, for its history."""
+    """Reads documents by URL or id. A deleted document keeps its row, for its history.
+
+    Example::
+
+        with store.reading() as unit:
+            document = unit.documents.reader.find_many([url]).get(url)
+    """
 
     def find_many(self, urls: Sequence[str]) -> dict[str, Document]:
         """Finds documents, including deleted ones, by URL."""

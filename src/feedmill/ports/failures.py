@@ -27,7 +27,13 @@ class Failures(Protocol):
 
 
 class Interruptions(Protocol):
-    """How often work on an item ended the process, by the item's key."""
+    """How often work on an item ended the process, by the item's key.
+
+    Example::
+
+        with store.writing() as unit:
+            count = unit.processing.interruptions.add("extract:7", now)
+    """
 
     def add(self, key: str, at: datetime) -> int:
         """Adds one interruption and returns the new count."""

@@ -68,7 +68,14 @@ class FeedParts(Protocol):
 
 
 class OpenFeedParts(Protocol):
-    """Opens the files of a feed. ``head_of`` returns the beginning of a part by its number from 1, ``tail`` is the end of every part."""
+    """Opens the files of a feed. ``head_of`` returns the beginning of a part by its number from 1, ``tail`` is the end of every part.
+
+    Example::
+
+        with open_parts(lambda number: b"<gsafeed>", b"</gsafeed>") as parts:
+            parts.begin_record(len(record)).write(record)
+            written = parts.finish()
+    """
 
     def __call__(self, head_of: Callable[[int], bytes], tail: bytes) -> AbstractContextManager[FeedParts]:
         """Opens the first part. Leaving the context removes a part that is not complete."""

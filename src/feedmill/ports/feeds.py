@@ -44,7 +44,13 @@ class StoredFeedReader(Protocol):
 
 
 class FeedQueue(Protocol):
-    """The feeds in the order of their acknowledgement, with the progress of the feeders that apply them."""
+    """The feeds in the order of their acknowledgement, with the progress of the feeders that apply them.
+
+    Example::
+
+        with store.writing() as unit:
+            feeds = unit.feeds.queue.claim(Lease(owner="feeder-1", until=now + timedelta(minutes=5)), now=now, limit=10)
+    """
 
     def add(self, feed: NewFeed) -> int:
         """Stores a received feed and returns its id. Ids grow in the order of acknowledgement."""

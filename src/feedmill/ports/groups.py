@@ -32,6 +32,11 @@ class Memberships(Protocol):
     """Reads which principals are members of which group.
 
     If one source defines a group several times, the newest definition counts. The definitions of several sources are united.
+
+    Example::
+
+        with store.reading() as unit:
+            groups = [group for _, group in unit.groups.memberships.find_parents([key])]
     """
 
     def find_parents(self, keys: Sequence[PrincipalKey]) -> list[tuple[PrincipalKey, Subject]]:

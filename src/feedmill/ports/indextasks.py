@@ -50,7 +50,13 @@ class IndexTask:
 
 
 class IndexTasks(Protocol):
-    """The outbox between the store and the index: one index task per document, written in the transaction of the document's change."""
+    """The outbox between the store and the index: one index task per document, written in the transaction of the document's change.
+
+    Example::
+
+        with store.writing() as unit:
+            unit.processing.index_tasks.put_many([IndexTask.repeating(document_id=7, version=1, datasource="hr")])
+    """
 
     def put_many(self, tasks: Sequence[IndexTask]) -> None:
         """Stores tasks. A later task of a document replaces the earlier one, with three exceptions.

@@ -29,7 +29,13 @@ class LinkTexts(Protocol):
 
 
 class LinkQueue(Protocol):
-    """The documents whose links must be read, or whose anchor texts must be written to the index."""
+    """The documents whose links must be read, or whose anchor texts must be written to the index.
+
+    Example::
+
+        with store.writing() as unit:
+            unit.processing.link_queue.queue(LinkWork.READ, [7])
+    """
 
     def queue(self, work: LinkWork, ids: Sequence[int]) -> None:
         """Queues documents for work. A document is queued at most once."""

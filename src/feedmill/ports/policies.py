@@ -9,7 +9,13 @@ from feedmill.model.policyacl import PolicyAcl, PolicyVersion
 
 
 class Policies(Protocol):
-    """The policy ACLs in force, in their order. A pattern keeps its number for ever, even while it is not in force."""
+    """The policy ACLs in force, in their order. A pattern keeps its number for ever, even while it is not in force.
+
+    Example::
+
+        with store.writing() as unit:
+            policies = unit.access.policies.replace([], at=now)
+    """
 
     def generation(self) -> int:
         """Returns a number that changes with every change of the policies."""

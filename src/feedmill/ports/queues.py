@@ -7,7 +7,13 @@ from feedmill.ports.indextasks import Stage
 
 
 class Queues(Protocol):
-    """The progress of the queues. Times come from the store's clock, so that all processes compare with the same clock."""
+    """The progress of the queues. Times come from the store's clock, so that all processes compare with the same clock.
+
+    Example::
+
+        with store.writing() as unit:
+            unit.processing.queues.note_progress(QueueName.REBUILD, reached=1_000)
+    """
 
     def begin(self, name: QueueName) -> None:
         """Notes that work on a queue with one item at a time (a rebuild, a sweep) begins now."""

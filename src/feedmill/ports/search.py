@@ -50,7 +50,13 @@ class Highlighter(Protocol):
 
 
 class SearchIndex(Protocol):
-    """Reads the search index. Every query needs the user's access filter; the type demands it."""
+    """Reads the search index. Every query needs the user's access filter; the type demands it.
+
+    Example::
+
+        hits = index.search(Word("invoice"), ANONYMOUS, start=0, num=10)
+        keys = [hit.key for hit in hits.hits]
+    """
 
     def search(
         self,
@@ -154,7 +160,10 @@ class IndexWriter(Protocol):
 class IndexGenerations(Protocol):
     """The generations of the index by name. Searches use one; a rebuild fills another beside it.
 
-    Example: ``writer = generations.open_writer("5-1")``, then ``generations.open_index("5-1").search(...)`` after a commit.
+    Example::
+
+        token = generations.open_writer("5-1").commit()
+        index = generations.open_index("5-1")
     """
 
     @property

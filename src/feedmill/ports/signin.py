@@ -70,7 +70,13 @@ class ApiTokens(Protocol):
 
 
 class OneTimeValues(Protocol):
-    """Values that can be taken once and names that can be used once, each until it expires."""
+    """Values that can be taken once and names that can be used once, each until it expires.
+
+    Example::
+
+        with store.writing() as unit:
+            is_first_use = unit.signin.one_times.put(digest, "", now + timedelta(minutes=5))
+    """
 
     def put(self, digest: bytes, value: str, expires_at: datetime) -> bool:
         """Stores a value. Returns whether the digest was free."""

@@ -204,7 +204,13 @@ class UnitOfWork(Protocol):
 
 
 class Store(Protocol):
-    """The SQL database. Errors: Busy, DiskFull, Corrupt; each of them discards the unit of work."""
+    """The SQL database. Errors: Busy, DiskFull, Corrupt; each of them discards the unit of work.
+
+    Example::
+
+        with store.writing() as unit:
+            unit.state.key_values.put("index.generation", "5-1")
+    """
 
     def writing(self) -> AbstractContextManager[UnitOfWork]:
         """Opens a write transaction. Writers take turns, so that each waits no longer than the transaction before it."""

@@ -37,7 +37,13 @@ class Notifier(Protocol):
 
 
 class InFlight(Protocol):
-    """The item that a process works on. If the process is killed, its successor finds the item here."""
+    """The item that a process works on. If the process is killed, its successor finds the item here.
+
+    Example::
+
+        in_flight.begin("extract:7")
+        in_flight.end()
+    """
 
     def find_left(self) -> str | None:
         """Returns the key of the item that the previous process had in flight when it ended, or None."""

@@ -1,0 +1,84 @@
+"""The examples of the ports run, each against an adapter."""
+
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.docexamples import DocExample, list_examples, list_modules_without
+from tests.migratedstore import open_migrated
+
+from feedmill.adapters.blobs.memory import MemoryBlobs
+from feedmill.adapters.feedparts import FolderFeedParts
+from feedmill.adapters.index.memory.index import MemoryIndex
+from feedmill.adapters.index.tantivy.generations import TantivyGenerations
+from feedmill.adapters.inflight import MappedInFlight
+from feedmill.adapters.xslt.folder import StylesheetFolder
+from feedmill.adapters.xslt.transformer import ProcessTransformer
+from feedmill.core.access.principals import exact_key, read_subject
+from feedmill.model.access import ANONYMOUS, Scope
+from feedmill.model.feed import FeedType
+from feedmill.model.query import Word
+from feedmill.model.queue import QueueName
+from feedmill.ports import IndexTask, Lease, LinkWork
+from feedmill.ports.feedformats import FormatOptions
+from feedmill.ports.http import HttpRequest, HttpResponse, ServerAddress
+from feedmill.wire.registry import FORMATS
+
+STYLESHEET = b'<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"/>'
+
+
+class Server:
+    """A server that answers every request, in place of the network."""
+
+    def open(self, server: ServerAddress) -> "Server":
+        return self
+
+    def send(self, request: HttpRequest, seconds: float) -> HttpResponse:
+        return HttpResponse(status=200)
+
+    def close(self) -> None:
+        pass
+
+
+def values(folder: Path) -> dict[str, Any]:
+    """Returns what examples may name: the values of a caller, and the classes that it would import."""
+    options = FormatOptions(feedtype=FeedType.FULL, spool=BytesIO, max_inflated_bytes=1_000, max_inflation=10)
+    return (
+        {
+            "blobs": MemoryBlobs(),
+            "client": Server(),
+            "data": b"<gsafeed><header><datasource>hr</datasource><feedtype>full</feedtype></header><group/></gsafeed>",
+            "digest": b"0" * 32,
+            "format": FORMATS.documents["gsafeed"].open(options),
+            "generations": TantivyGenerations(folder / "index"),
+            "in_flight": MappedInFlight(folder, "role"),
+            "index": MemoryIndex(),
+            "key": exact_key(read_subject(Scope.USER, "ann")),
+            "now": datetime(2026, 3, 1, tzinfo=UTC),
+            "open_parts": partial(FolderFeedParts, folder / "feed.xml", 1_000),
+            "record": b"<record/>",
+            "repository": StylesheetFolder(folder / "stylesheets"),
+            "stylesheet": STYLESHEET,
+            "transformer": ProcessTransformer(),
+            "url": "http://files.example.com/a",
+        }
+        | {
+            each.__name__: each
+            for each in (BytesIO, HttpRequest, IndexTask, Lease, LinkWork, QueueName, ServerAddress, Word, datetime, timedelta)
+        }
+        | {"ANONYMOUS": ANONYMOUS, "UTC": UTC, "partial": partial}
+    )
+
+
+def test_every_module_of_the_ports_has_an_example() -> None:
+    assert list_modules_without("ports") == {"ports/__init__.py"}
+
+
+@pytest.mark.parametrize("example", list_examples("ports"), ids=lambda example: example.module)
+def test_example_of_a_port_runs(example: DocExample, tmp_path: Path) -> None:
+    with closing(open_migrated(tmp_path / "store.sqlite")) as store:
+        exec(compile(example.code, example.module, "exec"), {"store": store, **values(tmp_path)})
