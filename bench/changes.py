@@ -102,7 +102,7 @@ def put_groups(store: SqlStore, feed_id: int, at: datetime, more: list[str] | No
     names = [f"other{number}" for number in range(GROUPS_OF_THE_USER)] + (more or [])
     ann = Principal(scope=Scope.USER, name="ann")
     with store.writing() as unit:
-        unit.groups.snapshot_builder.build(feed_id, "ldap", whole=True)
+        unit.groups.snapshot_builder.build(feed_id, "ldap", is_full=True)
         place = SourcePosition(record=1, line=1)
         groups = [PutGroup(place=place, group=Principal(scope=Scope.GROUP, name=name), members=(ann,)) for name in names]
         unit.groups.snapshot_builder.define_many(feed_id, groups)

@@ -10,7 +10,7 @@ from tests.appliance import FINAL, Appliance
 from tests.waiting import wait_for
 
 STALE_WORDS_CHECKED = 300
-_LEFT = "SELECT (SELECT count(*) FROM marks), (SELECT count(*) FROM overtaken_marks)"
+_LEFT = "SELECT (SELECT count(*) FROM index_tasks), (SELECT count(*) FROM replaced_tasks)"
 
 
 def wait_until_applied(appliance: Appliance) -> None:

@@ -96,10 +96,10 @@ class Killer:
         if moment == "commit":
             return self._index_state() != self._index_was
         if moment == "rebuild":
-            return store.execute("SELECT 1 FROM facts WHERE name = ? AND value <> ''", (INDEX_REBUILD,)).fetchone() is not None
+            return store.execute("SELECT 1 FROM key_values WHERE name = ? AND value <> ''", (INDEX_REBUILD,)).fetchone() is not None
         size, _, phase = moment.rpartition(" ")
         if not size:
-            return store.execute("SELECT 1 FROM marks WHERE stage = ? LIMIT 1", (moment,)).fetchone() is not None
+            return store.execute("SELECT 1 FROM index_tasks WHERE stage = ? LIMIT 1", (moment,)).fetchone() is not None
         compared = ">=" if size == "large" else "<"
         found = store.execute(f"SELECT 1 FROM feeds WHERE phase = ? AND size_bytes {compared} ? LIMIT 1", (phase, LARGE_BYTES))
         return found.fetchone() is not None

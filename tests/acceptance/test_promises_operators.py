@@ -54,7 +54,7 @@ def test_operators_over_the_wire_and_in_a_rebuilt_index(tmp_path: Path) -> None:
         server.stop()
     (store,) = tmp_path.rglob("*.sqlite")
     with sqlite3.connect(store) as connection:
-        connection.execute("UPDATE facts SET value = '1-1' WHERE name = 'index.folder'")
+        connection.execute("UPDATE key_values SET value = '1-1' WHERE name = 'index.folder'")
     connection.close()
     server = Appliance(tmp_path).start()
     try:
@@ -65,7 +65,7 @@ def test_operators_over_the_wire_and_in_a_rebuilt_index(tmp_path: Path) -> None:
     (folder,) = (store.parent / "index").iterdir()
     folder.rename(folder.with_name(f"{_OLDER}-7"))
     with sqlite3.connect(store) as connection:
-        connection.execute("UPDATE facts SET value = ? WHERE name = 'index.folder'", (f"{_OLDER}-7",))
+        connection.execute("UPDATE key_values SET value = ? WHERE name = 'index.folder'", (f"{_OLDER}-7",))
     connection.close()
     server = Appliance(tmp_path).start()
     try:
@@ -80,6 +80,6 @@ def test_operators_over_the_wire_and_in_a_rebuilt_index(tmp_path: Path) -> None:
 
 def _find_folder(store: Path) -> str:
     with sqlite3.connect(store) as connection:
-        ((folder,),) = connection.execute("SELECT value FROM facts WHERE name = 'index.folder'").fetchall()
+        ((folder,),) = connection.execute("SELECT value FROM key_values WHERE name = 'index.folder'").fetchall()
     connection.close()
     return str(folder)

@@ -143,11 +143,11 @@ def _documents() -> Iterator[Row]:
         yield Row(table="events", values=values)
     past = {"number": 1, "document_id": 2, "access_class": 0, "since": BEGUN, "begun_by": 1, "until": BEGUN + MINUTE, "ended_by": 1}
     yield Row(table="past_classes", values=past)
-    for mark in ((1, 1, "extract", 0, False, False), (2, 2, "index", 1, True, False), (6, 6, "index", 1, False, True)):
-        names = ("document_id", "version", "stage", "lane", "tightens", "repeats")
-        values = dict(zip(names, mark, strict=True)) | {"feed_id": 1, "datasource": "src", "queued_at": BEGUN}
-        yield Row(table="marks", values=values, since="0012" if mark[5] else "")
-    yield Row(table="overtaken_marks", values={"document_id": 2, "feed_id": 3, "tightens": False})
+    for task in ((1, 1, "extract", 0, False, False), (2, 2, "index", 1, True, False), (6, 6, "index", 1, False, True)):
+        names = ("document_id", "version", "stage", "lane", "revokes_access", "is_refresh")
+        values = dict(zip(names, task, strict=True)) | {"feed_id": 1, "datasource": "src", "queued_at": BEGUN}
+        yield Row(table="index_tasks", values=values, since="0012" if task[5] else "")
+    yield Row(table="replaced_tasks", values={"document_id": 2, "feed_id": 3, "revokes_access": False})
     yield Row(table="link_texts", values={"target_id": 1, "source_id": 7, "text": "the public page"})
     yield Row(table="link_queue", values={"work": 0, "document_id": 3, "queued_at": BEGUN})
     failure = {"step": "extract", "reason": "broken", "at": BEGUN, "program": "0.1", "attempts": 2, "is_found": True}
@@ -168,7 +168,7 @@ def _access() -> Iterator[Row]:
     yield Row(table="acl_versions", values={**removed, "number": 6, "access_class": None, "at": BEGUN + MINUTE, "feed_id": 1})
     yield from _classes(classes)
     entries = '[["permit","group","auditors","Default",true,false]]'
-    policy = {"number": 3, "digest": digest_of_url("docs.test/plans/"), "pattern": "docs.test/plans/", "name": "plans", "place": 0}
+    policy = {"number": 3, "digest": digest_of_url("docs.test/plans/"), "pattern": "docs.test/plans/", "name": "plans", "position": 0}
     yield Row(table="policies", values={**policy, "entries": entries})
     listed = '[[3, "docs.test/plans/", "plans", "[[\\"permit\\",\\"group\\",\\"auditors\\",\\"Default\\",true,false]]"]]'
     yield Row(table="policy_versions", values={"number": 1, "at": BEGUN, "policies": listed})
@@ -220,8 +220,8 @@ def _groups() -> Iterator[Row]:
     names = {"namespace": group.namespace, "domain": group.domain, "name": group.name}
     found = {"group_digest": digest_of(exact_key(group)), **names, "feed_id": 2}
     yield Row(table="group_sources", values={"name": "people", "memberships": 1})
-    layer = {"feed_id": 2, "source": "people", "whole": True, "state": "visible", "memberships": 1, "replaced": 0}
-    yield Row(table="group_layers", values=layer)
+    snapshot = {"feed_id": 2, "source": "people", "is_full": True, "state": "visible", "memberships": 1, "replaced_memberships": 0}
+    yield Row(table="group_snapshots", values=snapshot)
     yield Row(table="group_definitions", values={"id": 1, **found, "memberships": 1})
     yield Row(table="group_members", values={"definition_id": 1, "member_digest": digest_of(key_of(ANN))})
     yield Row(table="group_publications", values={"feed_id": 2, "source": "people", "at": BEGUN + MINUTE})
@@ -238,9 +238,9 @@ def _values() -> Iterator[Row]:
         ("access.newest_class", str(classes[REMOVED]), "0005"),
         ("policies.generation", "1", "0007"),
     ):
-        yield Row(table="facts", values={"name": name, "value": value}, since=since)
+        yield Row(table="key_values", values={"name": name, "value": value}, since=since)
     setting = {"section": "collections", "name": "press", "value": '{"include":["docs.test/press/"]}', "version": 1}
-    yield Row(table="kept_settings", values=setting)
+    yield Row(table="stored_settings", values=setting)
     queue = {"name": "index", "begun_at": None, "moved_at": BEGUN, "reached": 0, "document": None, "reason": "disk full"}
     yield Row(table="queues", values=queue)
 
@@ -253,10 +253,10 @@ def _signin() -> Iterator[Row]:
     credentials = '[{"provider":"local","namespace":"Default","user":["Ann","CORP"],"groups":[],"role":"viewer","epoch":3}]'
     times = {"created_at": BEGUN, "seen_at": BEGUN + 1, "expires_at": BEGUN + MINUTE}
     yield Row(table="sessions", values={"digest": b"session digest", "credentials": credentials, **times})
-    yield Row(table="session_marks", values={"mark": digest_of_user(user), "digest": b"session digest"})
+    yield Row(table="session_digests", values={"digest": digest_of_user(user), "session_digest": b"session digest"})
     token = {"id": 4, "digest": b"token digest", "label": "nightly push", "scopes": "push search", **names}
     yield Row(table="api_tokens", values={**token, "created_at": BEGUN, "expires_at": None, "used_at": BEGUN + 1, "datasources": "src"})
-    yield Row(table="one_times", values={"digest": b"code digest", "value": "once", "expires_at": BEGUN + MINUTE})
+    yield Row(table="one_time_values", values={"digest": b"code digest", "value": "once", "expires_at": BEGUN + MINUTE})
 
 
 def list_rows() -> list[Row]:

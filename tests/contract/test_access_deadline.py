@@ -95,7 +95,7 @@ def slow(harness: SearchHarness) -> Iterator[SlowGroups]:
 
 def publish(harness: SearchHarness, feed_id: int, groups: dict[str, list[Principal]]) -> None:
     with harness.store.writing() as unit:
-        unit.groups.snapshot_builder.build(feed_id, f"source{feed_id}", whole=True)
+        unit.groups.snapshot_builder.build(feed_id, f"source{feed_id}", is_full=True)
         place = SourcePosition(record=1, line=1)
         defined = [PutGroup(place=place, group=Principal(scope=Scope.GROUP, name=name), members=tuple(of)) for name, of in groups.items()]
         unit.groups.snapshot_builder.define_many(feed_id, defined)

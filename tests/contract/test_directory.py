@@ -58,7 +58,7 @@ def put_acls(store: SqlStore, acls: dict[str, Acl | None]) -> None:
 
 def publish(store: SqlStore, feed_id: int, groups: dict[str, Sequence[Principal]], *, source: str = "src", whole: bool = False) -> None:
     with store.writing() as unit:
-        unit.groups.snapshot_builder.build(feed_id, source, whole=whole)
+        unit.groups.snapshot_builder.build(feed_id, source, is_full=whole)
         unit.groups.snapshot_builder.define_many(feed_id, [define(name, members) for name, members in groups.items()])
         unit.groups.snapshot_builder.publish(feed_id)
 
@@ -169,7 +169,7 @@ def test_groups_read_ahead_are_those_that_are_published(store: SqlStore, grown: 
     directory = PermissionCache(store)
     put_acls(store, {url: Acl(entries=(permit(f"group{number}", Scope.GROUP),)) for number, url in enumerate(URLS)})
     with store.writing() as unit:
-        unit.groups.snapshot_builder.build(1, "src", whole=True)
+        unit.groups.snapshot_builder.build(1, "src", is_full=True)
         unit.groups.snapshot_builder.define_many(1, [define(f"group{number}", [user("bob")]) for number in range(4)])
     directory.read_ahead(threading.Event())
     with store.writing() as unit:
@@ -221,7 +221,7 @@ def test_table_without_what_was_struck_out_finds_the_same(store: SqlStore, seed:
     table, put_back = GroupTable(struck_out_at_least=0), 0
     for feed_id in range(1, 16):
         with store.writing() as unit:
-            unit.groups.snapshot_builder.build(feed_id, chance.choice("ab"), whole=chance.random() < 0.3)
+            unit.groups.snapshot_builder.build(feed_id, chance.choice("ab"), is_full=chance.random() < 0.3)
             unit.groups.snapshot_builder.define_many(feed_id, groups_by_chance(chance))
             unit.groups.snapshot_builder.publish(feed_id)
         is_late = chance.random() < 0.3
@@ -285,7 +285,7 @@ def compare(store: SqlStore, rounds: int, seed: int, identities: int = 12) -> in
             source, whole = chance.choice("ab"), chance.random() < 0.3
             for _ in range(chance.randrange(1, 4)):
                 with store.writing() as unit:
-                    unit.groups.snapshot_builder.build(feed_id, source, whole=whole)
+                    unit.groups.snapshot_builder.build(feed_id, source, is_full=whole)
                     unit.groups.snapshot_builder.define_many(feed_id, groups_by_chance(chance))
                 if chance.random() < 0.7:
                     directory.read_ahead(threading.Event())

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from feedharness import FeedHarness, open_harness
 
-from feedmill.adapters.store.schema import group_definitions, group_layers, group_members
+from feedmill.adapters.store.schema import group_definitions, group_members, group_snapshots
 from feedmill.core.access.principals import signed_in_keys
 from feedmill.model.access import Scope
 from feedmill.model.change import PutGroup
@@ -55,7 +55,7 @@ def groups_of(harness: FeedHarness, user: str) -> list[str]:
 def rows_left(harness: FeedHarness) -> list[int]:
     """Counts layers, definitions and members in the store, seen or not."""
     with harness.store.writer.begin() as connection:
-        return [len(connection.execute(table.select()).all()) for table in (group_layers, group_definitions, group_members)]
+        return [len(connection.execute(table.select()).all()) for table in (group_snapshots, group_definitions, group_members)]
 
 
 def test_run_full_feed_in_many_slices_is_published_at_the_end(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_run_large_group_killed_between_its_pieces_is_put_again(tmp_path: Path) 
     run = GroupsRun(harness.feed(feed_id), harness.tools, SMALL)
     run.step()
     with harness.store.writing() as unit:
-        unit.groups.snapshot_builder.build(feed_id, "src", whole=True)
+        unit.groups.snapshot_builder.build(feed_id, "src", is_full=True)
         [change] = harness.tools.groups_reader(run.feed).changes(0)
         assert isinstance(change, PutGroup)
         unit.groups.snapshot_builder.define_many(feed_id, [change])

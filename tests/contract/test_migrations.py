@@ -310,10 +310,10 @@ def test_upgrade_with_settings_and_sign_ins_reads_them(upgraded: SqlStore, revis
         assert unit.state.stored_settings.list() == ([setting] if revision >= "0003" else [])
         accounts, tokens = unit.signin.accounts.list_all(), unit.signin.api_tokens.list_all()
         session = unit.signin.sessions.find(b"session digest")
-        marked = unit.signin.sessions.list_marked(digest_of_user(user))
+        by_name = unit.signin.sessions.list_by_name_digest(digest_of_user(user))
     assert [(each.user, each.role, each.epoch) for each in accounts] == ([(user, UserRole.VIEWER, 3)] if revision >= "0004" else [])
     assert (session is not None and session.credentials[0].user == user) is (revision >= "0004")
-    assert marked == ([b"session digest"] if revision >= "0006" else [])
+    assert by_name == ([b"session digest"] if revision >= "0006" else [])
     allowed = frozenset({"src"}) if revision >= "0014" else frozenset()
     scopes = frozenset({TokenScope.PUSH, TokenScope.SEARCH})
     found = [(each.id, each.label, each.user, each.scopes, each.datasources) for each in tokens]

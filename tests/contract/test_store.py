@@ -23,7 +23,6 @@ from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate, needs_migration, schema_differences
 from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.repositories import SqlUnit
-from feedmill.adapters.store.schema import group_layers
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.adapters.store.writerlock import WriterLock
 from feedmill.model.errors import Busy, Corrupt, DiskFull, FeedmillError
@@ -335,7 +334,7 @@ def test_migrate_with_empty_database_sums_up_to_the_schema(empty_store: SqlStore
 def test_schema_differences_with_changed_database_names_them(empty_store: SqlStore) -> None:
     migrate(empty_store)
     with empty_store.writing() as unit:
-        run(unit, "DROP TABLE facts")
+        run(unit, "DROP TABLE key_values")
         run(unit, "ALTER TABLE feeds ADD COLUMN extra TEXT")
     assert len(schema_differences(empty_store)) == 2
 
@@ -345,8 +344,8 @@ def test_migrate_with_groups_of_before_keeps_since_when_history_is_known(empty_s
     upgrade_to(empty_store, "0007")
     if has_data:
         with empty_store.writer.begin() as connection:
-            layer = {"feed_id": 1, "source": "src", "whole": True, "state": "visible", "memberships": 0, "replaced": 0}
-            connection.execute(sa.insert(group_layers).values(layer))
+            columns = "feed_id, source, whole, state, memberships, replaced"
+            connection.execute(sa.text(f"INSERT INTO group_layers ({columns}) VALUES (1, 'src', TRUE, 'visible', 0, 0)"))
     migrate(empty_store)
     with empty_store.reading() as unit:
         since = unit.state.key_values.get(HISTORY_SINCE)
@@ -383,7 +382,7 @@ def test_migrate_with_newer_revision_is_refused_and_changes_nothing(empty_store:
 
 def test_writing_with_fault_of_ours_raises_it_as_it_is(store: SqlStore) -> None:
     with pytest.raises(sa.exc.IntegrityError), store.writing() as unit:
-        run(unit, "INSERT INTO facts (name) VALUES ('without a value')")
+        run(unit, "INSERT INTO key_values (name) VALUES ('without a value')")
 
 
 def test_sqlite_writing_with_foreign_lock_is_busy(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def define(name: str, *members: Principal) -> PutGroup:
 def load(store: SqlStore, feed_id: int, *definitions: PutGroup, source: str = "src", whole: bool = False) -> None:
     """Builds a layer and publishes it."""
     with store.writing() as unit:
-        unit.groups.snapshot_builder.build(feed_id, source, whole=whole)
+        unit.groups.snapshot_builder.build(feed_id, source, is_full=whole)
         unit.groups.snapshot_builder.define_many(feed_id, definitions)
     with store.writing() as unit:
         unit.groups.snapshot_builder.publish(feed_id)
@@ -107,7 +107,7 @@ def test_layer_before_publishing_is_not_seen_and_dropped_never(store: SqlStore) 
     load(store, 1, define("a", user("ann")))
     for feed_id, end in ((2, "drop"), (3, "publish")):
         with store.writing() as unit:
-            unit.groups.snapshot_builder.build(feed_id, "src", whole=True)
+            unit.groups.snapshot_builder.build(feed_id, "src", is_full=True)
             assert unit.groups.snapshot_builder.define_many(feed_id, [define("b", user("ann"), user("bob"))]) == 2
         assert (groups_of(store, "ann"), memberships(store)) == (["a"], 1)
         with store.writing() as unit:
@@ -154,7 +154,7 @@ def test_publish_whole_layer_replaces_its_source_alone(store: SqlStore) -> None:
 def test_define_many_again_replaces_what_the_layer_has(store: SqlStore) -> None:
     load(store, 1, define("a", user("old"), user("older")))
     with store.writing() as unit:
-        unit.groups.snapshot_builder.build(2, "src", whole=False)
+        unit.groups.snapshot_builder.build(2, "src", is_full=False)
         unit.groups.snapshot_builder.define_many(2, [define("a", user("x"), user("y"), user("z"))])
         assert unit.groups.snapshot_builder.define_many(2, [define("a", user("ann"))]) == 1
         assert unit.groups.snapshot_builder.expected_memberships(2) == 1
@@ -167,7 +167,7 @@ def test_define_many_again_replaces_what_the_layer_has(store: SqlStore) -> None:
 def test_keep_many_takes_over_what_the_layer_does_not_define(store: SqlStore) -> None:
     load(store, 1, define("current", user("ann"), user("bob")), define("new", user("ann")), define("swept", user("ann")))
     with store.writing() as unit:
-        unit.groups.snapshot_builder.build(2, "src", whole=True)
+        unit.groups.snapshot_builder.build(2, "src", is_full=True)
         unit.groups.snapshot_builder.define_many(2, [define("new", user("bob"))])
         unit.groups.snapshot_builder.keep_many(2, [group("current"), group("new"), group("unknown")])
         unit.groups.snapshot_builder.publish(2)

@@ -97,17 +97,17 @@ def test_sessions_are_found_by_their_user_and_by_the_providers_name(store: SqlSt
         unit.signin.sessions.save(a_session(b"3", Credential(provider=LOCAL, user=user("ann", "corp", "ad"))))
     with store.reading() as unit:
         assert unit.signin.sessions.find(b"1") == a_session(b"1", ann, federated)
-        assert unit.signin.sessions.list_marked(digest_of_user(user("ANN", "corp"))) == [b"1"]
-        assert unit.signin.sessions.list_marked(digest_of_session("saml:x", "a")) == [b"1", b"2"]
-        assert unit.signin.sessions.list_marked(digest_of_session("saml:x", "a", "8")) == [b"2"]
-        assert unit.signin.sessions.list_marked(digest_of_session("saml:x", "", "7")) == [b"1"]
-        assert unit.signin.sessions.list_marked(digest_of_session("saml:y", "a")) == []
+        assert unit.signin.sessions.list_by_name_digest(digest_of_user(user("ANN", "corp"))) == [b"1"]
+        assert unit.signin.sessions.list_by_name_digest(digest_of_session("saml:x", "a")) == [b"1", b"2"]
+        assert unit.signin.sessions.list_by_name_digest(digest_of_session("saml:x", "a", "8")) == [b"2"]
+        assert unit.signin.sessions.list_by_name_digest(digest_of_session("saml:x", "", "7")) == [b"1"]
+        assert unit.signin.sessions.list_by_name_digest(digest_of_session("saml:y", "a")) == []
     with store.writing() as unit:
         unit.signin.sessions.save(a_session(b"1", ann))
         unit.signin.sessions.remove(b"2")
-        assert unit.signin.sessions.list_marked(digest_of_session("saml:x", "a")) == []
+        assert unit.signin.sessions.list_by_name_digest(digest_of_session("saml:x", "a")) == []
         assert unit.signin.sessions.remove_expired(NOW + timedelta(hours=1)) == 2
-        assert unit.signin.sessions.list_marked(digest_of_user(user("ann", "corp"))) == []
+        assert unit.signin.sessions.list_by_name_digest(digest_of_user(user("ann", "corp"))) == []
 
 
 def test_tokens_are_found_by_digest_and_keep_their_use(store: SqlStore) -> None:
@@ -124,11 +124,11 @@ def test_tokens_are_found_by_digest_and_keep_their_use(store: SqlStore) -> None:
 
 def test_one_time_values_are_put_once_and_taken_once_while_they_last(store: SqlStore) -> None:
     with store.writing() as unit:
-        assert unit.signin.one_times.put(b"1", "value", NOW + timedelta(seconds=10))
-        assert not unit.signin.one_times.put(b"1", "other", NOW + timedelta(seconds=10))
-        assert unit.signin.one_times.put(b"2", "old", NOW)
-        assert unit.signin.one_times.take(b"1", NOW) == "value"
-        assert unit.signin.one_times.take(b"1", NOW) is None
-        assert unit.signin.one_times.take(b"2", NOW) is None
-        assert unit.signin.one_times.put(b"3", "x", NOW)
-        assert unit.signin.one_times.remove_expired(NOW) == 1
+        assert unit.signin.one_time_values.put(b"1", "value", NOW + timedelta(seconds=10))
+        assert not unit.signin.one_time_values.put(b"1", "other", NOW + timedelta(seconds=10))
+        assert unit.signin.one_time_values.put(b"2", "old", NOW)
+        assert unit.signin.one_time_values.take(b"1", NOW) == "value"
+        assert unit.signin.one_time_values.take(b"1", NOW) is None
+        assert unit.signin.one_time_values.take(b"2", NOW) is None
+        assert unit.signin.one_time_values.put(b"3", "x", NOW)
+        assert unit.signin.one_time_values.remove_expired(NOW) == 1

@@ -80,8 +80,8 @@ class GroupSnapshotBuilder(Protocol):
     Groups feeds are processed one after the other, so only one group snapshot is built at a time.
     """
 
-    def build(self, feed_id: int, source: str, *, whole: bool) -> None:
-        """Begins a feed's group snapshot, if not begun yet. ``whole``: once published, it replaces all that the source had."""
+    def build(self, feed_id: int, source: str, *, is_full: bool) -> None:
+        """Begins a feed's group snapshot, if not begun yet. ``is_full``: once published, it replaces all that the source had."""
 
     def define_many(self, feed_id: int, definitions: Sequence[PutGroup]) -> int:
         """Stores definitions in a group snapshot, replacing earlier ones of their groups. Returns the snapshot's members so far."""
@@ -90,13 +90,13 @@ class GroupSnapshotBuilder(Protocol):
         """Adds members to a group that the group snapshot already defines. Returns the snapshot's members so far."""
 
     def keep_many(self, feed_id: int, groups: Sequence[Principal]) -> None:
-        """Copies the source's current definitions of these groups into a whole group snapshot, except groups that the snapshot defines."""
+        """Copies the source's current definitions of these groups into a full group snapshot, except groups that the snapshot defines."""
 
     def expected_memberships(self, feed_id: int) -> int:
         """Returns the number that ``Memberships.count_memberships`` will return once the group snapshot is published."""
 
     def publish(self, feed_id: int) -> None:
-        """Makes a group snapshot visible. A whole snapshot replaces everything that its source had."""
+        """Makes a group snapshot visible. A full snapshot replaces everything that its source had."""
 
     def drop(self, feed_id: int) -> None:
         """Discards a group snapshot, if there is one."""

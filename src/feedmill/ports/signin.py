@@ -38,10 +38,10 @@ class Sessions(Protocol):
         """Finds a session, including an expired one."""
 
     def save(self, session: Session) -> None:
-        """Inserts or replaces a session and stores the marks of its user with it (``core/signin/sessiondigests``)."""
+        """Inserts or replaces a session and stores the digests of its user's names with it (``core/signin/sessiondigests``)."""
 
-    def list_marked(self, digest: bytes) -> list[bytes]:
-        """Lists the digests of the sessions that have a mark."""
+    def list_by_name_digest(self, digest: bytes) -> list[bytes]:
+        """Lists the digests of the sessions of a user, by the digest of one of their names."""
 
     def remove(self, digest: bytes) -> None:
         """Ends a session. A session that does not exist is no error."""
@@ -75,7 +75,7 @@ class OneTimeValues(Protocol):
     Example::
 
         with store.writing() as unit:
-            is_first_use = unit.signin.one_times.put(digest, "", now + timedelta(minutes=5))
+            is_first_use = unit.signin.one_time_values.put(digest, "", now + timedelta(minutes=5))
     """
 
     def put(self, digest: bytes, value: str, expires_at: datetime) -> bool:

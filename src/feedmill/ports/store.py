@@ -155,7 +155,7 @@ class SigninRepositories(Protocol):
         """The API tokens."""
 
     @property
-    def one_times(self) -> OneTimeValues:
+    def one_time_values(self) -> OneTimeValues:
         """Values and names for one use."""
 
 

@@ -111,7 +111,7 @@ class SqlSigninRepositories:
     accounts = _on_connection(SqlAccounts)
     sessions = _on_connection(SqlSessions)
     api_tokens = _on_connection(SqlApiTokens)
-    one_times = _on_connection(SqlOneTimeValues)
+    one_time_values = _on_connection(SqlOneTimeValues)
 
     def __init__(self, connection: sa.Connection) -> None:
         self.connection = connection

@@ -120,7 +120,7 @@ def acl_to_row(stored: StoredAcl) -> dict[str, Any]:
     }
 
 
-# --- marks ----------------------------------------------------------------------------------------------------------------------
+# --- index tasks ----------------------------------------------------------------------------------------------------------------------
 
 
 def task_from_row(row: Row) -> IndexTask:
@@ -132,8 +132,8 @@ def task_from_row(row: Row) -> IndexTask:
         lane=Lane(row["lane"]),
         feed_id=row["feed_id"],
         datasource=row["datasource"],
-        revokes_access=row["tightens"],
-        is_refresh=row["repeats"],
+        revokes_access=row["revokes_access"],
+        is_refresh=row["is_refresh"],
     )
 
 
@@ -146,6 +146,6 @@ def task_to_row(task: IndexTask) -> dict[str, Any]:
         "lane": task.lane.value,
         "feed_id": task.feed_id,
         "datasource": task.datasource,
-        "tightens": task.revokes_access,
-        "repeats": task.is_refresh,
+        "revokes_access": task.revokes_access,
+        "is_refresh": task.is_refresh,
     }

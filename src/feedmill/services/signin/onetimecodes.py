@@ -20,21 +20,21 @@ class OneTimeCodes:
     def use_once(self, name: str, until: datetime) -> bool:
         """Marks a name as used until a time. Returns whether it was unused."""
         with self._store.writing() as unit:
-            unit.signin.one_times.remove_expired(self._clock())
-            return unit.signin.one_times.put(digest_of_secret(f"used {name}"), "", until)
+            unit.signin.one_time_values.remove_expired(self._clock())
+            return unit.signin.one_time_values.put(digest_of_secret(f"used {name}"), "", until)
 
     def put(self, credential: Credential, answers: str, lasting: timedelta) -> str:
         """Stores a credential with the request that it answers, and returns the code to take it with."""
         code = secrets.token_urlsafe(32)
         value = json.dumps([answers, write_credentials((credential,))])
         with self._store.writing() as unit:
-            unit.signin.one_times.put(digest_of_secret(f"code {code}"), value, self._clock() + lasting)
+            unit.signin.one_time_values.put(digest_of_secret(f"code {code}"), value, self._clock() + lasting)
         return code
 
     def take(self, code: str) -> tuple[Credential, str] | None:
         """Returns and removes the value of a code; None if there is none. Errors: Corrupt."""
         with self._store.writing() as unit:
-            value = unit.signin.one_times.take(digest_of_secret(f"code {code}"), self._clock())
+            value = unit.signin.one_time_values.take(digest_of_secret(f"code {code}"), self._clock())
         if value is None:
             return None
         answers, written = json.loads(value)

@@ -6,7 +6,8 @@
 - A local user's credential counts only while the account is unchanged since the password was checked. A new password, another role or the
   removal of the account takes it out of all sessions.
 - A credential ends with the provider's own session, if the provider states when that is.
-- Sessions carry marks of their users, so that they can be ended from elsewhere: by their user, an administrator, or a provider.
+- Sessions are stored with digests of their users' names, so that others can end them: their user, an
+  administrator, or a provider.
 """
 
 import secrets
@@ -63,7 +64,7 @@ class SessionService:
             earlier = self._find_counting(unit, text, now) if text else None
             combined = {each.user.namespace: each for each in (*(earlier.credentials if earlier else ()), *verified)}
             unit.signin.sessions.remove_expired(now)
-            unit.signin.one_times.remove_expired(now)
+            unit.signin.one_time_values.remove_expired(now)
             if text:
                 unit.signin.sessions.remove(digest_of_secret(text))
             session = Session(
@@ -82,13 +83,13 @@ class SessionService:
             unit.signin.sessions.remove(digest_of_secret(text))
 
     def withdraw(self, withdrawn: Iterable[bytes]) -> int:
-        """Removes the credentials that have one of the marks from all sessions. Returns the number of these sessions.
+        """Removes the credentials that have one of the digests from all sessions. Returns the number of these sessions.
 
         A session without any credential left ends.
         """
         gone = frozenset(withdrawn)
         with self._store.writing() as unit:
-            digests = {found for digest in gone for found in unit.signin.sessions.list_marked(digest)}
+            digests = {found for digest in gone for found in unit.signin.sessions.list_by_name_digest(digest)}
             for digest in digests:
                 session = unit.signin.sessions.find(digest)
                 left = tuple(each for each in session.credentials if not gone & digests_of(each)) if session is not None else ()

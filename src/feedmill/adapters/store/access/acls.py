@@ -23,10 +23,10 @@ from feedmill.model.access import Access, AccessClass, AccessKey, Acl, AclVersio
 _NEWEST_CLASS = "access.newest_class"
 READ_AT_ONCE = 10_000
 
-_CLASS = tuple(access_classes.c[name] for name in ("number", "inheritance_type", "inherit_from", "entries", "rule"))
+_CLASS = tuple(access_classes.c[name] for name in ("number", "inheritance_type", "inherit_from", "entries", "policy_number"))
 _CLASSES = Prepared(lambda numbers: sa.select(*_CLASS).where(access_classes.c.number.in_(numbers)))
 _CLASSES_OF_ACLS = Prepared(lambda digests: sa.select(acls.c.url, acls.c.access_class).where(acls.c.url_digest.in_(digests)))
-_PACKED_COLUMNS = tuple(access_classes.c[name] for name in ("number", "inheritance_type", "inherit_from", "keys", "rule"))
+_PACKED_COLUMNS = tuple(access_classes.c[name] for name in ("number", "inheritance_type", "inherit_from", "keys", "policy_number"))
 _NUMBER = access_classes.c.number
 _PACKED = Prepared(
     lambda _: sa.select(*_PACKED_COLUMNS).where(_NUMBER.between(sa.bindparam("first"), sa.bindparam("last"))).order_by(_NUMBER)
@@ -74,7 +74,7 @@ class SqlClasses:
         """Finds the policies of classes."""
         found: dict[int, int] = {}
         for batch in batches(numbers):
-            query = sa.select(access_classes.c.number, access_classes.c.rule).where(access_classes.c.number.in_(batch))
+            query = sa.select(access_classes.c.number, access_classes.c.policy_number).where(access_classes.c.number.in_(batch))
             found.update((number, rule) for number, rule in self._connection.execute(query))
         return found
 
@@ -121,7 +121,7 @@ def _row(number: int, found: bytes, key: AccessKey) -> dict[str, object]:
         "inherit_from": None if acl is None or acl.inherit_from is None else plain(acl.inherit_from),
         "entries": rows.entries_to_json(() if acl is None else acl.entries),
         "keys": b"" if acl is None else pack_keys(acl),
-        "rule": key.rule,
+        "policy_number": key.rule,
     }
 
 

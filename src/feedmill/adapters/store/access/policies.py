@@ -43,7 +43,7 @@ class SqlPolicies:
         generation, held = self.generation(), self._cache.held
         if held[0] == generation and not self._is_changed:
             return held[1]
-        query = sa.select(policies).where(policies.c.place.is_not(None)).order_by(policies.c.place)
+        query = sa.select(policies).where(policies.c.position.is_not(None)).order_by(policies.c.position)
         policy_set = PolicySet([_policy_from_row(row) for row in self._connection.execute(query).mappings()])
         if not self._is_changed:
             # policies that this transaction has changed itself may still be rolled back
@@ -53,9 +53,9 @@ class SqlPolicies:
     def replace(self, wanted: Sequence[PolicyAcl], *, at: datetime | None = None) -> PolicySet:
         """Replaces all policies in force, and stores since when."""
         self._is_changed = True
-        self._connection.execute(sa.update(policies).values(place=None).where(policies.c.place.is_not(None)))
+        self._connection.execute(sa.update(policies).values(position=None).where(policies.c.position.is_not(None)))
         if wanted:
-            values = [_row_of(policy, place) for place, policy in enumerate(wanted)]
+            values = [_row_of(policy, position) for position, policy in enumerate(wanted)]
             self._connection.execute(upsert(self._connection, policies, ["digest"], keep=["number"]), values)
         SqlKeyValueStore(self._connection).put(_GENERATION, str(self.generation() + 1))
         policy_set = self.current()
@@ -97,12 +97,12 @@ def _version_from_row(row: sa.RowMapping) -> PolicyVersion:
     return PolicyVersion(since=from_micros(row["at"]), policies=policy_set)
 
 
-def _row_of(policy: PolicyAcl, place: int) -> dict[str, object]:
+def _row_of(policy: PolicyAcl, position: int) -> dict[str, object]:
     return {
         "digest": digest_of_url(policy.pattern),
         "pattern": plain(policy.pattern),
         "name": plain(policy.name),
-        "place": place,
+        "position": position,
         "entries": rows.entries_to_json(policy.entries),
     }
 

@@ -30,10 +30,10 @@ class SqlIndexTasks:
         statement = insert(self._connection, index_tasks)
         new = statement.excluded
         replaced: dict[str, sa.ColumnElement[Any]] = {name: new[name] for name in ("version", "stage", "feed_id", "datasource")}
-        replaced["tightens"] = sa.or_(index_tasks.c.tightens, new.tightens)
+        replaced["revokes_access"] = sa.or_(index_tasks.c.revokes_access, new.revokes_access)
         # a document that changes repeatedly has waited since its first change; in another stage its wait begins again
         replaced["queued_at"] = sa.case((index_tasks.c.stage == new.stage, index_tasks.c.queued_at), else_=new.queued_at)
-        replaced["repeats"] = sa.and_(index_tasks.c.repeats, new.repeats)
+        replaced["is_refresh"] = sa.and_(index_tasks.c.is_refresh, new.is_refresh)
         replaced["lane"] = sa.case((index_tasks.c.lane < new.lane, index_tasks.c.lane), else_=new.lane)
         upserting = statement.on_conflict_do_update(index_elements=["document_id"], set_=replaced)
         now = now_micros()
@@ -44,14 +44,14 @@ class SqlIndexTasks:
         feeds = {task.document_id: task.feed_id for task in changed}
         held = self.find_many(list(feeds)).values()
         replaced_by_others = [
-            {"document_id": task.document_id, "feed_id": task.feed_id, "tightens": task.revokes_access}
+            {"document_id": task.document_id, "feed_id": task.feed_id, "revokes_access": task.revokes_access}
             for task in held
             if task.feed_id != feeds[task.document_id]
         ]
         if replaced_by_others:
             statement = insert(self._connection, replaced_tasks)
-            tightens = sa.or_(replaced_tasks.c.tightens, statement.excluded.tightens)
-            recording = statement.on_conflict_do_update(index_elements=["document_id", "feed_id"], set_={"tightens": tightens})
+            revokes_access = sa.or_(replaced_tasks.c.revokes_access, statement.excluded.revokes_access)
+            recording = statement.on_conflict_do_update(index_elements=["document_id", "feed_id"], set_={"revokes_access": revokes_access})
             self._connection.execute(recording, replaced_by_others)
 
     def list(self, stage: Stage, limit: int, *, lane: Lane | None = None, after: IndexTask | None = None) -> list[IndexTask]:
@@ -109,7 +109,7 @@ class SqlIndexTasks:
                 one = sa.select(table.c.document_id).where(table.c.feed_id == feed_id).limit(1)
                 if self._connection.execute(one).first() is not None:
                     waiting.add(feed_id)
-                    if self._connection.execute(one.where(table.c.tightens)).first() is not None:
+                    if self._connection.execute(one.where(table.c.revokes_access)).first() is not None:
                         revoking.add(feed_id)
         return waiting, revoking
 

@@ -71,7 +71,7 @@ class SqlFeeds:
     def list_claimable(self, lease: Lease, *, now: datetime, limit: int) -> list[Feed]:
         """Lists the first unapplied feed of each queue that the owner may claim or already holds."""
         heads = sa.select(sa.func.min(feeds.c.id)).where(UNAPPLIED).group_by(feeds.c.queue)
-        free = sa.or_(feeds.c.claimed_by.is_(None), feeds.c.claimed_by == lease.owner, feeds.c.claimed_until < to_micros(now))
+        free = sa.or_(feeds.c.lease_owner.is_(None), feeds.c.lease_owner == lease.owner, feeds.c.lease_expires_at < to_micros(now))
         query = sa.select(feeds).where(feeds.c.id.in_(heads), free, feeds.c.size_bytes >= lease.min_bytes).order_by(feeds.c.id).limit(limit)
         if lease.max_bytes is not None:
             query = query.where(feeds.c.size_bytes < lease.max_bytes)
@@ -81,13 +81,13 @@ class SqlFeeds:
         """Claims the feeds that ``list_claimable`` returns."""
         taken = self.list_claimable(lease, now=now, limit=limit)
         if taken:
-            claim = {"claimed_by": lease.owner, "claimed_until": to_micros(lease.until)}
+            claim = {"lease_owner": lease.owner, "lease_expires_at": to_micros(lease.until)}
             self._connection.execute(sa.update(feeds).where(feeds.c.id.in_([feed.id for feed in taken])).values(claim))
         return taken
 
     def release(self, owner: str) -> None:
         """Releases all feeds that ``owner`` holds."""
-        self._connection.execute(sa.update(feeds).where(feeds.c.claimed_by == owner).values(claimed_by=None, claimed_until=None))
+        self._connection.execute(sa.update(feeds).where(feeds.c.lease_owner == owner).values(lease_owner=None, lease_expires_at=None))
 
     def save(self, feed: Feed, log: Sequence[LogEntry] = ()) -> None:
         """Stores a feed's progress and appends to its log. ``feed.logged`` already counts the new entries."""
@@ -130,10 +130,10 @@ class SqlFeeds:
 
     def list_prunable(self, keep: int) -> list[Feed]:
         """Lists final, searchable feeds beyond the newest ``keep`` of their data or group source."""
-        place = sa.func.row_number().over(partition_by=[feeds.c.queue, feeds.c.datasource], order_by=feeds.c.id.desc()).label("place")
-        ranked = sa.select(feeds.c.id, place).subquery()
+        position = sa.func.row_number().over(partition_by=[feeds.c.queue, feeds.c.datasource], order_by=feeds.c.id.desc()).label("position")
+        ranked = sa.select(feeds.c.id, position).subquery()
         query = sa.select(feeds).join(ranked, ranked.c.id == feeds.c.id)
-        query = query.where(ranked.c.place > keep, feeds.c.phase == "done", feeds.c.searchable_at.is_not(None))
+        query = query.where(ranked.c.position > keep, feeds.c.phase == "done", feeds.c.searchable_at.is_not(None))
         return [rows.feed_from_row(row) for row in self._connection.execute(query).mappings()]
 
     def remove(self, feed_ids: Sequence[int]) -> None:

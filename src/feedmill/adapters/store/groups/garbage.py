@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from feedmill.adapters.store.groups.groups import BUILDING, DEAD, VISIBLE, covered, covers, remove_definitions
-from feedmill.adapters.store.schema import group_definitions, group_layers, group_members
+from feedmill.adapters.store.schema import group_definitions, group_members, group_snapshots
 from feedmill.adapters.store.statements import batches
 from feedmill.ports import ObsoleteGroup
 
@@ -20,8 +20,8 @@ class SqlGroupGarbage:
         """Lists definitions that are no longer visible."""
         table = group_definitions
         hides_nothing = sa.and_(table.c.memberships == 0, ~covers())
-        is_dead = sa.or_(group_layers.c.state == DEAD, sa.and_(group_layers.c.state == VISIBLE, sa.or_(hides_nothing, covered())))
-        query = sa.select(table.c.id, table.c.memberships).join(group_layers, group_layers.c.feed_id == table.c.feed_id)
+        is_dead = sa.or_(group_snapshots.c.state == DEAD, sa.and_(group_snapshots.c.state == VISIBLE, sa.or_(hides_nothing, covered())))
+        query = sa.select(table.c.id, table.c.memberships).join(group_snapshots, group_snapshots.c.feed_id == table.c.feed_id)
         query = query.where(table.c.id > after, is_dead).order_by(table.c.id).limit(limit)
         return [ObsoleteGroup(id=id_, memberships=count) for id_, count in self._connection.execute(query)]
 
@@ -40,5 +40,5 @@ class SqlGroupGarbage:
 
     def remove_empty_snapshots(self) -> None:
         """Removes group snapshots without definitions, except one that is being built."""
-        has_any = sa.exists().where(group_definitions.c.feed_id == group_layers.c.feed_id)
-        self._connection.execute(sa.delete(group_layers).where(group_layers.c.state != BUILDING, ~has_any))
+        has_any = sa.exists().where(group_definitions.c.feed_id == group_snapshots.c.feed_id)
+        self._connection.execute(sa.delete(group_snapshots).where(group_snapshots.c.state != BUILDING, ~has_any))

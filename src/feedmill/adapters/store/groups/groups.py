@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import sqlalchemy as sa
 
 from feedmill.adapters.store.documents.indextasks import SqlKeyValueStore
-from feedmill.adapters.store.schema import group_definitions, group_layers, group_members, group_sources
+from feedmill.adapters.store.schema import group_definitions, group_members, group_snapshots, group_sources
 from feedmill.adapters.store.statements import batches
 from feedmill.core.access.principals import digest_of
 from feedmill.model.access import Scope
@@ -37,8 +37,8 @@ class SqlGroups:
         by_digest = {digest_of(key): key for key in keys}
         columns = (group_members.c.member_digest, group_definitions.c.namespace, group_definitions.c.domain, group_definitions.c.name)
         joined = group_members.join(group_definitions, group_definitions.c.id == group_members.c.definition_id)
-        query = sa.select(*columns).select_from(joined.join(group_layers, group_layers.c.feed_id == group_definitions.c.feed_id))
-        query = query.where(group_layers.c.state == VISIBLE, ~covered())
+        query = sa.select(*columns).select_from(joined.join(group_snapshots, group_snapshots.c.feed_id == group_definitions.c.feed_id))
+        query = query.where(group_snapshots.c.state == VISIBLE, ~covered())
         found: dict[tuple[bytes, str, str, str], None] = {}
         for batch in batches(list(by_digest)):
             for digest, namespace, domain, name in self._connection.execute(query.where(group_members.c.member_digest.in_(batch))):
@@ -59,12 +59,12 @@ class SqlGroups:
 
     def list_visible(self) -> dict[int, str]:
         """Lists the visible group snapshots with their sources."""
-        query = sa.select(group_layers.c.feed_id, group_layers.c.source).where(group_layers.c.state == VISIBLE)
+        query = sa.select(group_snapshots.c.feed_id, group_snapshots.c.source).where(group_snapshots.c.state == VISIBLE)
         return {row.feed_id: row.source for row in self._connection.execute(query)}
 
     def list_building(self) -> list[int]:
         """Lists the feeds whose group snapshots are being built."""
-        return list(self._connection.execute(sa.select(group_layers.c.feed_id).where(group_layers.c.state == BUILDING)).scalars())
+        return list(self._connection.execute(sa.select(group_snapshots.c.feed_id).where(group_snapshots.c.state == BUILDING)).scalars())
 
     def measure_snapshot(self, feed_id: int) -> tuple[int, int]:
         """Counts the definitions of a group snapshot and their members."""
@@ -113,11 +113,11 @@ def covers() -> sa.ColumnElement[bool]:
 
 
 def _has_other(compare: Callable[[sa.FromClause], sa.ColumnElement[bool]]) -> sa.ColumnElement[bool]:
-    other, layer = group_definitions.alias(), group_layers.alias()
-    same = (other.c.group_digest == group_definitions.c.group_digest, layer.c.source == group_layers.c.source)
+    other, layer = group_definitions.alias(), group_snapshots.alias()
+    same = (other.c.group_digest == group_definitions.c.group_digest, layer.c.source == group_snapshots.c.source)
     joined = other.join(layer, layer.c.feed_id == other.c.feed_id)
     query = sa.select(other.c.id).select_from(joined).where(*same, layer.c.state == VISIBLE, compare(other))
-    return query.correlate(group_definitions, group_layers).exists()
+    return query.correlate(group_definitions, group_snapshots).exists()
 
 
 def remove_definitions(connection: sa.Connection, definition_ids: Sequence[int]) -> None:

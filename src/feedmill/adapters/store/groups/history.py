@@ -19,10 +19,10 @@ from feedmill.adapters.store.groups.pastgroups import ALL, PastGroups
 from feedmill.adapters.store.schema import (
     group_changes,
     group_definitions,
-    group_layers,
     group_members,
     group_names,
     group_publications,
+    group_snapshots,
 )
 from feedmill.adapters.store.statements import batches, insert
 from feedmill.adapters.store.values import to_micros
@@ -74,7 +74,7 @@ class SqlGroupHistory:
 
     def compare(self, feed_id: int, after: ComparisonCursor, limit: int) -> ComparisonCursor | None:
         """Records what publishing a group snapshot will change: first added members, then removed ones."""
-        layer = self._connection.execute(sa.select(group_layers).where(group_layers.c.feed_id == feed_id)).mappings().one()
+        layer = self._connection.execute(sa.select(group_snapshots).where(group_snapshots.c.feed_id == feed_id)).mappings().one()
         reached: ComparisonCursor | None = after
         limit_left = limit
         while reached is not None and limit_left > 0:
@@ -104,7 +104,7 @@ class SqlGroupHistory:
 
     def _list_tasks(self, layer: sa.RowMapping, after: ComparisonCursor) -> list[_Task]:
         """Lists what to compare next: the snapshot's definitions or, if a whole snapshot removes groups, those that it replaces."""
-        if layer["whole"] and not after.gains_only:
+        if layer["is_full"] and not after.gains_only:
             return self._list_replaced(layer, after.definition)
         query = _definitions().where(group_definitions.c.feed_id == layer["feed_id"])
         mine = self._read(_next(query, after.definition))
@@ -115,7 +115,7 @@ class SqlGroupHistory:
 
     def _list_replaced(self, layer: sa.RowMapping, after: int) -> list[_Task]:
         source = layer["source"]
-        query = _definitions().where(group_layers.c.source == source, group_layers.c.state == VISIBLE, ~covered())
+        query = _definitions().where(group_snapshots.c.source == source, group_snapshots.c.state == VISIBLE, ~covered())
         replaced = self._read(_next(query, after))
         digests = [each.digest for each in replaced]
         fresh: dict[bytes, _Defined] = {}
@@ -134,7 +134,7 @@ class SqlGroupHistory:
         """Finds the definitions of groups that are in force now, in all sources."""
         found: dict[bytes, list[_Defined]] = {}
         for batch in batches(digests):
-            query = _definitions().where(group_layers.c.state == VISIBLE, group_definitions.c.group_digest.in_(batch), ~covered())
+            query = _definitions().where(group_snapshots.c.state == VISIBLE, group_definitions.c.group_digest.in_(batch), ~covered())
             for each in self._read(query.where(group_definitions.c.memberships > 0)):
                 found.setdefault(each.digest, []).append(each)
         return found
@@ -245,8 +245,8 @@ def _task_of_loss(each: _Defined, source: str, seen: Sequence[_Defined]) -> _Tas
 
 
 def _definitions() -> sa.Select[Any]:
-    query = sa.select(group_definitions, group_layers.c.source)
-    return query.join(group_layers, group_layers.c.feed_id == group_definitions.c.feed_id)
+    query = sa.select(group_definitions, group_snapshots.c.source)
+    return query.join(group_snapshots, group_snapshots.c.feed_id == group_definitions.c.feed_id)
 
 
 def _next(query: sa.Select[Any], after: int) -> sa.Select[Any]:
@@ -255,5 +255,5 @@ def _next(query: sa.Select[Any], after: int) -> sa.Select[Any]:
 
 def _is_forgotten(feed_id: sa.ColumnElement[int]) -> list[sa.ColumnElement[bool]]:
     published = sa.select(group_publications.c.feed_id)
-    building = sa.select(group_layers.c.feed_id).where(group_layers.c.state == BUILDING)
+    building = sa.select(group_snapshots.c.feed_id).where(group_snapshots.c.state == BUILDING)
     return [feed_id.not_in(published), feed_id.not_in(building)]

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from feedmill.adapters.store.documents.indextasks import SqlKeyValueStore
 from feedmill.adapters.store.groups.groups import BUILDING, DEAD, GENERATION, REDEFINED, VISIBLE, SqlGroups, remove_definitions
-from feedmill.adapters.store.schema import group_definitions, group_layers, group_members, group_sources
+from feedmill.adapters.store.schema import group_definitions, group_members, group_snapshots, group_sources
 from feedmill.adapters.store.statements import batches, insert
 from feedmill.adapters.store.values import plain
 from feedmill.core.access.principals import digest_of, exact_key, key_of, subject_of
@@ -34,10 +34,10 @@ class SqlGroupSnapshotBuilder:
         self._connection = connection
         self._groups = groups
 
-    def build(self, feed_id: int, source: str, *, whole: bool) -> None:
+    def build(self, feed_id: int, source: str, *, is_full: bool) -> None:
         """Begins a feed's group snapshot, if it has not begun."""
-        layer = {"feed_id": feed_id, "source": source, "whole": whole, "state": BUILDING, "memberships": 0, "replaced": 0}
-        self._connection.execute(insert(self._connection, group_layers).values(layer).on_conflict_do_nothing())
+        layer = {"feed_id": feed_id, "source": source, "is_full": is_full, "state": BUILDING, "memberships": 0, "replaced_memberships": 0}
+        self._connection.execute(insert(self._connection, group_snapshots).values(layer).on_conflict_do_nothing())
 
     def define_many(self, feed_id: int, definitions: Sequence[PutGroup]) -> int:
         """Stores definitions in a group snapshot."""
@@ -46,7 +46,7 @@ class SqlGroupSnapshotBuilder:
         again = self._remove_from_layer(feed_id, list(defined))
         if again:
             SqlKeyValueStore(self._connection).put(REDEFINED, str(feed_id))
-        older = {} if layer["whole"] else self._find_visible(layer["source"], list(defined))
+        older = {} if layer["is_full"] else self._find_visible(layer["source"], list(defined))
         next_id = self._next_id()
         new: list[dict[str, Any]] = []
         members: list[tuple[int, bytes]] = []
@@ -105,7 +105,7 @@ class SqlGroupSnapshotBuilder:
         """Makes a group snapshot visible."""
         layer = self._layer(feed_id)
         expected = self._expected_of_source(layer)
-        if layer["whole"]:
+        if layer["is_full"]:
             self._bury(layer["source"])
         self._set_state(feed_id, VISIBLE)
         self._settle(feed_id, layer["source"], expected)
@@ -117,11 +117,11 @@ class SqlGroupSnapshotBuilder:
     # --- steps ---
 
     def _layer(self, feed_id: int) -> sa.RowMapping:
-        return self._connection.execute(sa.select(group_layers).where(group_layers.c.feed_id == feed_id)).mappings().one()
+        return self._connection.execute(sa.select(group_snapshots).where(group_snapshots.c.feed_id == feed_id)).mappings().one()
 
     def _add(self, feed_id: int, gained: int, replaced: int) -> int:
-        table = group_layers
-        counted = {"memberships": table.c.memberships + gained, "replaced": table.c.replaced + replaced}
+        table = group_snapshots
+        counted = {"memberships": table.c.memberships + gained, "replaced_memberships": table.c.replaced_memberships + replaced}
         update = sa.update(table).where(table.c.feed_id == feed_id).values(counted).returning(table.c.memberships)
         return int(self._connection.execute(update).scalar_one())
 
@@ -151,8 +151,8 @@ class SqlGroupSnapshotBuilder:
         table = group_definitions
         found: dict[bytes, sa.RowMapping] = {}
         for batch in batches(digests):
-            query = sa.select(table).join(group_layers, group_layers.c.feed_id == table.c.feed_id)
-            query = query.where(group_layers.c.source == source, group_layers.c.state == VISIBLE, table.c.group_digest.in_(batch))
+            query = sa.select(table).join(group_snapshots, group_snapshots.c.feed_id == table.c.feed_id)
+            query = query.where(group_snapshots.c.source == source, group_snapshots.c.state == VISIBLE, table.c.group_digest.in_(batch))
             for row in self._connection.execute(query.order_by(table.c.feed_id)).mappings():
                 found[bytes(row["group_digest"])] = row
         return found
@@ -162,15 +162,15 @@ class SqlGroupSnapshotBuilder:
         return int(self._connection.execute(query).scalar() or 0)
 
     def _expected_of_source(self, layer: sa.RowMapping) -> int:
-        unchanged = 0 if layer["whole"] else self._count_of(layer["source"]) - int(layer["replaced"])
+        unchanged = 0 if layer["is_full"] else self._count_of(layer["source"]) - int(layer["replaced_memberships"])
         return unchanged + int(layer["memberships"])
 
     def _bury(self, source: str) -> None:
-        visible = (group_layers.c.source == source, group_layers.c.state == VISIBLE)
-        self._connection.execute(sa.update(group_layers).where(*visible).values(state=DEAD))
+        visible = (group_snapshots.c.source == source, group_snapshots.c.state == VISIBLE)
+        self._connection.execute(sa.update(group_snapshots).where(*visible).values(state=DEAD))
 
     def _set_state(self, feed_id: int, state: str) -> None:
-        self._connection.execute(sa.update(group_layers).where(group_layers.c.feed_id == feed_id).values(state=state))
+        self._connection.execute(sa.update(group_snapshots).where(group_snapshots.c.feed_id == feed_id).values(state=state))
 
     def _settle(self, feed_id: int, source: str, memberships: int) -> None:
         """Stores the new membership count of a source, and raises the generation because groups have changed."""

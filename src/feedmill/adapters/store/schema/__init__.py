@@ -23,15 +23,15 @@ from feedmill.adapters.store.schema.feeds import UNAPPLIED, UNSETTLED, datasourc
 from feedmill.adapters.store.schema.groups import (
     group_changes,
     group_definitions,
-    group_layers,
     group_members,
     group_names,
     group_publications,
+    group_snapshots,
     group_sources,
 )
 from feedmill.adapters.store.schema.queues import queues
 from feedmill.adapters.store.schema.settings import key_values, stored_settings
-from feedmill.adapters.store.schema.signins import accounts, api_tokens, one_times, session_digests, sessions
+from feedmill.adapters.store.schema.signins import accounts, api_tokens, one_time_values, session_digests, sessions
 
 __all__ = [
     "CLASSED",
@@ -51,10 +51,10 @@ __all__ = [
     "feeds",
     "group_changes",
     "group_definitions",
-    "group_layers",
     "group_members",
     "group_names",
     "group_publications",
+    "group_snapshots",
     "group_sources",
     "index_tasks",
     "interruptions",
@@ -62,7 +62,7 @@ __all__ = [
     "link_queue",
     "link_texts",
     "metadata",
-    "one_times",
+    "one_time_values",
     "past_classes",
     "policies",
     "policy_versions",

@@ -43,10 +43,10 @@ access_classes = sa.Table(
     sa.Column("inherit_from", sa.Text),
     sa.Column("entries", sa.Text, nullable=False),
     sa.Column("keys", sa.LargeBinary, nullable=False),
-    sa.Column("rule", sa.BigInteger, nullable=False),
+    sa.Column("policy_number", sa.BigInteger, nullable=False),
 )
 
-# A pattern keeps its number for ever, since classes refer to it. A pattern without a place is not in force.
+# A pattern keeps its number for ever, since classes refer to it. A pattern without a position is not in force.
 policies = sa.Table(
     "policies",
     metadata,
@@ -54,7 +54,7 @@ policies = sa.Table(
     sa.Column("digest", sa.LargeBinary, nullable=False, unique=True),
     sa.Column("pattern", sa.Text, nullable=False),
     sa.Column("name", sa.Text, nullable=False),
-    sa.Column("place", sa.BigInteger),
+    sa.Column("position", sa.BigInteger),
     sa.Column("entries", sa.Text, nullable=False),
     sqlite_autoincrement=True,
 )

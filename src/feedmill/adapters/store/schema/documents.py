@@ -81,7 +81,7 @@ past_classes = sa.Table(
 )
 
 index_tasks = sa.Table(
-    "marks",
+    "index_tasks",
     metadata,
     sa.Column("document_id", ID, primary_key=True, autoincrement=False),
     sa.Column("version", sa.BigInteger, nullable=False),
@@ -89,19 +89,19 @@ index_tasks = sa.Table(
     sa.Column("lane", sa.Integer, nullable=False),
     sa.Column("feed_id", sa.BigInteger, nullable=False, index=True),
     sa.Column("datasource", sa.Text, nullable=False),
-    sa.Column("tightens", sa.Boolean(create_constraint=False), nullable=False),
-    sa.Column("repeats", sa.Boolean(create_constraint=False), server_default=sa.false(), nullable=False),
+    sa.Column("revokes_access", sa.Boolean(create_constraint=False), nullable=False),
+    sa.Column("is_refresh", sa.Boolean(create_constraint=False), server_default=sa.false(), nullable=False),
     sa.Column("queued_at", sa.BigInteger, nullable=False, server_default="0"),
     sa.Index(None, "stage", "lane", "feed_id", "document_id"),
 )
 
 # Feeds whose index task of a document was replaced by a later feed's task. Their changes are not in the index either.
 replaced_tasks = sa.Table(
-    "overtaken_marks",
+    "replaced_tasks",
     metadata,
     sa.Column("document_id", ID, primary_key=True, autoincrement=False),
     sa.Column("feed_id", sa.BigInteger, primary_key=True, autoincrement=False, index=True),
-    sa.Column("tightens", sa.Boolean(create_constraint=False), nullable=False),
+    sa.Column("revokes_access", sa.Boolean(create_constraint=False), nullable=False),
 )
 
 # Anchor texts by target and source document, and documents that are queued for work on anchor texts.

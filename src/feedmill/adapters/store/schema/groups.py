@@ -13,15 +13,15 @@ group_sources = sa.Table(
     sa.Column("memberships", sa.BigInteger, nullable=False),
 )
 
-group_layers = sa.Table(
-    "group_layers",
+group_snapshots = sa.Table(
+    "group_snapshots",
     metadata,
     sa.Column("feed_id", ID, primary_key=True, autoincrement=False),
     sa.Column("source", sa.Text, nullable=False),
-    sa.Column("whole", sa.Boolean(create_constraint=False), nullable=False),
+    sa.Column("is_full", sa.Boolean(create_constraint=False), nullable=False),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("memberships", sa.BigInteger, nullable=False),
-    sa.Column("replaced", sa.BigInteger, nullable=False),
+    sa.Column("replaced_memberships", sa.BigInteger, nullable=False),
     sa.Index(None, "source", "state"),
 )
 

@@ -5,7 +5,7 @@ import sqlalchemy as sa
 from feedmill.adapters.store.schema.conventions import metadata
 
 key_values = sa.Table(
-    "facts",
+    "key_values",
     metadata,
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("value", sa.Text, nullable=False),
@@ -13,7 +13,7 @@ key_values = sa.Table(
 
 # settings that the admin API stored and that win over the file: an entry of a section, as JSON; the version counts its changes
 stored_settings = sa.Table(
-    "kept_settings",
+    "stored_settings",
     metadata,
     sa.Column("section", sa.Text, primary_key=True),
     sa.Column("name", sa.Text, primary_key=True),

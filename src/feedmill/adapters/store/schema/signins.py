@@ -29,11 +29,12 @@ sessions = sa.Table(
     sa.Column("expires_at", sa.BigInteger, nullable=False, index=True),
 )
 
+# the digests of the user and of the provider's names by which a session is found
 session_digests = sa.Table(
-    "session_marks",
+    "session_digests",
     metadata,
-    sa.Column("mark", sa.LargeBinary, primary_key=True),
-    sa.Column("digest", sa.LargeBinary, primary_key=True, index=True),
+    sa.Column("digest", sa.LargeBinary, primary_key=True),
+    sa.Column("session_digest", sa.LargeBinary, primary_key=True, index=True),
 )
 
 api_tokens = sa.Table(
@@ -53,8 +54,8 @@ api_tokens = sa.Table(
     sa.Column("datasources", sa.Text),
 )
 
-one_times = sa.Table(
-    "one_times",
+one_time_values = sa.Table(
+    "one_time_values",
     metadata,
     sa.Column("digest", sa.LargeBinary, primary_key=True),
     sa.Column("value", sa.Text, nullable=False),

@@ -5,7 +5,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from feedmill.adapters.store.prepared import Prepared
-from feedmill.adapters.store.schema import accounts, api_tokens, one_times, session_digests, sessions
+from feedmill.adapters.store.schema import accounts, api_tokens, one_time_values, session_digests, sessions
 from feedmill.adapters.store.signin import rows as rows
 from feedmill.adapters.store.statements import insert, upsert
 from feedmill.adapters.store.values import to_micros
@@ -69,31 +69,34 @@ class SqlSessions:
     def save(self, session: Session) -> None:
         """Inserts a session or replaces it."""
         self._connection.execute(upsert(self._connection, sessions, ("digest",)), rows.session_to_row(session))
-        self._unmark(session.digest)
+        self._remove_digests(session.digest)
         digests = sorted({digest for credential in session.credentials for digest in digests_of(credential)})
         if digests:
-            self._connection.execute(sa.insert(session_digests), [{"mark": digest, "digest": session.digest} for digest in digests])
+            self._connection.execute(
+                sa.insert(session_digests), [{"digest": digest, "session_digest": session.digest} for digest in digests]
+            )
 
-    def list_marked(self, digest: bytes) -> list[bytes]:
-        """Lists the sessions that have a mark."""
-        query = sa.select(session_digests.c.digest).where(session_digests.c.mark == digest).order_by(session_digests.c.digest)
+    def list_by_name_digest(self, digest: bytes) -> list[bytes]:
+        """Lists the sessions of a user, by the digest of one of their names."""
+        query = sa.select(session_digests.c.session_digest).where(session_digests.c.digest == digest)
+        query = query.order_by(session_digests.c.session_digest)
         return list(self._connection.execute(query).scalars())
 
     def remove(self, digest: bytes) -> None:
         """Ends a session."""
         self._connection.execute(sa.delete(sessions).where(sessions.c.digest == digest))
-        self._unmark(digest)
+        self._remove_digests(digest)
 
     def remove_expired(self, now: datetime) -> int:
         """Removes expired sessions."""
         is_over = sessions.c.expires_at <= to_micros(now)
         self._connection.execute(
-            sa.delete(session_digests).where(session_digests.c.digest.in_(sa.select(sessions.c.digest).where(is_over)))
+            sa.delete(session_digests).where(session_digests.c.session_digest.in_(sa.select(sessions.c.digest).where(is_over)))
         )
         return self._connection.execute(sa.delete(sessions).where(is_over)).rowcount
 
-    def _unmark(self, digest: bytes) -> None:
-        self._connection.execute(sa.delete(session_digests).where(session_digests.c.digest == digest))
+    def _remove_digests(self, digest: bytes) -> None:
+        self._connection.execute(sa.delete(session_digests).where(session_digests.c.session_digest == digest))
 
 
 class SqlApiTokens:
@@ -134,16 +137,20 @@ class SqlOneTimeValues:
 
     def put(self, digest: bytes, value: str, expires_at: datetime) -> bool:
         """Stores a value if the digest is free."""
-        adding = insert(self._connection, one_times).values(digest=digest, value=value, expires_at=to_micros(expires_at))
-        added = adding.on_conflict_do_nothing(index_elements=["digest"]).returning(one_times.c.digest)
+        adding = insert(self._connection, one_time_values).values(digest=digest, value=value, expires_at=to_micros(expires_at))
+        added = adding.on_conflict_do_nothing(index_elements=["digest"]).returning(one_time_values.c.digest)
         return self._connection.execute(added).one_or_none() is not None
 
     def take(self, digest: bytes, now: datetime) -> str | None:
         """Returns a value and removes it."""
-        taking = sa.delete(one_times).where(one_times.c.digest == digest).returning(one_times.c.value, one_times.c.expires_at)
+        taking = (
+            sa.delete(one_time_values)
+            .where(one_time_values.c.digest == digest)
+            .returning(one_time_values.c.value, one_time_values.c.expires_at)
+        )
         row = self._connection.execute(taking).one_or_none()
         return row.value if row is not None and row.expires_at > to_micros(now) else None
 
     def remove_expired(self, now: datetime) -> int:
         """Removes expired values."""
-        return self._connection.execute(sa.delete(one_times).where(one_times.c.expires_at <= to_micros(now))).rowcount
+        return self._connection.execute(sa.delete(one_time_values).where(one_time_values.c.expires_at <= to_micros(now))).rowcount
