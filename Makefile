@@ -36,7 +36,7 @@ test-real: install-dev ## feed documents of some fifty Debian packages, then the
 
 fuzz: install-dev ## every fuzzer for its share of SECONDS=600, TARGETS="a b"; findings stand in .tools/fuzz
 	-$(UV) pip install --quiet --target .tools/fuzz-packages --python $(BIN)/python --require-hashes -r locks/fuzz.txt
-	PYTHONPATH=.:tests/unit $(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600) $(if $(TARGETS),--targets $(TARGETS))
+	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600) $(if $(TARGETS),--targets $(TARGETS))
 
 audit: install-dev audit-tools ## write an SBOM to build/sbom.json, ask for known holes of all locked packages; exit code 3 (make's: 2) when that cannot be asked
 	$(BIN)/python -m tests.audit

@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.appliance import Appliance, feed_of, record, running
-from tests.corpus import Corpus
-
 from bench.figures import percentile
 from bench.groups import load
 from bench.uniquequeries import make_unique
+from tests.appliance import Appliance, feed_of, record, running
+from tests.corpus import Corpus
 
 DOCUMENTS = 100_000
 SHARES = (95, 50, 10, 1)

@@ -11,8 +11,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.documents import a_document
-
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
@@ -25,6 +23,7 @@ from feedmill.ports import ComparisonCursor
 from feedmill.services.access.explaining import resolve_many
 from feedmill.services.access.history.changes import AccessChanges
 from feedmill.services.access.resulttrimming import read_chains_at
+from tests.documents import a_document
 
 DOCUMENTS = 200_000
 GROUPS_OF_THE_USER = 1_000

@@ -14,11 +14,10 @@ from pathlib import Path
 from statistics import median
 from urllib.parse import urlencode
 
-from tests.appliance import Appliance, feed_of, record, running
-from tests.corpus import vocabulary
-
 from bench.figures import percentile
 from bench.uniquequeries import new_word
+from tests.appliance import Appliance, feed_of, record, running
+from tests.corpus import vocabulary
 
 DOCUMENTS = 200_000
 A_FEED = 20_000

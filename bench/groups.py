@@ -19,9 +19,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.appliance import Appliance, feed_of, record, running
-from tests.feedreaders import gsagroups_reader
-
 from bench.figures import peak_megabytes, percentile
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.access.groups import resolve_groups
@@ -29,6 +26,8 @@ from feedmill.core.access.principals import read_subject
 from feedmill.model.access import Scope
 from feedmill.model.identity import Identity
 from feedmill.services.access.grouptable import GroupTable
+from tests.appliance import Appliance, feed_of, record, running
+from tests.feedreaders import gsagroups_reader
 
 MEMBERSHIPS = 300_000
 MEMBERS_OF_A_GROUP = 50

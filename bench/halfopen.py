@@ -17,9 +17,8 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.appliance import Appliance, feed_of, record, running
-
 from bench.figures import percentile
+from tests.appliance import Appliance, feed_of, record, running
 
 CONNECTIONS = 1_000
 REQUESTS = 300

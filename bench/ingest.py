@@ -14,10 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.appliance import running
-from tests.corpus import Corpus
-from tests.feedreaders import gsafeed_reader
-
 from feedmill.adapters.blobs.packed import PackedBlobs
 from feedmill.adapters.extract.extract import extract
 from feedmill.adapters.extract.language import detect_language
@@ -35,6 +31,9 @@ from feedmill.model.search import IndexDocument
 from feedmill.ports import Lane
 from feedmill.services.feeds.feeding import Admission, ChangeBatch, SliceLimits, take_slice
 from feedmill.services.feeds.reading import FeedReader
+from tests.appliance import running
+from tests.corpus import Corpus
+from tests.feedreaders import gsafeed_reader
 
 DOCUMENTS = 20_000
 SAMPLE = 4_000

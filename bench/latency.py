@@ -13,10 +13,9 @@ import zlib
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench.figures import percentile
 from tests.appliance import Appliance, feed_of, record, running
 from tests.corpus import Corpus
-
-from bench.figures import percentile
 
 DOCUMENTS = 100_000
 ROUNDS = 40

@@ -32,8 +32,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import tantivy
-from tests.appliance import Appliance, feed_of, record, running
-from tests.corpus import Corpus
 
 from bench.figures import percentile
 from bench.uniquequeries import make_unique
@@ -48,6 +46,8 @@ from feedmill.model.query import Everything, Node
 from feedmill.model.search import Match, SearchRequest
 from feedmill.model.serving import Serving
 from feedmill.services.searching.searcher import find_hits
+from tests.appliance import Appliance, feed_of, record, running
+from tests.corpus import Corpus
 
 DOCUMENTS = 200_000
 WORDS = 150

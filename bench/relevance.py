@@ -23,7 +23,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import tantivy
-from tests.appliance import Appliance, feed_of, record, running
 
 from feedmill.adapters.extract.language import detect_language
 from feedmill.adapters.index.tantivy.reader import TantivyIndex
@@ -36,6 +35,7 @@ from feedmill.model.ranking import Ranking
 from feedmill.model.search import IndexDocument, SearchRequest
 from feedmill.model.serving import Serving
 from feedmill.services.searching.searcher import find_hits
+from tests.appliance import Appliance, feed_of, record, running
 
 FOLDER = "FEEDMILL_RELEVANCE"
 DEPTH = 1_000

@@ -9,9 +9,6 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from tests.appliance import running
-from tests.corpus import Corpus, vocabulary
-
 from bench.uniquequeries import make_unique, new_word
 from feedmill.bootstrap.context import open_context
 from feedmill.bootstrap.search import build_search_services
@@ -22,6 +19,8 @@ from feedmill.model.search import Match, SearchRequest
 from feedmill.services.searching.resultlist import list_results
 from feedmill.settings import Settings
 from feedmill.wire.results.gsaxml import Reply, render_results
+from tests.appliance import running
+from tests.corpus import Corpus, vocabulary
 
 DOCUMENTS = 20_000
 RESULTS = 100

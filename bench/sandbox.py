@@ -17,11 +17,10 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from tests.corpus import Corpus
-from tests.officefiles import make_docx, make_pdf, paragraph
-
 from feedmill.adapters.extract.pool.extractor import ExtractorPool
 from feedmill.model.extraction import ExtractionLimits, Task
+from tests.corpus import Corpus
+from tests.officefiles import make_docx, make_pdf, paragraph
 
 ROUNDS = 7
 STARTS = 15

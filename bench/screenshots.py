@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from playwright.sync_api import Browser, sync_playwright
+
 from tests import library
 from tests.appliance import running
 

@@ -8,9 +8,8 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.appliance import Appliance, feed_of, record, running
-
 from bench.figures import MEGABYTE, peak_megabytes, percentile
+from tests.appliance import Appliance, feed_of, record, running
 
 SIZES_MEGABYTES = (100, 1_000)
 SEARCHES = 300

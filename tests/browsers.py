@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
 from tests.appliance import Appliance
 from tests.waiting import PATIENCE_SECONDS
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
+
 from tests.appliance import Appliance, running
 
 SAMPLES = "FEEDMILL_SAMPLES"

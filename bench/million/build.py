@@ -3,11 +3,10 @@
 import time
 from pathlib import Path
 
-from tests.appliance import Appliance, feed_of, record, running
-
 from bench.groups import load
 from bench.million.data import HOST, Shape, folder_acls, groups_feed, records
 from bench.million.fill import fill
+from tests.appliance import Appliance, feed_of, record, running
 
 SETTINGS = f"""
 [signin.proxy]

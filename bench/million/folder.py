@@ -4,11 +4,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.appliance import Appliance, feed_of, record, running
-
 from bench.million.build import SETTINGS
 from bench.million.data import HOST, SHARES, CurrentUser, queries, read_shape
 from bench.million.measure import Line, report
+from tests.appliance import Appliance, feed_of, record, running
 
 LATE = "late"
 PATIENCE_SECONDS = 600

@@ -10,14 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tests.appliance import running
-
 from bench.figures import percentile
 from bench.ingest import children_seconds
 from bench.million.build import SETTINGS
 from bench.million.data import TWINS, CurrentUser, Shape, current_users, queries, read_shape
 from bench.million.unfiltered import unfiltered
 from bench.uniquequeries import make_unique
+from tests.appliance import running
 
 ROUNDS = 10
 MILLISECONDS = 1_000

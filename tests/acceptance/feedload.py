@@ -14,7 +14,7 @@ import urllib.parse
 from dataclasses import dataclass, field
 from typing import Any
 
-from feedmodel import Act, Damage, FeedSpec, Reference, Step
+from tests.acceptance.feedmodel import Act, Damage, FeedSpec, Reference, Step
 from tests.appliance import FINAL, Appliance
 from tests.waiting import PATIENCE_SECONDS
 

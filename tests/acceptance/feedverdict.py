@@ -4,8 +4,8 @@ import random
 import sqlite3
 from contextlib import closing
 
-from feedload import Feeder, Load, list_feeds, replay_feeds
-from feedmodel import Page, Reference
+from tests.acceptance.feedload import Feeder, Load, list_feeds, replay_feeds
+from tests.acceptance.feedmodel import Page, Reference
 from tests.appliance import FINAL, Appliance
 from tests.waiting import wait_for
 

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
-from tests.migratedstore import open_migrated
-from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.feedfiles import FolderFeedFiles
 from feedmill.adapters.store.engine import SqlStore
@@ -23,6 +21,8 @@ from feedmill.model.topic import Topic
 from feedmill.ports import FeedFiles, Store
 from feedmill.runtime.server.listeners import GateProtocol
 from feedmill.services.feeds.intake import Intake
+from tests.migratedstore import open_migrated
+from tests.waiting import PATIENCE_SECONDS
 
 DTD = "<!ELEMENT gsafeed (header, group+)>\n<!ELEMENT acl (principal*)>\n"
 

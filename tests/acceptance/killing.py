@@ -13,11 +13,10 @@ from collections import Counter
 from contextlib import closing, suppress
 from pathlib import Path
 
-from feedload import TROUBLE, Load
-from feedverdict import open_read_only
-from tests.appliance import Appliance
-
 from feedmill.services.keyvalues import INDEX_REBUILD
+from tests.acceptance.feedload import TROUBLE, Load
+from tests.acceptance.feedverdict import open_read_only
+from tests.appliance import Appliance
 
 LARGE_BYTES = 4_000_000
 """Feeds from this size on are the feeder's, smaller ones the quick feeder's."""

@@ -10,10 +10,9 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from feedmill.cli.main import main
 from tests.appliance import Appliance, feed_of
 from tests.waiting import PATIENCE_SECONDS
-
-from feedmill.cli.main import main
 
 Fields = Sequence[tuple[str, bytes]]
 

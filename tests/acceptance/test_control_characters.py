@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from lxml import etree, html
+
 from tests.appliance import Appliance, feed_of
 
 HOST = "unseen.example.com"

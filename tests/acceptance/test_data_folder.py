@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from tests.appliance import Appliance
 
 from feedmill.runtime.datafolder import prepare_folder
+from tests.appliance import Appliance
 
 FEED = b"""<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE gsafeed PUBLIC "-//Google//DTD GSA Feeds//EN" "">
 <gsafeed><header><datasource>test</datasource><feedtype>incremental</feedtype></header><group>

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
-from feedload import Feeder, SourcePlan, deliver
-from feedmodel import Act, FeedSpec, Step
-from feedverdict import assert_documents, assert_nothing_left, assert_words, wait_until_applied
-from tests.appliance import Appliance, running
-from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.model.queue import QUICK_FEED_BYTES
+from tests.acceptance.feedload import Feeder, SourcePlan, deliver
+from tests.acceptance.feedmodel import Act, FeedSpec, Step
+from tests.acceptance.feedverdict import assert_documents, assert_nothing_left, assert_words, wait_until_applied
+from tests.appliance import Appliance, running
+from tests.waiting import PATIENCE_SECONDS
 
 CLIENTS = 50
 ROUNDS = 25

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from feedload import DISK_FULL, TROUBLE, Load, SourcePlan, list_feeds, post
-from feedverdict import assert_as_reference, assert_nothing_left, read_applied, wait_until_applied
-from smalldisk import SmallDisk, small_disk
+from tests.acceptance.feedload import DISK_FULL, TROUBLE, Load, SourcePlan, list_feeds, post
+from tests.acceptance.feedverdict import assert_as_reference, assert_nothing_left, read_applied, wait_until_applied
+from tests.acceptance.smalldisk import SmallDisk, small_disk
 from tests.appliance import Appliance, feed_of, record, running
 from tests.waiting import wait_until
 

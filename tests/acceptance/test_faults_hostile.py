@@ -6,7 +6,8 @@ import zlib
 from collections.abc import Callable, Iterator
 
 import pytest
-from hostile import bomb_docx, endless_pdf, nested_zip, peak_bytes, zero_bomb
+
+from tests.acceptance.hostile import bomb_docx, endless_pdf, nested_zip, peak_bytes, zero_bomb
 from tests.appliance import Appliance, feed_of, record, running
 
 MB = 1_000_000

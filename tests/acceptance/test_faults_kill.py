@@ -8,9 +8,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from feedload import TROUBLE, Load, SourcePlan
-from feedverdict import assert_as_reference, wait_until_applied
-from killing import Killer
+
+from tests.acceptance.feedload import TROUBLE, Load, SourcePlan
+from tests.acceptance.feedverdict import assert_as_reference, wait_until_applied
+from tests.acceptance.killing import Killer
 from tests.appliance import Appliance, feed_of, record, running
 
 SOURCES = [

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import BinaryIO, cast
 
 import pytest
-from hostile import GeneratedBody, pages_pdf, peak_bytes
+
+from tests.acceptance.hostile import GeneratedBody, pages_pdf, peak_bytes
 from tests.appliance import ROLES, Appliance, feed_of, record, running
 
 MB = 1_000_000

@@ -5,7 +5,7 @@ import statistics
 import time
 from pathlib import Path
 
-from hostile import endless_pdf
+from tests.acceptance.hostile import endless_pdf
 from tests.appliance import Appliance, feed_of, record, running
 
 LARGE_FEED_RECORDS = 250

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.appliance import Appliance, feed_of, record, running
 from tests.faultsteps import BAD, EXTRACTING, INDEXING, documents, marker_of, source_of, url_of, word_of
 from tests.waiting import wait_until

@@ -8,8 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from feedload import Load, SourcePlan
-from feedverdict import assert_as_reference, read_applied, wait_until_applied
+
+from tests.acceptance.feedload import Load, SourcePlan
+from tests.acceptance.feedverdict import assert_as_reference, read_applied, wait_until_applied
 from tests.appliance import Appliance, feed_of, is_alive, record, running
 from tests.waiting import PATIENCE_SECONDS, wait_for, wait_until
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from promises import post_fields
+
+from tests.acceptance.promises import post_fields
 from tests.appliance import Appliance, feed_of, record, running
 from tests.faultsteps import ANSWERING, BAD, COUNT, FEEDING, STEPS, documents, marker_of, page_of, source_of, url_of, word_of
 from tests.waiting import wait_for, wait_until

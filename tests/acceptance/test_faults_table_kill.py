@@ -11,7 +11,8 @@ from http.client import HTTPException
 from typing import Any
 
 import pytest
-from promises import post_fields
+
+from tests.acceptance.promises import post_fields
 from tests.appliance import Appliance, feed_of, record, running
 from tests.faultsteps import COUNT, NOT_KILLED, STEPS, marker_of, word_of
 from tests.waiting import wait_for, wait_until

@@ -6,10 +6,9 @@ import socket
 import threading
 from pathlib import Path
 
-from gateserver import Gate, body_of, header, multipart, read_answer, run_gate, status
-from tests.waiting import PATIENCE_SECONDS
-
 from feedmill.model.feed import FeedKind
+from tests.acceptance.gateserver import Gate, body_of, header, multipart, read_answer, run_gate, status
+from tests.waiting import PATIENCE_SECONDS
 
 XML = b'<?xml version="1.0" encoding="UTF-8"?><gsafeed><header><datasource>x</datasource></header><group/></gsafeed>'
 LIBRARY = (

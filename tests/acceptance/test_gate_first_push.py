@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from gateserver import body_of, header, multipart, run_gate, status
-
 from feedmill.model.feed import FeedKind
 from feedmill.model.topic import Topic
+from tests.acceptance.gateserver import body_of, header, multipart, run_gate, status
 
 
 def test_push_acknowledged_keeps_file_and_row(tmp_path: Path) -> None:

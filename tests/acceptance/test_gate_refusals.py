@@ -7,11 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from gateserver import Gate, body_of, header, multipart, read_answer, run_gate, status
-from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.core.urls.networks import Networks
 from feedmill.http.feeds.gateconfig import GateConfig
+from tests.acceptance.gateserver import Gate, body_of, header, multipart, read_answer, run_gate, status
+from tests.waiting import PATIENCE_SECONDS
 
 STRANGERS = GateConfig(trusted=Networks.parse(["10.1.2.3"]))
 SMALL = GateConfig(max_feed_bytes=100_000)

@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gateserver import DTD, Gate, body_of, header, multipart, run_gate, serve, status
-from tests.documents import a_document
-from tests.waiting import PATIENCE_SECONDS, wait_until
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.http.feeds.app import dtd_app
@@ -20,6 +17,9 @@ from feedmill.model.document import Attributes, Document, DocumentState
 from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.model.topic import Topic
 from feedmill.ports import IndexTask, Lane, Stage
+from tests.acceptance.gateserver import DTD, Gate, body_of, header, multipart, run_gate, serve, status
+from tests.documents import a_document
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 TYPE = "multipart/form-data; boundary=<<"
 URL = "http://example.com/a?b=c d"

@@ -9,15 +9,15 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from gateserver import Gate, body_of, multipart, read_answer, run_gate, status
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from smalldisk import small_disk
-from tests.waiting import PATIENCE_SECONDS, wait_for
 
 from feedmill.http.feeds.gateconfig import GateConfig
 from feedmill.model.errors import Busy, DiskFull
 from feedmill.ports import FeedFile, FeedFiles, Store, UnitOfWork
+from tests.acceptance.gateserver import Gate, body_of, multipart, read_answer, run_gate, status
+from tests.acceptance.smalldisk import small_disk
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 DISK_FULL = b"Feed not accepted due to insufficient disk space. Contact Google Cloud Support."
 TYPE = "multipart/form-data; boundary=<<"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
+
 from tests.appliance import Appliance
 from tests.selfsigned import CERTIFICATE, KEY
 

@@ -8,8 +8,9 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from keycloak import HOME, PASSWORD, REALM, REASON, Keycloak, Page, WebBrowser, read_forms, running_keycloak, user
 from lxml import etree
+
+from tests.acceptance.keycloak import HOME, PASSWORD, REALM, REASON, Keycloak, Page, WebBrowser, read_forms, running_keycloak, user
 from tests.appliance import Appliance, feed_of, record
 from tests.browsers import launched, needs_chromium
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from promises import acl_of, post_fields, put, run_command, run_process
+
+from tests.acceptance.promises import acl_of, post_fields, put, run_command, run_process
 from tests.appliance import Appliance, feed_of, record, running
 from tests.waiting import wait_for
 

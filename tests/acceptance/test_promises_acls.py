@@ -3,7 +3,8 @@
 import base64
 
 import pytest
-from promises import acl_of, counts, get, is_public, levels, put, read_acl, show_page
+
+from tests.acceptance.promises import acl_of, counts, get, is_public, levels, put, read_acl, show_page
 from tests.appliance import Appliance, feed_of, record
 
 ANN, BOB = ("permit", "user", "ann"), ("permit", "user", "bob")

@@ -5,7 +5,8 @@ import gzip
 import zlib
 
 import pytest
-from promises import counts, get, levels, make_body, put
+
+from tests.acceptance.promises import counts, get, levels, make_body, put
 from tests.appliance import Appliance, feed_of, record
 
 PROLOG = "<?xml version='1.0' encoding='{label}'?><gsafeed><header/><group>"

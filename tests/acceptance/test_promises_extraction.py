@@ -6,7 +6,8 @@ import zlib
 from email.message import EmailMessage
 
 import pytest
-from promises import get, put
+
+from tests.acceptance.promises import get, put
 from tests.appliance import Appliance, record
 from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 

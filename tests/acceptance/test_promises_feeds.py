@@ -4,7 +4,8 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from promises import acl_of, counts, get, group, groups_feed, levels, make_body, post_fields, put
+
+from tests.acceptance.promises import acl_of, counts, get, group, groups_feed, levels, make_body, post_fields, put
 from tests.appliance import Appliance, feed_of, record
 
 NOWHERE = '<record url="" mimetype="text/plain"><content>nowhere</content></record>'

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from promises import counts, post_fields, run_process
-from tests.appliance import Appliance, feed_of, record, running
 
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.access.principals import signed_in_keys
 from feedmill.model.access import Scope
 from feedmill.model.identity import Subject
+from tests.acceptance.promises import counts, post_fields, run_process
+from tests.appliance import Appliance, feed_of, record, running
 
 Membership = tuple[str, Sequence[str]]
 

@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from promises import get, put, run_command
+
+from tests.acceptance.promises import get, put, run_command
 from tests.appliance import Appliance, feed_of, record
 
 

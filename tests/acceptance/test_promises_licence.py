@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from promises import acl_of, counts, put
+
+from tests.acceptance.promises import acl_of, counts, put
 from tests.appliance import Appliance, feed_of, record, running
 
 

@@ -2,7 +2,7 @@
 
 import base64
 
-from promises import counts, get, levels, put
+from tests.acceptance.promises import counts, get, levels, put
 from tests.appliance import Appliance, feed_of, record
 
 

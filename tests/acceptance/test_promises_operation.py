@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from feedload import TROUBLE
-from promises import acl_of, get, is_public, levels, put, read_acl, run_command, run_json, run_process
+
+from tests.acceptance.feedload import TROUBLE
+from tests.acceptance.promises import acl_of, get, is_public, levels, put, read_acl, run_command, run_json, run_process
 from tests.appliance import Appliance, feed_of, record, running
 from tests.waiting import wait_until
 

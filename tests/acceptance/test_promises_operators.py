@@ -3,10 +3,9 @@
 import sqlite3
 from pathlib import Path
 
+from feedmill.adapters.index.tantivy.schema import SCHEMA_VERSION, SERVED_VERSIONS
 from tests.appliance import Appliance
 from tests.waiting import wait_for
-
-from feedmill.adapters.index.tantivy.schema import SCHEMA_VERSION, SERVED_VERSIONS
 
 _OLDER = min(SERVED_VERSIONS)
 _FEED = b"""<?xml version="1.0"?><gsafeed><header><datasource>shop</datasource><feedtype>incremental</feedtype></header><group>

@@ -1,7 +1,8 @@
 """Which data source owns a URL that several name, what a foreign delete does, and what goes with a data source."""
 
 import pytest
-from promises import acl_of, counts, get, put, read_acl
+
+from tests.acceptance.promises import acl_of, counts, get, put, read_acl
 from tests.appliance import Appliance, feed_of, record
 
 EMPTY = feed_of()

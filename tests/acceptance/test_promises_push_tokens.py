@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from tests.appliance import Appliance, feed_of, record, running
-from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.client import Client, Denied, FeedBuilder
+from tests.appliance import Appliance, feed_of, record, running
+from tests.waiting import PATIENCE_SECONDS
 
 UNAUTHORIZED = b"Error - Unauthorized Request"
 TYPE = {"Content-Type": "multipart/form-data; boundary=xx"}

@@ -14,13 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
-from promises import make_body, put
-from tests.appliance import Appliance, feed_of, record, running
-from tests.selfsigned import CERTIFICATE, KEY
-from tests.waiting import wait_for, wait_until
 
 from feedmill.runtime.server.deadlines import HEAD_SECONDS
 from feedmill.runtime.server.draining import IDLE_SECONDS
+from tests.acceptance.promises import make_body, put
+from tests.appliance import Appliance, feed_of, record, running
+from tests.selfsigned import CERTIFICATE, KEY
+from tests.waiting import wait_for, wait_until
 
 SETTINGS = """
 [gate]

@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from promises import get, put, show_page
+
+from tests.acceptance.promises import get, put, show_page
 from tests.appliance import Appliance, feed_of, record
 from tests.waiting import wait_for
 

@@ -10,7 +10,8 @@ import ssl
 from collections.abc import Iterator
 
 import pytest
-from promises import acl_of, counts, get, is_public, make_body, put, run_json
+
+from tests.acceptance.promises import acl_of, counts, get, is_public, make_body, put, run_json
 from tests.appliance import Appliance, feed_of, record, running
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import wait_for

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+
 from tests.appliance import Appliance, feed_of, record, running
 from tests.waiting import PATIENCE_SECONDS
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from promises import post_fields, run_command, run_json, run_process
+
+from tests.acceptance.promises import post_fields, run_command, run_json, run_process
 from tests.appliance import Appliance
 
 BASE = "http://judged.example.com/"

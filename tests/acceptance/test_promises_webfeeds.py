@@ -1,7 +1,8 @@
 """URLs that web feeds and metadata-and-url feeds name, and how they and content feeds meet."""
 
 import pytest
-from promises import acl_of, counts, get, is_public, levels, put, read_acl
+
+from tests.acceptance.promises import acl_of, counts, get, is_public, levels, put, read_acl
 from tests.appliance import Appliance, feed_of, record
 
 LINK = "metadata-and-url"

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from tests.appliance import Appliance
-from tests.docexamples import DocExample, list_examples, list_modules_without
 
 from feedmill.client import AclEntry, BadRequest, Busy, Client, FeedBuilder, GroupsBuilder, NotFound
 from feedmill.client.feeds import FeedType
 from feedmill.client.transport import Transport
+from tests.appliance import Appliance
+from tests.docexamples import DocExample, list_examples, list_modules_without
 
 HOST = "http://python-client.example.com"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.appliance import Appliance, running
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import wait_until

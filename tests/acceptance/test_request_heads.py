@@ -4,6 +4,7 @@ import socket
 from contextlib import suppress
 
 import pytest
+
 from tests.appliance import Appliance
 
 MOST_SENT = 40_000_000

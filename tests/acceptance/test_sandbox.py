@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.appliance import Appliance
-from tests.intruder.intrusion import LANDLOCK, MARK, SECCOMP, Victims
-from tests.sandboxparts import find_sandbox
-from tests.waiting import wait_until
 
 from feedmill.adapters.extract.pool.extractor import ExtractorPool
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.core.text.textblob import decode_text
 from feedmill.model.extraction import Answer, ExtractionLimits, Task
+from tests.appliance import Appliance
+from tests.intruder.intrusion import LANDLOCK, MARK, SECCOMP, Victims
+from tests.sandboxparts import find_sandbox
+from tests.waiting import wait_until
 
 INTRUDER = f"{Path(__file__).parent.parent / 'intruder'}:{Path(__file__).parent.parent.parent}"
 REFUSALS = {errno.EPERM, errno.EACCES, errno.ENOSYS}

@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+
 from tests import library
 from tests.appliance import Appliance, running
 from tests.browsers import DESKTOP, PHONE, follow, launched, needs_chromium, new_page

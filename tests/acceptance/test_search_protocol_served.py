@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from lxml import etree
+
 from tests.appliance import Appliance, feed_of, record, running
 
 STYLESHEET = """<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output method="html"/>

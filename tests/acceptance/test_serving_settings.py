@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from feedload import TROUBLE
 from lxml import etree
+
+from tests.acceptance.feedload import TROUBLE
 from tests.appliance import Appliance, feed_of, record, running
 from tests.waiting import wait_for, wait_until
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+
 from tests.appliance import Appliance, running
 from tests.browsers import PHONE, follow, launched, needs_chromium, new_page
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
+
 from tests.appliance import Appliance
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import wait_until

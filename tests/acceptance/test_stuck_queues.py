@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from promises import run_command, run_json
-from tests.appliance import Appliance, feed_of, record, running
-from tests.waiting import wait_until
 
 from feedmill.client import Client, Stuck
 from feedmill.model.feed import FeedState
+from tests.acceptance.promises import run_command, run_json
+from tests.appliance import Appliance, feed_of, record, running
+from tests.waiting import wait_until
 
 STUCK = {"indexer": "index", "extractor": "extract", "feeder-quick": "feeds-quick"}
 SETTINGS = "[limits]\nstuck_seconds = 3\n"

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from tests.audit.__main__ import RUNTIME, TOOLS, write_sbom
 from tests.audit.locked import find_missing, read_lock, sort_findings
 

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from feedharness import FeedHarness
-from indexharness import ENGINES, Opened, open_index
-from storevalues import NewDatabase
-from tests.decisionpoint import DecisionPoint, running_point
-from tests.migratedstore import open_migrated
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.schema import metadata
 from feedmill.adapters.store.sqlite import open_sqlite
+from tests.contract.feedharness import FeedHarness
+from tests.contract.indexharness import ENGINES, Opened, open_index
+from tests.contract.storevalues import NewDatabase
+from tests.decisionpoint import DecisionPoint, running_point
+from tests.migratedstore import open_migrated
 
 
 def start_postgres(folder: Path) -> Any:

@@ -6,9 +6,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tests.feedreaders import gsagroups_reader
-from tests.migratedstore import open_migrated
-
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.documents.urlstate import Rules
@@ -22,6 +19,8 @@ from feedmill.ports import BlobStore
 from feedmill.services.feeds.feeding import Admission, SliceLimits, faulty_of
 from feedmill.services.feeds.feedrun import FeedDependencies, FeedRun
 from feedmill.services.feeds.reading import ItemWatch, ScanReport
+from tests.feedreaders import gsagroups_reader
+from tests.migratedstore import open_migrated
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 STAFF = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="staff")),))

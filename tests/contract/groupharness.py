@@ -2,10 +2,9 @@
 
 from datetime import datetime
 
-from feedharness import FeedHarness
-
 from feedmill.model.feed import FeedKind, FeedState
 from feedmill.services.feeds.groupsrun import GroupsLimits, GroupsRun
+from tests.contract.feedharness import FeedHarness
 
 Definitions = dict[str, list[str]]
 

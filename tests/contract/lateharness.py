@@ -6,8 +6,6 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.decisionpoint import DecisionPoint
-
 from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.bootstrap.context import utc_now
 from feedmill.model.access import ANONYMOUS, AccessFilter, Scope
@@ -17,6 +15,7 @@ from feedmill.services.authorization.authorizer import Authorizer
 from feedmill.services.authorization.headauthorizer import HeadAuthorizer
 from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.authorization.samlauthorizer import SamlAuthorizer
+from tests.decisionpoint import DecisionPoint
 
 ANN = Identity(
     users=(Subject(scope=Scope.USER, name="ann", domain="corp"),), groups=(Subject(scope=Scope.GROUP, name="staff", namespace="hr"),)

@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from openidserver import CLIENT, SECRET, OpenIdServer
-from signinharness import Browser, ManualClock, SignInHarness, open_signin_harness
-
 from feedmill.adapters.identity.oidc.provider import OidcOptions, OidcProvider
+from tests.contract.openidserver import CLIENT, SECRET, OpenIdServer
+from tests.contract.signinharness import Browser, ManualClock, SignInHarness, open_signin_harness
 
 
 def open_with(folder: Path, provider: OpenIdServer, **given: Any) -> SignInHarness:

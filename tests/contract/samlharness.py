@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from samlserver import SamlServer
-from signinharness import HOST, Browser, ManualClock, SignInHarness, open_signin_harness
-
 from feedmill.adapters.identity.saml.keys import make_key, read_key
 from feedmill.adapters.identity.saml.metadata import read_metadata
 from feedmill.adapters.identity.saml.provider import SamlIdentityProvider, SamlOptions
 from feedmill.core.access.roles import RoleRules
+from tests.contract.samlserver import SamlServer
+from tests.contract.signinharness import HOST, Browser, ManualClock, SignInHarness, open_signin_harness
 
 FROM_ELSEWHERE = {"origin": "https://idp.example.test", "sec_fetch_site": "cross-site"}
 OUR_KEY = read_key(make_key(ManualClock().now))

@@ -12,13 +12,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 from lxml import etree
-from samlencrypting import encrypt_assertion
 from signxml.algorithms import CanonicalizationMethod, DigestAlgorithm, SignatureConstructionMethod, SignatureMethod
 from signxml.signer import XMLSigner
 
 from feedmill.adapters.identity.saml.keys import ServerKey
 from feedmill.adapters.identity.saml.metadata import ASSERTION, METADATA, PROTOCOL, REDIRECT, SIGNATURE
 from feedmill.adapters.identity.saml.signing import write_query
+from tests.contract.samlencrypting import encrypt_assertion
 
 ENTITY = "https://idp.example.test/metadata"
 SIGN_ON = "https://idp.example.test/sso"

@@ -9,9 +9,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from starlette.types import ASGIApp
-from tests.asgi import Answer, ask_app
-from tests.documents import a_document
-from tests.migratedstore import open_migrated
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
@@ -28,6 +25,9 @@ from feedmill.ports import SearchIndex, UnitOfWork
 from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_TOKEN
 from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.services.searching.searchservices import SearchServices, wire_search_services
+from tests.asgi import Answer, ask_app
+from tests.documents import a_document
+from tests.migratedstore import open_migrated
 
 NOW = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 

@@ -10,11 +10,9 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import argon2
-from searchharness import SearchHarness, open_harness
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.types import ASGIApp
-from tests.asgi import Answer, ask_app
 
 from feedmill.adapters.auditlog import FolderAuditLog
 from feedmill.adapters.identity.argon2 import Argon2Hasher
@@ -36,6 +34,8 @@ from feedmill.services.signin.sessions import SessionLimits, SessionService
 from feedmill.services.signin.signing import SignInServices
 from feedmill.services.signin.throttle import Bounds, Throttle
 from feedmill.services.signin.tokencheck import TokenCheck
+from tests.asgi import Answer, ask_app
+from tests.contract.searchharness import SearchHarness, open_harness
 
 CHEAP = argon2.Parameters(type=argon2.Type.ID, version=19, salt_len=16, hash_len=32, time_cost=1, memory_cost=8, parallelism=1)
 PASSWORD = "a good long password"

@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from feedmill.adapters.identity.ldap.directory import LdapOptions
 from tests.appliance import reserve_port
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import PATIENCE_SECONDS, wait_until
-
-from feedmill.adapters.identity.ldap.directory import LdapOptions
 
 PROGRAM = shutil.which("slapd") or shutil.which("slapd", path="/usr/sbin")
 SCHEMAS = Path("/etc/ldap/schema")

@@ -8,12 +8,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tests import documents
-
 from feedmill.model.access import Acl, AclOrigin, StoredAcl
 from feedmill.model.document import Document, Event, EventKind
 from feedmill.model.feed import Feed, FeedKind, NewFeed
 from feedmill.ports import IndexTask, Lane, Lease, Stage, Store
+from tests import documents
 
 NewDatabase = Callable[[], str]
 """Makes an empty database and returns its address."""

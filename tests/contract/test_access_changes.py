@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import pytest
-from feedharness import FeedHarness, SilentNotifier, delete, put, put_acl, url
-from groupharness import Definitions, push
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +25,8 @@ from feedmill.services.access.history.changes import AccessChanges
 from feedmill.services.access.resulttrimming import read_chains
 from feedmill.services.keyvalues import HISTORY_SINCE
 from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep
+from tests.contract.feedharness import FeedHarness, SilentNotifier, delete, put, put_acl, url
+from tests.contract.groupharness import Definitions, push
 
 FULL, INCREMENTAL, CLEANUP = FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP
 USERS = {name: read_identity(name or None, "Default", ()) for name in ("", "ann", "bob")}

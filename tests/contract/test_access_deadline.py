@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
 from starlette.types import ASGIApp
-from test_search_deadline import Caller
-from tests.waiting import wait_for, wait_until
 
 from feedmill.http.common.searchthreads import SearchBounds, find_deadline
 from feedmill.http.search.app import SearchSite, search_app
@@ -23,6 +20,9 @@ from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.deadline import Deadline
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searchservices import SearchServices
+from tests.contract.searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
+from tests.contract.test_search_deadline import Caller
+from tests.waiting import wait_for, wait_until
 
 STAFF = Principal(scope=Scope.GROUP, name="staff")
 FOR_STAFF = Acl(entries=(Entry(access=Access.PERMIT, principal=STAFF),))

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from signinharness import ADMIN_TOKEN, PASSWORD, Browser, SignInHarness, basic, open_signin_harness
 
 from feedmill.http.common.requirements import requirements_of
 from feedmill.model.role import UserRole
 from feedmill.model.signin import TokenScope
+from tests.contract.signinharness import ADMIN_TOKEN, PASSWORD, Browser, SignInHarness, basic, open_signin_harness
 
 BEARER = f"Bearer {ADMIN_TOKEN}"
 

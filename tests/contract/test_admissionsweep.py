@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from feedharness import STAFF, FeedHarness, SilentNotifier, open_harness, put, url
-from fuses import LosingStore
 
 from feedmill.core.documents.admission import build_rules, digest_of_rules
 from feedmill.model.document import Attributes, AuthMethod, EventKind
@@ -15,6 +13,8 @@ from feedmill.services import keyvalues
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.sweeps import admissionsweep
 from feedmill.services.sweeps.admissionsweep import AdmissionSweep
+from tests.contract.feedharness import STAFF, FeedHarness, SilentNotifier, open_harness, put, url
+from tests.contract.fuses import LosingStore
 
 
 @pytest.fixture

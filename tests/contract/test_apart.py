@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from indexharness import DOCUMENT, keys
-from tests.waiting import wait_until
 
 from feedmill.adapters.index.tantivy.entrybuilder import ProcessEntryBuilder
 from feedmill.adapters.index.tantivy.reader import TantivyIndex
@@ -17,6 +15,8 @@ from feedmill.adapters.index.tantivy.writer import TantivyWriter
 from feedmill.model.entrybuild import BuildOutcome
 from feedmill.model.query import Word
 from feedmill.ports import BuiltEntries
+from tests.contract.indexharness import DOCUMENT, keys
+from tests.waiting import wait_until
 
 COMMAND = (sys.executable, "-m", "feedmill.runtime.entrybuilding")
 

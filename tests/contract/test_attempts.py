@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from storevalues import NOW
 
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.services.isolation.attempts import LONGEST_SECONDS, MAX_INTERRUPTIONS, OTHERS_FIRST_SECONDS, Attempts, key_of
+from tests.contract.storevalues import NOW
 
 
 def start(store: SqlStore, folder: Path) -> Attempts:

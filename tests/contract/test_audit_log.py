@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
-from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.auditlog import FolderAuditLog
 from feedmill.core.documents.auditchain import FIRST, MAX_TEXT, check_chain, read_line, render_entry
 from feedmill.model.audit import AuditEvent, AuditKind
 from feedmill.model.errors import Corrupt
 from feedmill.services.auditing import Auditing
+from tests.waiting import PATIENCE_SECONDS
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

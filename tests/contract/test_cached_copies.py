@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 from lxml import etree
-from searchharness import SearchHarness, ask, open_harness
 from starlette.applications import Starlette
 
 from feedmill.core.urls.digests import copy_id
@@ -11,6 +10,7 @@ from feedmill.http.search.app import SearchSite, search_app
 from feedmill.http.search.cachepage import read_cache_query
 from feedmill.model.document import Attributes
 from feedmill.services.searching.cachedcopy import CachedCopies, find_words
+from tests.contract.searchharness import SearchHarness, ask, open_harness
 
 URL = "http://a.com/1?x=y"
 

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
-from searchharness import NOW, SearchHarness, ask, open_harness
-from tests.asgi import ask_app
 
 from feedmill.adapters.clicklog import FolderClickLog
 from feedmill.adapters.clustering import find_clusters
@@ -19,6 +17,8 @@ from feedmill.http.search.app import SearchSite, search_app
 from feedmill.http.search.clicks import MAX_CHARACTERS, read_click
 from feedmill.model.click import Click, ClickSender
 from feedmill.model.document import Document
+from tests.asgi import ask_app
+from tests.contract.searchharness import NOW, SearchHarness, ask, open_harness
 
 SITE = SearchSite(find_clusters=find_clusters)
 SUBJECTS = {

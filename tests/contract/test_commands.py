@@ -4,15 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
-from storevalues import save
-from tests.documents import a_document
-from tests.migratedstore import open_migrated
 from typer.testing import CliRunner, Result
 
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.cli.documents import LISTED_AT_ONCE
 from feedmill.cli.main import build_app
 from feedmill.model.errors import BadSettings, NotFound
+from tests.contract.storevalues import save
+from tests.documents import a_document
+from tests.migratedstore import open_migrated
 
 FEED = """<?xml version="1.0" encoding="UTF-8"?>
 <gsafeed><header><datasource>menu</datasource><feedtype>full</feedtype></header><group>

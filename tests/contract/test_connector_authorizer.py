@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
-from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.model.access import ANONYMOUS, AccessFilter, Scope
@@ -28,6 +27,7 @@ from feedmill.services.authorization.denyauthorizer import DenyAuthorizer
 from feedmill.services.authorization.rules import LateBinding
 from feedmill.wire.connectorauthz.parse import parse_answers
 from feedmill.wire.connectorauthz.render import connector_of, render_query
+from tests.waiting import PATIENCE_SECONDS
 
 ANN = Identity(users=(Subject(scope=Scope.USER, name="ann & <co>", domain="corp"),))
 DOCUMENTS = [f"googleconnector://files.localhost/doc?docid={number}&x=<y>" for number in range(5)]

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from indexharness import BOTH, DOCUMENT, Opened, put
-from searchharness import SearchHarness, ask, open_harness
 
 from feedmill.http.search.app import search_app
 from feedmill.http.search.parameters import read_cursor, write_cursor
@@ -17,6 +15,8 @@ from feedmill.model.access import ANONYMOUS
 from feedmill.model.errors import BadRequest
 from feedmill.model.query import Everything, Word
 from feedmill.model.search import Advanced, Cursor, Match, Occurrence, SearchRequest, Sort
+from tests.contract.indexharness import BOTH, DOCUMENT, Opened, put
+from tests.contract.searchharness import SearchHarness, ask, open_harness
 
 
 def test_list_by_key_returns_each_once_in_order(opened: Opened) -> None:

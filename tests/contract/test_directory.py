@@ -8,9 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from storevalues import NOW, an_acl, minutes
-from tests.documents import a_document
-from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate
@@ -31,6 +28,9 @@ from feedmill.services.access.explaining import Explaining, Question
 from feedmill.services.access.grouptable import GroupTable
 from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.access.resulttrimming import read_chains
+from tests.contract.storevalues import NOW, an_acl, minutes
+from tests.documents import a_document
+from tests.waiting import PATIENCE_SECONDS
 
 NAMES = ("ann", "Ann", "CORP\\ann", "ann@corp.example.com", "eng", "ENG", "staff", "stra\u00dfe", "STRASSE", " ")
 SPACES = ("Default", "default", "hr")

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from feedharness import FeedHarness, SilentNotifier, open_harness, put, url
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.model.document import BlobRef
@@ -14,6 +13,7 @@ from feedmill.model.errors import Broken, Busy, DiskFull, FeedmillError
 from feedmill.model.extraction import Answer, Task
 from feedmill.ports import Stage
 from feedmill.services.indexing.extracting import Extracting
+from tests.contract.feedharness import FeedHarness, SilentNotifier, open_harness, put, url
 
 
 @dataclass

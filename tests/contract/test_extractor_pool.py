@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.appliance import is_alive
-from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
-from tests.waiting import PATIENCE_SECONDS, wait_for
 
 from feedmill.adapters.extract.extract import extract
 from feedmill.adapters.extract.pool.extractor import ExtractorPool
 from feedmill.core.text.textblob import decode_text
 from feedmill.model.errors import Busy
 from feedmill.model.extraction import Answer, ExtractionLimits, Task
+from tests.appliance import is_alive
+from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 PAGE = b"<title>t</title><p>The quick brown fox jumps over the lazy dog near the river bank."
 # some seconds on the fastest machine

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.asgi import Answer, ask_app
 
 from feedmill.bootstrap.context import AppContext, open_context
 from feedmill.bootstrap.feeds import build_feeder
@@ -35,6 +34,7 @@ from feedmill.services.feeds.reading import detect_format
 from feedmill.settings import Settings
 from feedmill.wire.registry import FORMATS
 from feedmill.wire.upload.reader import FEED_FORM
+from tests.asgi import Answer, ask_app
 
 # --- what a protocol adds -------------------------------------------------------------------------------------------------------
 

@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from feedharness import FeedHarness, SilentNotifier, open_harness, put, url
-from tests.childprocess import is_killed
 
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.store.sqlite import open_sqlite
@@ -20,6 +18,8 @@ from feedmill.services.feeds.recordwatch import MAX_READINGS, Caution, OthersFir
 from feedmill.services.isolation.attempts import Attempts
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.sweeps.admissionsweep import AdmissionSweep
+from tests.childprocess import is_killed
+from tests.contract.feedharness import FeedHarness, SilentNotifier, open_harness, put, url
 
 MARKED = (3, 77, 199)
 MAX_DEATHS = 20

@@ -5,9 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from feedharness import OPEN, STAFF, FeedHarness, SilentNotifier, delete, open_harness, put, put_acl, url
-from storevalues import DAMAGES, damage
-from tests.feedreaders import gsafeed_reader
 
 from feedmill.core.documents.urlstate import Rules
 from feedmill.model.access import AccessClass
@@ -19,6 +16,9 @@ from feedmill.services.feeds.feeding import Admission
 from feedmill.services.feeds.groupsrun import GroupsRun
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.sweeps.admissionsweep import AdmissionSweep
+from tests.contract.feedharness import OPEN, STAFF, FeedHarness, SilentNotifier, delete, open_harness, put, put_acl, url
+from tests.contract.storevalues import DAMAGES, damage
+from tests.feedreaders import gsafeed_reader
 
 MARKED = (3, 77, 199)
 STEPS = ("content", "apply", "class", "store")

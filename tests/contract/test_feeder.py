@@ -4,13 +4,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from feedharness import FeedHarness, ListReader, SilentNotifier, delete, open_harness, put, url
 
 from feedmill.model.errors import Broken, Busy
 from feedmill.model.feed import Feed, FeedKind, FeedState
 from feedmill.model.topic import Topic
 from feedmill.services.feeds.feeder import RETRY, RETRY_AFTER_FAULT, Feeder, FeederLane
 from feedmill.services.feeds.feeding import SliceLimits
+from tests.contract.feedharness import FeedHarness, ListReader, SilentNotifier, delete, open_harness, put, url
 
 
 @pytest.fixture

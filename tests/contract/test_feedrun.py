@@ -4,8 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from feedharness import BEGIN, OPEN, STAFF, FeedHarness, delete, faulty, is_live, open_harness, put, put_acl, url
-from fuses import LosingStore
 
 from feedmill.core.documents.lifecycle import PUBLIC_NOW
 from feedmill.model.change import Change
@@ -16,6 +14,8 @@ from feedmill.ports import IndexTask, Lane, Stage
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.feeds.feedrun import FeedRun
 from feedmill.services.feeds.progress import LOG_ENTRIES, ended
+from tests.contract.feedharness import BEGIN, OPEN, STAFF, FeedHarness, delete, faulty, is_live, open_harness, put, put_acl, url
+from tests.contract.fuses import LosingStore
 
 
 @pytest.fixture

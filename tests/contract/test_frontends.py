@@ -5,7 +5,6 @@ from urllib.parse import quote
 
 import pytest
 from lxml import etree
-from searchharness import NOW, SearchHarness, ask, open_harness
 from structlog.testing import capture_logs
 
 from feedmill.adapters.xslt.customxml import read_custom
@@ -16,6 +15,7 @@ from feedmill.http.search.app import SearchSite, search_app
 from feedmill.http.search.frontends import FrontEnds, StylesheetEngine
 from feedmill.http.search.gsasearch import check_custom
 from feedmill.model.errors import Corrupt
+from tests.contract.searchharness import NOW, SearchHarness, ask, open_harness
 
 HEAD = (
     '<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"'

@@ -5,8 +5,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from feedharness import FeedHarness, open_harness
-from groupharness import Definitions, push
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +17,8 @@ from feedmill.model.identity import Identity, PrincipalKey, Subject
 from feedmill.ports import ComparisonCursor, PurgeCursor
 from feedmill.services.feeds.groupcleaning import clean_groups
 from feedmill.services.feeds.groupsrun import GroupsLimits
+from tests.contract.feedharness import FeedHarness, open_harness
+from tests.contract.groupharness import Definitions, push
 
 FULL, INCREMENTAL, CLEANUP = FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP
 USERS, GROUPS, SOURCES = ("ann", "bob", "cid"), ("a", "b", "c"), ("one", "two")

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from feedharness import FeedHarness, open_harness
 
 from feedmill.adapters.store.schema import group_definitions, group_members, group_snapshots
 from feedmill.core.access.principals import signed_in_keys
@@ -13,6 +12,7 @@ from feedmill.model.feed import Feed, FeedKind, FeedState, Phase
 from feedmill.model.identity import Subject
 from feedmill.services.feeds.groupcleaning import clean_groups
 from feedmill.services.feeds.groupsrun import AT_CAPACITY, GroupsLimits, GroupsRun
+from tests.contract.feedharness import FeedHarness, open_harness
 
 FULL, INCREMENTAL, CLEANUP = FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP
 SMALL = GroupsLimits(memberships=3, definitions=2, max_memberships=11)

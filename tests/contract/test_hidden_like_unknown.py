@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
 
 from feedmill.adapters.index.memory.index import MemoryIndex
 from feedmill.adapters.index.memory.vocabulary import MemoryVocabulary
@@ -24,6 +23,7 @@ from feedmill.model.serving import DEFAULT_FRONTEND, FrontEnd, Serving
 from feedmill.ports import UnitOfWork
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searchservices import SearchServices
+from tests.contract.searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
 
 FOR_BOB = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="bob")),))
 

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.selfsigned import CERTIFICATE, KEY
-from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.adapters.http.client import AsyncHttpClient, ClientOptions, allow_all
@@ -23,6 +21,8 @@ from feedmill.core.urls.targets import Target
 from feedmill.model.authorization import Trust
 from feedmill.model.errors import BadRequest, Unanswered
 from feedmill.ports.http import HttpRequest, HttpResponse, ServerAddress
+from tests.selfsigned import CERTIFICATE, KEY
+from tests.waiting import PATIENCE_SECONDS
 
 Handler = Callable[[socket.socket, bytes], object]
 MAX_BYTES = 100_000

@@ -1,9 +1,8 @@
 """The store's marks; one suite for every database."""
 
-from storevalues import a_task
-
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.ports import IndexTask, Lane, Stage
+from tests.contract.storevalues import a_task
 
 
 def put(store: SqlStore, *tasks: IndexTask) -> None:

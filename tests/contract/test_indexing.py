@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from callablegenerations import CallableGenerations
-from feedharness import BEGIN, FeedHarness, SilentNotifier, delete, open_harness, put
-from fuses import Fuse, FusedStore, Killed
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
@@ -26,6 +23,9 @@ from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_REBUILD
 from feedmill.services.overview import read_overview
 from feedmill.services.searching.searchservices import wire_search_services
 from feedmill.services.searching.searchstate import REBUILDING
+from tests.contract.callablegenerations import CallableGenerations
+from tests.contract.feedharness import BEGIN, FeedHarness, SilentNotifier, delete, open_harness, put
+from tests.contract.fuses import Fuse, FusedStore, Killed
 
 
 @dataclass

@@ -5,11 +5,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from callablegenerations import CallableGenerations
-from feedharness import BEGIN, STAFF, FeedHarness, SilentNotifier, open_harness, put, url
-from indexharness import DOCUMENT
-from storevalues import DAMAGES, damage
-from tests.childprocess import is_killed
 
 from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
 from feedmill.adapters.inflight import MappedInFlight
@@ -29,6 +24,11 @@ from feedmill.services.indexing.preparing import iter_forms
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.isolation.recording import FailureRecorder
+from tests.childprocess import is_killed
+from tests.contract.callablegenerations import CallableGenerations
+from tests.contract.feedharness import BEGIN, STAFF, FeedHarness, SilentNotifier, open_harness, put, url
+from tests.contract.indexharness import DOCUMENT
+from tests.contract.storevalues import DAMAGES, damage
 
 
 class PickyWriter(MemoryWriter):

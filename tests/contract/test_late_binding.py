@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lateharness import BOB, LOGIN, URLS, Now, binding, files, head, saml, say, select
 from structlog.testing import capture_logs
-from tests.decisionpoint import DecisionPoint, running_point
-from tests.selfsigned import CERTIFICATE, KEY
 
 from feedmill.model.access import ANONYMOUS, Scope
 from feedmill.model.authorization import AuthorizationRule, Mechanism, Trust
 from feedmill.model.identity import Identity, Subject
+from tests.contract.lateharness import BOB, LOGIN, URLS, Now, binding, files, head, saml, say, select
+from tests.decisionpoint import DecisionPoint, running_point
+from tests.selfsigned import CERTIFICATE, KEY
 
 # --- policy decision points -----------------------------------------------------------------------------------------------------
 

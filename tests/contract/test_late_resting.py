@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from lateharness import ANN, BOB, LOGIN, URLS, Now, files, head, saml, say, select
 from structlog.testing import capture_logs
-from tests.decisionpoint import DecisionPoint, running_point
-from tests.waiting import wait_until
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.bootstrap.context import utc_now
@@ -19,6 +16,9 @@ from feedmill.services.authorization.circuitnote import CircuitNote
 from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.overview import read_gauges, read_overview
 from feedmill.telemetry import metrics
+from tests.contract.lateharness import ANN, BOB, LOGIN, URLS, Now, files, head, saml, say, select
+from tests.decisionpoint import DecisionPoint, running_point
+from tests.waiting import wait_until
 
 DOWN = say("HTTP/1.1 503 Down")
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from signinharness import basic, open_signin_harness, read_form
-from slapd import BASE, PASSWORD, PROGRAM, Slapd, options_of, running_slapd
 
 from feedmill.adapters.identity.ldap.directory import LdapDirectory, LdapOptions
 from feedmill.adapters.identity.ldap.values import fill_filter, primary_group_of
 from feedmill.core.access.roles import RoleRules
 from feedmill.model.errors import Busy
 from feedmill.model.role import UserRole
+from tests.contract.signinharness import basic, open_signin_harness, read_form
+from tests.contract.slapd import BASE, PASSWORD, PROGRAM, Slapd, options_of, running_slapd
 
 needs_slapd = pytest.mark.skipif(PROGRAM is None, reason="needs the program slapd")
 

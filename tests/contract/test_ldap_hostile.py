@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from slapd import BASE, PASSWORD, PROGRAM, Slapd, options_of, running_slapd
 
 from feedmill.adapters.identity.ldap.directory import LdapDirectory, LdapOptions
 from feedmill.model.errors import Busy
+from tests.contract.slapd import BASE, PASSWORD, PROGRAM, Slapd, options_of, running_slapd
 
 needs_slapd = pytest.mark.skipif(PROGRAM is None, reason="needs the program slapd")
 

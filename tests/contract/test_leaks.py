@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from indexharness import DOCUMENT
 
 from feedmill.adapters.index.tantivy import accessfilter, guardedfacets
 from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
@@ -16,6 +15,7 @@ from feedmill.model.access import ANONYMOUS, AccessFilter, ClassMap
 from feedmill.model.facets import Facet, FacetType
 from feedmill.model.query import Everything, InTitle, MetaExists, Node, Not, Or, Phrase, Wildcard, Word
 from feedmill.model.search import IndexDocument, Sort
+from tests.contract.indexharness import DOCUMENT
 
 CLASSES = 1_500
 VISIBLE = 4_000

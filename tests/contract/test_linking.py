@@ -7,9 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from callablegenerations import CallableGenerations
-from feedharness import BEGIN, STAFF, FeedHarness, SilentNotifier, delete, open_harness, put, put_acl, url
-from fuses import Fuse, FusedStore, Killed
 
 from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
 from feedmill.core.documents.anchors import MAX_TARGETS
@@ -24,6 +21,9 @@ from feedmill.ports import Lane, LinkWork, Stage, Store
 from feedmill.services import keyvalues
 from feedmill.services.indexing.indexer import IndexDependencies, Indexing
 from feedmill.services.inspection import inspect_url
+from tests.contract.callablegenerations import CallableGenerations
+from tests.contract.feedharness import BEGIN, STAFF, FeedHarness, SilentNotifier, delete, open_harness, put, put_acl, url
+from tests.contract.fuses import Fuse, FusedStore, Killed
 
 
 class CountingWriter(MemoryWriter):

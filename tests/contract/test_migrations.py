@@ -15,22 +15,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from dumpwriter import (
-    ANN,
-    CHILD,
-    CLOSED,
-    DUMPS,
-    ENGINEERING,
-    GONE,
-    GUARDED,
-    NAMED,
-    PARENT,
-    PUBLIC,
-    REMOVED,
-    SAME,
-    list_revisions,
-    upgrade_to,
-)
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate, schema_differences
@@ -46,6 +30,22 @@ from feedmill.model.role import UserRole
 from feedmill.model.serving import StoredSetting
 from feedmill.model.signin import TokenScope
 from feedmill.ports import Lane, LinkWork, Stage, UnitOfWork
+from tests.contract.dumpwriter import (
+    ANN,
+    CHILD,
+    CLOSED,
+    DUMPS,
+    ENGINEERING,
+    GONE,
+    GUARDED,
+    NAMED,
+    PARENT,
+    PUBLIC,
+    REMOVED,
+    SAME,
+    list_revisions,
+    upgrade_to,
+)
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -10,14 +10,9 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from samlharness import OUR_KEY
-from samlserver import SamlServer
-from searchharness import ANN, FOR_ANN, NOW, SearchHarness, ask, open_harness
-from signinharness import ManualClock, open_signin_harness
 from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
-from tests.asgi import Answer
 
 from feedmill.adapters.clustering import find_clusters
 from feedmill.adapters.identity.oidc.provider import OidcOptions, OidcProvider
@@ -37,6 +32,11 @@ from feedmill.runtime import servingroles
 from feedmill.services.access.policykeeping import adopt_policies
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searchservices import SearchServices
+from tests.asgi import Answer
+from tests.contract.samlharness import OUR_KEY
+from tests.contract.samlserver import SamlServer
+from tests.contract.searchharness import ANN, FOR_ANN, NOW, SearchHarness, ask, open_harness
+from tests.contract.signinharness import ManualClock, open_signin_harness
 
 BOB = read_identity("bob", "Default", ["staff"])
 SECRET = "zyxsecret"

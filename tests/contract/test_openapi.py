@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from searchharness import NOW, ask, open_harness
 from starlette.applications import Starlette
 from starlette.routing import Route
 
@@ -14,6 +13,7 @@ from feedmill.http.common.openapi import FEED_PORT, RESOURCES, SEARCH_PORT, buil
 from feedmill.http.feeds.resources import FeedResources
 from feedmill.http.search.app import search_app
 from feedmill.model.document import Attributes
+from tests.contract.searchharness import NOW, ask, open_harness
 
 SELF = "/api/v1/openapi.json"
 

@@ -5,14 +5,14 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from openidharness import arrive, depart, open_with
-from openidserver import CLIENT, OpenIdServer, new_key, running_openid
-from signinharness import PASSWORD, ManualClock, SignInHarness, users
 
 from feedmill.adapters.identity.jsonhttp import check_safe_url
 from feedmill.core.access.roles import RoleRules
 from feedmill.model.errors import BadRequest
 from feedmill.model.role import UserRole
+from tests.contract.openidharness import arrive, depart, open_with
+from tests.contract.openidserver import CLIENT, OpenIdServer, new_key, running_openid
+from tests.contract.signinharness import PASSWORD, ManualClock, SignInHarness, users
 
 
 @pytest.fixture

@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 from joserfc.jwk import ECKey, RSAKey
-from openidharness import arrive, depart, open_with
-from openidserver import OpenIdServer, new_key, running_openid
-from signinharness import ManualClock, SignInHarness, users
-from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.identity.jsonhttp import JsonClient
 from feedmill.adapters.identity.oidc.keys import TokenKeys
 from feedmill.http.signin.threads import AT_ONCE, run_for_provider, run_slowly
 from feedmill.model.errors import Busy
+from tests.contract.openidharness import arrive, depart, open_with
+from tests.contract.openidserver import OpenIdServer, new_key, running_openid
+from tests.contract.signinharness import ManualClock, SignInHarness, users
+from tests.waiting import PATIENCE_SECONDS
 
 DISCOVERY = "/.well-known/openid-configuration"
 SLOW_SECONDS = 0.5

@@ -6,9 +6,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from openidharness import arrive, depart, open_with
-from openidserver import CLIENT, OpenIdServer, new_key, running_openid
-from signinharness import Browser, ManualClock, SignInHarness, read_form, users
+
+from tests.contract.openidharness import arrive, depart, open_with
+from tests.contract.openidserver import CLIENT, OpenIdServer, new_key, running_openid
+from tests.contract.signinharness import Browser, ManualClock, SignInHarness, read_form, users
 
 
 @pytest.fixture

@@ -7,10 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
 from starlette.requests import Request
-from tests.asgi import Answer
-from tests.decisionpoint import DecisionPoint
 
 from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.bootstrap.context import utc_now
@@ -28,6 +25,9 @@ from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.resultlist import list_results
 from feedmill.services.searching.searchservices import SearchServices, wire_search_services
+from tests.asgi import Answer
+from tests.contract.searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
+from tests.decisionpoint import DecisionPoint
 
 
 @pytest.fixture

@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from callablegenerations import CallableGenerations
-from feedharness import BEGIN, FeedHarness, SilentNotifier, delete, open_harness, put
-from fuses import Fuse, FusedStore, Killed
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
@@ -21,6 +18,9 @@ from feedmill.services.indexing.indexer import IndexDependencies, Indexing
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.services.sweeps import patternsweep
+from tests.contract.callablegenerations import CallableGenerations
+from tests.contract.feedharness import BEGIN, FeedHarness, SilentNotifier, delete, open_harness, put
+from tests.contract.fuses import Fuse, FusedStore, Killed
 
 
 @dataclass

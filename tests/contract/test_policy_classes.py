@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from feedharness import OPEN, STAFF, FeedHarness, SilentNotifier, open_harness, put, url
 
 from feedmill.core.access.evaluator import decide
 from feedmill.core.access.policyacls import PolicySet, rule_on, settle
@@ -20,6 +19,7 @@ from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.access.policykeeping import adopt_of_settings, adopt_policies, read_closed
 from feedmill.services.access.resulttrimming import ResultTrimmer, read_chains
 from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep, is_obeyed, is_swept
+from tests.contract.feedharness import OPEN, STAFF, FeedHarness, SilentNotifier, open_harness, put, url
 
 SECURE = Attributes(authmethod=AuthMethod.NTLM)
 ANN, BOB = read_identity("ann", "Default", []), read_identity("bob", "Default", ["staff"])

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.docexamples import DocExample, list_examples, list_modules_without
-from tests.migratedstore import open_migrated
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.feedparts import FolderFeedParts
@@ -27,6 +25,8 @@ from feedmill.ports import IndexTask, Lease, LinkWork
 from feedmill.ports.feedformats import FormatOptions
 from feedmill.ports.http import HttpRequest, HttpResponse, ServerAddress
 from feedmill.wire.registry import FORMATS
+from tests.docexamples import DocExample, list_examples, list_modules_without
+from tests.migratedstore import open_migrated
 
 STYLESHEET = b'<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"/>'
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from feedharness import OPEN, STAFF, FeedHarness, delete, open_harness, put, url
 
 from feedmill.core.documents.urlstate import ApplyContext
 from feedmill.model.change import Change
@@ -13,6 +12,7 @@ from feedmill.model.feed import FeedKind
 from feedmill.model.provenance import Provenance, from_fetch, from_run
 from feedmill.ports import Lane
 from feedmill.services.feeds.feeding import ChangeBatch, SliceLimits, take_slice
+from tests.contract.feedharness import OPEN, STAFF, FeedHarness, delete, open_harness, put, url
 
 
 @pytest.fixture

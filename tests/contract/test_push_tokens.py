@@ -8,10 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from feedharness import SilentNotifier
 from starlette.types import ASGIApp, Message
-from tests.asgi import Answer, ask_app
-from tests.migratedstore import open_migrated
 
 from feedmill.adapters.auditlog import FolderAuditLog
 from feedmill.adapters.feedfiles import FolderFeedFiles
@@ -28,6 +25,9 @@ from feedmill.services.signin.accounts import TokenService
 from feedmill.services.signin.pushcheck import PushCheck
 from feedmill.services.signin.throttle import Bounds, Throttle
 from feedmill.services.signin.tokencheck import TokenCheck
+from tests.asgi import Answer, ask_app
+from tests.contract.feedharness import SilentNotifier
+from tests.migratedstore import open_migrated
 
 UNAUTHORIZED = "Error - Unauthorized Request"
 ADMIN_TOKEN = "the-server's-own"

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from feedharness import FeedHarness, SilentNotifier, open_harness, put, url
 
 from feedmill.bootstrap.context import utc_now
 from feedmill.model.errors import DiskFull
@@ -18,6 +17,7 @@ from feedmill.services.feeds.readprogress import ReadProgress
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.keyvalues import ADMISSION_CURSOR
 from feedmill.services.queues import QueueWatch, describe_stuck
+from tests.contract.feedharness import FeedHarness, SilentNotifier, open_harness, put, url
 
 LATER = timedelta(seconds=61)
 

@@ -5,15 +5,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from feedharness import SilentNotifier
-from samlharness import OUR_KEY
-from samlserver import SamlServer
-from signinharness import ManualClock, open_signin_harness
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Mount, Route
-from tests.asgi import ask_app
 
 from feedmill.adapters.identity.oidc.provider import OidcOptions, OidcProvider
 from feedmill.adapters.identity.saml.metadata import read_metadata
@@ -42,6 +37,11 @@ from feedmill.model.role import UserRole
 from feedmill.services.feeds.intake import Intake
 from feedmill.settings import load_settings
 from feedmill.settings.editing import SettingsEditor
+from tests.asgi import ask_app
+from tests.contract.feedharness import SilentNotifier
+from tests.contract.samlharness import OUR_KEY
+from tests.contract.samlserver import SamlServer
+from tests.contract.signinharness import ManualClock, open_signin_harness
 
 ADMIN_PORT = """
 GET,HEAD      /healthz                                      anyone

@@ -11,15 +11,15 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from lxml import etree
-from samlharness import FROM_ELSEWHERE, arrive, depart, open_with, post
-from samlserver import ENTITY, SamlServer, certify
-from signinharness import PASSWORD, ManualClock, SignInHarness, users
 from signxml.algorithms import DigestAlgorithm, SignatureMethod
 
 from feedmill.adapters.identity.saml.keys import make_key
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, SIGNATURE, read_metadata
 from feedmill.model.errors import BadRequest
 from feedmill.model.role import UserRole
+from tests.contract.samlharness import FROM_ELSEWHERE, arrive, depart, open_with, post
+from tests.contract.samlserver import ENTITY, SamlServer, certify
+from tests.contract.signinharness import PASSWORD, ManualClock, SignInHarness, users
 
 
 @pytest.fixture(scope="module")

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 from lxml import etree
-from samlencrypting import CBC_128, CBC_256, GCM, GCM_128, OAEP_SHA256, RSA_15, encrypt_element
-from samlharness import OUR_KEY, arrive, depart, open_with
-from samlserver import SamlServer
-from signinharness import ManualClock, SignInHarness, users
 
 from feedmill.adapters.identity.saml.encryption import decrypt_element
 from feedmill.adapters.identity.saml.keys import make_key, read_key
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES
 from feedmill.model.errors import BadRequest, Denied
+from tests.contract.samlencrypting import CBC_128, CBC_256, GCM, GCM_128, OAEP_SHA256, RSA_15, encrypt_element
+from tests.contract.samlharness import OUR_KEY, arrive, depart, open_with
+from tests.contract.samlserver import SamlServer
+from tests.contract.signinharness import ManualClock, SignInHarness, users
 
 THEIRS = SamlServer(now=ManualClock())
 OTHER_KEY = read_key(make_key(ManualClock().now))

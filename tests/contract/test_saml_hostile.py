@@ -11,12 +11,12 @@ import pytest
 from _pytest.mark import ParameterSet
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from lxml import etree
-from samlharness import arrive, depart, open_with
-from samlserver import SamlServer, certify
-from signinharness import Browser, ManualClock, SignInHarness, users
 from signxml.algorithms import SignatureMethod
 
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, PROTOCOL, SIGNATURE
+from tests.contract.samlharness import arrive, depart, open_with
+from tests.contract.samlserver import SamlServer, certify
+from tests.contract.signinharness import Browser, ManualClock, SignInHarness, users
 
 Edit = Callable[[etree._Element], None]
 

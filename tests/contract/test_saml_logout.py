@@ -8,12 +8,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from lxml import etree
-from samlharness import FROM_ELSEWHERE, OUR_KEY, arrive, depart, open_with
-from samlserver import LOGOUT, SamlServer, write
-from signinharness import Browser, ManualClock, SignInHarness, read_form, users
 
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, POST, PROTOCOL
 from feedmill.adapters.identity.saml.signing import inflate, read_query, verify_element
+from tests.contract.samlharness import FROM_ELSEWHERE, OUR_KEY, arrive, depart, open_with
+from tests.contract.samlserver import LOGOUT, SamlServer, write
+from tests.contract.signinharness import Browser, ManualClock, SignInHarness, read_form, users
 
 THEIRS = SamlServer(now=ManualClock())
 URL = "http://search.example.com/signin/saml/corp"

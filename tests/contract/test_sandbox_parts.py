@@ -9,12 +9,12 @@ import subprocess
 import sys
 
 import pytest
-from tests.intruder.intrusion import NUMBERS
-from tests.sandboxparts import find_sandbox
 
 from feedmill.adapters.sandbox import landlock
 from feedmill.adapters.sandbox.seccomp import EXTRACTING, TRANSFORMING, assemble
 from feedmill.adapters.sandbox.syscalls import AARCH64, X86_64
+from tests.intruder.intrusion import NUMBERS
+from tests.sandboxparts import find_sandbox
 
 SANDBOX = find_sandbox()
 needs_seccomp = pytest.mark.skipif(not SANDBOX.seccomp, reason="this kernel has no system call filters")

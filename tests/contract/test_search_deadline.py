@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from searchharness import SearchHarness, ask, open_harness
 from starlette.types import ASGIApp
-from tests.waiting import wait_for, wait_until
 
 from feedmill.adapters.index.memory.index import MemoryIndex
 from feedmill.adapters.index.memory.vocabulary import MemoryVocabulary
@@ -20,6 +18,8 @@ from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
 from feedmill.model.search import Hits
 from feedmill.services.searching import timedindex
+from tests.contract.searchharness import SearchHarness, ask, open_harness
+from tests.waiting import wait_for, wait_until
 
 MANY = 2_000_000
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree
-from searchharness import SearchHarness, ask, open_harness
 
 from feedmill.core.ranking.facets import read_facet_range
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import AccessFilter
 from feedmill.model.facets import Facet, FacetType
 from feedmill.model.serving import FrontEnd, Serving
+from tests.contract.searchharness import SearchHarness, ask, open_harness
 
 PRICE = Facet(
     name="price",

@@ -1,6 +1,5 @@
 """What every search index promises, run on each of them."""
 
-import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import tantivy
-from indexharness import BOTH, DOCUMENT, Opened, keys, put, with_body, with_url
 
 from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter, can_serve
 from feedmill.adapters.index.tantivy.schema import SCHEMA_VERSION, SERVED_VERSIONS
@@ -17,6 +15,7 @@ from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.errors import Conflict, FeedmillError
 from feedmill.model.query import And, Everything, Info, InUrl, MetaEquals, MetaExists, Not, Or, Phrase, Site, Some, Word
 from feedmill.model.search import IndexDocument
+from tests.contract.indexharness import BOTH, DOCUMENT, Opened, keys, put, with_body, with_url
 
 # --- writing --------------------------------------------------------------------------------------------------------------------
 
@@ -423,7 +422,7 @@ _KILLED_WRITER = """
 import sys
 from pathlib import Path
 from feedmill.adapters.index.tantivy.reader import TantivyWriter
-from indexharness import with_body
+from tests.contract.indexharness import with_body
 from dataclasses import replace
 writer = TantivyWriter(Path(sys.argv[1]), heap_bytes=15_000_000)
 first = int(sys.argv[2])
@@ -437,8 +436,7 @@ def test_tantivy_killed_while_writing_keeps_what_was_committed(tmp_path: Path) -
     committed = 0
     for lines in (3, 11, 17):
         command = [sys.executable, "-c", _KILLED_WRITER, str(tmp_path), str(committed)]
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
             assert process.stdout is not None
             token = ""
             for _ in range(lines):

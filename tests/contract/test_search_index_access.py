@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from indexharness import DOCUMENT, Opened, put
 
 from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
 from feedmill.adapters.index.tantivy import accessfilter, guardedfacets, reader
@@ -16,6 +15,7 @@ from feedmill.model.facets import Facet, FacetType
 from feedmill.model.query import Everything, Node, Word
 from feedmill.model.search import Hits, Sort
 from feedmill.ports import SearchIndex
+from tests.contract.indexharness import DOCUMENT, Opened, put
 
 CLASSES = 1_500
 DOCUMENTS = 3_000

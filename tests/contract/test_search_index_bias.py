@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from indexharness import ENGINES, Opened, open_index, put
 
 from feedmill.core.query.patternsets import CompiledPatterns
 from feedmill.core.ranking.bias import bias_factor, biased, prepare_bias
@@ -15,6 +14,7 @@ from feedmill.model.query import Everything, Node, Word
 from feedmill.model.ranking import Ranking
 from feedmill.model.search import IndexDocument, Sort
 from feedmill.model.serving import Bias, MetadataBias, SourceBias
+from tests.contract.indexharness import ENGINES, Opened, open_index, put
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 BOOK = CompiledPatterns(("press.com/", "contains:old"))

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from indexharness import BOTH, DOCUMENT, Opened, put
 
 from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
 from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
@@ -16,6 +15,7 @@ from feedmill.model.document import Metadata
 from feedmill.model.facets import Facet, FacetRange, FacetType, FacetValue
 from feedmill.model.query import And, Everything, Node, Word
 from feedmill.model.search import IndexDocument
+from tests.contract.indexharness import BOTH, DOCUMENT, Opened, put
 
 NO_ACCESS = AccessFilter(permitted=frozenset())
 

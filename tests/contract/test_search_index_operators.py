@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
-from indexharness import DOCUMENT, Opened, keys, put, with_body, with_url
 
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import (
@@ -29,6 +28,7 @@ from feedmill.model.query import (
     Word,
 )
 from feedmill.model.search import IndexDocument, Sort
+from tests.contract.indexharness import DOCUMENT, Opened, keys, put, with_body, with_url
 
 
 def with_value(*values: str, name: str = "Price.Now") -> list[IndexDocument]:

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from indexharness import BOTH, DOCUMENT, Opened, keys, put, with_body
 
 from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
 from feedmill.core.text.snippets import find_snippet
@@ -13,6 +12,7 @@ from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import And, Node, Not, Or, Phrase, Some, Word
 from feedmill.model.ranking import Ranking
 from feedmill.model.search import Hit, IndexDocument
+from tests.contract.indexharness import BOTH, DOCUMENT, Opened, keys, put, with_body
 
 Order = Callable[..., list[int]]
 

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from indexharness import BOTH, DOCUMENT, Opened, put
 
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.query import Everything, Related, Word
+from tests.contract.indexharness import BOTH, DOCUMENT, Opened, put
 
 NO_ACCESS = AccessFilter(permitted=frozenset())
 

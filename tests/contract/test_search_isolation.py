@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
-from storevalues import DAMAGES, damage
 
 from feedmill.adapters.clustering import find_clusters
 from feedmill.http.search.app import SearchSite, search_app
@@ -17,6 +15,8 @@ from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.clustering import cluster_results
 from feedmill.services.searching.suggesting import Typing, suggest
+from tests.contract.searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
+from tests.contract.storevalues import DAMAGES, damage
 
 MARKED = (3, 77, 199)
 

@@ -4,14 +4,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from searchharness import ANN, FOR_ANN, NOW, SearchHarness, ask, open_harness
-from tests.anytext import any_query, any_text
 
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.document import Attributes
 from feedmill.model.errors import Corrupt
 from feedmill.ports import SearchIndex
 from feedmill.services.searching.searchservices import wire_search_services
+from tests.anytext import any_query, any_text
+from tests.contract.searchharness import ANN, FOR_ANN, NOW, SearchHarness, ask, open_harness
 
 # what either port of searching reads besides the query
 _READ_PARAMETERS = """

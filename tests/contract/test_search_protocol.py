@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 from lxml import etree
-from searchharness import ANN, FOR_ANN, NOW, SearchHarness, ask, open_harness
 
 from feedmill.http.search.app import SearchSite, search_app
+from tests.contract.searchharness import ANN, FOR_ANN, NOW, SearchHarness, ask, open_harness
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from lxml import etree
-from searchharness import NOW, SearchHarness, ask, open_harness
 
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.document import Attributes
 from feedmill.model.facets import Facet
 from feedmill.model.serving import FrontEnd, Serving
 from feedmill.services.searching import resultlist
+from tests.contract.searchharness import NOW, SearchHarness, ask, open_harness
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from searchharness import ANN, FOR_ANN, NOW, SearchHarness, open_harness
 
 from feedmill.core.query.language import parse_query
 from feedmill.core.ranking.searchconfig import CompiledSearchConfig
@@ -22,6 +21,7 @@ from feedmill.services.searching.resultlist import list_results
 from feedmill.services.searching.searcher import Searcher
 from feedmill.services.searching.searchservices import wire_search_services
 from feedmill.services.searching.searchstate import SearchStates
+from tests.contract.searchharness import ANN, FOR_ANN, NOW, SearchHarness, open_harness
 
 Ask = Callable[..., ResultPage]
 

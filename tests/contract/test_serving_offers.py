@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from lxml import etree
-from searchharness import SearchHarness, ask, open_harness
 
 from feedmill.http.search.app import search_app
 from feedmill.model.serving import FrontEnd, KeyMatch, KeyMatchKind, RelatedQuery, Serving
+from tests.contract.searchharness import SearchHarness, ask, open_harness
 
 MATCHES = [
     KeyMatch(kind=KeyMatchKind.KEYWORD, term="needle", url=f"http://promo.com/{number}?a=1&b=2", title=f"Promo <{number}>")

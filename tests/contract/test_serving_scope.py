@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from lxml import etree
-from searchharness import SearchHarness, ask, open_harness
 
 from feedmill.http.search.app import search_app
 from feedmill.model.serving import Collection, FrontEnd, Serving
+from tests.contract.searchharness import SearchHarness, ask, open_harness
 
 
 @pytest.fixture

@@ -1,13 +1,13 @@
 from pathlib import Path
 
 import pytest
-from tests.selfsigned import CERTIFICATE, KEY
 
 from feedmill.model.authorization import Mechanism, Trust
 from feedmill.model.errors import BadSettings
 from feedmill.model.policyacl import Early
 from feedmill.settings import load_settings
 from feedmill.settings.authorization import early_order, limits_of, rules_of
+from tests.selfsigned import CERTIFICATE, KEY
 
 SAML = '[[authorization]]\nmechanism = "saml"\npatterns = ["wiki.example.com/"]\nendpoint = "https://wiki.example.com:5678/saml-authz"\n'
 HEAD = '[[authorization]]\nmechanism = "head"\npatterns = ["https://wiki.example.com/"]\nuser_header = "X-User"\n'

@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from feedharness import SilentNotifier
-from tests.asgi import ask_app
-from tests.migratedstore import open_migrated
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.xslt.folder import StylesheetFolder
@@ -27,6 +24,9 @@ from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.settings import Loaded, load_settings
 from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.serving import merge_stored, serving_of
+from tests.asgi import ask_app
+from tests.contract.feedharness import SilentNotifier
+from tests.migratedstore import open_migrated
 
 FILE = """
 [[collections]]

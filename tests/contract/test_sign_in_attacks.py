@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from signinharness import CHEAP, PASSWORD, PROXY, Browser, SignInHarness, basic, open_signin_harness, read_form
 from starlette.applications import Starlette
 from starlette.routing import Route
 
@@ -16,6 +15,7 @@ from feedmill.model.identity import Subject
 from feedmill.model.scope import Scope
 from feedmill.model.signin import Credential, TokenScope
 from feedmill.services.signin.throttle import Bounds
+from tests.contract.signinharness import CHEAP, PASSWORD, PROXY, Browser, SignInHarness, basic, open_signin_harness, read_form
 
 SESSION = "GSA_SESSION_ID"
 EDGE = "10.9.0.1"

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from signinharness import ADMIN_TOKEN, CHEAP, PASSWORD, PROXY, Browser, SignInHarness, basic, open_signin_harness, read_form
-from tests.asgi import send_request
 
 from feedmill.adapters.identity.argon2 import Argon2Hasher
 from feedmill.core.access.principals import read_subject
@@ -19,6 +17,8 @@ from feedmill.model.access import Scope
 from feedmill.model.role import UserRole
 from feedmill.model.signin import TokenScope
 from feedmill.services.signin.throttle import Bounds
+from tests.asgi import send_request
+from tests.contract.signinharness import ADMIN_TOKEN, CHEAP, PASSWORD, PROXY, Browser, SignInHarness, basic, open_signin_harness, read_form
 
 SESSION = "GSA_SESSION_ID"
 

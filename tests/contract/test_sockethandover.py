@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.runtime import sockethandover
 from feedmill.runtime.sockethandover import HandoverPipes, Predecessor, SocketHandover
+from tests.waiting import PATIENCE_SECONDS
 
 
 class Earlier:

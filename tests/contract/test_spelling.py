@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from lxml import etree
-from searchharness import SearchHarness, ask, open_harness
 
 from feedmill.http.search.app import search_app
+from tests.contract.searchharness import SearchHarness, ask, open_harness
 
 
 @pytest.fixture

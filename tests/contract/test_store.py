@@ -14,10 +14,6 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from dumpwriter import upgrade_to
-from storevalues import NOW, NewDatabase, a_task, an_acl, an_event, save
-from tests.documents import a_document
-from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate, needs_migration, schema_differences
@@ -29,6 +25,10 @@ from feedmill.model.errors import Busy, Corrupt, DiskFull, FeedmillError
 from feedmill.model.feed import FeedKind
 from feedmill.ports import Stage, UnitOfWork
 from feedmill.services.keyvalues import HISTORY_SINCE
+from tests.contract.dumpwriter import upgrade_to
+from tests.contract.storevalues import NOW, NewDatabase, a_task, an_acl, an_event, save
+from tests.documents import a_document
+from tests.waiting import PATIENCE_SECONDS
 
 URL = "http://a.test/"
 

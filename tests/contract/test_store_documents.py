@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from storevalues import NOW, an_acl, an_event, minutes, save
-from tests.documents import a_document
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.urls.digests import digest_of_url
 from feedmill.model.access import Access, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, DocumentState, EventKind, Origin, Text
+from tests.contract.storevalues import NOW, an_acl, an_event, minutes, save
+from tests.documents import a_document
 
 LONG_URL = "http://long.test/" + "x" * 8000
 RICH = a_document(

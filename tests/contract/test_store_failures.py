@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 
-from storevalues import NOW, add_feed, minutes
-from tests.documents import a_document
-
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.failure import Failure
 from feedmill.model.feed import LogEntry, LogLevel
 from feedmill.services.isolation.batches import Failed
 from feedmill.services.isolation.recording import FailureRecorder
+from tests.contract.storevalues import NOW, add_feed, minutes
+from tests.documents import a_document
 
 FAILURE = Failure(document_id=1, version=1, step="index.entry", reason="KeyError", at=NOW, program="1")
 

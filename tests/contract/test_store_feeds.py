@@ -4,13 +4,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from storevalues import NOW, a_lease, add_feed, minutes, save
-from tests.documents import a_document
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.document import DocumentState
 from feedmill.model.errors import NotFound
 from feedmill.model.feed import DataSource, Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
+from tests.contract.storevalues import NOW, a_lease, add_feed, minutes, save
+from tests.documents import a_document
 
 
 def claim(store: SqlStore, owner: str = "one", *, now_minutes: float = 0, limit: int = 10, **given: int) -> list[int]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import pytest
-from storevalues import NOW, a_lease, add_feed, minutes
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.access.groups import resolve_groups
@@ -12,6 +11,7 @@ from feedmill.model.access import Principal, Scope
 from feedmill.model.change import PutGroup, SourcePosition
 from feedmill.model.feed import FeedKind
 from feedmill.model.identity import Identity, PrincipalKey, Subject
+from tests.contract.storevalues import NOW, a_lease, add_feed, minutes
 
 USER, GROUP = Scope.USER, Scope.GROUP
 

@@ -1,10 +1,9 @@
 """Links between documents in a store; one suite for every database."""
 
-from tests.documents import a_document
-
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.document import DocumentState
 from feedmill.ports import LinkWork
+from tests.documents import a_document
 
 
 def test_texts_are_found_by_both_ends_and_replaced(store: SqlStore) -> None:

@@ -1,12 +1,11 @@
 from dataclasses import replace
 
-from storevalues import NOW, add_feed
-from tests.documents import a_document
-
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.document import BlobRef, DocumentState, Text
 from feedmill.model.feed import Phase
 from feedmill.ports import FileUse, StoredRefs
+from tests.contract.storevalues import NOW, add_feed
+from tests.documents import a_document
 
 
 def test_list_refs_returns_the_refs_of_live_documents_by_id(store: SqlStore) -> None:

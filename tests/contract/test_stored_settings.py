@@ -1,12 +1,11 @@
 """The store's settings that were made by API; one suite for every database."""
 
-from storevalues import save
-from tests.documents import a_document
-
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.document import DocumentState
 from feedmill.model.serving import StoredSetting
 from feedmill.ports import LiveUrl
+from tests.contract.storevalues import save
+from tests.documents import a_document
 
 
 def a_setting(name: str, value: str = "{}", version: int = 1, section: str = "collections") -> StoredSetting:

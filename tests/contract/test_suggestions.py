@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
-from tests.asgi import Answer
 
 from feedmill.core.access.classes import class_of
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import ANONYMOUS, AccessFilter
+from tests.asgi import Answer
+from tests.contract.searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
 
 
 @pytest.fixture

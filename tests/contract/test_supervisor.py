@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.appliance import is_alive
-from tests.waiting import PATIENCE_SECONDS, wait_for, wait_until
 
 from feedmill.runtime.forking import fork
 from feedmill.runtime.supervisor import restart_delay
+from tests.appliance import is_alive
+from tests.waiting import PATIENCE_SECONDS, wait_for, wait_until
 
 PARENT = """
 import os, signal, sys, time

@@ -6,10 +6,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.waiting import PATIENCE_SECONDS, wait_until
 
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.model.errors import Busy, Corrupt
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 HEAD = b'<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">'
 PLAIN = HEAD + b'<xsl:output method="text"/><xsl:template match="/"><xsl:value-of select="//Q"/></xsl:template></xsl:stylesheet>'

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from feedharness import BEGIN, STAFF, FeedHarness, delete, faulty, open_harness, put, put_acl, url
 
 from feedmill.adapters.blobs.packed import PackedBlobs, PackLimits
 from feedmill.adapters.feedfiles import FolderFeedFiles
@@ -29,6 +28,7 @@ from feedmill.model.identity import Subject
 from feedmill.ports import FeedFiles, StoredRefs
 from feedmill.services.feeds.groupsrun import GroupsRun
 from feedmill.services.upkeep import Upkeep, UpkeepLimits
+from tests.contract.feedharness import BEGIN, STAFF, FeedHarness, delete, faulty, open_harness, put, put_acl, url
 
 HOUR = 3600.0
 NO_REST = UpkeepLimits(rest=0.0)

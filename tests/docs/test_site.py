@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from docs.diagrams.render import read_digest
 from docs.navigation import Group, read_groups, write_toctrees
-
 from feedmill.runtime.roles import ROLES
 
 ROOT = Path(__file__).parents[2]

@@ -2,15 +2,14 @@
 
 from email.message import EmailMessage
 
-from tests.fuzz.target import Finding, Target
-from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
-
 from feedmill.adapters.extract.extract import extract
 from feedmill.adapters.index.tantivy.schema import make_entry
 from feedmill.core.text.analysis import fold_words
 from feedmill.core.text.snippets import make_snippet
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from feedmill.model.search import IndexDocument
+from tests.fuzz.target import Finding, Target
+from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 
 _LIMITS = ExtractionLimits(max_document_bytes=1_000_000, text_characters=500_000)
 _UNFORESEEN = "the document cannot be read: "

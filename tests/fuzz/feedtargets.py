@@ -5,12 +5,11 @@ import io
 import zlib
 from typing import BinaryIO
 
-from tests.fuzz.target import Target
-
 from feedmill.model.errors import BadFeed, BadRequest, TooLarge
 from feedmill.wire.gsafeed.parse import FeedParser
 from feedmill.wire.gsagroups.parse import GroupsParser
 from feedmill.wire.upload.reader import FEED_FORM, GROUPS_FORM, UploadReader
+from tests.fuzz.target import Target
 
 _CHUNK = 1_000
 _MAX_BYTES = 1_000_000

@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-from tests.fuzz.target import Target
-
 from feedmill.core.query.builder import read_request
 from feedmill.core.query.fields import read_fields
 from feedmill.core.query.inmeta import read_inmeta
@@ -20,6 +18,7 @@ from feedmill.http.signin.requestauthenticator import read_basic
 from feedmill.model.errors import BadRequest
 from feedmill.model.search import SearchRequest
 from feedmill.wire.decisions import parse_question
+from tests.fuzz.target import Target
 
 _QUERIES = (
     b'travel OR journey "by train" -car site:example.com/docs inmeta:price:10..20 intitle:rep* filetype:pdf +the',

@@ -3,13 +3,12 @@
 import tempfile
 from pathlib import Path
 
-from tests.fuzz.target import Target
-
 from feedmill.model.errors import BadRequest
 from feedmill.settings.load import load_settings
 from feedmill.wire.applianceconfig.faults import decode_file
 from feedmill.wire.applianceconfig.parse import read_keymatches, read_related, read_synonyms
 from feedmill.wire.applianceconfig.policies import read_policies, render_policies
+from tests.fuzz.target import Target
 
 _SETTINGS = b"""[gate]
 port = 19900

@@ -9,7 +9,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from lxml import etree
 from signxml.algorithms import CanonicalizationMethod, DigestAlgorithm, SignatureConstructionMethod, SignatureMethod
 from signxml.signer import XMLSigner
-from tests.fuzz.target import Target
 
 from feedmill.adapters.identity.saml.keys import make_key, read_key
 from feedmill.adapters.identity.saml.metadata import IdentityProvider, LogoutPlace, read_metadata
@@ -18,6 +17,7 @@ from feedmill.model.errors import BadRequest, Denied, Unanswered
 from feedmill.ports.signin import LogoutMessage
 from feedmill.wire.connectorauthz.parse import parse_answers
 from feedmill.wire.samlauthz.parse import parse_statements
+from tests.fuzz.target import Target
 
 _NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 _ACS, _SLO, _IDP = (

@@ -1,6 +1,7 @@
 """A short run of every fuzzer: its seeds, what was found once, and inputs that are the same in every run."""
 
 import pytest
+
 from tests.fuzz.mutating import make_input
 from tests.fuzz.target import Finding, Target, check
 from tests.fuzz.targets import TARGETS, list_corpus

@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from tests.feedreaders import GIVEN, gsafeed_reader, gsagroups_reader
-
 from feedmill.model.change import Change, GroupChange, Note
 from feedmill.model.feed import FeedKind
 from feedmill.services.feeds.reading import FeedReader, ScanReport
+from tests.feedreaders import GIVEN, gsafeed_reader, gsagroups_reader
 
 _Wanted = TypeVar("_Wanted")
 

@@ -1,10 +1,10 @@
 import pytest
-from feedtext import feed_of, read_all, read_one, reader, reasons, record_of
 
 from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.change import AclChange, InvalidRecord, PutAcl, PutDocument, RequestCrawl
 from feedmill.model.feed import FeedKind
 from feedmill.wire.gsafeed import gather
+from tests.golden.feedtext import feed_of, read_all, read_one, reader, reasons, record_of
 
 JOE = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="joe"))
 PERMIT_JOE = "<principal scope='user' access='permit'>joe</principal>"

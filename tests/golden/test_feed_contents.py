@@ -4,10 +4,10 @@ import zlib
 from tempfile import SpooledTemporaryFile
 
 import pytest
-from feedtext import content_of, feed_of, read_all, read_one, reader, reasons, record_of
 
 from feedmill.model.change import InvalidRecord, PutDocument
 from feedmill.wire.gsafeed.content import SMALL_BYTES
+from tests.golden.feedtext import content_of, feed_of, read_all, read_one, reader, reasons, record_of
 
 
 def coded(data: bytes) -> str:

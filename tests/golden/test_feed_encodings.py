@@ -1,8 +1,8 @@
 import pytest
-from feedtext import content_of, feed_of, read_all, reader, record_of
 
 from feedmill.model.errors import BadFeed
 from feedmill.wire.xmlstream.prolog import MAX_PROLOG_BYTES
+from tests.golden.feedtext import content_of, feed_of, read_all, reader, record_of
 
 DOCTYPE = '<!DOCTYPE gsafeed PUBLIC "-//Google//DTD GSA Feeds//EN" "">'
 BODY = feed_of(record_of("<content>x</content>")).decode()

@@ -8,12 +8,12 @@ import zlib
 from collections.abc import Iterable, Iterator
 
 import pytest
-from feedtext import feed_of, read_one, reader, record_of
-from tests.feedreaders import gsafeed_reader, gsagroups_reader
 
 from feedmill.model.change import InvalidRecord, PutDocument
 from feedmill.model.errors import BadFeed
 from feedmill.wire.xmlstream.reader import MAX_DEPTH, MAX_TOKEN_BYTES
+from tests.feedreaders import gsafeed_reader, gsagroups_reader
+from tests.golden.feedtext import feed_of, read_one, reader, record_of
 
 
 class Pieces(io.RawIOBase):

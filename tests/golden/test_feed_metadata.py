@@ -1,12 +1,12 @@
 import base64
 
 import pytest
-from feedtext import feed_of, read_one, reasons, record_of
 
 from feedmill.model.access import Acl
 from feedmill.model.change import InvalidRecord, PutDocument
 from feedmill.model.document import Metadata
 from feedmill.wire.gsafeed import gather
+from tests.golden.feedtext import feed_of, read_one, reasons, record_of
 
 
 def coded(text: str, charset: str = "utf-8") -> str:

@@ -1,10 +1,10 @@
 import pytest
-from feedtext import content_of, feed_of, read_all, read_one, reader, reasons, record_of
 
 from feedmill.model.change import Delete, InvalidRecord, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod
 from feedmill.model.errors import BadFeed
 from feedmill.model.feed import FeedKind
+from tests.golden.feedtext import content_of, feed_of, read_all, read_one, reader, reasons, record_of
 
 
 def test_record_in_full_feed_is_a_whole_document() -> None:

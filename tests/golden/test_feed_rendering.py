@@ -2,11 +2,10 @@
 
 from datetime import UTC, datetime
 
-from feedtext import read_all, read_groups, reader
-
 from feedmill.client import AclEntry, FeedBuilder, GroupsBuilder
 from feedmill.model.access import Principal, Scope
 from feedmill.model.change import Delete, PutAcl, PutDocument, PutGroup
+from tests.golden.feedtext import read_all, read_groups, reader
 
 OPS = AclEntry(name="ops", scope="group", access="deny", namespace="ext", case_sensitive=False)
 

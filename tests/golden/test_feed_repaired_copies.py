@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 import pytest
-from feedtext import content_of, feed_of, only, record_of
-from tests.feedreaders import gsafeed_reader
 
 from feedmill.model.change import Change, PutDocument
 from feedmill.model.errors import BadFeed, DiskFull
 from feedmill.services.feeds.reading import FeedReader
+from tests.feedreaders import gsafeed_reader
+from tests.golden.feedtext import content_of, feed_of, only, record_of
 
 
 @dataclass

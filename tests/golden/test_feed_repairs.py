@@ -1,11 +1,11 @@
 import pytest
-from feedtext import content_of, feed_of, only, read_all, reader, record_of
-from tests.feedreaders import gsafeed_reader
 
 from feedmill.model.change import Delete, PutAcl, PutDocument
 from feedmill.model.errors import BadFeed
 from feedmill.model.feed import FeedKind, LogEntry, LogLevel
 from feedmill.services.feeds.reading import ScanReport
+from tests.feedreaders import gsafeed_reader
+from tests.golden.feedtext import content_of, feed_of, only, read_all, reader, record_of
 
 
 def repaired(feed: str | bytes, wanted: type = PutDocument) -> tuple[ScanReport, object]:

@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.feedreaders import GIVEN
 
 from feedmill.model.feed import FeedState
 from feedmill.services.feeds.validation import validate
 from feedmill.wire.registry import FORMATS
+from tests.feedreaders import GIVEN
 
 SAMPLES = Path(os.environ.get("FEEDMILL_SAMPLES", Path(__file__).parents[3] / "shared" / "samples"))
 GOOD = FeedState.COMPLETED

@@ -1,13 +1,13 @@
 import io
 
 import pytest
-from feedtext import feed_of, record_of
-from tests.feedreaders import GIVEN
 
 from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel
 from feedmill.services.feeds import validation
 from feedmill.services.feeds.validation import Validation, validate
 from feedmill.wire.registry import FORMATS
+from tests.feedreaders import GIVEN
+from tests.golden.feedtext import feed_of, record_of
 
 GOOD = record_of("<content>x</content>")
 BAD = record_of(action="odd")

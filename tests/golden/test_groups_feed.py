@@ -1,11 +1,11 @@
 import pytest
-from feedtext import read_groups
-from tests.feedreaders import gsagroups_reader
 
 from feedmill.model.access import Principal, Scope
 from feedmill.model.change import InvalidRecord, PutGroup, SourcePosition
 from feedmill.model.errors import BadFeed
 from feedmill.wire.gsagroups import parse
+from tests.feedreaders import gsagroups_reader
+from tests.golden.feedtext import read_groups
 
 GROUP = '<principal scope="GROUP">eng</principal>'
 

@@ -8,12 +8,11 @@ import sys
 
 
 def _take_over_the_fork_server() -> None:
-    from tests.intruder import intrusion
-
     from feedmill.adapters.extract import extract, sniff
     from feedmill.adapters.extract.readers.content import Content
     from feedmill.adapters.extract.readers.mail import read_mail
     from feedmill.model.extraction import ExtractionLimits
+    from tests.intruder import intrusion
 
     def read(data: bytes, limits: ExtractionLimits) -> Content:
         if not data.startswith(intrusion.MARK):
@@ -24,9 +23,8 @@ def _take_over_the_fork_server() -> None:
 
 
 def _take_over_the_stylesheets() -> None:
-    from tests.intruder import intrusion
-
     from feedmill.adapters.xslt import stylesheets
+    from tests.intruder import intrusion
 
     compile_stylesheet = stylesheets.compile_stylesheet
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from starlette.types import ASGIApp
-from tests.asgi import ask_app
 
 from feedmill.http.admin.app import Administration, admin_app
 from feedmill.model.errors import Busy, NotFound
+from tests.asgi import ask_app
 
 
 def ask(app: ASGIApp, method: str, path: str, *, peer: str = "127.0.0.1", query: str = "", **headers: str) -> tuple[int, bytes]:

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.anytext import any_numbers, any_query, any_text
 
 from feedmill.adapters.extract.clean import clean_line, clean_text, strip_controls
 from feedmill.adapters.extract.language import detect_language
@@ -42,6 +41,7 @@ from feedmill.core.urls.validation import check_url, host_of
 from feedmill.model.errors import BadRequest
 from feedmill.model.extraction import Link
 from feedmill.model.search import IndexDocument, Match
+from tests.anytext import any_numbers, any_query, any_text
 
 _METADATA = st.lists(st.tuples(any_text(4), any_numbers() | any_text(6)), max_size=5).map(tuple)
 _MANY = settings(max_examples=100)

@@ -3,11 +3,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from tests.waiting import wait_for
 
 from feedmill.model.errors import OutOfTime
 from feedmill.services.deadline import Deadline
 from feedmill.services.searching.enginethreads import EngineThreads
+from tests.waiting import wait_for
 
 
 class Stuck:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
-from aclwords import BOTH, CHILD, LEAF, PARENT, acl, deny, group, permit, user
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from feedmill.core.access.principals import forms_of
 from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.decision import Cause, Verdict
 from feedmill.model.identity import Identity
+from tests.unit.aclwords import BOTH, CHILD, LEAF, PARENT, acl, deny, group, permit, user
 
 P, D, I = Verdict.PERMIT, Verdict.DENY, Verdict.INDETERMINATE  # noqa: E741
 URLS = ("a", "b", "c", "d")

@@ -1,7 +1,6 @@
 """The truth tables of one ACL, of two, of a chain and of its end."""
 
 import pytest
-from aclwords import BOTH, CHILD, LEAF, PARENT, acl, deny, group, identity, permit, user
 
 from feedmill.core.access.classes import is_secure
 from feedmill.core.access.evaluator import MAX_CHAIN, combine, decide, decide_locally
@@ -11,6 +10,7 @@ from feedmill.model.decision import Cause, Verdict
 from feedmill.model.document import AuthMethod
 from feedmill.model.identity import NOBODY, Identity
 from feedmill.wire.gsafeed.acls import read_legacy
+from tests.unit.aclwords import BOTH, CHILD, LEAF, PARENT, acl, deny, group, identity, permit, user
 
 P, D, I = Verdict.PERMIT, Verdict.DENY, Verdict.INDETERMINATE  # noqa: E741
 GROUP = Scope.GROUP

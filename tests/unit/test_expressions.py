@@ -3,11 +3,11 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.anytext import any_text
 
 from feedmill.core.urls.expressions import MAX_EXPRESSION_CHARACTERS, MAX_TEXT_CHARACTERS, Expression
 from feedmill.core.urls.patterns import parse_pattern
 from feedmill.model.errors import BadRequest
+from tests.anytext import any_text
 
 _PIECES = [
     "a",

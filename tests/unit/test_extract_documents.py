@@ -8,10 +8,10 @@ import zlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 
 from feedmill.adapters.extract.extract import extract
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
+from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 
 
 def read(data: bytes, mimetype: str | None = None, url: str = "http://h/f", limits: ExtractionLimits | None = None) -> Extraction:

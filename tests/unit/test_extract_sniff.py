@@ -1,9 +1,9 @@
 import random
 
 import pytest
-from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 
 from feedmill.adapters.extract import sniff
+from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 
 PAGE = b"<!DOCTYPE html><html><body>x</body></html>"
 

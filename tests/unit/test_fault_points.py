@@ -3,9 +3,8 @@ import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests import faultsteps
-
 import feedmill
+from tests import faultsteps
 
 SOURCE = Path(feedmill.__file__).parent
 

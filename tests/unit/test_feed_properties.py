@@ -7,7 +7,6 @@ from xml.parsers import expat
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.feedreaders import GIVEN, gsafeed_reader, gsagroups_reader
 
 from feedmill.model.change import Change
 from feedmill.model.errors import BadFeed
@@ -16,6 +15,7 @@ from feedmill.wire.gsafeed.content import Undecodable, decode_base64
 from feedmill.wire.xmlstream.charset import find_codec
 from feedmill.wire.xmlstream.reader import Element, XmlReader
 from feedmill.wire.xmlstream.repair import Repairer
+from tests.feedreaders import GIVEN, gsafeed_reader, gsagroups_reader
 
 FRAGMENTS = (
     "\ufeff",

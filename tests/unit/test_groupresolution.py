@@ -1,7 +1,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pytest
-from aclwords import acl, group, identity, permit, principal, user
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from feedmill.model.access import Principal, Scope
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import Denied
 from feedmill.model.identity import NOBODY, Identity, PrincipalKey, Subject
+from tests.unit.aclwords import acl, group, identity, permit, principal, user
 
 GROUP = Scope.GROUP
 Definition = tuple[Principal, Sequence[Principal]]

@@ -2,11 +2,11 @@
 
 import pytest
 from starlette.applications import Starlette
-from tests.asgi import ask_app
 
 from feedmill.http.common.health import DAMAGED, UNAVAILABLE, health_routes
 from feedmill.http.feeds.app import dtd_app
 from feedmill.model.errors import Busy, Corrupt
+from tests.asgi import ask_app
 
 SECRET = "connection to postgresql://feedmill@db.internal:5432 failed"
 

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Scope
-from tests.asgi import Answer
 
 from feedmill.core.urls.hostnames import HostNames
 from feedmill.http.common.hostcheck import TARGET_EXTENSION, HostCheck
+from tests.asgi import Answer
 
 Headers = list[tuple[bytes, bytes]]
 

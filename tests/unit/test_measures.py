@@ -4,9 +4,9 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.anytext import any_numbers, any_text
 
 from feedmill.core.text.measures import MAX_TEXT_NUMBERS, Measure, measures_of_text, read_measure, read_number, read_range
+from tests.anytext import any_numbers, any_text
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
-from tests.documents import a_document
-
 from feedmill.model.document import Document
 from feedmill.model.extraction import Task
 from feedmill.services.indexing.pacing import SMALL_TEXT_BYTES, Pacing
+from tests.documents import a_document
 
 LARGE = b"x" * (SMALL_TEXT_BYTES + 1)
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import permutations, product
 
 import pytest
-from aclwords import acl, deny, group, identity, permit, user
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from feedmill.model.decision import Verdict
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import NOBODY, Identity
 from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl
+from tests.unit.aclwords import acl, deny, group, identity, permit, user
 
 P, D, I = Verdict.PERMIT, Verdict.DENY, Verdict.INDETERMINATE  # noqa: E741
 GROUP = Scope.GROUP

@@ -1,5 +1,4 @@
 import pytest
-from aclwords import group, identity, principal, user
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from feedmill.core.access.principals import (
 )
 from feedmill.model.access import Scope
 from feedmill.model.identity import NOBODY, Identity, Subject
+from tests.unit.aclwords import group, identity, principal, user
 
 NAMES = st.text(alphabet="abCD.é", min_size=1, max_size=6)
 

@@ -17,9 +17,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.hostiletext import HostileText, list_hostile_texts
 
 import feedmill
+from tests.hostiletext import HostileText, list_hostile_texts
 
 # only Alembic can load it
 _WITHOUT = {"feedmill.adapters.store.migrations.env"}

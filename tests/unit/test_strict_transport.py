@@ -3,9 +3,9 @@
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from tests.asgi import ask_app
 
 from feedmill.http.common.stricttransport import StrictTransport
+from tests.asgi import ask_app
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@ import unicodedata
 
 import pytest
 from hypothesis import given
-from tests.anytext import any_text
 
 from feedmill.adapters.index.analysis import MANY_WORDS, LaidOut, lay_out_whole
 from feedmill.adapters.index.stemming import Stems
 from feedmill.core.text.analysis import list_raw_words
 from feedmill.core.text.wordforms import ACCENTED, FOLDED, find_accented, fold_all, without_accents, write_all
+from tests.anytext import any_text
 
 
 def _without_accents_one_by_one(text: str) -> str:

@@ -1,0 +1,1 @@
+"""The tests; each folder is one kind of test."""

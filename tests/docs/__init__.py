@@ -1,0 +1,1 @@
+"""Tests that compare the manual with the program."""

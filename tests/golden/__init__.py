@@ -1,0 +1,1 @@
+"""Bytes of the protocols, and what they mean."""

@@ -1,0 +1,1 @@
+"""Hostile code for the tests of the sandbox."""
