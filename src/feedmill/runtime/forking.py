@@ -40,10 +40,12 @@ class Child:
 
     def send_signal(self, number: signal.Signals) -> None:
         """Sends a signal if the process is not known to have ended."""
+        # After a process was waited for, the kernel may give its number to another process.
         if self.poll() is None:
             os.kill(self.pid, number)
 
     def _ask(self, options: int) -> int | None:
+        # Stored, because the kernel reports the end of a process only once.
         if self._code is None:
             pid, status = os.waitpid(self.pid, options)
             if pid:
@@ -62,7 +64,9 @@ def fork(work: Callable[[], int], *, keep: Collection[int] = ()) -> Child:
     # garbage of the parent must not close descriptors of the child later, and live objects shall stay in shared memory
     gc.collect()
     gc.freeze()
+    # Text that is still buffered would be written twice, by the parent and by the child.
     _flush()
+    # Until the child has its own handlers, a signal to it would run the parent's, and wake the parent by their common socket.
     signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
     try:
         pid = os.fork()
@@ -77,12 +81,14 @@ def _live(work: Callable[[], int], parent: int, keep: Collection[int]) -> None:
     """Runs a child from its start to its end; never returns."""
     code = 1
     try:
+        # While signals are still blocked, and before the descriptor is closed and its number gets another use.
         signal.set_wakeup_fd(-1)
         for number in _HANDLED:
             signal.signal(number, signal.SIG_DFL)
         _close_all_but({*_STANDARD, *keep})
         _read_nothing()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
+        # Before any work: if the parent has died since the fork, this ends the child.
         die_with_parent(parent)
         code = work()
     except SystemExit as exc:
@@ -91,6 +97,7 @@ def _live(work: Callable[[], int], parent: int, keep: Collection[int]) -> None:
         traceback.print_exc()
     finally:
         _flush()
+        # Not ``sys.exit``: its exception would run the ``finally`` blocks of the parent's frames, and the parent's exit handlers.
         os._exit(code)
 
 
@@ -102,6 +109,7 @@ def _close_all_but(inherited: set[int]) -> None:
 
 
 def _read_nothing() -> None:
+    # Descriptor 0 must not stay closed, or the next file that is opened becomes standard input.
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)

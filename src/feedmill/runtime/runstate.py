@@ -58,6 +58,7 @@ class RunState:
 def hold_data(data: Path) -> Iterator[None]:
     """Locks the data folder for one process, and creates it if it is missing. Errors: Conflict while another process has the lock."""
     prepare_folder(data)
+    # Not mode "w", which would empty the file of the process that has the lock.
     with (data / LOCK_FILE).open("a+") as file:
         _lock(file, data)
         file.seek(0)
@@ -97,6 +98,7 @@ def is_held(data: Path) -> bool:
     """Returns whether a process has locked the data folder now."""
     try:
         with (data / LOCK_FILE).open("r") as file:
+            # Shared, so that commands that look at the same moment do not take each other for a server.
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
@@ -119,6 +121,7 @@ def write_state(data: Path, state: RunState) -> None:
     """Writes the server's state, in which commands find its addresses."""
     fresh = data / (STATE_FILE + ".new")
     fresh.write_text(json.dumps(asdict(state)))
+    # In one step, so that a command never reads half of it.
     fresh.replace(data / STATE_FILE)
 
 

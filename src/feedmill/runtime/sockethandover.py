@@ -94,6 +94,7 @@ class SocketHandover:
 
 def _find_readable(descriptors: Sequence[int] | dict[int, int], timeout_seconds: float) -> list[int]:
     """Returns the descriptors with something to read, or whose other end is closed; waits for the first."""
+    # Not ``select``, which refuses descriptors above 1023. ``poll`` always reports a closed other end as well.
     poll = select.poll()
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
@@ -108,6 +109,7 @@ class HandoverPipes:
     _drained: tuple[int, int] = field(default_factory=os.pipe)
 
     def __post_init__(self) -> None:
+        # A predecessor that hangs reads nothing. A full pipe must not stop its successor as well.
         os.set_blocking(self._drain[1], False)
 
     def make_handover(self, predecessors: Sequence[Predecessor]) -> SocketHandover:

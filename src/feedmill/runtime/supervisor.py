@@ -28,10 +28,10 @@ from feedmill.runtime.roles import ProcessRole, Restart
 from feedmill.runtime.runstate import RoleState
 from feedmill.runtime.sockethandover import HandoverPipes, Predecessor, SocketHandover
 
-STOP_SECONDS = 10.0
-STEADY_SECONDS = 10.0
+STOP_SECONDS = 10.0  # how long processes may take to end after SIGTERM
+STEADY_SECONDS = 10.0  # a process that lived longer did not die of its start
 LONGEST_DELAY_SECONDS = 30.0
-HOPELESS_DEATHS = 5
+HOPELESS_DEATHS = 5  # early deaths in a row that end the server, until it was ready once
 
 log = structlog.get_logger(__name__)
 
@@ -46,6 +46,7 @@ class _Running:
     def poll(self) -> int | None:
         """Returns the exit code, None while the process lives; closes the pipes at its end."""
         code = self.child.poll()
+        # The ends that the supervisor holds. Each restart would otherwise leave two descriptors open.
         if code is not None and self.pipes is not None:
             self.pipes.close()
             self.pipes = None
@@ -68,6 +69,7 @@ class _Slot:
 
 def restart_delay(deaths_in_a_row: int) -> float:
     """Returns how long to wait before the restart after a number of early deaths. Units: seconds."""
+    # 0.05, 0.1, 0.2 and so on. The exponent is bounded, since a power that is too large for a float is an error.
     return 0.0 if deaths_in_a_row <= 1 else min(LONGEST_DELAY_SECONDS, 0.05 * 2.0 ** min(deaths_in_a_row - 2, 10))
 
 
@@ -107,19 +109,24 @@ class Supervisor:
     def run(self) -> int:
         """Runs until SIGTERM or SIGINT and returns the exit code. Must be called in the main thread."""
         reader, writer = socket.socketpair()
+        # ``set_wakeup_fd`` requires this: the interpreter writes to it inside its signal handler, which must not wait.
         writer.setblocking(False)
         signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
         with reader, writer:
+            # The interpreter writes only the numbers of signals that have a Python handler. With SIG_IGN for SIGCHLD the kernel would
+            # also discard the exit codes of children.
             earlier = {number: signal.signal(number, _ignore) for number in signals}
             earlier_fd = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
             try:
                 while not self._is_stopping:
                     self._start_due()
                     self._handle(_wait_for_signals(reader, self._seconds_to_next()))
+                    # After every wake-up, whatever its signals: the kernel reports several children that end together by one SIGCHLD.
                     self._reap()
                 self._stop(reader)
             finally:
                 self._kill_rest()
+                # Before the block closes the socket, whose descriptor may get another use at once.
                 signal.set_wakeup_fd(earlier_fd)
                 for number, handler in earlier.items():
                     signal.signal(number, handler)
@@ -182,6 +189,7 @@ class Supervisor:
         slot.restarts += 1
         level = logging.INFO if slot.is_restart_requested and code == 0 else logging.WARNING
         log.log(level, "role_ended", process=slot.role.name, exit_code=code, again_in_seconds=round(slot.due_at - now, 2))
+        # Later, a role that cannot start must not end the others.
         if not self._is_ready and slot.deaths_in_a_row >= HOPELESS_DEATHS:
             log.error("role_cannot_start", process=slot.role.name, exit_code=code)
             self._is_stopping = True
@@ -195,11 +203,13 @@ class Supervisor:
 
     def _restart_roles(self) -> None:
         for slot in self._slots:
+            # A role without a process waits for its restart, and reads the new settings then.
             if slot.process is None:
                 continue
             slot.is_restart_requested = True
             if slot.role.restart is Restart.HANDOVER:
                 self._draining.append((slot.role.name, slot.process))
+                # The slot is empty and due, so the next round starts the successor, with this process among its predecessors.
                 slot.process, slot.due_at, slot.deaths_in_a_row = None, 0.0, 0
                 slot.restarts += 1
             else:

@@ -88,12 +88,14 @@ def decide_locally(acl: Acl, forms: PrincipalKeys) -> tuple[Verdict, EntryMatch 
     """Returns what one ACL alone says, and the first entry that decides it."""
     permit: EntryMatch | None = None
     for entry in acl.entries:
+        # A second permit adds nothing. Only a denial can still change the decision.
         if permit is not None and entry.access is Access.PERMIT:
             continue
         subject = forms.find(entry.principal)
         if subject is None:
             continue
         match = EntryMatch(entry=entry, way=forms.trace(subject))
+        # One denial suffices, wherever it stands among the entries.
         if entry.access is Access.DENY:
             return _DENY, match
         permit = match
@@ -107,6 +109,7 @@ def combine(rule: InheritanceType, *, parent: Verdict, child: Verdict) -> Verdic
     if rule is InheritanceType.PARENT_OVERRIDES:
         return child if parent is _INDETERMINATE else parent
     if rule is InheritanceType.AND_BOTH_PERMIT:
+        # A chained comparison: both are PERMIT. Nothing else permits, also not a PERMIT beside an INDETERMINATE.
         return _PERMIT if parent is child is _PERMIT else _DENY
     return _INDETERMINATE
 
@@ -122,12 +125,15 @@ def _climb(url: str, find_acl: FindAcl, max_chain: int) -> tuple[dict[str, Acl],
     chain: dict[str, Acl] = {}
     current: str | None = url
     while current is not None:
+        # A circle has no root, so there is no end from which to combine.
         if current in chain:
             return chain, Cause.CYCLE
+        # Checked before the next look-up: a chain of exactly ``max_chain`` ACLs is still sound.
         if len(chain) == max_chain:
             return chain, Cause.TOO_DEEP
         acl = find_acl(current)
         if acl is None:
+            # The URL itself may lack an ACL. Further up, the missing one breaks the chain.
             return chain, Cause.MISSING_PARENT if chain else Cause.NO_ACL
         chain[current] = acl
         current = acl.inherit_from
@@ -140,6 +146,7 @@ def _judge(url: str, acl: Acl, forms: PrincipalKeys) -> Step:
 
 
 def _check(path: Sequence[Step]) -> _State | None:
+    # The URL's own ACL may be a leaf node, because its type has no effect. Only those above it must not be one.
     for step in path[1:]:
         if step.acl.inheritance_type is InheritanceType.LEAF_NODE:
             return _State(verdict=_INDETERMINATE, cause=Cause.LEAF_PARENT, step=step)
@@ -150,6 +157,7 @@ def _check(path: Sequence[Step]) -> _State | None:
 
 def _settle(path: Sequence[Step]) -> _State:
     state = _start(path[0])
+    # From the bottom upwards, so the root's type is applied last. Another order gives other decisions.
     for parent in path[1:]:
         state = _combine_states(_start(parent), state, parent)
     return _State(verdict=_DENY, cause=Cause.UNNAMED) if state.verdict is _INDETERMINATE else state

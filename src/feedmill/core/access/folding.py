@@ -42,6 +42,7 @@ class _Mapping(dict[int, str]):
     def __missing__(self, code: int) -> str:
         text = chr(code)
         while True:
+            # NFKC may produce letters that have another case, such as Latin ones from mathematical letters; hence the loop.
             folded = normalize("NFKC", "".join(char for char in text.casefold() if char not in _IGNORABLE))
             if folded == text:
                 break
@@ -58,6 +59,8 @@ def fold(text: str) -> str:
 
     Errors: none. Source: The Unicode Standard, 3.13, R5.
     """
+    # No ASCII character is ignorable or has another normalized form, so lower case is all of the mapping.
     if text.isascii():
         return text.lower()
+    # ``translate`` maps each character by itself. Only after it can neighbours combine (rule 2).
     return normalize("NFC", text.translate(_MAPPING))

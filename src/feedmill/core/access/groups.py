@@ -43,13 +43,16 @@ def resolve_groups(identity: Identity, find_groups: FindGroups, *, max_groups: i
     while level:
         found: list[Subject] = []
         for key, group in find_groups(tuple(level)):
+            # Reached before, by a path that is at most as long. This is also what ends circles.
             if group in seen:
                 continue
             seen.add(group)
             found.append(group)
             reached[group] = level[key]
+            # Checked within a level, since a single level may hold all groups of a large directory.
             if len(reached) > max_groups:
                 raise Denied(f"the user is in more than {max_groups} groups, more than are resolved")
+        # Groups are tried with their whole domain only (rule 3), hence not ``signed_in_keys``.
         level = _owners(found, own_keys)
     return replace(identity, reached=reached)
 

@@ -119,6 +119,7 @@ class PolicySet:
 
     def _iter_candidates(self, parts: UrlParts) -> Iterator[_Ready]:
         yield from self._exact.get(parts.path, ())
+        # One look-up for each length that occurs, the longest first, however many policies there are.
         for length in self._lengths:
             if length <= len(parts.path):
                 yield from self._prefixes.get(parts.path[:length], ())
@@ -127,6 +128,7 @@ class PolicySet:
     def find_shadowed(self, changed: Container[int], after: "PolicySet") -> set[int]:
         """Returns the numbers of the policies that may share a URL with one of the changed policies of another set."""
         others = [one for one in after._ready if one.policy.number in changed]
+        # Too many is safe: a caller checks more documents again than it needs to. Too few would show what is forbidden.
         if len(others) * len(self._ready) > MAX_COMPARED:
             return {one.policy.number for one in self._ready}
         return {one.policy.number for one in self._ready if any(_may_share(one, other) for other in others)}
@@ -135,6 +137,7 @@ class PolicySet:
         """Returns a digest that changes whenever another policy may apply to some URL; it ignores who is permitted."""
         hashed = hashlib.blake2b(digest_size=12)
         for policy in self.policies:
+            # The length separates pattern and next number, whatever characters the pattern has.
             hashed.update(f"{policy.number}:{len(policy.pattern)}:{policy.pattern}".encode("utf-8", "surrogatepass"))
         return hashed.hexdigest()
 
@@ -210,6 +213,7 @@ def may_share(one: PolicyAcl, other: PolicyAcl) -> bool:
 def _may_share(first: _Ready, second: _Ready) -> bool:
     if first.policy.number and first.policy.number == second.policy.number:
         return False
+    # Whether two regular expressions have a URL in common is not worth deciding; they may.
     if PatternKind.PATTERN in (first.kind, second.kind):
         return True
     return _may_share_path(first, second) and _may_share_host(first.covers, second.covers)
@@ -227,6 +231,7 @@ def _may_share_path(first: _Ready, second: _Ready) -> bool:
 
 
 def _may_share_host(one: Rule, other: Rule) -> bool:
+    # A pattern may leave host, user or ``www.`` open. Two plain hosts have URLs in common only if one ends like the other.
     if not isinstance(one, HostRule) or not isinstance(other, HostRule) or "@" in one.text + other.text:
         return True
     return one.text.endswith(other.text) or other.text.endswith(one.text)

@@ -77,7 +77,9 @@ def folded_key(subject: Subject) -> PrincipalKey:
 
 def digest_of(key: PrincipalKey) -> bytes:
     """Returns the 16-byte digest of a key, for look-ups among many. Lengths separate the parts, which may contain any character."""
+    # Only the last part has no length; it ends where the text ends.
     text = f"{key.scope.value}{int(key.folded)}{len(key.namespace)}:{key.namespace}{len(key.domain)}:{key.domain}{key.name}"
+    # JSON can hold half of a surrogate pair, which plain UTF-8 refuses. Such a name is unusual and no error.
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

@@ -39,6 +39,7 @@ class Connection:
 
     def evict(self) -> None:
         """Closes the connection at once; a handshake in progress fails."""
+        # During a handshake there is no transport that could be aborted. The handshake fails when its socket is shut down, and releases the slot.
         if self.protocol.is_opening:
             with suppress(OSError):  # the client is gone already
                 self._accepted.shutdown(socket.SHUT_RDWR)
@@ -93,8 +94,10 @@ class Acceptor:
         for _ in range(ACCEPTED_AT_ONCE):
             try:
                 accepted, peer = self._listening.accept()
+            # No connection waits any more, or another process that has the same socket was faster.
             except (BlockingIOError, InterruptedError):
                 return
+            # The client was gone before its connection was accepted.
             except ConnectionAbortedError:
                 continue
             except OSError as exc:
@@ -120,6 +123,7 @@ class Acceptor:
         if not self._slots.acquire(connection, address):
             accepted.close()
             return
+        # The loop has only a weak reference to a task, so one must be stored here until the task ends.
         opening = self._loop.create_task(self._open(connection, accepted))
         self._opening.add(opening)
         opening.add_done_callback(self._opening.discard)
@@ -139,6 +143,7 @@ class Acceptor:
         except OSError:
             # the client is gone, was too slow, or speaks no TLS
             connection.release()
+        # Also at the end of the server, which cancels the task.
         except BaseException:
             connection.release()
             raise

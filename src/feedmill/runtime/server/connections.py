@@ -18,6 +18,7 @@ from feedmill.core.urls.networks import Networks
 
 NO_NETWORKS: Final = Networks()
 
+# A subscriber chooses the other 64 bits of its addresses at will (RFC 4291, 2.5.1), so a limit for each address limits no one.
 _CLIENT_BITS: Final = 64
 
 
@@ -53,9 +54,11 @@ def share_by_trust(most: int, trusted: Networks, strangers: Share) -> ShareOf:
 def client_of(address: str) -> str:
     """Returns the name of a client: its IPv4 address, or the network of its IPv6 address."""
     try:
+        # Without the zone of a link-local address, such as ``fe80::1%eth0``.
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
         return address
+    # An IPv4 client of a socket for both has an address such as ``::ffff:192.0.2.1``.
     if isinstance(parsed, IPv6Address):
         return str(parsed.ipv4_mapped or IPv6Network((int(parsed) >> _CLIENT_BITS << _CLIENT_BITS, _CLIENT_BITS)))
     return address
@@ -83,6 +86,7 @@ class ConnectionSlots:
     def acquire(self, occupant: Occupant, address: str) -> bool:
         """Returns whether there is a slot for a connection. The connection then waits."""
         share = self._share_of(address)
+        # The share first: a client whose share is full gives up a connection of its own, never one of another client.
         if self._counts.get(share.name, 0) >= share.most and not self._evict_first(self._waiting_of.get(share.name, {})):
             return False
         if len(self._shares) >= self._most and not self._evict_first(self._waiting):
@@ -107,6 +111,7 @@ class ConnectionSlots:
         name = self._shares.get(occupant)
         if name is not None:
             self._drop_waiting(occupant, name)
+            # It was removed before, because a dictionary leaves a key that it has at its earlier place.
             self._waiting[occupant] = None
             self._waiting_of.setdefault(name, {})[occupant] = None
 
@@ -120,6 +125,7 @@ class ConnectionSlots:
         occupant = next(iter(waiting), None)
         if occupant is None:
             return False
+        # Now, not when the transport reports its end later. The release at that time finds nothing to do.
         self.release(occupant)
         occupant.evict()
         return True
@@ -129,5 +135,6 @@ class ConnectionSlots:
         of_share = self._waiting_of.get(name)
         if of_share is not None:
             of_share.pop(occupant, None)
+            # There may be as many shares as there are addresses, so empty ones must not stay.
             if not of_share:
                 del self._waiting_of[name]

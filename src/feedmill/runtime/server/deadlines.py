@@ -136,6 +136,7 @@ class TimedProtocol(BoundedProtocol):
 
     def _find_late(self, now_seconds: float) -> Late | None:
         seconds = now_seconds - self._since
+        # Also if the connection is closing: it closes only after the client has read the rest.
         if self._is_response_stuck(now_seconds):
             return Late.RESPONSE
         if self.transport.is_closing():
@@ -148,6 +149,7 @@ class TimedProtocol(BoundedProtocol):
 
     def _is_body_late(self, now_seconds: float, seconds: float) -> bool:
         rule = self.body_rule
+        # The client cannot go on, or has sent something and need not be faster than that: the period begins again.
         if self.is_body_waiting_for_application or (not rule.bytes_per_second and self._body_bytes):
             self._since, self._body_bytes = now_seconds, 0
             return False
@@ -156,14 +158,18 @@ class TimedProtocol(BoundedProtocol):
     def _is_response_stuck(self, now_seconds: float) -> bool:
         """Returns whether the client has long read next to nothing of its response, or does not let the connection end."""
         unsent = self.transport.get_write_buffer_size()
+        # More is unsent: the application has written. Less by ``RESPONSE_BYTES``: the client has read.
+        # A client that reads a byte now and then does not count as reading.
         has_moved = unsent > self._unsent_bytes or unsent <= self._unsent_bytes - RESPONSE_BYTES
         if has_moved or (unsent == 0 and not self.transport.is_closing()):
             self._unsent_bytes, self._unsent_since = unsent, now_seconds
         return now_seconds - self._unsent_since > RESPONSE_SECONDS
 
     def _end(self, late: Late) -> None:
+        # A client that has sent nothing waits for no response.
         if late is Late.HEAD and self._head_bytes:
             self.send_refusal(408, _HEAD_TOO_SLOW)
+        # A second status line would be read as a part of the response that has begun.
         elif late is Late.BODY and not self.has_response_begun:
             self.send_refusal(408, _BODY_TOO_SLOW)
         else:

@@ -48,6 +48,7 @@ class DrainingProtocol(TimedProtocol):
         if self.is_opening:
             return
         if self.has_request:
+            # The time begins again when the request ends.
             self._idle_since = now_seconds
             if not self.has_response_begun:
                 self.end_after_response()
@@ -64,12 +65,14 @@ class DrainingServer(PortServer):
         self._slots = slots
         self._drain_seconds = drain_seconds
         self._is_draining = False
+        # uvicorn's own set lacks connections in their handshake. Weak references let ended ones disappear.
         self._accepted: WeakSet[DrainingProtocol] = WeakSet()
 
     def drain(self) -> None:
         """Leaves the port at once, serves the open connections to their end, and then ends."""
         self._is_draining = True
         self.request_exit()
+        # At once, since the successor waits for it. uvicorn would close the port only when its loop notices the exit.
         self._close_port()
         now = asyncio.get_running_loop().time()
         for protocol in list(self._accepted):

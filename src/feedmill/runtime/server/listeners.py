@@ -44,6 +44,7 @@ class OwnNames:
         return self._names
 
     def _ask(self, short: str) -> None:
+        # A new set takes the place of the old one, so other threads read either of them and need no lock.
         self._names |= _normalize(socket.getfqdn(short))
 
 

@@ -30,6 +30,7 @@ class BoundedProtocol(HttpProtocol):
         """Reads bytes, of a head only up to the limit."""
         if self._is_in_head:
             self._head_bytes += len(data)
+        # The bytes are counted before the parser reads them. If the head ends in this piece, the check below does not apply.
         super().data_received(data)
         if self._is_in_head and self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
             self.send_refusal(*((414, _URL_TOO_LONG) if len(self.url) > MAX_URL_BYTES else (431, _HEAD_TOO_LONG)))

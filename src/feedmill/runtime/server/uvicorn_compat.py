@@ -48,6 +48,7 @@ class HttpProtocol(HttpToolsProtocol):
     @property
     def has_next_request_begun(self) -> bool:
         """Returns whether a part of a request was received after the latest complete head."""
+        # uvicorn makes a scope at the first byte of a request, and the cycle only at the end of its head.
         return self.cycle is None or self.scope is not self.cycle.scope
 
     @property

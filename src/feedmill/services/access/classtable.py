@@ -39,10 +39,12 @@ class ClassTable:
 
     def __init__(self) -> None:
         self.newest = int(AccessClass.CLOSED)
+        # A number without a class looks like a class without an ACL that inherits from nothing: it permits no one.
         self._types: Bytes = np.full(_FIRST_CAPACITY, rule_number(None), np.uint8)
         self._parents: Numbers = np.zeros(_FIRST_CAPACITY, np.int32)
         self._has_entries: Bytes = np.zeros(_FIRST_CAPACITY, np.uint8)
         self._rules: Numbers = np.zeros(_FIRST_CAPACITY, np.int32)
+        # A node is a URL from which a class inherits. Node 0 stands for "inherits from nothing".
         self._nodes: dict[str, int] = {}
         self._node_classes: Numbers = np.full(_FIRST_CAPACITY, -1, np.int32)
         self._entries = DigestTable()
@@ -165,6 +167,7 @@ class ClassTable:
         return self._levels
 
     def _add_node(self, url: str) -> None:
+        # Numbers begin at 1, since 0 is no parent.
         node = self._nodes[url] = len(self._nodes) + 1
         if node >= self._node_classes.size:
             self._node_classes = _doubled(self._node_classes, -1)
@@ -191,4 +194,5 @@ def _permits_anybody(keys: bytes) -> bool:
 
 
 def _doubled(values: npt.NDArray[Kind], filler: int) -> npt.NDArray[Kind]:
+    # Doubling copies each value a constant number of times on average, however far the array grows.
     return np.concatenate([values, np.full(values.size, filler, values.dtype)])

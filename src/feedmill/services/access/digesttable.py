@@ -22,7 +22,9 @@ _MANY_SEGMENTS = 4
 
 def split_digests(digests: bytes) -> tuple[Halves, Halves]:
     """Returns the first and the second halves of digests that are concatenated."""
+    # In the byte order of this machine: the halves are compared only with each other and never stored.
     both = np.frombuffer(digests, np.uint64).reshape(-1, 2)
+    # A column is a view of every second item. Copies without these gaps are searched faster.
     return np.ascontiguousarray(both[:, 0]), np.ascontiguousarray(both[:, 1])
 
 
@@ -144,5 +146,6 @@ def _merge_all(segments: Sequence[_Segment], is_kept: Callable[[Numbers], Flags]
 
 
 def _sorted(high: Halves, low: Halves, numbers: Numbers) -> _Segment:
+    # The second halves need no order: ``find`` compares every digest of a drawer.
     order = np.argsort(high)
     return _segment(high[order], low[order], numbers[order])

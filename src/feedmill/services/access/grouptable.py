@@ -19,6 +19,7 @@ from feedmill.ports import GroupSnapshots
 from feedmill.services.access.digesttable import DIGEST_BYTES, DigestTable, Flags, Halves, Numbers, split_digests
 from feedmill.services.access.layerreading import SnapshotReading, SnapshotsAhead
 
+# The table is compacted only if at least so many definitions no longer count, since compacting copies all of it.
 STRUCK_OUT_AT_LEAST = 100_000
 
 
@@ -95,6 +96,7 @@ class GroupTable:
         for feed_id in sorted(set(visible) - set(self._state.layers)):
             self._read_layer(snapshots, feed_id, visible[feed_id])
         self._arrays = None
+        # After the changes: ``tidied`` may have begun in the middle of them, and its result is then dropped.
         self._version += 1
 
     def _may_uncover(self, gone: set[int]) -> bool:
@@ -116,6 +118,7 @@ class GroupTable:
                 continue
             newest = state.newest[layer.source]
             for place, group in zip(layer.definitions.tolist(), state.definition_groups[layer.definitions].tolist(), strict=True):
+                # Only if the removed definition was the one that counts. Another snapshot of the source may define the group as well.
                 if newest.get(group) == place:
                     del newest[group]
 
@@ -185,6 +188,7 @@ class GroupTable:
         """Finds all groups of a user. Errors: Denied when there are more than the bound, since a shortened list might miss a denial."""
         search = _Search(self, identity)
         while search.goes_on():
+            # Checked after each level, so a search that has exceeded the bound reads no further level.
             if len(search.found) > self._max_groups:
                 raise Denied(f"the user is in more than {self._max_groups} groups, more than are resolved")
         return search.end()
@@ -309,6 +313,7 @@ class _Search:
         # all exact keys, then all folded keys; ``tile`` below repeats the owners in the same order
         high, low = (np.concatenate([exact[places], folded[places]]) for exact, folded in zip(arrays.exact, arrays.folded, strict=True))
         self._keys = (high, low)
+        # The groups of this level were found last, so their places are the last ones.
         begin = self._first + len(self.found) - len(groups)
         self._owners = np.tile(np.arange(begin, begin + len(groups)), 2)
 

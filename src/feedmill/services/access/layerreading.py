@@ -34,6 +34,7 @@ class SnapshotReading:
     def go_on(self, snapshots: GroupSnapshots, feed_id: int) -> bool:
         """Reads a piece of a snapshot that is being built. Returns whether there may be more."""
         found = list(islice(snapshots.iter_definitions(feed_id, after=self._reached), DEFINITIONS_AT_ONCE))
+        # The last definition is left for the next call. It may be the newest, to which members are still added.
         if len(found) > 1:
             self._take(snapshots, feed_id, found[:-1])
         return len(found) == DEFINITIONS_AT_ONCE
@@ -73,6 +74,7 @@ class SnapshotsAhead:
         """
         with self._lock:
             building = snapshots.list_building()
+            # A published snapshot stays until it is taken. One that is neither was dropped by its feed.
             awaited = {*building, *snapshots.list_visible()}
             self._readings = {feed_id: reading for feed_id, reading in self._readings.items() if feed_id in awaited}
             has_more = False
@@ -84,8 +86,10 @@ class SnapshotsAhead:
         """Returns the complete reading of a published snapshot, most of which may have been read ahead."""
         with self._lock:
             reading = self._readings.pop(feed_id, None)
+        # Without the lock, so that reading ahead goes on meanwhile.
         if reading is not None and reading.finish(snapshots, feed_id):
             return reading
+        # What was read ahead has changed since. A published snapshot no longer does, so this reading needs no check.
         reading = SnapshotReading()
         reading.finish(snapshots, feed_id)
         return reading

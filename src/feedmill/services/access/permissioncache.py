@@ -83,6 +83,7 @@ class PermissionCache:
 
         Errors: Denied for a user who is in too many groups; Busy; OutOfTime at ``until_access`` of the deadline.
         """
+        # The public class needs neither the lock nor the store.
         if not identity.users and not identity.groups:
             return ANONYMOUS
 
@@ -162,6 +163,7 @@ class PermissionCache:
             try:
                 self.read_ahead(is_over)
                 self.load()
+                # ``tidied`` does the work without the lock. Only ``put``, which is fast, needs it.
                 if (put := self._groups.tidied()) is not None:
                     with self._lock:
                         put()
@@ -174,6 +176,7 @@ class PermissionCache:
         """Reads group snapshots that are not yet published, in pieces, while other calls are answered. Errors: Busy."""
         has_more = True
         while has_more and not is_over.is_set():
+            # A new read snapshot for each piece: one that stays open would keep the database from reusing its log.
             with self._store.reading() as unit:
                 has_more = self._groups.read_ahead(unit.groups.snapshots)
 
@@ -219,11 +222,13 @@ class PermissionCache:
             self._refresh()
 
     def _refresh(self) -> None:
+        # One read snapshot for groups, policies and classes, so that they are of the same moment.
         with self._store.reading() as unit:
             generation = unit.groups.snapshots.generation()
             if generation != self._generation:
                 self._groups.refresh(unit.groups.snapshots)
                 self._generation = generation
+                # Not only the classes: with the memberships, the keys of every user may have changed.
                 self._known.clear()
                 log.info("groups_read", generation=generation)
             policies = unit.access.policies.generation()
@@ -234,14 +239,17 @@ class PermissionCache:
             newest, version = unit.access.classes.newest(), unit.access.acl_versions.newest_version()
             if newest > self._classes.newest or version > self._version:
                 self._read_classes(unit, version)
+                # The newest class may have been removed again, so it is not always among those that were read.
                 self._classes.reach(newest)
                 self._forget_classes()
 
     def _read_classes(self, unit: UnitOfWork, version: int) -> None:
         """Adds new classes, then sets the classes of the ACLs from which others inherit."""
+        # Before ``set_acls``, which ignores URLs from which no known class inherits.
         fresh = self._classes.add(unit.access.classes.iter_packed(self._classes.newest))
         self._classes.set_acls(unit.access.acls.find_classes(fresh))
         after, self._version = self._version, version
+        # The first time, ``find_classes`` has read the current ACL of every URL. Versions would only repeat that.
         if after:
             while versions := unit.access.acl_versions.list_versions(after=after, limit=VERSIONS_AT_ONCE):
                 self._classes.set_acls({each.url: each.access_class for each in versions})

@@ -28,6 +28,7 @@ class PolicyTable:
 
     def set(self, policies: Sequence[PolicyAcl], closed: Set[int] = frozenset()) -> None:
         """Sets which policies are in force, and which are closed; 0 in ``closed`` stands for "no policy"."""
+        # Index 0 is there even without policies, since it stands for "no policy".
         size = max((0, *closed, *(policy.number for policy in policies))) + 1
         self._in_force, self._closed = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
         self._in_force[[policy.number for policy in policies]] = 1

@@ -51,6 +51,7 @@ class ResultTrimmer:
             return TrimmedResults(shown=early)
         try:
             forms = self._permissions.forms_of(access.current_user, deadline)
+        # Without the user's groups nothing can be decided, so only what needs no decision is shown.
         except OutOfTime:
             return TrimmedResults(shown=[each for each in early if class_of(each) == AccessClass.PUBLIC])
         acls = self._chains.read(unit, [each.url for each in guarded])
@@ -58,6 +59,7 @@ class ResultTrimmer:
         read_policies = functools.cache(unit.access.policies.current)
         confirms = access.late is not None and access.late.confirms
         verdicts = {each.url: self._settle(each.url, forms, acls.get, read_policies, permits_end=not confirms) for each in guarded}
+        # An early document without a verdict is public: all others of them are guarded.
         shown = [each for each in early if verdicts.get(each.url, Verdict.PERMIT) is Verdict.PERMIT]
         deferred = {Verdict.INDETERMINATE, *([Verdict.PERMIT] if confirms else [])}
         undecided = [each for each in guarded if class_of(each) in late and verdicts[each.url] in deferred]
