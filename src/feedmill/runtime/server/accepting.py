@@ -39,7 +39,8 @@ class Connection:
 
     def evict(self) -> None:
         """Closes the connection at once; a handshake in progress fails."""
-        # During a handshake there is no transport that could be aborted. The handshake fails when its socket is shut down, and releases the slot.
+        # During a handshake there is no transport that could be aborted.
+        # The handshake fails when its socket is shut down, and releases the slot.
         if self.protocol.is_opening:
             with suppress(OSError):  # the client is gone already
                 self._accepted.shutdown(socket.SHUT_RDWR)
