@@ -76,6 +76,7 @@ class FolderAuditLog:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Other processes wait for the lock of the file. Threads of this one wait for ``_threads`` before they open it.
         with self._threads, (self._folder / "lock").open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
@@ -87,6 +88,7 @@ class FolderAuditLog:
         if path is None or last is None or last.event.at.date() != event.at.date() or path.stat().st_size > self._max_file_bytes:
             path = self._name_of((last.number if last else 0) + 1)
         entry = self._write(path, event, last)
+        # Old files are removed only when a new one begins, so once a day or after a large file.
         if path not in files and files:
             entry = self._trim([*files, path], event, entry)
         return entry
@@ -198,6 +200,7 @@ def _read_last_line(path: Path) -> bytes:
             file.seek(start)
             data = file.read(size - start)
             whole, newline, rest = data.rpartition(b"\n")
+            # What follows the last line end is a line that a crash cut off. No caller got a success for it.
             if rest and (newline or start == 0):
                 file.truncate(size - len(rest))
                 size -= len(rest)

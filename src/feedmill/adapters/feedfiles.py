@@ -25,7 +25,7 @@ PART: Final = ".part"
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 _WRITE_BACK_BYTES: Final = 8_388_608
-_SYNC_FILE_RANGE_WRITE: Final = 2
+_SYNC_FILE_RANGE_WRITE: Final = 2  # <linux/fs.h>: begin to write, do not wait
 
 
 class FolderFeedFiles:
@@ -107,6 +107,8 @@ class FolderFeedFile:
     def commit(self) -> int:
         """Makes bytes and folder entry durable and returns the size. Errors: DiskFull, Busy."""
         try:
+            # The order matters: a name without ``.part`` promises whole,
+            # durable bytes, and "Success" promises that the name survives too.
             os.fsync(self._descriptor)
             self._close()
             self._path.rename(self._folder / self.name)
@@ -124,6 +126,7 @@ class FolderFeedFile:
 
     def _close(self) -> None:
         """Closes the descriptor once no other thread uses it."""
+        # The thread may still use the descriptor, whose number would belong to another file after the close.
         if self._pushing is not None:
             wait([self._pushing])
         if self._descriptor >= 0:
@@ -136,6 +139,7 @@ def _check_space(folder: Path, reserve_bytes: int) -> None:
     if reserve_bytes <= 0:
         return
     status = os.statvfs(folder)
+    # ``f_bavail`` leaves out the blocks that only root may use.
     if status.f_bavail * status.f_frsize < reserve_bytes:
         raise OSError(errno.ENOSPC, f"less than {reserve_bytes} bytes are free", str(folder))
 

@@ -64,6 +64,7 @@ class SocketNotifier:
         poll = select.poll()
         poll.register(self._ear, select.POLLIN)
         while poll.poll(max(0.0, end - time.monotonic()) * 1000):
+            # A datagram from another user does not end the wait.
             if _drain(self._ear) or time.monotonic() >= end:
                 return
 
@@ -81,6 +82,7 @@ class SocketNotifier:
         ear = None if self._role is None else _open()
         if ear is None or self._role is None:
             return None
+        # Before ``bind``: a datagram that arrives earlier has no credentials.
         ear.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         try:
             ear.bind(self._address(self._role))
@@ -107,6 +109,7 @@ def _open() -> socket.socket | None:
 def _drain(ear: socket.socket) -> bool:
     """Reads all waiting datagrams, and returns whether any of them counts."""
     heard = False
+    # Bounded, since another user may send faster than this loop reads.
     for _ in range(_QUEUE):
         try:
             _, ancillary, _, _ = ear.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size))

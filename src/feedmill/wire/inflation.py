@@ -33,6 +33,7 @@ class Inflation:
     def count_inflated(self, inflated_bytes: int) -> None:
         """Counts inflated bytes. Errors: Excess."""
         self._inflated_bytes += inflated_bytes
+        # The bound grows with what was read, so a body is refused in its middle, before it fills the disk.
         if self._inflated_bytes > self._free_bytes + self._ratio * self._read_bytes:
             raise Excess(f"{self._what} to more than {self._ratio} times the size (setting {SETTING})")
 

@@ -33,6 +33,7 @@ class AppendFile:
         self.end = 0
         self.durable_end = 0
         self.fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        # Until this call the file does not look used. Clean-up leaves young files alone, so it does not remove this one.
         fcntl.flock(self.fd, fcntl.LOCK_EX)
 
     def append(self, data: bytes) -> int:
@@ -43,6 +44,7 @@ class AppendFile:
             while written < len(view):
                 written += os.pwrite(self.fd, view[written:], start + written)
         except OSError:
+            # What was written is removed, since the next blob begins at the same place.
             os.ftruncate(self.fd, start)
             raise
         self.end = start + written
@@ -69,6 +71,7 @@ class ReadFile:
     """A file open for reading. It closes when the last thread releases it."""
 
     def __init__(self, path: Path) -> None:
+        # Set before ``open`` can fail, because ``__del__`` runs after a failure too.
         self._fd = -1
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
 
@@ -108,6 +111,8 @@ class ReadFiles:
             found = self._open.get(name)
             if found is not None:
                 return found
+        # Without the lock, so that a slow disk delays no other file. Two
+        # threads may open the same file; one of both is closed after its use.
         opened = ReadFile(self._locate(name))
         with self._lock:
             self._open[name] = opened

@@ -65,6 +65,7 @@ class PackedBlobs:
         try:
             for path in (self._packs, self._files):
                 path.mkdir(parents=True, exist_ok=True)
+            # A reference must not outlive the folder that it leads to, also after a power failure.
             for path in (folder, folder.parent):
                 sync_folder(path)
         except OSError as exc:
@@ -106,6 +107,7 @@ class PackedBlobs:
 
     def _begin_pack(self) -> AppendFile:
         pack = AppendFile(self._packs / new_name(self._role))
+        # The full pack may hold blobs that are not durable yet. ``sync`` closes it.
         if self._pack is not None:
             self._waiting.append(self._pack)
         self._pack = pack
@@ -124,6 +126,7 @@ class PackedBlobs:
         with self._lock:
             self._waiting.append(file)
             self._changed_folders.add(self._files)
+            # Each waiting file holds a descriptor open.
             is_crowded = len(self._waiting) > _WAITING_FILES
         if is_crowded:
             self.sync()
@@ -131,16 +134,19 @@ class PackedBlobs:
 
     def sync(self) -> None:
         """Makes everything put so far durable, files first, then their folder entries. Errors: Broken."""
+        # Order of locks: ``_syncing``, then ``_lock``. ``_lock`` is free during the syncs, so other threads go on writing.
         with self._syncing:
             self._refuse_after_failure()
             with self._lock:
                 waiting, self._waiting = self._waiting, []
                 folders, self._changed_folders = self._changed_folders, set()
                 pack = self._pack
+                # What is appended after this line belongs to the next sync, even if this one happens to write it.
                 pack_end = 0 if pack is None else pack.end
             try:
                 for file in waiting:
                     os.fsync(file.fd)
+                # The pack stays open for more. Its end is remembered, so that a sync without new blobs costs nothing.
                 if pack is not None and pack.durable_end < pack_end:
                     os.fsync(pack.fd)
                     pack.durable_end = pack_end

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from feedmill.model.document import BlobRef
 from feedmill.model.errors import Corrupt
 
+# Role, process id, 64 random bits. No slash and no dot, so a name cannot lead out of its folder.
 _NAME = r"[a-z][a-z0-9]{0,23}-[0-9]{1,10}-[0-9a-f]{16}"
 _REF = re.compile(rf"p/(?P<pack>{_NAME})/(?P<offset>[0-9]{{1,15}})/(?P<packed>[0-9]{{1,10}})|f/(?P<file>{_NAME})/(?P<single>[0-9]{{1,15}})")
 _NAME_ALONE = re.compile(_NAME)

@@ -21,6 +21,7 @@ class Reserve:
         """Reserves space before a write. Errors: OSError as of a full disk, if less than the reserve would be left."""
         if self._reserve_bytes <= 0:
             return
+        # Asks the file system once for several small writes; they share what was free then.
         if self._known_bytes < size_bytes:
             status = os.statvfs(self._folder)
             free_bytes = status.f_bavail * status.f_frsize - self._reserve_bytes

@@ -79,6 +79,7 @@ class AsyncHttpClient:
             following = self._find_redirect(target, method, response)
             if following is None:
                 return Fetched(url=target.url, response=_unpack(response, max_bytes))
+            # Another server, or the same one without TLS, must not learn cookies, tokens or passwords.
             if following.authority != target.authority or following.is_tls != target.is_tls:
                 sent = {name: value for name, value in sent.items() if name.lower() in _SHARED}
             target = following

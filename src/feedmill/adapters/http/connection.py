@@ -57,6 +57,7 @@ class AsyncConnection:
         is_reused = self._stream is not None
         try:
             return await self._exchange(request)
+        # Repeated once at most, and only on a reused connection: a request on a new one may have been carried out.
         except (ConnectionError, ssl.SSLEOFError, h11.RemoteProtocolError):
             # a server may close an idle connection at any time
             self.close()
@@ -97,11 +98,13 @@ class AsyncConnection:
                     raise Unanswered("it answers that it will answer, over and over")
             elif isinstance(event, h11.Response):
                 response = HttpResponse(status=event.status_code, headers=tuple((name.decode(), value) for name, value in event.headers))
+                # The caller does not want the body. Closing is cheaper than reading it, and the connection cannot be reused without that.
                 if not request.max_bytes and request.method != "HEAD":
                     self.close()
                     return response
             elif isinstance(event, h11.Data):
                 body += event.data
+                # Checked at each piece, since the announced length of a body need not be true.
                 if len(body) > request.max_bytes:
                     raise Unanswered(f"its answer has more than {request.max_bytes} bytes")
             elif isinstance(event, h11.EndOfMessage):
@@ -112,6 +115,7 @@ class AsyncConnection:
     async def _prepare(self) -> Stream:
         """Returns a stream on which a request can be sent now."""
         if self._stream is not None:
+            # Only if both sides have ended their messages; otherwise the rest of a response would be read as the next one.
             if self._protocol.our_state is h11.DONE and self._protocol.their_state is h11.DONE:
                 self._protocol.start_next_cycle()
                 return self._stream

@@ -61,6 +61,7 @@ async def dial(server: ServerAddress, proxy: Proxy | None, lookup: Lookup, conte
     if proxy is None:
         sock = await _connect(server.host, server.port, lookup, allows_private=server.allows_private)
     else:
+        # The operator has chosen the proxy, so its own address may be private.
         sock = await _connect(proxy.host, proxy.port, lookup, allows_private=True)
     try:
         if not server.is_tls or context is None:
@@ -87,6 +88,7 @@ def make_context(trust: Trust) -> ssl.SSLContext:
 async def _connect(host: str, port: int, lookup: Lookup, *, allows_private: bool) -> socket.socket:
     failure: OSError | None = None
     for family, kind, protocol, _, address in await lookup(host, port):
+        # A private address refuses the request and is not skipped. Its DNS server may try to lead requests inside.
         if not allows_private and not is_public(str(address[0])):
             raise Unanswered(f"its address {address[0]} is private, which allow_private does not open")
         try:
@@ -99,6 +101,7 @@ async def _connect(host: str, port: int, lookup: Lookup, *, allows_private: bool
 async def _connect_to(sock: socket.socket, address: Any) -> socket.socket:
     try:
         sock.setblocking(False)
+        # A request is sent as a whole. Without this option a small last piece could wait for the acknowledgement of the one before.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         await asyncio.get_running_loop().sock_connect(sock, address)
     except BaseException:

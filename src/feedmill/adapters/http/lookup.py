@@ -48,11 +48,13 @@ async def look_up(host: str, port: int) -> list[FoundAddress]:
         except (OSError, UnicodeError) as exc:
             found = exc
         finally:
+            # Released by the thread and not by the caller: a lookup that the deadline has abandoned still occupies its thread.
             _places.release()
         with suppress(RuntimeError):
             # the loop is closed if its deadline was over before
             loop.call_soon_threadsafe(settle, found)
 
+    # A daemon, and not a thread of a pool: the interpreter waits for the threads of pools at its end.
     threading.Thread(target=work, name="lookup", daemon=True).start()
     return await future
 

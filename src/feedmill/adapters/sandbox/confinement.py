@@ -15,8 +15,8 @@ from feedmill.adapters.sandbox import kernel, landlock, seccomp
 from feedmill.adapters.sandbox.seccomp import Filter
 from feedmill.adapters.sandbox.syscalls import find_architecture
 
-_CAPSET: Final = {"x86_64": 126, "aarch64": 91}
-_CAPABILITY_VERSION: Final = 0x20080522
+_CAPSET: Final = {"x86_64": 126, "aarch64": 91}  # capset(2), by processor
+_CAPABILITY_VERSION: Final = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,7 @@ def confine(rules: Filter, limits: Mapping[int, int]) -> Sandbox:
     """
     for number, bound in limits.items():
         set_limit(number, bound)
+    # Before Landlock and the filter, which require ``no_new_privs`` or a capability that is dropped here.
     non_dumpable = hide_memory()
     no_capabilities = _drop_capabilities()
     no_new_privs = forbid_new_privileges()
@@ -105,6 +106,7 @@ def _drop_capabilities() -> bool:
     number = _CAPSET.get(os.uname().machine)
     if number is None:
         return False
+    # The header names the version and the process, 0 for this one. Two times three words of zeros are the empty sets.
     header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION, 0))
     nothing = ctypes.create_string_buffer(bytes(24), 24)
     try:

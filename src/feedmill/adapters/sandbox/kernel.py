@@ -14,6 +14,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 def prctl(option: int, first: int = 0, second: int | None = None) -> None:
     """Calls prctl(2). Shape: ``second`` may be an address. Errors: OSError."""
+    # All four arguments are passed: the kernel refuses some options if an unused argument is not 0.
     _check(_libc.prctl(option, ctypes.c_ulong(first), ctypes.c_void_p(second), ctypes.c_ulong(0), ctypes.c_ulong(0)))
 
 

@@ -34,7 +34,9 @@ def find_version() -> int:
 
 def make_ruleset(version: int) -> bytes:
     """Returns the ``struct landlock_ruleset_attr`` that handles all actions of a version."""
+    # One bit for each right. A newer version than this table knows is used with the rights of the last one.
     files = (1 << _FILE_RIGHTS[min(version, len(_FILE_RIGHTS)) - 1]) - 1
+    # A kernel refuses a structure that is longer than its own, unless the rest is zero.
     if version < NETWORK_SINCE:
         return struct.pack("=Q", files)
     if version < SCOPES_SINCE:

@@ -21,6 +21,7 @@ def probe_sandbox() -> Sandbox:
     pid = os.fork()
     if pid == 0:
         _report(writer)
+    # Only the child holds this end now, so its death ends the read below.
     os.close(writer)
     try:
         message = os.read(reader, _MESSAGE_BYTES)

@@ -123,15 +123,19 @@ TRANSFORMING: Final = Filter(allowed=(*COMPUTING.allowed, "alarm", "setitimer"),
 
 def assemble(rules: Filter, architecture: Architecture) -> bytes:
     """Returns the program of a filter. Shape: an array of ``struct sock_filter``."""
+    # First the architecture: the same number is another call in another architecture's table.
     code = [_instruction(_LOAD, _OFFSET_ARCHITECTURE), _instruction(_JUMP_EQUAL, architecture.audit, 1, 0), _return(_KILL_PROCESS)]
     code.append(_instruction(_LOAD, _OFFSET_NUMBER))
     if architecture.has_x32:
+        # Calls of the x32 ABI have the same architecture, and numbers with this bit.
         code += [_instruction(_JUMP_GREATER_EQUAL, X32_BIT, 0, 1), _return(_KILL_PROCESS)]
     for name in rules.allowed:
         if (number := architecture.numbers.get(name)) is not None:
             code += [_instruction(_JUMP_EQUAL, number, 0, 1), _return(_ALLOW)]
     for name, conditions in rules.conditional.items():
         if (number := architecture.numbers.get(name)) is not None:
+            # The block ends in ALLOW. Each condition that fails returns EPERM
+            # inside the block, so the order of conditions does not matter.
             block = [*(part for condition in conditions for part in _compare(condition)), _return(_ALLOW)]
             code += [_instruction(_JUMP_EQUAL, number, 0, len(block)), *block]
     code += [_instruction(_JUMP_EQUAL, architecture.numbers["clone3"], 0, 1), _return(_ERRNO | errno.ENOSYS), _return(_ERRNO | errno.EPERM)]
@@ -150,6 +154,7 @@ def _compare(condition: Condition) -> list[bytes]:
     # if the last value does not match, control falls through to the refusal; any match jumps behind it
     code += [_instruction(_JUMP_EQUAL, value, len(values) - place, 0) for place, value in enumerate(values)]
     code.append(_return(_ERRNO | errno.EPERM))
+    # The high half must be zero. Otherwise a value above 2^32 would pass by its low half.
     if high_mask:
         code += [_instruction(_LOAD, offset + 4), _instruction(_AND, high_mask), _instruction(_JUMP_EQUAL, 0, 1, 0)]
         code.append(_return(_ERRNO | errno.EPERM))
@@ -177,6 +182,7 @@ def install(rules: Filter) -> None:
     if architecture is None:
         raise OSError(errno.ENOSYS, "there is no table of system calls for this processor")
     code = assemble(rules, architecture)
+    # Named, so that the memory lives until the call below, which passes only its address.
     held = ctypes.create_string_buffer(code, len(code))
     program = _Program(len(code) // _INSTRUCTION.size, ctypes.addressof(held))
     kernel.prctl(kernel.PR_SET_SECCOMP, _MODE_FILTER, ctypes.addressof(program))

@@ -31,6 +31,8 @@ class SqlStore:
     @contextmanager
     def writing(self) -> Iterator[UnitOfWork]:
         """Opens a write transaction."""
+        # The turn is outside the transaction: it ends only after the commit. Then no writer of
+        # this program waits for a lock inside the database, which SQLite does not grant in order.
         with self._turn(), translated(), self.writer.begin() as connection:
             yield SqlUnit(connection, self._policy_cache)
 

@@ -31,6 +31,7 @@ class Prepared:
             # values are passed by position, the only way that both drivers support
             placing = cast("type[DefaultDialect]", type(dialect))(paramstyle="qmark" if dialect.name == "sqlite" else "format")
             query = self._build([None] * count)
+            # Expands ``IN`` to one placeholder for each value now. SQLAlchemy would otherwise do this at every execution.
             text = str(query.compile(dialect=placing, compile_kwargs={"render_postcompile": True}))
             self._texts[dialect.name, count] = text
         return text
@@ -43,4 +44,5 @@ def run_text(connection: sa.Connection, text: str, values: Values = ()) -> list[
         cursor.execute(text, tuple(values))
         return cursor.fetchall()  # type: ignore[return-value]  # of rows in any sequence; both drivers give a list of tuples
     except connection.dialect.loaded_dbapi.Error as error:
+        # In SQLAlchemy's own form, from which ``translated`` reads the driver's code.
         raise sa.exc.DBAPIError.instance(text, None, error, connection.dialect.loaded_dbapi.Error) from error

@@ -16,6 +16,8 @@ BUSY_SECONDS = 60
 KEPT = 8
 """How many connections of readers, and of writers, stay open."""
 
+# WAL lets readers go on while a process writes. With ``synchronous=FULL`` each commit waits for the
+# disk, on which "Success" relies. The mapped size is 256 MB, and a negative cache size counts KiB.
 _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "temp_store=MEMORY", "cache_size=-32000", "mmap_size=268435456")
 
 
@@ -53,6 +55,7 @@ class Snapshots:
         """Opens a read transaction. Errors: SQLAlchemy's own."""
         connection = self._take()
         try:
+            # Without it, each query would be a transaction of its own, and two queries could see two states of the store.
             run_text(connection, "BEGIN")
             yield connection
             connection.rollback()  # what SQLAlchemy believes to have begun, if it was asked for anything
@@ -67,6 +70,7 @@ class Snapshots:
 
     def _take(self) -> sa.Connection:
         try:
+            # Taking from a list and adding to it are atomic, so this needs no lock. At most a few connections too many stay open.
             return self._idle.pop()
         except IndexError:
             return self._engine.connect()
@@ -85,6 +89,7 @@ def _engine(path: Path, busy_seconds: float, *more_pragmas: str) -> sa.Engine:
 
     @sa.event.listens_for(engine, "connect")
     def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
+        # The driver then begins no transactions of its own.
         connection.isolation_level = None
         for pragma in (*_PRAGMAS, *more_pragmas):
             connection.execute(f"PRAGMA {pragma}")

@@ -51,6 +51,7 @@ def translate(error: exc.SQLAlchemyError) -> FeedmillError | None:
     for beginning, meaning in _BY_CODE:
         if code.startswith(beginning):
             return meaning(f"the store failed: {error.orig}")
+    # psycopg reports a connection that fails without a code, since no server sent one.
     if not code and isinstance(error, exc.OperationalError):
         return Busy(f"the store cannot be reached: {error.orig}")
     return None

@@ -14,9 +14,9 @@ OUTPUT_BYTES: Final = 262_144
 """The maximum size of one yielded piece."""
 
 _INPUT_BYTES: Final = 16_384
-_GZIP: Final = 31
-_ZLIB: Final = 15
-_RAW: Final = -15
+_GZIP: Final = 31  # window of 2^15 bytes, plus 16: expect a gzip header
+_ZLIB: Final = 15  # a zlib header
+_RAW: Final = -15  # no header
 
 
 class Decoder(Protocol):
@@ -63,6 +63,7 @@ class Inflater:
             return
         while data:
             if self._is_between:
+                # The program gzip accepts zero bytes after a member, with which some senders pad.
                 data = data.lstrip(b"\x00")
                 if not data:
                     return
@@ -74,10 +75,12 @@ class Inflater:
                 raise BadRequest(f"the body is not {self._coding} as its Content-Encoding says, or is damaged") from exc
             if inflated:
                 yield inflated
+            # Two different rests: bytes behind the end of a member, or bytes that wait because the output has reached its bound.
             data = member.unused_data if member.eof else member.unconsumed_tail
             if member.eof:
                 self._is_between = self._coding == "gzip"
                 data = data if self._is_between else b""
+            # A full piece may have more behind it inside the decompressor, also after the last input byte.
             elif not data and len(inflated) == OUTPUT_BYTES:
                 yield from self._drain(member)
 
@@ -89,6 +92,7 @@ class Inflater:
             self._is_between = self._coding == "gzip"
 
     def _open_deflate(self, data: bytes) -> "zlib._Decompress":
+        # The first byte of a zlib stream: method 8 in the low half, and a window of at most 2^15 in the high half (RFC 1950, 2.2).
         is_zlib = data[0] & 0x0F == 8 and data[0] >> 4 <= 7
         self._member = zlib.decompressobj(_ZLIB if is_zlib else _RAW)
         return self._member

@@ -53,6 +53,7 @@ class MultipartReader:
     def _holds_no_delimiter(self, chunk: bytes) -> bool:
         if b"\r" not in chunk:
             return True
+        # The second search covers the end alone: a delimiter that begins there continues in the next chunk.
         return chunk.rfind(self._delimiter) < 0 and chunk.rfind(b"\r", -len(self._delimiter)) < 0
 
     def finish(self) -> Iterator[FormEvent]:

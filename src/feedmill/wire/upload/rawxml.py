@@ -14,6 +14,7 @@ MAX_HEAD_BYTES: Final = 65_536
 """The maximum position of the header in the body."""
 
 _FIRST_LOOK_BYTES: Final = 512
+# A comment may also be cut off by the end of the head.
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _HEAD_END: Final = re.compile(r"</header\s*>|<group[\s/>]|<record[\s/>]|<membership[\s/>]")
 _FIELD: Final = re.compile(r"<(datasource|feedtype)\s*>(?:([^<]{0,1024})|[^<]{0,64}<!\[CDATA\[([^\]]{0,1024})\]\]>[^<]{0,64})</\1\s*>")
@@ -34,6 +35,7 @@ class RawXmlReader:
         self._head += chunk
         if len(self._head) < self._next_look:
             return
+        # Looked at again only after doubling, so that small pieces do not have the whole head searched each time.
         self._next_look = 2 * len(self._head)
         if len(self._head) >= MAX_HEAD_BYTES or _HEAD_END.search(_COMMENT.sub("", decode_head(bytes(self._head)))):
             yield from self._release()

@@ -71,6 +71,7 @@ class UploadReader:
         for plain in self._decoder.read(chunk):
             self._body_bytes += len(plain)
             self._count_inflated(len(plain))
+            # In a form each byte may be written as three (``%XX``).
             if self._body_bytes > 3 * self._max_feed_bytes + OVERHEAD_BYTES:
                 raise TooLarge(explain_limit(self._max_feed_bytes))
             if self._body is not None:
@@ -128,6 +129,7 @@ class UploadReader:
         if name is None or value is None:
             return
         text = _decode(bytes(value))
+        # The same value again does no harm.
         if self.values.setdefault(name, text) != text:
             raise BadRequest(f"field {name} is given twice with different values")
 

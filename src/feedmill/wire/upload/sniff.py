@@ -70,10 +70,12 @@ def sniff(head: bytes, boundary: bytes | None, *, is_whole: bool) -> BodyFormat 
     text = head[lead:]
     if text.startswith(b"--"):
         return _read_first_line(text, lead, is_whole=is_whole)
+    # The longest byte order mark has three bytes.
     if len(text) < 3 and not is_enough:
         return None
     for mark in _MARKS:
         if text.startswith(mark):
+            # In UTF-16 a zero byte stands beside each ASCII character.
             text = text[len(mark) :].lstrip(_SPACE + b"\x00")
             break
     if not text and not is_enough:

@@ -27,6 +27,7 @@ class UrlEncodedReader:
 
     def read(self, chunk: bytes) -> Iterator[FormEvent]:
         """Yields fields and their decoded bytes. Errors: BadRequest for an endless name or too many pairs."""
+        # ``split`` copies what it splits, so large chunks are split piece by piece.
         for start in range(0, len(chunk), _PIECE_BYTES):
             piece = chunk[start : start + _PIECE_BYTES]
             first, *others = piece.split(b"&")
@@ -63,6 +64,7 @@ class UrlEncodedReader:
     def _decode(self, part: bytes) -> bytes:
         """Returns a value's next bytes, decoded. Buffers an escape that is cut in the middle."""
         text = self._rest + part
+        # An escape has three bytes, so a ``%`` in one of the last two places may be cut.
         cut = text.rfind(b"%", max(0, len(text) - 2))
         self._rest = text[cut:] if cut >= 0 else b""
         return decode_percent(text[:cut] if cut >= 0 else text)
@@ -78,6 +80,7 @@ class UrlEncodedReader:
 
 def decode_percent(text: bytes) -> bytes:
     """Returns bytes with ``+`` and ``%XX`` decoded; anything else stays as it is."""
+    # ``+`` is replaced first: an escaped plus (``%2B``) must remain one.
     first, *others = text.replace(b"+", b" ").split(b"%")
     if not others:
         return first

@@ -23,6 +23,7 @@ SNIFF_BYTES = 4096
 
 _MARKS = (
     (b"\xef\xbb\xbf", "utf-8"),
+    # Before UTF-16, whose mark is the beginning of this one.
     (b"\xff\xfe\x00\x00", "utf-32-le"),
     (b"\x00\x00\xfe\xff", "utf-32-be"),
     (b"\xff\xfe", "utf-16-le"),
@@ -99,6 +100,7 @@ def sniff_charset(head: bytes) -> Charset:
     known = find_codec(label)
     if known is None:
         return Charset(codec="utf-8", doubt=f'unknown encoding "{label}" read as UTF-8')
+    # The declaration was found as ASCII bytes. If it is no text in the declared charset, the declaration is wrong.
     if "<?xml" not in head[:64].decode(known, "ignore"):
         return Charset(codec="utf-8", doubt=f'the text is not in the encoding "{label}" that it declares, read as UTF-8')
     return Charset(codec=known)

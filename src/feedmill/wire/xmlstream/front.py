@@ -59,6 +59,7 @@ class Front:
         charset = sniff_charset(head)
         if charset.doubt is not None:
             self.remarks.append(LogEntry(level=LogLevel.WARNING, reason=charset.doubt, line=1))
+        # A strict reading of UTF-8 needs no decoder: the parser checks the bytes itself.
         if self._lenient or charset.codec != "utf-8":
             self._decoder = open_decoder(charset.codec, lenient=self._lenient)
         return head[charset.bom_bytes :]
@@ -73,9 +74,11 @@ class Front:
             reason = f"bytes that the declared encoding ({error.encoding}) does not have"
             raise NotWellFormed(reason, line=line, repairable=True) from error
         self._lines += text.count("\n")
+        # The marks of undecodable bytes are surrogates, which plain UTF-8 refuses.
         return text.encode("utf-8", "surrogatepass")
 
 
+# Atomic groups and possessive repetitions: a head that does not match fails at once instead of trying all divisions.
 _ROOT = re.compile(rb"(?>\s+|<!--.*?-->|<\?.*?\?>)*+<([^\s<>/]+)", re.DOTALL)
 
 

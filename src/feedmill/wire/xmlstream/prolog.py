@@ -49,6 +49,7 @@ def clean_prolog(data: bytes, *, final: bool) -> Prolog | None:
     Errors: BadFeed for an entity definition or a prolog beyond ``MAX_PROLOG_BYTES``, NotWellFormed for a DOCTYPE without end.
     """
     try:
+        # One character for each byte, so positions in the text are positions in the bytes.
         found = _Scanner(data.decode("latin-1")).scan()
     except _Incomplete:
         found = None
@@ -166,6 +167,7 @@ class _Scanner:
         self._at = end
 
     def _blank(self, end: int) -> None:
+        # Line ends stay, so that later lines keep their numbers.
         self._clean.append(re.sub(r"[^\r\n]", " ", self._text[self._at : end]))
         self._at = end
 

@@ -117,6 +117,7 @@ class XmlReader:
 
     def _make_parser(self) -> expat.XMLParserType:
         parser = expat.ParserCreate("utf-8")
+        # Text would otherwise arrive in a separate call for each line and each reference.
         parser.buffer_text = True
         parser.buffer_size = _TEXT_BUFFER_BYTES
         parser.StartElementHandler = self._start
@@ -125,6 +126,8 @@ class XmlReader:
         parser.EntityDeclHandler = self._refuse_doctype
         defer = getattr(parser, "SetReparseDeferralEnabled", None)
         if defer is not None:
+            # Newer versions of libexpat put off reading an incomplete token, so that long ones do not take quadratic time.
+            # ``MAX_TOKEN_BYTES`` bounds that time here, and each item should be ready as soon as its last byte has arrived.
             defer(False)
         return parser
 
@@ -135,8 +138,10 @@ class XmlReader:
         except expat.ExpatError as error:
             raise self._explain(error) from error
         self._fed += len(data)
+        # The parser stands at the beginning of the token that it has not read to its end.
         if self._fed - max(parser.CurrentByteIndex, 0) > MAX_TOKEN_BYTES:
             self.refuse(f"a tag, comment or processing instruction is longer than {MAX_TOKEN_BYTES} bytes")
+        # The parser stores each name for its whole life, so different names without end would fill the memory.
         if len(parser.intern) > MAX_NAMES:
             self.refuse(f"more than {MAX_NAMES} different names of elements and attributes")
         if self._text is not None and self._pieces:
@@ -157,6 +162,7 @@ class XmlReader:
         if element is None:
             self._ignore(name)
             element = _UNDECLARED
+        # One comparison of sets for the usual case; only unknown attributes are looked at one by one.
         elif not attributes.keys() <= element.attributes:
             self._check_attributes(element, attributes)
         opened.append((name, element))
@@ -166,6 +172,7 @@ class XmlReader:
             element.start(attributes)
             if element.text:
                 self._text = element
+                # Only inside elements whose text counts: for all other text, the parser calls nothing.
                 self._parser.CharacterDataHandler = self._pieces.append
 
     def _end(self, _: str) -> None:

@@ -171,6 +171,7 @@ class Repairer:
             end += len(self._closer)
             self._step = self._in_text
         else:
+            # All but a possible beginning of the closer, which the next piece may complete.
             end = len(text) if final else max(at, len(text) - len(self._closer) + 1)
         self._out.append(text[at:end])
         return end if end > at else self._wait(at)
@@ -245,6 +246,7 @@ class Repairer:
         found = _REFERENCE.match(text, at)
         if found is None:
             torn = _TORN_REFERENCE.match(text, at)
+            # The reference may continue in the next piece. A longer name than the longest that exists cannot become one.
             if torn is not None and torn.end() == len(text) and not final and len(torn[0]) <= _LONGEST_NAME + 1:
                 return self._wait(at)
         written, kind = _read_reference(found)

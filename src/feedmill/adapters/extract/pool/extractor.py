@@ -112,6 +112,7 @@ class ExtractorPool:
         for lane in self._lanes:
             lane.distribute()
         self._wait(timeout_seconds)
+        # After the answers: an answer that has arrived counts, even if its worker is gone now.
         if not self._hear():
             return
         now = time.monotonic()
@@ -119,6 +120,7 @@ class ExtractorPool:
             lane.check_time(now)
 
     def _wait(self, timeout_seconds: float) -> None:
+        # The wait ends when the next document has used up its time, not only when something arrives.
         deadlines = [deadline for lane in self._lanes if (deadline := lane.next_deadline()) is not None]
         if deadlines:
             timeout_seconds = min(timeout_seconds, max(0.0, min(deadlines) - time.monotonic()))
@@ -145,6 +147,7 @@ class ExtractorPool:
             for lane in self._lanes:
                 if notice.kind == "started" and (handle := lane.handles.get(notice.number)) is not None:
                     handle.ready = True
+                    # The time of the first document begins here. Before it, the worker was not there yet.
                     handle.busy_since = now
         if notices is not None and not any(lane.is_stuck(now) for lane in self._lanes):
             return True

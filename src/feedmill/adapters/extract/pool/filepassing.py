@@ -34,6 +34,7 @@ class FileReceiver:
 
     def receive(self, _path: str, limit: int) -> bytes:
         """Returns up to ``limit`` bytes of the next file. Errors: Unreadable."""
+        # One message is one file: the socket preserves borders, so the descriptor of another file cannot come with it.
         message, descriptors, _, _ = socket.recv_fds(self._files, _REASON_BYTES, 1)
         if not descriptors:
             raise Unreadable(f"the content cannot be opened: {message.decode('utf-8', 'replace')}")
@@ -57,8 +58,10 @@ def read_path(path: str, limit: int) -> bytes:
 
 def read_bytes(descriptor: int, limit: int) -> bytes:
     """Returns up to ``limit`` bytes of an open file. Errors: OSError."""
+    # Not ``fstat``: some C libraries implement it by a system call with a path, which the sandbox refuses.
     size = min(limit, os.lseek(descriptor, 0, os.SEEK_END))
     data = os.pread(descriptor, size, 0)
+    # A read may return less than is left. An empty one means that the file became shorter.
     while len(data) < size and (more := os.pread(descriptor, size - len(data), len(data))):
         data += more
     return data

@@ -61,6 +61,7 @@ class _Adopted:
     @contextlib.contextmanager
     def _opened(self) -> Iterator[int | None]:
         try:
+            # A descriptor of the process instead of its number, which the kernel may give to another process at any time.
             found = os.pidfd_open(self.pid) if self.pid else None
         except OSError:
             found = None
@@ -142,6 +143,7 @@ class ForkClient:
         except OSError:
             control.close()
             return False
+        # Any user of the machine may bind an abstract address. Documents go only to a process of this user.
         if user != os.geteuid():
             control.close()
             return False
@@ -154,6 +156,7 @@ class ForkClient:
             return None
         listener = None
         try:
+            # Fails if this kernel has no such descriptors, or the parent is gone. The fork server needs one of the parent.
             os.close(os.pidfd_open(os.getppid()))
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             listener.bind(self._address)
@@ -186,6 +189,7 @@ class ForkClient:
             ours.close()
             raise
         finally:
+            # The worker has copies. While this process holds these ends open, it would not notice the worker's end.
             os.close(tasks_out)
             os.close(answers_in)
             theirs.close()
@@ -260,6 +264,7 @@ class ForkClient:
 
     def _note_failure(self) -> None:
         self.failures += 1
+        # The first failure has no pause, since a single crash should delay nothing.
         pause = min(_MAX_PAUSE_SECONDS, _PAUSE_SECONDS * 2 ** min(self.failures - 1, 10))
         self._not_before = time.monotonic() + (pause if self.failures > 1 else 0.0)
 

@@ -30,6 +30,7 @@ class BadFrame(Exception):
 
 def pack_task(task: Task) -> bytes:
     """Returns the message that sends a task to a worker."""
+    # Both ends are the same program with the same interpreter, so a format that other versions cannot read does no harm.
     body = marshal.dumps((task.key, task.url, task.mimetype, task.data, task.path, task.charset))
     return _TASK.pack(len(body)) + body
 
@@ -72,10 +73,12 @@ class AnswerReader:
         self._buffer += data
         answers: list[Answer | None] = []
         position = 0
+        # Slices of the view copy nothing. It is released before the buffer shrinks, because a buffer with a view cannot.
         with memoryview(self._buffer) as view:
             while len(view) - position >= _ANSWER.size:
                 header, body = _ANSWER.unpack_from(view, position)
                 end = position + _ANSWER.size + header + body
+                # Checked before the bytes arrive: a length that a hostile document caused must not make the buffer grow.
                 if header + body > self._limit:
                     raise BadFrame("the answer is larger than is allowed")
                 if end > len(view):
@@ -106,6 +109,7 @@ def _unpack(header: bytes, body: bytes) -> Answer:
 
 
 def _typed(value: Any, kind: type) -> Any:
+    # Not ``isinstance``: True would pass as a number.
     if type(value) is not kind:
         raise TypeError(kind)
     return value

@@ -38,9 +38,11 @@ def work(
 ) -> None:
     """Works until the pipe of tasks is closed or it is time to retire. Shape: the descriptors belong to the worker alone."""
     die_with_parent()
+    # The parent may have ended before the call above took effect.
     if os.getppid() != parent:
         return
     _prepare(niceness)
+    # Opened now, since the sandbox permits no opening later.
     memory = os.open("/proc/self/statm", os.O_RDONLY)
     # the reader of the answers may be gone
     with os.fdopen(tasks_fd, "rb", buffering=1 << 18) as tasks, contextlib.suppress(BrokenPipeError):
@@ -52,6 +54,7 @@ def work(
 def _serve(tasks: BinaryIO, answers_fd: int, files: FileReceiver, limits: ExtractionLimits, memory: int) -> None:
     # documents leave little garbage in cycles; with Python's defaults the collector would run several times a page
     gc.set_threshold(50_000, 20, 20)
+    # Only growth counts: what the worker shares with the fork server is part of its resident memory too.
     baseline = _resident_bytes(memory)
     done = 0
     while (task := read_task(tasks)) is not None:

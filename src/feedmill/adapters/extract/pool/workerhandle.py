@@ -83,6 +83,7 @@ class WorkerHandle:
                 written = os.write(self.tasks_fd, view)
             except BlockingIOError:
                 return
+            # A pipe may take a part of a message; the rest waits at the head of the queue.
             self._unwritten_bytes -= written
             if written < len(view):
                 self._unwritten[0] = view[written:]
@@ -109,6 +110,7 @@ class WorkerHandle:
 
     def take_answered(self, key: int) -> Job | None:
         """Removes and returns the first job if it is the answered one."""
+        # A worker answers in order. Another key means that it cannot be trusted any more.
         if not self.held or self.held[0].task.key != key:
             return None
         self.busy_since = time.monotonic()

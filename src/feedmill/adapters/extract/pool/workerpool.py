@@ -115,6 +115,7 @@ class WorkerPool:
     def lose_all(self) -> None:
         """Takes back the jobs of all workers after they all ended, for example with the fork server."""
         for handle in list(self.handles.values()):
+            # Answers that were written before the end still count.
             self.receive(handle)
             if handle.number in self.handles:
                 self._bury(handle)
@@ -137,6 +138,7 @@ class WorkerPool:
 
     def _take_back(self, handle: WorkerHandle) -> None:
         while len(handle.held) > 1:
+            # From the end and to the front, so the jobs keep their order.
             self.queue.appendleft(handle.held.pop())
         handle.closing = True
 
@@ -145,14 +147,17 @@ class WorkerPool:
         del self.handles[handle.number]
         self.client.kill(handle.number)
         handle.close()
+        # A worker that has not begun has read no job. One that retires has ended by itself after its last answer.
         is_to_blame = handle.ready and reason and not (handle.retiring and handle.answered)
         blamed = handle.held[0] if handle.held and is_to_blame else None
         if blamed is not None:
+            # A bool is a number, so exactly one of both counts.
             blamed.kills += was_killed
             blamed.crashes += not was_killed
             if not may_retry or blamed.crashes >= MAX_CRASHES or blamed.kills >= MAX_KILLS:
                 handle.held.popleft()
                 self.done.append(_fail(blamed, reason, too_slow=too_slow))
+        # ``extendleft`` reverses, so the jobs are reversed before.
         self.queue.extendleft(reversed(handle.held))
 
 
