@@ -123,6 +123,7 @@ class Deadline:
             if left <= 0:
                 job.cancel()
                 return False
+            # In short waits, since ``cancel`` is called from another thread and ends no wait.
             wait([job], min(left, LOOK_SECONDS))
         return True
 
@@ -137,6 +138,7 @@ class Deadline:
         """Removes a job from the count. After the last one, runs the callback of ``when_idle``."""
         with self._lock:
             self._jobs -= 1
+            # Taken under the lock, so it runs once. Called after the lock is released, since it may use this object.
             call, self._idle = (self._idle, None) if not self._jobs else (None, self._idle)
         if call is not None:
             call()

@@ -58,6 +58,7 @@ class CircuitBreaker:
                 return True
             if known.is_half_open or self._clock() < known.until:
                 return False
+            # Set under the lock, so exactly one request is the trial. Its outcome clears it again.
             known.is_half_open = True
             return True
 
@@ -83,6 +84,7 @@ class CircuitBreaker:
             if not is_due:
                 return
             seconds = self._limits.rest_seconds * min(2**known.pauses, MAX_PAUSE_FACTOR)
+            # Bounded, so that the power above stays a small number.
             known.pauses = min(known.pauses + 1, 10)
             known.until = self._clock() + seconds
             known.reason = reason

@@ -59,9 +59,11 @@ class Feeder:
         self._notifier = notifier
         self._runs: dict[int, Run] = {}
         self._retry_at: dict[int, datetime] = {}
+        # In the past, so the first turn claims.
         self._claimed_at = tools.clock() - LEASE
         self._trouble = FailureNote(tools.store, QueueName.FEEDS if lane.max_bytes is None else QueueName.FEEDS_QUICK)
         with tools.store.writing() as unit:
+            # The leases of an earlier process of this lane, which would otherwise have to expire first.
             unit.feeds.queue.release(lane.owner)
 
     def work(self, is_stopped: Callable[[], bool], aside: Sequence[Callable[[], bool]] = ()) -> None:
@@ -78,6 +80,7 @@ class Feeder:
                 raise
             except FeedmillError as error:
                 log.warning("feeder_waits", reason=str(error), seconds=RETRY.total_seconds())
+                # Each feed resumes from its checkpoint. What a run has in memory may be ahead of a transaction that failed.
                 self._runs.clear()
                 self._trouble.note(str(error))
                 self._notifier.wait(RETRY.total_seconds())

@@ -107,6 +107,7 @@ def take_slice(
                 begin(applied + len(taken) + 1, CONTENT_STEP)
                 change, ref = _store_content(change, change.content, blobs)
             taken.append((change, ref))
+            # Checked after each change, so one content may exceed the limit, and every slice has at least one change.
             if len(taken) >= limits.changes or size_bytes >= limits.content_bytes:
                 break
     except BaseException as error:
@@ -193,6 +194,7 @@ class ChangeBatch:
             if not belongs_to_item(error):
                 raise
             outcome = apply(faulty_of(change, describe(APPLY_STEP, error)), state, self._context)
+        # Later changes of a slice are later in time too, which decides what is evicted first.
         self._context = replace(self._context, now=self._context.now + _TICK)
         self._counts[outcome.counted] += 1
         self._entries.extend(outcome.log)
@@ -253,12 +255,14 @@ class ChangeBatch:
 
     def finish(self) -> BatchResult:
         """Writes all changed states and returns the result."""
+        # Before the comparison with the earlier states: a new class makes a new version, which is to be saved.
         self._classify()
         changed = [url for url, state in self._states.items() if state != self._before[url] or self._events.get(url)]
         documents = [d for url in changed if (d := self._states[url].document) is not None and self._is_to_save(d)]
         with_events = [self._with_events(document) for document in documents]
         moved = {document.url for document in documents if _held_class(self._before[document.url].document) != _held_class(document)}
         saved = [document for document, _ in with_events]
+        # Documents before events and index tasks, since a new document gets its id here.
         ids = self._unit.documents.writer.save_many(saved, at=self._context.now, feed_id=self._context.feed_id or 0, moved=moved)
         self._unit.documents.writer.add_events([(ids[d.url], number, event) for d, numbered in with_events for number, event in numbered])
         self._save_acls(changed)
@@ -391,6 +395,7 @@ def _count_excess(unit: UnitOfWork, max_documents: int) -> int:
 def _list_victims(unit: UnitOfWork, count: int, watch: DocumentWatch) -> list[Document]:
     """Lists ``count`` documents in the order of eviction, without those that have to wait or are left alone."""
     found = unit.documents.scan.list_for_eviction(count)
+    # Documents that stay are at the front of the order, so as many more are listed, until enough others are among them.
     while (suspects := [document for document in found if _stays(document, watch)]) and len(found) - len(suspects) < count:
         wider = unit.documents.scan.list_for_eviction(count + len(suspects))
         if len(wider) == len(found):
@@ -445,6 +450,7 @@ def push_out_apart(
     def work(batch: Sequence[Document]) -> None:
         with store.writing() as unit:
             now = unit.documents.reader.find_many([document.url for document in batch])
+            # The list is from an earlier transaction. A document that has changed since may no longer be the one to evict.
             current = [document for document in batch if now.get(document.url) == document]
             _remove_victims(unit, current, max_documents, context, lane, watched)
         nonlocal removed

@@ -145,6 +145,7 @@ class FeedRun:
         """Applies the next slice. After a failed step the read position is dropped, so that the next step reads from the checkpoint."""
         changes, self._changes = self._changes, None
         limits = self._tools.limits
+        # A slice that has ended the process before is read in smaller ones, down to the suspected record alone.
         limits = replace(limits, changes=self._watch.find_room(self.feed.applied, limits.changes))
         try:
             if changes is None:
@@ -154,8 +155,10 @@ class FeedRun:
             self._cut_short(unread(error))
             return
         if taken.slice:
+            # Before the transaction: a reference must not be committed before the bytes that it names are durable.
             self._tools.blobs.sync()
             self._put(taken.slice)
+        # The slice before the cut was applied, and its checkpoint stored. Only then the feed ends.
         if taken.cut is not None:
             self._cut_short(_report_cut(taken.cut))
         elif not taken.slice:
@@ -197,6 +200,7 @@ class FeedRun:
         try:
             self._put_whole(taken)
         except ItemsFailed as error:
+            # Each failure has one cause, so only these changes are in error, and the rest is applied together at once.
             if _names_each_once(taken, error.reasons):
                 self._put_apart([_rejected(change, content, error.reasons) for change, content in taken])
                 return
@@ -224,6 +228,7 @@ class FeedRun:
         except Exception as error:
             if not belongs_to_item(error):
                 raise
+            # Not even the state of the URL can be read, so the change is counted by its position alone.
             self._put_whole([(replace(faulty, url=None), None)], moves=False)
 
     def _context(self, admission: Admission) -> ApplyContext:
@@ -250,6 +255,7 @@ class FeedRun:
         self._settle(*logged(replace(self.feed, errors=self.feed.errors + 1), (entry,)))
 
     def _end_apply(self) -> None:
+        # A full feed of which nothing could be included would remove every document of its source.
         is_failed = self.feed.errors > 0 and self.feed.included == 0 and self.feed.acls == 0
         if self._is_full and not is_failed:
             self._save(replace(self.feed, phase=Phase.SWEEP))
@@ -288,6 +294,7 @@ class FeedRun:
                 unit.feeds.queue.save(feed)
         self.feed = feed
         if documents:
+            # Only after the commit. A transaction that failed has removed nothing up to there.
             self._swept_to = documents[-1].id or 0
         return has_more
 
@@ -298,8 +305,10 @@ class FeedRun:
         """Lists the next documents of the source that the feed did not name; after the last one, the ACLs that can be removed."""
         unseen_by = self.feed.id if self._is_full else None
         source, spared = self.feed.datasource, self._unswept | set(self._watch.left)
+        # More are read than needed, since some of them are spared.
         found = unit.documents.scan.list_live(after=self._swept_to, limit=limit + len(spared), datasource=source, unseen_by=unseen_by)
         documents = [document for document in found if document.url not in spared][:limit]
+        # ACLs come after the last document: a document may still be protected by one of them.
         acls = [] if documents else unit.access.acls.list_of_source(source, limit=limit + len(spared), unseen_by=unseen_by)
         return documents, [acl for acl in acls if acl.url not in spared][:limit]
 
@@ -354,6 +363,7 @@ class FeedRun:
                 unit.feeds.sources.note_deleted(feed.datasource)
             elif feed.kind.command is SourceCommand.DESTROY:
                 unit.feeds.sources.forget(feed.datasource)
+            # In the transaction that ends the feed: if index tasks are left now, the indexer completes the feed after the last of them.
             marked, tightening = unit.processing.index_tasks.list_open_feeds([feed.id])
             feed = replace(feed, finished_at=now)
             feed = ended(feed, is_obeyed=not tightening, searchable_at=None if marked else now)

@@ -68,6 +68,7 @@ class GroupsRun:
                 self._scan()
             case Phase.APPLY:
                 self._build()
+            # The comparison comes before the publication, piece by piece; None is its end. A failed feed needs none.
             case Phase.SWEEP if self._is_failed or self._compared is None:
                 self._publish()
             case Phase.SWEEP:
@@ -126,6 +127,7 @@ class GroupsRun:
                 raise
             if len(taken) == 1:
                 return self._put([_faulty_of(taken[0], describe(GROUPS_STEP, error))])
+        # First the front half with its checkpoint. If the process ends between both, only the back half is left.
         middle = len(taken) // 2
         self._put_isolated(taken[:middle])
         return self._put_isolated(taken[middle:])
@@ -209,6 +211,7 @@ class GroupsRun:
                 unit.groups.snapshot_builder.drop(feed.id)
             else:
                 unit.groups.snapshot_builder.publish(feed.id)
+                # In one transaction with the snapshot, so that the history and the memberships cannot differ.
                 unit.groups.history.publish(feed.id, feed.datasource, at=now)
             if is_full:
                 feed, log = failed(feed, _FULL, now)

@@ -37,11 +37,14 @@ class Intake:
     def accept(self, file: FeedFile, submission: Submission, *, client: str) -> int:
         """Stores a feed durably after all its bytes were written, and returns its id. The file is discarded if this fails."""
         try:
+            # The order is the promise: first the bytes, then the row, then "Success".
             size_bytes = file.commit()
             feed_id = self._add(submission, client, file=file.name, size_bytes=size_bytes)
         except BaseException:
             file.discard()
             raise
+        # After the row is committed, or the feeder could look too early.
+        # If the notification is lost, the feeder looks again at intervals.
         self.notifier.notify(Topic.FEEDS)
         return feed_id
 

@@ -121,6 +121,7 @@ class FeedReader(Generic[ChangeT]):
                 yield from parser.feed(repairer.close())
             yield from parser.close()
         finally:
+            # Also when the caller abandons the iterator in the middle: temporary files of an unfinished item are closed.
             parser.discard()
 
     def _scan_repaired(self, repairer: FeedRepairer) -> ScanReport:
@@ -137,6 +138,7 @@ class FeedReader(Generic[ChangeT]):
                 file.commit()
         except BaseException:
             if file is not None:
+                # The error that ended the reading counts, not one of the clean-up.
                 with suppress(Exception):
                     file.discard()
             raise

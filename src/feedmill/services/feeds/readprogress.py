@@ -32,6 +32,7 @@ class ReadProgress:
     def _add(self, size_bytes: int) -> None:
         self.read_bytes += size_bytes
         now = time.monotonic()
+        # A feed that is read within a few seconds needs no transaction for its progress.
         if self.noted_at < 0:
             self.noted_at = now
         elif now - self.noted_at >= NOTED_EVERY_SECONDS:

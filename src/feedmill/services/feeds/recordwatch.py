@@ -63,6 +63,7 @@ class RecordWatch:
         if self.caution is None:
             return
         self._notes = self.caution.notes
+        # With the blank, so that feed 1 does not take the items of feed 12.
         own = f"{self.feed_id} "
         for item in self.caution.attempts.list_items(WATCHED):
             if item.startswith(own):
@@ -96,6 +97,7 @@ class RecordWatch:
         following = min((number for number in self._suspects if number > applied), default=None)
         if following is None or self.caution is None:
             return allowed
+        # The slice ends before the suspected record, which then is the next slice alone.
         if following > applied + 1:
             return min(allowed, following - applied - 1)
         return 1

@@ -91,6 +91,7 @@ class ApartLane:
         if outcome.payload is not None:
             self._at_once = min(2 * self._at_once, DOCUMENTS_AT_ONCE)
             return Ended(outcome, work)
+        # The document that the process named, or the only one. Otherwise the next build takes half as many.
         at_fault = outcome.ended_on if outcome.ended_on in work else next(iter(work)) if len(work) == 1 else None
         if at_fault is None:
             self._at_once = max(1, len(work) // 2)

@@ -142,6 +142,7 @@ class Extracting:
 
     def _assign(self, lane: Lane) -> None:
         capacity = self._extractor.capacity(quick=lane is Lane.QUICK)
+        # A look costs a transaction, which pays only if many tasks fit, or if nothing is in flight.
         if capacity <= 0 or (lane is Lane.BULK and capacity < WORTH_A_LOOK and self._jobs):
             return
         with self._store.reading() as unit:
@@ -167,6 +168,7 @@ class Extracting:
             Stage.EXTRACT, capacity if reached is not None else capacity + len(busy), lane=lane, after=reached
         )
         index_tasks = self._list_due([index_task for index_task in listed if index_task.document_id not in busy])[:capacity]
+        # Fewer than asked for means that the end of the list is reached: the next look begins at its start again.
         self._reached[lane] = index_tasks[-1] if len(index_tasks) == capacity else None
         return index_tasks
 
@@ -204,6 +206,7 @@ class Extracting:
 
     def _submit(self, index_task: IndexTask, document: Document) -> None:
         assert document.content is not None
+        # A large content is passed as an open file. A packed blob has no file of its own, so its bytes travel in the message.
         path = self._blobs.path(document.content) if document.content_bytes > INLINE_BYTES else None
         try:
             data = None if path is not None else self._blobs.read(document.content)
@@ -236,6 +239,7 @@ class Extracting:
     def _store_texts(self, done: Sequence[tuple[_Job, Answer]]) -> None:
         """Stores texts, then sets them and passes the tasks on in one transaction."""
         texts = [(job, self._text_isolated(job, answer)) for job, answer in done]
+        # Before the transaction that refers to the texts.
         self._blobs.sync()
         for each in run_halved(texts, self._save, step=STORE_TEXT):
             self._save_failed(each.item[0], each.reason)

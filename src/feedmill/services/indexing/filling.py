@@ -106,6 +106,7 @@ class Filling:
         apart = {task.document_id for task in tasks if self._belongs_apart(task)}
         incoming, untold = self.find_incoming_links([document for key, document in wanted.items() if key not in apart])
         for place, task in enumerate(tasks):
+            # Never before the first task, or a slow one would stop all work for ever.
             if place and time.monotonic() - begun > SLICE_SECONDS:
                 return place
             document = wanted.get(task.document_id)
@@ -225,6 +226,7 @@ class Filling:
     def _put_apart(self, writers: Sequence[IndexWriter], task: IndexTask, uncommitted: Uncommitted) -> None:
         assert self._lane is not None
         self._lane.put(task)
+        # Until the build is ready, the earlier entry would show the document to users who have lost access.
         if task.revokes_access:
             if not uncommitted:
                 uncommitted.since = time.monotonic()

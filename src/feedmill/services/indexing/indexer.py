@@ -87,6 +87,7 @@ class Indexing:
         self._lacking: dict[int, Trouble] = {}
         self._uncommitted = Uncommitted()
         self._reached: IndexTask | None = None
+        # A batch that ended the process is a quarter as long after each such end: 250, 62, 15, 3, 1.
         self._at_once = max(1, BATCH >> 2 * self._attempts.count(key_of(COMMIT, "batch")))
         self._has_refused = False
         self._noted_at_seconds = 0.0
@@ -165,6 +166,7 @@ class Indexing:
                 self._commit()
             if self._lane is not None:
                 self._lane.cancel()
+            # Only with nothing pending: an entry with older patterns must not be written after the sweep for the new ones.
             self._patterns.adopt()
         return self._patterns.step()
 
@@ -175,11 +177,14 @@ class Indexing:
         self._writer.close()
 
     def _next_batch(self) -> tuple[list[IndexTask], dict[int, Document]]:
+        # Tasks that are written and not yet committed are still at the head
+        # of the list. They are skipped below, so as many more are listed.
         held = len(self._uncommitted.tasks) + (len(self._lane) if self._lane is not None else 0)
         with self._store.reading() as unit:
             quick = unit.processing.index_tasks.list(Stage.INDEX, BATCH + held, lane=Lane.QUICK)
             bulk = unit.processing.index_tasks.list(Stage.INDEX, BATCH, lane=Lane.BULK, after=self._reached)
             tasks = [task for task in (*quick, *bulk) if not self._is_held(task)][: self._at_once]
+            # All tasks of this part of the list are in progress. The next call goes on behind it.
             if bulk and not tasks:
                 self._reached = bulk[-1]
             return tasks, unit.documents.reader.find_by_id([task.document_id for task in tasks])
@@ -210,12 +215,14 @@ class Indexing:
         key = key_of_document(COMMIT, next(iter(tasks))) if len(tasks) == 1 else key_of(COMMIT, "batch")
         try:
             with self._attempts.on(key):
+                # Before the transaction that removes the tasks: if the process ends between both, the same documents are written again.
                 token = self._writer.commit()
         except Corrupt:
             self._has_refused = True
             raise
         self._make_known(token, tasks, self._uncommitted.troubles)
         self._clear_pending()
+        # Twice as many after each success, up to the usual number.
         self._at_once = min(BATCH, 2 * self._at_once)
         self._attempts.clear([key])
 
@@ -351,6 +358,8 @@ class Indexing:
         failed = {key: (built.work[key][1], trouble) for key, trouble in troubles.items()}
         entries = BuiltEntries(frozenset(tasks), built.outcome.payload)
         if self._rebuild is not None:
+            # ``adopt`` requires that nothing is uncommitted. The new folder
+            # first: if the process ends in between, the rebuild begins again.
             self._rebuild.writer.commit()
             self._rebuild.writer.adopt(entries)
         self._make_known(self._writer.adopt(entries), tasks, failed)
@@ -388,6 +397,7 @@ class Indexing:
             if left_out:
                 with self._store.writing() as unit:
                     self._rebuild.apart.update(_add_tasks_again(unit, left_out))
+        # All documents are copied. Those that were left out still have index tasks, and the folder is complete without these tasks only.
         elif self._rebuild.apart:
             with self._store.reading() as unit:
                 self._rebuild.apart &= unit.processing.index_tasks.find_many(sorted(self._rebuild.apart)).keys()
@@ -406,6 +416,8 @@ class Indexing:
 
     def _flip(self, rebuild: Rebuild) -> None:
         """Commits both folders with all that is pending, then points searchers to the new one."""
+        # Both folders first, then the transaction that moves the pointer. If the
+        # process ends before it, the earlier folder still serves, and has everything.
         token = rebuild.writer.commit()
         self._writer.commit()
         tasks = dict(self._uncommitted.tasks)
@@ -425,6 +437,7 @@ class Indexing:
         self._clear_pending()
         self._writer.close()
         old, self._folder, self._writer, self._rebuild = self._folder, rebuild.folder, rebuild.writer, None
+        # After the transaction: until then, searchers open the old folder.
         self._generations.remove(old)
         log.info("rebuild_ended", folder=self._folder)
 

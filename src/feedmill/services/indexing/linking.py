@@ -155,6 +155,7 @@ class Linking:
             unit.processing.index_tasks.put_many([_task_of(document) for document in live])
             unit.processing.link_queue.unqueue(LinkWork.WRITE, ids)
             unit.processing.queues.note_progress(QueueName.LINKS)
+        # Their next index tasks come from here. ``note_indexed`` skips them, or each link text would lead to reading links again.
         self._own.update((document.id, document.version) for document in live if document.id is not None)
         log.info("links_written", documents=len(live))
 
@@ -187,6 +188,7 @@ class Linking:
             after[target].pop(source, None)
         put: dict[tuple[int, int], str] = {}
         for (source, target), text in changed.items():
+            # A page with very many links to it has texts enough. Sources that are stored already may still change theirs.
             if source in after[target] or len(after[target]) < MAX_SOURCES:
                 after[target][source] = put[source, target] = text
         unit.processing.link_texts.remove_many(removed)

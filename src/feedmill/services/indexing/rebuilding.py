@@ -118,6 +118,7 @@ class Rebuild:
     def _report_progress(self) -> str:
         taken = time.monotonic() - self.begun_at_seconds
         total = max(self.total, self.written)
+        # At the speed so far. Before the first document nothing is reported, so this divides by at least 1.
         remaining = round(taken * (total - self.written) / self.written)
         return json.dumps({"written": self.written, "total": total, "remaining_seconds": remaining})
 

@@ -56,6 +56,7 @@ class Attempts:
             with store.writing() as unit:
                 self._counts[left] = unit.processing.interruptions.add(left, self._clock())
             log.warning("work_interrupted", item=left, interruptions=self._counts[left])
+            # After the count is stored: if this process ends before, the next one counts the same note.
             in_flight.end()
 
     @contextmanager

@@ -30,6 +30,7 @@ class DocumentWatch:
 
     def find_room(self, limit: int) -> int:
         """Returns how many documents the next transaction may have: fewer where a whole one ended the process."""
+        # A quarter of the batch for each end of the process.
         return max(1, limit >> 2 * self._count(key_of(self._step, _BATCH)))
 
     def count_due(self, document_ids: Iterable[int]) -> int:

@@ -81,12 +81,14 @@ class PasswordCheck:
         key, place = _counted_as(attempt)
         passage = self._tools.throttle.begin(key, place)
         if passage.wait_seconds:
+            # Only the first refusal is recorded: a guesser must not be able to fill the audit log.
             if passage.is_first:
                 self._record(AuditKind.SIGN_IN_REFUSED, attempt)
             return Outcome(wait_seconds=passage.wait_seconds)
         try:
             verified = self._prove(attempt)
         except Busy:
+            # Nothing was checked, so this attempt is no failure.
             self._tools.throttle.take_back(key, place, has_succeeded=False)
             raise
         if verified:
@@ -142,11 +144,13 @@ class PasswordCheck:
         fresh = self._tools.hasher.hash(password)
         with self._tools.store.writing() as unit:
             now = unit.signin.accounts.find(account.user.namespace, account_key(account.user))
+            # Another process may have changed the password meanwhile. Its hash must not be replaced by that of the old one.
             if now == account:
                 unit.signin.accounts.save(replace(account, password_hash=fresh))
 
     def _spend_time(self, password: str) -> None:
         if not self._placeholder_hash:
+            # Made on first use: hashing takes a tenth of a second, which the start need not wait for.
             self._placeholder_hash = self._tools.hasher.hash("nobody's password")
         self._tools.hasher.is_match(self._placeholder_hash, password)
 
@@ -162,6 +166,7 @@ class PasswordCheck:
                 continue
             if credential is not None:
                 verified.setdefault(credential.user.namespace, credential)
+        # A directory that does not answer is no wrong password, and must not count as one.
         if silent and not verified:
             raise Busy(f"the directory {silent[0]} does not answer; try again later")
         return list(verified.values())

@@ -80,5 +80,6 @@ class PasswordCheckCache:
             return all(is_account_as_it_was(unit, credential) for credential in credentials)
 
     def _digest(self, attempt: Attempt) -> bytes:
+        # The length separates name and password, so that no other pair has the same text.
         text = f"{len(attempt.name)}:{attempt.name}{attempt.password}"
         return blake2b(text.encode("utf-8", "surrogatepass"), key=self._key, digest_size=32).digest()

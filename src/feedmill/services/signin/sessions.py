@@ -59,6 +59,7 @@ class SessionService:
         The new session takes over the credentials of other namespaces.
         """
         now = self._clock()
+        # A new value at each sign-in: an attacker who planted the earlier cookie must not share the session (session fixation).
         fresh = secrets.token_urlsafe(32)
         with self._store.writing() as unit:
             earlier = self._find_counting(unit, text, now) if text else None

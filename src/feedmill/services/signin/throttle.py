@@ -87,6 +87,8 @@ class Throttle:
             for place, (key, _) in enumerate(self._keys(name, address)):
                 count = self._counts.get(key)
                 if count is not None:
+                    # The first key is that of name and address together. The other
+                    # two belong to other users as well, and lose this attempt only.
                     count.failures = 0 if has_succeeded and place == 0 else max(count.failures - 1, 0)
 
     def count(self) -> int:
@@ -101,6 +103,7 @@ class Throttle:
     def _list_full(self, keys: Sequence[tuple[tuple[str, str], int]], now: float) -> list[_Count]:
         name = keys[0][0][0]
         is_known = keys[0][0] in self._known
+        # Otherwise anyone could lock a user out by guessing at the user's name.
         held = [(key, bound) for key, bound in keys if not (is_known and key == (name, "*"))]
         return [count for key, bound in held if (count := self._find_full(key, bound, now)) is not None]
 

@@ -44,7 +44,9 @@ class TokenCheck:
             account = unit.signin.accounts.find(token.user.namespace, account_key(token.user)) if token.user is not None else None
         if token.user is not None and account is None:
             return None
+        # ``UserRole`` lists the roles in rising order.
         role = max((SCOPE_ROLES[scope] for scope in token.scopes), key=list(UserRole).index)
+        # A token never permits more than its user may do now.
         if account is not None and not account.role.may_act_as(role):
             role = account.role
         touch_token(self._store, token, now)
