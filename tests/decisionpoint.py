@@ -71,7 +71,7 @@ class DecisionPoint:
             '<a:Action Namespace="urn:oasis:names:tc:SAML:1.0:action:ghpp">GET</a:Action></a:AuthzDecisionStatement>'
         )
 
-    def judge(self, path: str, headers: dict[str, str]) -> int:
+    def decide_each(self, path: str, headers: dict[str, str]) -> int:
         """Returns the status for a document and who asks for it."""
         readers = self.files.get(path)
         if readers is None:
@@ -113,11 +113,11 @@ def _make_handler(point: DecisionPoint) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             if self._begin():
-                self._send(point.judge(self.path, self.lowered), b"x" * 1000)
+                self._send(point.decide_each(self.path, self.lowered), b"x" * 1000)
 
         def do_HEAD(self) -> None:
             if self._begin():
-                self._send(point.judge(self.path, self.lowered), b"")
+                self._send(point.decide_each(self.path, self.lowered), b"")
 
         def _send(self, status: int, body: bytes) -> None:
             self.send_response(status)

@@ -80,7 +80,7 @@ def _judge(server: Appliance, documents: Sequence[Document]) -> list[str]:
         receipt = server.wait(each.feed)
         assert receipt["state"] == "completed", (each.name, receipt)
     verdict = Verdict()
-    verdict.judge(server, documents)
+    verdict.decide_each(server, documents)
     return verdict.violations
 
 

@@ -60,7 +60,7 @@ def kernel_has(victims: Victims) -> frozenset[str]:
     return frozenset(name for name, is_there in ((SECCOMP, sandbox.seccomp), (LANDLOCK, sandbox.landlock)) if is_there)
 
 
-def judge(output: dict[str, dict[str, Any]], kernel_has: frozenset[str]) -> None:
+def decide_each(output: dict[str, dict[str, Any]], kernel_has: frozenset[str]) -> None:
     """Fails for every attempt that a part refuses which this kernel has, and that was not refused; skips where there were others."""
     judged = {name: each for name, each in output.items() if kernel_has.intersection(each["parts"])}
     through = {name: each for name, each in judged.items() if each["code"] not in REFUSALS}
@@ -78,7 +78,7 @@ def test_worker_that_runs_hostile_code_is_refused_everything(
         pool.submit(Task(key=1, url="http://h/1.eml", mimetype="message/rfc822", data=data), quick=False)
         [answer] = wait_for_answers(pool)
         assert answer.reason is None
-        judge(json.loads(decode_text(answer.body)), kernel_has)
+        decide_each(json.loads(decode_text(answer.body)), kernel_has)
 
 
 def wait_for_answers(pool: ExtractorPool) -> list[Answer]:
@@ -96,7 +96,7 @@ def test_stylesheet_that_runs_hostile_code_is_refused_everything(
     victims: Victims, kernel_has: frozenset[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", INTRUDER)
-    judge(json.loads(ProcessTransformer().transform(MARK + json.dumps(victims).encode(), b"<a/>")), kernel_has)
+    decide_each(json.loads(ProcessTransformer().transform(MARK + json.dumps(victims).encode(), b"<a/>")), kernel_has)
 
 
 def test_same_code_outside_a_sandbox_gets_through(victims: Victims) -> None:

@@ -109,7 +109,7 @@ def _guarded(unit: UnitOfWork, document: Document, acl: Acl | None) -> Document:
     policy = unit.access.policies.current().find(document.url)
     if acl is None and (policy is None or not document.secure):
         return document
-    key = AccessKey(acl=None if acl is None else in_one_order(acl), rule=0 if policy is None else policy.number)
+    key = AccessKey(acl=None if acl is None else in_one_order(acl), policy_number=0 if policy is None else policy.number)
     if acl is not None:
         unit.access.acls.save_many([_stored(document.url, acl)], at=NOW)
     return replace(document, secure=True, access_class=unit.access.classes.number_many([key])[key])

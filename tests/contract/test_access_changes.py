@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from feedmill.core.access.classes import class_of
 from feedmill.core.access.evaluator import decide_for
-from feedmill.core.access.policyacls import rule_on
+from feedmill.core.access.policyacls import decide_by_policy
 from feedmill.core.access.principals import read_identity
 from feedmill.model.access import Access, AccessClass, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.accesschange import AccessChange, ChangeCause
@@ -68,13 +68,13 @@ def visible_now(harness: FeedHarness, identity: Identity) -> set[str]:
     live = harness.live()
     with harness.store.reading() as unit:
         acls = read_chains(unit, list(live))
-        forms, book = resolve_many(unit, [identity])[identity], unit.access.policies.current()
+        principal_keys, book = resolve_many(unit, [identity])[identity], unit.access.policies.current()
     found = set()
     for address, document in live.items():
-        verdict = decide_for(address, forms, acls.get).verdict
-        ruling = rule_on(book.find(address), forms)
-        if verdict is Verdict.INDETERMINATE and ruling is not None:
-            verdict = ruling.verdict
+        verdict = decide_for(address, principal_keys, acls.get).verdict
+        policy_decision = decide_by_policy(book.find(address), principal_keys)
+        if verdict is Verdict.INDETERMINATE and policy_decision is not None:
+            verdict = policy_decision.verdict
         if class_of(document) == AccessClass.PUBLIC or (document.secure and verdict is Verdict.PERMIT):
             found.add(address)
     return found
@@ -266,7 +266,7 @@ def test_changes_of_policies_and_by_them_are_listed(new_harness: Callable[[], Fe
     for at, page, expected in [(between, "a", Verdict.PERMIT), (harness.now, "a", Verdict.DENY), (harness.now, "b", Verdict.PERMIT)]:
         question = Question(url=url(page), identity=USERS["ann"])
         assert explaining(harness).explain_with_policy(question, at=at).verdict is expected
-    assert explaining(harness).explain_with_policy(Question(url=url("a"), identity=USERS[""]), at=since).ruling is None
+    assert explaining(harness).explain_with_policy(Question(url=url("a"), identity=USERS[""]), at=since).policy_decision is None
     assert changed[url("b")].after == f'permitted by user "ann", in the policy for {url("b")}'
     with harness.store.writing() as unit:
         unit.access.policies.forget_versions(between)

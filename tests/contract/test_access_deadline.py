@@ -202,5 +202,5 @@ def test_call_that_finds_its_answer_cached_reads_the_store_once(harness: SearchH
     assert readings.count == 1
     assert directory.undecided(Deadline(180)) == undecided
     assert readings.count == 2
-    directory.forms_of(ANN, Deadline(180))
+    directory.principal_keys_of(ANN, Deadline(180))
     assert readings.count == 2

@@ -21,7 +21,7 @@ from feedmill.model.change import PutGroup, SourcePosition
 from feedmill.model.decision import Verdict
 from feedmill.model.document import BlobRef, DocumentState, Text
 from feedmill.model.errors import Denied
-from feedmill.model.identity import NOBODY, Identity, PrincipalKey, Subject
+from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity, PrincipalKey, Subject
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.services.access.accessreview import AccessReview
 from feedmill.services.access.explaining import Explaining, Question
@@ -83,7 +83,7 @@ def seen(store: SqlStore, directory: PermissionCache, who: Identity) -> set[str]
 
 
 def test_directory_of_an_anonymous_user_needs_no_store(store: SqlStore) -> None:
-    assert PermissionCache(store).classes_of(NOBODY) is ANONYMOUS
+    assert PermissionCache(store).classes_of(ANONYMOUS_IDENTITY) is ANONYMOUS
 
 
 def test_directory_folder_acl_that_changes_counts_at_once(store: SqlStore) -> None:
@@ -132,7 +132,7 @@ def test_classes_that_nothing_decides_are_found_whoever_asks(store: SqlStore) ->
     put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),)), URLS[1]: Acl(), URLS[2]: Acl(inherit_from=URLS[3])})
     with store.writing() as unit:
         policy = unit.access.policies.replace([PolicyAcl(pattern="a/")]).policies[0]
-        ruled = unit.access.classes.number_many([AccessKey(acl=None, rule=policy.number)])
+        ruled = unit.access.classes.number_many([AccessKey(acl=None, policy_number=policy.number)])
         classes = unit.access.acls.find_classes(list(URLS))
     undecided = directory.undecided()
     assert AccessClass.PUBLIC not in undecided
@@ -145,7 +145,7 @@ def test_classes_that_nothing_decides_are_found_whoever_asks(store: SqlStore) ->
 
 def test_directory_keeps_within_its_bound_and_answers_the_same(store: SqlStore) -> None:
     put_acls(store, {url: Acl(entries=(permit(f"user{number}"),)) for number, url in enumerate(URLS)})
-    directory = PermissionCache(store, kept_bytes=1)
+    directory = PermissionCache(store, cache_bytes=1)
     for _ in range(2):
         for number, url in enumerate(URLS):
             assert seen(store, directory, Identity(users=(read_subject(Scope.USER, f"user{number}"),))) == {url}
@@ -303,9 +303,9 @@ def compare_now(store: SqlStore, directory: PermissionCache, identities: Sequenc
         for who in identities:
             permitted = directory.classes_of(who).permitted
             resolved = resolve_groups(who, find_parents)
-            identity = directory.forms_of(who).identity
+            identity = directory.principal_keys_of(who).identity
             assert set(identity.reached) == set(resolved.reached)
-            assert all(directory.forms_of(who).trace(each)[0] in (*who.users, *who.groups) for each in identity.reached)
+            assert all(directory.principal_keys_of(who).trace(each)[0] in (*who.users, *who.groups) for each in identity.reached)
             for url in classes:
                 expected = decide(url, resolved, acls.get)
                 assert (classes[url] in permitted) is (expected.verdict is Verdict.PERMIT), (who, acls, expected)
@@ -354,7 +354,7 @@ def test_acls_that_say_the_same_make_one_class(store: SqlStore) -> None:
     keys = [AccessKey(acl=in_one_order(each)) for each in (first, second)]
     assert keys[0] == keys[1]
     with store.writing() as unit:
-        numbers = unit.access.classes.number_many([*keys, AccessKey(acl=first, rule=7), AccessKey(acl=None, rule=7)])
+        numbers = unit.access.classes.number_many([*keys, AccessKey(acl=first, policy_number=7), AccessKey(acl=None, policy_number=7)])
     assert len(numbers) == len(set(numbers.values())) == 3
     assert min(numbers.values()) > 1
     with store.writing() as unit:
@@ -413,7 +413,7 @@ def test_access_key_of_a_document_is_public_closed_or_its_acl() -> None:
     assert access_key(document, None) == 0
     assert access_key(a_document(URLS[0], secure=True), None) == 1
     assert access_key(a_document(URLS[0], secure=True), acl) == AccessKey(acl=acl)
-    assert access_key(a_document(URLS[0], secure=True), None, 3) == AccessKey(acl=None, rule=3)
+    assert access_key(a_document(URLS[0], secure=True), None, 3) == AccessKey(acl=None, policy_number=3)
 
 
 # --- what administrators ask ----------------------------------------------------------------------------------------------------

@@ -188,7 +188,7 @@ def test_upgrade_with_acls_stores_the_keys_by_which_users_are_found(upgraded: Sq
         (packed,) = unit.access.classes.iter_packed(after=1)
     found = dict(zip(packed.numbers, map(bytes, packed.keys), strict=True))
     assert found == (keys if revision < "0005" else keys | {5: b""})
-    assert set(packed.rules) == {0}
+    assert set(packed.policy_numbers) == {0}
 
 
 def test_upgrade_with_acls_finds_their_classes_again(upgraded: SqlStore, revision: str) -> None:

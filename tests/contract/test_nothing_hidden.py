@@ -25,7 +25,7 @@ from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.document import Attributes, Document
 from feedmill.model.facets import Facet
-from feedmill.model.identity import NOBODY, Identity
+from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.model.serving import DEFAULT_FRONTEND, FrontEnd, Serving
 from feedmill.runtime import servingroles
@@ -226,7 +226,7 @@ def without_times(answer: Answer) -> tuple[int, bytes, dict[str, str]]:
     return answer.status, _TIMES.sub(b"", answer.body), headers
 
 
-@pytest.mark.parametrize(("who", "share"), [(NOBODY, 0.2), (BOB, 0.5)], ids=["signed out", "bob"])
+@pytest.mark.parametrize(("who", "share"), [(ANONYMOUS_IDENTITY, 0.2), (BOB, 0.5)], ids=["signed out", "bob"])
 def test_answers_are_those_of_a_world_without_what_is_hidden(
     worlds: tuple[SearchHarness, SearchHarness], who: Identity, share: float
 ) -> None:
@@ -251,7 +251,7 @@ def test_who_may_see_it_finds_what_is_hidden_from_others(worlds: tuple[SearchHar
     assert ask(app, "/cache", urlencode({"url": HIDDEN[0]})).status == 200
 
 
-@pytest.mark.parametrize("who", [NOBODY, BOB], ids=["signed out", "bob"])
+@pytest.mark.parametrize("who", [ANONYMOUS_IDENTITY, BOB], ids=["signed out", "bob"])
 def test_posted_and_headed_requests_and_cursors_answer_alike(worlds: tuple[SearchHarness, SearchHarness], who: Identity) -> None:
     found = [harness.services() for harness in worlds]
     apps = [search_app(services, make_site(services, harness, who)) for services, harness in zip(found, worlds, strict=True)]

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from feedmill.core.access.evaluator import decide
-from feedmill.core.access.policyacls import PolicySet, rule_on, settle
-from feedmill.core.access.principals import forms_of, read_identity
+from feedmill.core.access.policyacls import PolicySet, combine_by_mechanism, decide_by_policy
+from feedmill.core.access.principals import principal_keys_of, read_identity
 from feedmill.model.access import Access, AccessClass, AccessFilter, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.decision import Verdict
 from feedmill.model.document import Attributes, AuthMethod, Document
-from feedmill.model.identity import NOBODY, Identity
-from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl
+from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity
+from feedmill.model.policyacl import EARLY_ORDER, EarlyMechanism, PolicyAcl
 from feedmill.services.access.accessreview import AccessReview
 from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.access.policykeeping import adopt_of_settings, adopt_policies, read_closed
@@ -23,7 +23,7 @@ from tests.contract.feedharness import OPEN, STAFF, FeedHarness, SilentNotifier,
 
 SECURE = Attributes(authmethod=AuthMethod.NTLM)
 ANN, BOB = read_identity("ann", "Default", []), read_identity("bob", "Default", ["staff"])
-POLICY_FIRST = (Early.POLICY, Early.ACL)
+POLICY_FIRST = (EarlyMechanism.POLICY, EarlyMechanism.ACL)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_documents_fed_under_a_policy_are_found_by_permitted_users(harness: Feed
     directory = PermissionCache(harness.store)
     assert found(harness, directory, ANN) == ({"a/1", "open"}, {"a/1", "open"})
     assert found(harness, directory, BOB) == ({"b/1", "open", "c"}, {"b/1", "open", "c"})
-    assert found(harness, directory, NOBODY) == ({"open"}, {"open"})
+    assert found(harness, directory, ANONYMOUS_IDENTITY) == ({"open"}, {"open"})
 
 
 def test_policy_decides_only_where_the_acl_does_not(harness: FeedHarness) -> None:
@@ -82,8 +82,8 @@ def test_policy_decides_only_where_the_acl_does_not(harness: FeedHarness) -> Non
     first = PermissionCache(harness.store, order=POLICY_FIRST)
     assert found(harness, first, ANN) == ({"staff", "broken", "empty", "none"},) * 2
     assert found(harness, first, BOB) == (set(), set())
-    assert found(harness, PermissionCache(harness.store, order=(Early.ACL,)), ANN) == (set(), set())
-    assert found(harness, PermissionCache(harness.store, order=(Early.POLICY,)), BOB) == (set(), set())
+    assert found(harness, PermissionCache(harness.store, order=(EarlyMechanism.ACL,)), ANN) == (set(), set())
+    assert found(harness, PermissionCache(harness.store, order=(EarlyMechanism.POLICY,)), BOB) == (set(), set())
 
 
 def test_acl_that_arrives_decides_until_it_goes(harness: FeedHarness) -> None:
@@ -254,18 +254,20 @@ def an_acl(chance: random.Random) -> Acl:
     )
 
 
-def by_reference(document: Document, who: Identity, acls: dict[str, Acl], book: PolicySet, order: tuple[Early, ...]) -> Verdict:
+def by_reference(document: Document, who: Identity, acls: dict[str, Acl], book: PolicySet, order: tuple[EarlyMechanism, ...]) -> Verdict:
     if not document.secure:
         return Verdict.PERMIT
-    ruling = rule_on(book.find(document.url), forms_of(who))
-    said = Verdict.INDETERMINATE if ruling is None else ruling.verdict
-    return settle(order, {Early.ACL: lambda: decide(document.url, who, acls.get).verdict, Early.POLICY: lambda: said})[0]
+    policy_decision = decide_by_policy(book.find(document.url), principal_keys_of(who))
+    said = Verdict.INDETERMINATE if policy_decision is None else policy_decision.verdict
+    return combine_by_mechanism(
+        order, {EarlyMechanism.ACL: lambda: decide(document.url, who, acls.get).verdict, EarlyMechanism.POLICY: lambda: said}
+    )[0]
 
 
 @pytest.mark.parametrize(
-    "order", [EARLY_ORDER, POLICY_FIRST, (Early.POLICY,), (Early.ACL,)], ids=["acl", "policy", "policy-only", "acl-only"]
+    "order", [EARLY_ORDER, POLICY_FIRST, (EarlyMechanism.POLICY,), (EarlyMechanism.ACL,)], ids=["acl", "policy", "policy-only", "acl-only"]
 )
-def test_classes_agree_with_the_reference_and_never_show_more_on_the_way(harness: FeedHarness, order: tuple[Early, ...]) -> None:
+def test_classes_agree_with_the_reference_and_never_show_more_on_the_way(harness: FeedHarness, order: tuple[EarlyMechanism, ...]) -> None:
     chance = random.Random(len(order))
     directory = PermissionCache(harness.store, order=order)
     names = [f"{letter}{number}" for letter in "abc" for number in range(3)]
@@ -284,7 +286,7 @@ def test_classes_agree_with_the_reference_and_never_show_more_on_the_way(harness
 
 
 def compare(
-    harness: FeedHarness, directory: PermissionCache, current_users: list[Identity], order: tuple[Early, ...], *, is_settled: bool
+    harness: FeedHarness, directory: PermissionCache, current_users: list[Identity], order: tuple[EarlyMechanism, ...], *, is_settled: bool
 ) -> None:
     documents = list(harness.live().values())
     undecided = directory.undecided()

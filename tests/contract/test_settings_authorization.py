@@ -4,7 +4,7 @@ import pytest
 
 from feedmill.model.authorization import Mechanism, Trust
 from feedmill.model.errors import BadSettings
-from feedmill.model.policyacl import Early
+from feedmill.model.policyacl import EarlyMechanism
 from feedmill.settings import load_settings
 from feedmill.settings.authorization import early_order, limits_of, rules_of
 from tests.selfsigned import CERTIFICATE, KEY
@@ -89,15 +89,15 @@ def test_authorization_makes_rules_with_files_beside_the_settings(tmp_path: Path
 @pytest.mark.parametrize(
     ("order", "labels", "early"),
     [
-        (None, ["2", "4", "3", "1", "5"], (Early.ACL, Early.POLICY)),
-        (["policy", "per-url-acl", "deny", "head", "saml"], ["5", "1", "2", "4"], (Early.POLICY, Early.ACL)),
-        (["cache", "policy", "connector"], ["3"], (Early.POLICY,)),
+        (None, ["2", "4", "3", "1", "5"], (EarlyMechanism.ACL, EarlyMechanism.POLICY)),
+        (["policy", "per-url-acl", "deny", "head", "saml"], ["5", "1", "2", "4"], (EarlyMechanism.POLICY, EarlyMechanism.ACL)),
+        (["cache", "policy", "connector"], ["3"], (EarlyMechanism.POLICY,)),
         ([], [], ()),
     ],
     ids=["default", "turned", "few", "none"],
 )
 def test_rules_stand_in_the_order_of_mechanisms_and_then_of_the_file(
-    tmp_path: Path, order: list[str] | None, labels: list[str], early: tuple[Early, ...]
+    tmp_path: Path, order: list[str] | None, labels: list[str], early: tuple[EarlyMechanism, ...]
 ) -> None:
     text = HEAD + SAML + CONNECTOR + SAML + DENY + ("" if order is None else f"[mechanisms]\norder = {order}\n")
     settings = load_settings(write(tmp_path, text), {}).settings

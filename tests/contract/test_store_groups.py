@@ -169,7 +169,7 @@ def test_keep_many_takes_over_what_the_layer_does_not_define(store: SqlStore) ->
     with store.writing() as unit:
         unit.groups.snapshot_builder.build(2, "src", is_full=True)
         unit.groups.snapshot_builder.define_many(2, [define("new", user("bob"))])
-        unit.groups.snapshot_builder.keep_many(2, [group("current"), group("new"), group("unknown")])
+        unit.groups.snapshot_builder.copy_definitions(2, [group("current"), group("new"), group("unknown")])
         unit.groups.snapshot_builder.publish(2)
     assert (groups_of(store, "ann"), groups_of(store, "bob"), memberships(store)) == (["current"], ["current", "new"], 3)
 

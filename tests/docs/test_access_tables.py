@@ -8,11 +8,11 @@ import pytest
 
 from feedmill.core.access.evaluator import MAX_CHAIN, combine
 from feedmill.core.access.groups import MAX_GROUPS
-from feedmill.core.access.policyacls import PatternKind, kind_of, rule_on, settle
-from feedmill.core.access.principals import forms_of, read_identity, split_name
+from feedmill.core.access.policyacls import PatternKind, combine_by_mechanism, decide_by_policy, kind_of
+from feedmill.core.access.principals import principal_keys_of, read_identity, split_name
 from feedmill.model.access import Access, Entry, InheritanceType, Principal, Scope
 from feedmill.model.decision import Verdict
-from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl
+from feedmill.model.policyacl import EARLY_ORDER, EarlyMechanism, PolicyAcl
 
 TEXT = (Path(__file__).parents[2] / "docs/explanation/access.md").read_text()
 POLICIES = (Path(__file__).parents[2] / "docs/reference/policy-acls.md").read_text()
@@ -51,8 +51,8 @@ def test_manual_table_of_policies_is_that_of_the_program() -> None:
     documented = rows("## Policies")
     assert [row[:2] for row in documented] == [[own.value, policy.value] for own in ORDER for policy in ORDER]
     for own, policy, both in documented:
-        answers = {Early.ACL: partial(Verdict, own), Early.POLICY: partial(Verdict, policy)}
-        assert settle(EARLY_ORDER, answers)[0] is Verdict(both)
+        answers = {EarlyMechanism.ACL: partial(Verdict, own), EarlyMechanism.POLICY: partial(Verdict, policy)}
+        assert combine_by_mechanism(EARLY_ORDER, answers)[0] is Verdict(both)
 
 
 def test_manual_kinds_of_patterns_are_those_of_the_program() -> None:
@@ -67,6 +67,6 @@ def test_manual_table_of_what_a_policy_says_is_that_of_the_program() -> None:
     for denies, permits, verdict in rows("## What a policy decides", POLICIES):
         accesses = [Access.DENY] * (denies == "yes") + [Access.PERMIT] * (permits == "yes")
         entries = [Entry(access=access, principal=Principal(scope=Scope.USER, name="bob")) for access in accesses]
-        ruling = rule_on(PolicyAcl(pattern="/", entries=tuple(entries)), forms_of(BOB))
-        assert ruling is not None
-        assert ruling.verdict.value == verdict
+        policy_decision = decide_by_policy(PolicyAcl(pattern="/", entries=tuple(entries)), principal_keys_of(BOB))
+        assert policy_decision is not None
+        assert policy_decision.verdict.value == verdict

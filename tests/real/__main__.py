@@ -80,7 +80,7 @@ def _feed_and_judge(server: Appliance, documents: Sequence[Document], work: Path
     violations += [f"stuck: feed of {each.name} is {each.state}" for each in stuck]
     violations += [f"feed of {each.name}: {reason}" for each in pushed for reason in each.errors]
     verdict = Verdict()
-    verdict.judge(server, documents)
+    verdict.decide_each(server, documents)
     violations += verdict.violations
     print(f"  judged after {time.monotonic() - began:.0f} s, {len(violations)} violations so far", flush=True)
     return verdict

@@ -23,7 +23,7 @@ class Verdict:
     reasons: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
 
-    def judge(self, server: Appliance, documents: Iterable[Document]) -> None:
+    def decide_each(self, server: Appliance, documents: Iterable[Document]) -> None:
         """Asks for every document and counts what comes of it."""
         for document in documents:
             outcome = self._judge_one(server, document)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedmill.core.access.evaluator import decide, decide_locally, decide_verdict, is_empty
-from feedmill.core.access.principals import forms_of
+from feedmill.core.access.principals import principal_keys_of
 from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.decision import Cause, Verdict
 from feedmill.model.identity import Identity
@@ -48,7 +48,7 @@ moderate = settings(max_examples=150)
 
 def verdict(forest: dict[str, Acl], who: Identity) -> Verdict:
     found = decide("a", who, forest.get).verdict
-    assert decide_verdict("a", forms_of(who), forest.get) is found
+    assert decide_verdict("a", principal_keys_of(who), forest.get) is found
     return found
 
 
@@ -116,11 +116,11 @@ def test_letter_case_of_the_user_counts_for_nothing_where_all_entries_fold(
 @moderate
 @given(forests, identities)
 def test_a_deny_means_more_askers_when_it_folds(forest: dict[str, Acl], who: Identity) -> None:
-    forms = forms_of(who)
+    principal_keys = principal_keys_of(who)
     for one in forest.values():
         for entry in one.entries:
-            if entry.principal.case_sensitive and forms.find(entry.principal) is not None:
-                assert forms.find(replace(entry.principal, case_sensitive=False)) is not None
+            if entry.principal.case_sensitive and principal_keys.find(entry.principal) is not None:
+                assert principal_keys.find(replace(entry.principal, case_sensitive=False)) is not None
 
 
 WORDS = {"P": P, "D": D, "I": I}
@@ -163,7 +163,7 @@ def test_decision_ends_and_its_path_climbs_each_acl_once(forest: dict[str, Acl],
     for below, above in pairwise(decision.path):
         assert below.acl.inherit_from == above.url
     for step in decision.path:
-        assert (step.local, step.match) == decide_locally(step.acl, forms_of(who))
+        assert (step.local, step.match) == decide_locally(step.acl, principal_keys_of(who))
 
 
 @moderate

@@ -4,11 +4,11 @@ import pytest
 
 from feedmill.core.access.classes import is_secure
 from feedmill.core.access.evaluator import MAX_CHAIN, combine, decide, decide_locally
-from feedmill.core.access.principals import forms_of
+from feedmill.core.access.principals import principal_keys_of
 from feedmill.model.access import Acl, InheritanceType, Scope
 from feedmill.model.decision import Cause, Verdict
 from feedmill.model.document import AuthMethod
-from feedmill.model.identity import NOBODY, Identity
+from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity
 from feedmill.wire.gsafeed.acls import read_legacy
 from tests.unit.aclwords import BOTH, CHILD, LEAF, PARENT, acl, deny, group, identity, permit, user
 
@@ -41,7 +41,7 @@ def test_local_decision_denies_before_it_permits_whatever_the_mix(denied: str | 
     others = [permit("alice"), deny("alice"), permit("hr", scope=GROUP), deny("bob", scope=GROUP), deny("eng")]
     entries = [*denies, *permits] if denies_first else [*permits, *denies]
     expected = D if denied else P if permitted else I
-    verdict, match = decide_locally(acl(*others, *entries), forms_of(identity("bob", ["eng"])))
+    verdict, match = decide_locally(acl(*others, *entries), principal_keys_of(identity("bob", ["eng"])))
     assert verdict is expected
     assert (match is None) is (expected is I)
     if match is not None:
@@ -153,7 +153,7 @@ def test_decision_at_the_end_of_a_chain(acls: dict[str, Acl], expected: tuple[Ve
     assert ask(acls) == expected
 
 
-@pytest.mark.parametrize("who", [NOBODY, identity("alice")])
+@pytest.mark.parametrize("who", [ANONYMOUS_IDENTITY, identity("alice")])
 def test_decision_for_others_is_never_a_permit(who: Identity) -> None:
     for acls in ({"leaf": acl(permit("bob"))}, {"leaf": EMPTY}, {}, chain((CHILD, P), (LEAF, P))):
         assert ask(acls, who=who)[0] is not P

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from feedmill.core.access.evaluator import decide
 from feedmill.core.access.groups import FindGroups, resolve_groups
-from feedmill.core.access.principals import forms_of, is_blank, key_of, subject_of
+from feedmill.core.access.principals import is_blank, key_of, principal_keys_of, subject_of
 from feedmill.model.access import Principal, Scope
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import Denied
-from feedmill.model.identity import NOBODY, Identity, PrincipalKey, Subject
+from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity, PrincipalKey, Subject
 from tests.unit.aclwords import acl, group, identity, permit, principal, user
 
 GROUP = Scope.GROUP
@@ -127,7 +127,7 @@ def test_resolution_climbs_nested_groups_and_returns_the_shortest_way() -> None:
     )
     resolved = resolve_groups(identity(), find)
     assert resolved.reached == {eng: bob, staff: eng, everyone: eng}
-    assert forms_of(resolved).trace(everyone) == (bob, eng, everyone)
+    assert principal_keys_of(resolved).trace(everyone) == (bob, eng, everyone)
     assert resolved.users == (bob,)
 
 
@@ -164,7 +164,7 @@ def test_resolution_with_a_group_in_two_sources_counts_both() -> None:
 
 
 def test_resolution_of_a_user_who_is_not_signed_in_finds_nothing() -> None:
-    assert resolve_groups(NOBODY, directory([one("eng", principal("bob"))])).reached == {}
+    assert resolve_groups(ANONYMOUS_IDENTITY, directory([one("eng", principal("bob"))])).reached == {}
 
 
 def test_resolution_forgets_groups_of_an_earlier_one() -> None:
@@ -182,7 +182,7 @@ def test_resolution_beyond_the_bound_is_refused_not_cut() -> None:
 def test_resolution_of_a_long_line_of_groups_ends_at_its_top() -> None:
     find = directory([one("0", principal("bob"))], [one(str(number), inner(str(number - 1))) for number in range(1, 3000)])
     resolved = resolve_groups(identity(), find)
-    assert len(forms_of(resolved).trace(group("2999"))) == 3001
+    assert len(principal_keys_of(resolved).trace(group("2999"))) == 3001
 
 
 def test_resolved_group_is_met_in_an_acl_with_its_whole_domain_only() -> None:
@@ -208,7 +208,7 @@ def test_resolution_is_the_least_set_closed_under_membership(definitions: list[D
     last = list({subject_of(defined): (defined, members) for defined, members in definitions}.values())
     expected: dict[Subject, Subject] = {}
     while True:
-        keys = forms_of(Identity(users=who.users, groups=who.groups, reached=expected)).keys
+        keys = principal_keys_of(Identity(users=who.users, groups=who.groups, reached=expected)).keys
         grown = dict.fromkeys(names_of(keys, last) - set(who.groups), who.users[0])
         if grown == expected:
             break
@@ -216,6 +216,6 @@ def test_resolution_is_the_least_set_closed_under_membership(definitions: list[D
     resolved = resolve_groups(who, directory(definitions))
     assert set(resolved.reached) == set(expected)
     for found in resolved.reached:
-        way = forms_of(resolved).trace(found)
+        way = principal_keys_of(resolved).trace(found)
         assert way[0] in (*who.users, *who.groups)
         assert len(set(way)) == len(way)

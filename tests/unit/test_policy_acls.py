@@ -8,13 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedmill.core.access.evaluator import decide_locally
-from feedmill.core.access.policyacls import PatternKind, PolicySet, kind_of, list_shadowed, may_share, rule_on, settle
-from feedmill.core.access.principals import forms_of
+from feedmill.core.access.policyacls import (
+    PatternKind,
+    PolicySet,
+    combine_by_mechanism,
+    decide_by_policy,
+    kind_of,
+    list_shadowed,
+    may_share,
+)
+from feedmill.core.access.principals import principal_keys_of
 from feedmill.model.access import Access, Entry, Principal, Scope
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import BadRequest
-from feedmill.model.identity import NOBODY, Identity
-from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl
+from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity
+from feedmill.model.policyacl import EARLY_ORDER, EarlyMechanism, PolicyAcl
 from tests.unit.aclwords import acl, deny, group, identity, permit, user
 
 P, D, I = Verdict.PERMIT, Verdict.DENY, Verdict.INDETERMINATE  # noqa: E741
@@ -112,15 +120,15 @@ def test_policy_that_is_for_a_url_always_decides(denied: bool, permitted: bool, 
     names = {Scope.USER: "bob", Scope.GROUP: "eng"}
     entries = [deny(names[scopes[0]], scope=scopes[0])] * denied + [permit(names[scopes[1]], scope=scopes[1])] * permitted
     for order in permutations(entries):
-        ruling = rule_on(PolicyAcl(pattern="/", entries=order), forms_of(identity("bob", ["eng"])))
-        assert ruling is not None
-        assert ruling.verdict is verdict
-        assert (ruling.match is None) is (not denied and not permitted)
+        policy_decision = decide_by_policy(PolicyAcl(pattern="/", entries=order), principal_keys_of(identity("bob", ["eng"])))
+        assert policy_decision is not None
+        assert policy_decision.verdict is verdict
+        assert (policy_decision.match is None) is (not denied and not permitted)
 
 
 def test_signed_out_user_and_no_policy_are_not_decided() -> None:
-    assert rule_on(None, forms_of(identity())) is None
-    assert rule_on(PolicyAcl(pattern="/", entries=(permit("bob"),)), forms_of(NOBODY)) is None
+    assert decide_by_policy(None, principal_keys_of(identity())) is None
+    assert decide_by_policy(PolicyAcl(pattern="/", entries=(permit("bob"),)), principal_keys_of(ANONYMOUS_IDENTITY)) is None
 
 
 @pytest.mark.parametrize(
@@ -139,9 +147,9 @@ def test_signed_out_user_and_no_policy_are_not_decided() -> None:
     ],
 )
 def test_principals_are_met_as_in_acls(entry: Entry, who: Identity, verdict: Verdict) -> None:
-    ruling = rule_on(PolicyAcl(pattern="/", entries=(entry,)), forms_of(who))
-    assert ruling is not None
-    assert ruling.verdict is verdict
+    policy_decision = decide_by_policy(PolicyAcl(pattern="/", entries=(entry,)), principal_keys_of(who))
+    assert policy_decision is not None
+    assert policy_decision.verdict is verdict
 
 
 ORDERS = [
@@ -160,12 +168,12 @@ ORDERS = [
 
 @pytest.mark.parametrize(("own", "policy", "acl_first", "policy_first"), ORDERS)
 def test_first_mechanism_that_says_something_settles_it(own: Verdict, policy: Verdict, acl_first: Verdict, policy_first: Verdict) -> None:
-    answers = {Early.ACL: lambda: own, Early.POLICY: lambda: policy}
-    assert settle(EARLY_ORDER, answers)[0] is acl_first
-    assert settle((Early.POLICY, Early.ACL), answers)[0] is policy_first
-    assert settle((Early.ACL,), answers)[0] is own
-    assert settle((Early.POLICY,), answers)[0] is policy
-    assert settle((), answers) == (I, None)
+    answers = {EarlyMechanism.ACL: lambda: own, EarlyMechanism.POLICY: lambda: policy}
+    assert combine_by_mechanism(EARLY_ORDER, answers)[0] is acl_first
+    assert combine_by_mechanism((EarlyMechanism.POLICY, EarlyMechanism.ACL), answers)[0] is policy_first
+    assert combine_by_mechanism((EarlyMechanism.ACL,), answers)[0] is own
+    assert combine_by_mechanism((EarlyMechanism.POLICY,), answers)[0] is policy
+    assert combine_by_mechanism((), answers) == (I, None)
 
 
 # --- properties -----------------------------------------------------------------------------------------------------------------
@@ -220,9 +228,9 @@ def test_a_policy_that_is_not_for_a_url_changes_nothing_for_it(made: list[str], 
 @moderate
 @given(st.lists(entries, max_size=4), entries, current_users)
 def test_a_further_deny_never_opens_and_a_further_permit_never_shuts(held: list[Entry], entry: Entry, who: Identity) -> None:
-    forms = forms_of(who)
-    before = rule_on(PolicyAcl(pattern="/", entries=tuple(held)), forms)
-    after = rule_on(PolicyAcl(pattern="/", entries=(*held, entry)), forms)
+    forms = principal_keys_of(who)
+    before = decide_by_policy(PolicyAcl(pattern="/", entries=tuple(held)), forms)
+    after = decide_by_policy(PolicyAcl(pattern="/", entries=(*held, entry)), forms)
     assert before is not None
     assert after is not None
     allowed = (before.verdict, D) if entry.access is Access.DENY else (before.verdict, P)

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from feedmill.core.access.principals import (
     exact_key,
     folded_key,
-    forms_of,
     is_blank,
     key_of,
+    principal_keys_of,
     read_subject,
     shorten_domain,
     signed_in_keys,
@@ -15,7 +15,7 @@ from feedmill.core.access.principals import (
     subject_of,
 )
 from feedmill.model.access import Scope
-from feedmill.model.identity import NOBODY, Identity, Subject
+from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity, Subject
 from tests.unit.aclwords import group, identity, principal, user
 
 NAMES = st.text(alphabet="abCD.é", min_size=1, max_size=6)
@@ -67,7 +67,7 @@ def test_shorten_domain_returns_the_first_label(domain: str, short: str) -> None
 
 def means(written: str, current_user: str, *, fold: bool = False, unqualified: bool = False) -> bool:
     """Returns whether an entry names a user who signed in under a name."""
-    return forms_of(identity(current_user)).find(principal(written, fold=fold, unqualified=unqualified)) is not None
+    return principal_keys_of(identity(current_user)).find(principal(written, fold=fold, unqualified=unqualified)) is not None
 
 
 @pytest.mark.parametrize(
@@ -117,13 +117,13 @@ def test_unqualified_principal_is_never_split(name: str) -> None:
     written = principal(name, scope=Scope.GROUP, unqualified=True)
     literal = Identity(groups=(Subject(scope=Scope.GROUP, name=name),))
     assert subject_of(written) == Subject(scope=Scope.GROUP, name=name)
-    assert forms_of(literal).find(written) is not None
-    assert (forms_of(identity(groups=[name])).find(written) is None) is (name != "Site Owners")
-    assert forms_of(literal).find(principal(f" {name.upper()} ", scope=Scope.GROUP, unqualified=True, fold=True)) is not None
+    assert principal_keys_of(literal).find(written) is not None
+    assert (principal_keys_of(identity(groups=[name])).find(written) is None) is (name != "Site Owners")
+    assert principal_keys_of(literal).find(principal(f" {name.upper()} ", scope=Scope.GROUP, unqualified=True, fold=True)) is not None
 
 
 def test_forms_find_users_and_groups_apart() -> None:
-    forms = forms_of(identity("bob", ["eng"]))
+    forms = principal_keys_of(identity("bob", ["eng"]))
     assert forms.find(principal("bob")) == user("bob")
     assert forms.find(principal("eng", scope=Scope.GROUP)) == group("eng")
     assert forms.find(principal("eng")) is None
@@ -132,7 +132,7 @@ def test_forms_find_users_and_groups_apart() -> None:
 
 def test_forms_of_several_namespaces_meet_each_in_its_own() -> None:
     current_user = Identity(users=(user("bob", "A"), user("robert", "B")), groups=(group("eng", "B"),))
-    forms = forms_of(current_user)
+    forms = principal_keys_of(current_user)
     found = [(name, space) for name in ("bob", "robert") for space in ("A", "B", "Default") if forms.find(principal(name, namespace=space))]
     assert found == [("bob", "A"), ("robert", "B")]
     assert forms.find(principal("ENG", scope=Scope.GROUP, namespace="b", fold=True)) == group("eng", "B")
@@ -143,13 +143,13 @@ def test_forms_of_several_namespaces_meet_each_in_its_own() -> None:
 def test_blank_names_match_no_user(name: str) -> None:
     blank = Identity(users=(Subject(scope=Scope.USER, name=name),), groups=(Subject(scope=Scope.GROUP, name=name),))
     assert is_blank(principal(name))
-    assert forms_of(blank).keys == {}
-    assert forms_of(NOBODY).find(principal("\u00ad", fold=True)) is None
+    assert principal_keys_of(blank).keys == {}
+    assert principal_keys_of(ANONYMOUS_IDENTITY).find(principal("\u00ad", fold=True)) is None
 
 
 def test_groups_of_the_user_are_matched_by_the_first_label_but_reached_ones_are_not() -> None:
     signed_in, reached = group("eng@corp.example.com"), group("all@corp.example.com")
-    forms = forms_of(Identity(groups=(signed_in,), reached={reached: signed_in}))
+    forms = principal_keys_of(Identity(groups=(signed_in,), reached={reached: signed_in}))
     assert forms.find(principal("corp\\eng", scope=Scope.GROUP)) == signed_in
     assert forms.find(principal("corp\\all", scope=Scope.GROUP)) is None
     assert forms.find(principal("CORP.example.com\\ALL", scope=Scope.GROUP, fold=True)) == reached
@@ -157,7 +157,7 @@ def test_groups_of_the_user_are_matched_by_the_first_label_but_reached_ones_are_
 
 def test_forms_trace_a_reached_group_back_to_who_signed_in() -> None:
     bob, staff, eng, loop = user("bob"), group("staff"), group("eng"), group("loop")
-    forms = forms_of(Identity(users=(bob,), reached={staff: bob, eng: staff, loop: loop}))
+    forms = principal_keys_of(Identity(users=(bob,), reached={staff: bob, eng: staff, loop: loop}))
     assert forms.trace(eng) == (bob, staff, eng)
     assert forms.trace(bob) == (bob,)
     assert set(forms.trace(loop)) == {loop}

@@ -34,7 +34,7 @@ def test_query_repeated_returns_the_result_that_was_found() -> None:
 
 
 def test_results_beyond_the_bound_are_evicted_least_recently_used_first() -> None:
-    cache, find = QueryResultCache(kept_bytes=3 * (ENTRY_BYTES + 2)), Finder(parts=2)
+    cache, find = QueryResultCache(cache_bytes=3 * (ENTRY_BYTES + 2)), Finder(parts=2)
     first = cache.get("a", find, len)
     cache.get("b", find, len)
     cache.get("c", find, len)
@@ -45,12 +45,12 @@ def test_results_beyond_the_bound_are_evicted_least_recently_used_first() -> Non
 
 
 def test_result_larger_than_the_bound_is_returned_and_not_cached() -> None:
-    cache, find = QueryResultCache(kept_bytes=ENTRY_BYTES + 2), Finder(parts=3)
+    cache, find = QueryResultCache(cache_bytes=ENTRY_BYTES + 2), Finder(parts=3)
     assert [cache.get("a", find, len)[0] for _ in range(2)] == [1, 2]
 
 
 def test_answer_larger_than_the_bound_evicts_no_other() -> None:
-    cache, find = QueryResultCache(kept_bytes=2 * (ENTRY_BYTES + 2)), Finder()
+    cache, find = QueryResultCache(cache_bytes=2 * (ENTRY_BYTES + 2)), Finder()
     small = cache.get("small", find, len)
     cache.get("large", lambda: [0] * 10_000, len)
     assert cache.get("small", find, len) is small
@@ -68,7 +68,7 @@ def test_failure_to_find_is_raised_and_not_cached() -> None:
 
 
 def test_results_of_many_threads_stay_within_the_bound() -> None:
-    cache = QueryResultCache(kept_bytes=5 * (ENTRY_BYTES + 3))
+    cache = QueryResultCache(cache_bytes=5 * (ENTRY_BYTES + 3))
 
     def ask(number: int) -> None:
         for turn in range(200):
@@ -91,7 +91,7 @@ def test_long_queries_take_no_more_memory_than_short_ones() -> None:
 
 
 def test_thousands_of_long_questions_stay_within_the_bound_of_memory() -> None:
-    cache = QueryResultCache(kept_bytes=1_000_000)
+    cache = QueryResultCache(cache_bytes=1_000_000)
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from feedmill.bootstrap.context import AppContext, utc_now
-from feedmill.model.policyacl import Early
+from feedmill.model.policyacl import EarlyMechanism
 from feedmill.services.access.accessreview import AccessReview
 from feedmill.services.access.explaining import Explaining
 from feedmill.services.access.history.changes import AccessChanges
@@ -13,7 +13,7 @@ from feedmill.settings.policyacls import policies_of
 from feedmill.settings.serving import merge_stored
 
 
-def early_order_of(context: AppContext) -> tuple[Early, ...]:
+def early_order_of(context: AppContext) -> tuple[EarlyMechanism, ...]:
     """Returns the mechanisms that decide without a request to another server, in order."""
     return early_order(context.settings.mechanisms)
 

@@ -169,10 +169,10 @@ def _print_early_decision(early: EarlyDecision, user: str | None, as_json: bool)
         print_json(render_early_decision(early, user))
         return
     _print_decision(early.decision, user, as_json)
-    ruling, out = early.ruling, console()
-    if ruling is not None:
-        said = describe_match(ruling.match) if ruling.match is not None else "it names the user nowhere"
-        out.print(clean(f"  policy {ruling.policy.name} ({ruling.policy.pattern}): {ruling.verdict.value}, {said}"))
+    by_policy, out = early.policy_decision, console()
+    if by_policy is not None:
+        said = describe_match(by_policy.match) if by_policy.match is not None else "it names the user nowhere"
+        out.print(clean(f"  policy {by_policy.policy.name} ({by_policy.policy.pattern}): {by_policy.verdict.value}, {said}"))
         out.print(clean(f"  both together: {early.verdict.value}"))
     if early.is_public:
         out.print(clean("  the document is public: every user may see it"))

@@ -10,7 +10,7 @@ from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, con
 from feedmill.model.feed import FeedType, LogLevel
 from feedmill.ports.feedformats import FormatOptions
 from feedmill.services.feeds.validation import Validation
-from feedmill.services.feeds.validation import validate as judge_feed
+from feedmill.services.feeds.validation import validate as validate_feed
 from feedmill.settings import load_settings
 from feedmill.wire.registry import FORMATS
 
@@ -27,7 +27,7 @@ def validate(file: InputFile, data: Data = DATA, config: Config = None, as_json:
     """Read a feed as the server would and print every error with its line. Exit 0 if it would end completed, otherwise 1."""
     del data
     gate = load_settings(config, os.environ).settings.gate
-    verdict = judge_feed(
+    verdict = validate_feed(
         lambda: file.open("rb"),
         FORMATS,
         FormatOptions(

@@ -11,7 +11,7 @@ from itertools import compress, count
 from typing import NamedTuple
 
 from feedmill.model.authorization import LateAccess
-from feedmill.model.identity import DEFAULT_NAMESPACE, NOBODY, Identity
+from feedmill.model.identity import ANONYMOUS_IDENTITY, DEFAULT_NAMESPACE, Identity
 from feedmill.model.scope import Scope as Scope
 
 ACL_NAME_PREFIX = "google:acl"
@@ -96,12 +96,12 @@ class AccessClass(IntEnum):
 class AccessKey:
     """What documents of one class have in common. It never contains the effective result, so a changed parent moves no document.
 
-    Shape: entries of ``acl`` in canonical order and each once, without blank ones (``core.access.classes.in_one_order``); ``rule`` is the
-    number of the policy rule that matches, 0 for none.
+    Shape: entries of ``acl`` in canonical order and each once, without blank ones (``core.access.classes.in_one_order``);
+    ``policy_number`` is that of the policy that matches, 0 for none.
     """
 
     acl: Acl | None
-    rule: int = 0
+    policy_number: int = 0
 
 
 class PackedClasses(NamedTuple):
@@ -115,12 +115,12 @@ class PackedClasses(NamedTuple):
     inheritance_types: Sequence[str | None]
     parents: Sequence[str | None]
     keys: Sequence[bytes]
-    rules: Sequence[int]
+    policy_numbers: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AclVersion:
-    """A URL's ACL from a time on, as the class of a document with this ACL and no policy rule; None if it had no ACL from then on."""
+    """A URL's ACL from a time on, as the class of a document with this ACL and no policy; None if it had no ACL from then on."""
 
     number: int
     url: str
@@ -176,10 +176,10 @@ class AccessFilter:
     """
 
     permitted: Set[int]
-    current_user: Identity = NOBODY
+    current_user: Identity = ANONYMOUS_IDENTITY
     late: LateAccess | None = None
 
-    def early(self) -> "AccessFilter":
+    def without_late(self) -> "AccessFilter":
         """Returns the filter without the classes that another server would decide."""
         return replace(self, late=None)
 

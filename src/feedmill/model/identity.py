@@ -51,5 +51,5 @@ class Identity:
     reached: Mapping[Subject, Subject] = field(default_factory=dict, hash=False)
 
 
-NOBODY = Identity()
+ANONYMOUS_IDENTITY = Identity()
 """The identity of users who are not signed in."""

@@ -11,14 +11,14 @@ from feedmill.model.access import Entry
 from feedmill.model.decision import Decision, EntryMatch, Verdict
 
 
-class Early(Enum):
+class EarlyMechanism(Enum):
     """The mechanisms that decide for all documents at once, without a request to another server."""
 
     ACL = "per-url-acl"
     POLICY = "policy"
 
 
-EARLY_ORDER = (Early.ACL, Early.POLICY)
+EARLY_ORDER = (EarlyMechanism.ACL, EarlyMechanism.POLICY)
 """The appliance's order: a policy applies if the document's own ACL does not settle the decision."""
 
 
@@ -41,7 +41,7 @@ class PolicyVersion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class PolicyDecision:
     """The decision of a URL's policy about a user, and the entry that causes it; None if no entry names the user."""
 
     policy: PolicyAcl
@@ -57,6 +57,6 @@ class EarlyDecision:
     """
 
     decision: Decision
-    ruling: Ruling | None
+    policy_decision: PolicyDecision | None
     verdict: Verdict
     is_public: bool = False

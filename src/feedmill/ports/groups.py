@@ -89,7 +89,7 @@ class GroupSnapshotBuilder(Protocol):
     def extend(self, feed_id: int, group: Principal, members: Sequence[Principal]) -> int:
         """Adds members to a group that the group snapshot already defines. Returns the snapshot's members so far."""
 
-    def keep_many(self, feed_id: int, groups: Sequence[Principal]) -> None:
+    def copy_definitions(self, feed_id: int, groups: Sequence[Principal]) -> None:
         """Copies the source's current definitions of these groups into a full group snapshot, except groups that the snapshot defines."""
 
     def expected_memberships(self, feed_id: int) -> int:

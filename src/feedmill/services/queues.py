@@ -111,7 +111,7 @@ class QueueWatch:
         for queue in queues:
             behind = moved.get(_WAITS_BEHIND[queue.name]) if queue.name in _WAITS_BEHIND else None
             last = max((moment for moment in (queue.moved_at, behind, started_at) if moment is not None), default=None)
-            stuck = _judge_feeds(queue, last, bound) if queue.name in FEED_QUEUES else _judge(queue, last, bound)
+            stuck = _find_stuck_feed(queue, last, bound) if queue.name in FEED_QUEUES else _find_stuck_item(queue, last, bound)
             if stuck is not None:
                 found.append(stuck)
         return found
@@ -149,7 +149,7 @@ def _count_begun(unit: UnitOfWork) -> dict[QueueName, int]:
     return {queue: int(is_one) for queue, is_one in is_begun.items()}
 
 
-def _judge(queue: WaitingQueue, last: datetime | None, bound: datetime) -> StuckQueue | None:
+def _find_stuck_item(queue: WaitingQueue, last: datetime | None, bound: datetime) -> StuckQueue | None:
     """Returns a stuck queue if its oldest item has waited since before the bound and the queue has not moved since then."""
     since = max((moment for moment in (last, queue.oldest_at) if moment is not None), default=None)
     if not queue.waiting or since is None or since > bound:
@@ -157,7 +157,7 @@ def _judge(queue: WaitingQueue, last: datetime | None, bound: datetime) -> Stuck
     return StuckQueue(name=queue.name, since=since, document=queue.document, reason=queue.reason or _NOTHING_HEARD)
 
 
-def _judge_feeds(queue: WaitingQueue, last: datetime | None, bound: datetime) -> StuckQueue | None:
+def _find_stuck_feed(queue: WaitingQueue, last: datetime | None, bound: datetime) -> StuckQueue | None:
     """Returns a stuck queue of feeds if nothing moved in it, or if a source waits for a feed that fails repeatedly."""
     waiting = [head for head in queue.heads if head.since <= bound]
     is_silent = last is None or last <= bound

@@ -9,7 +9,7 @@ from feedmill.core.urls.targets import parse_target
 from feedmill.model.authorization import AuthorizationRule, LateLimits, Mechanism, QueryForm, Trust
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
-from feedmill.model.policyacl import Early
+from feedmill.model.policyacl import EarlyMechanism
 from feedmill.settings.section import RulePattern, Section
 from feedmill.settings.signin import HeaderName, Namespace
 
@@ -84,7 +84,7 @@ def _check_order(names: tuple[str, ...]) -> tuple[str, ...]:
     doubled = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if doubled is not None:
         raise ValueError(f"'{doubled}' stands in it twice")
-    early = {each.value for each in Early}
+    early = {each.value for each in EarlyMechanism}
     first_late = next((name for name in names if name not in early and name != "cache"), None)
     for name in names:
         if name in early and first_late is not None and names.index(name) > names.index(first_late):
@@ -99,9 +99,9 @@ class MechanismSettings(Section):
     confirm_permits: bool = False
 
 
-def early_order(settings: MechanismSettings) -> tuple[Early, ...]:
+def early_order(settings: MechanismSettings) -> tuple[EarlyMechanism, ...]:
     """Returns the mechanisms that decide without a request to another server, in order."""
-    known = {each.value: each for each in Early}
+    known = {each.value: each for each in EarlyMechanism}
     return tuple(known[name] for name in settings.order if name in known)
 
 

@@ -14,7 +14,7 @@ from feedmill.model.accesschange import AccessChange, ChangeOrigin
 from feedmill.model.decision import Decision, EntryMatch, Step, Verdict
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE, Identity, Subject
-from feedmill.model.policyacl import EarlyDecision, PolicyAcl, Ruling
+from feedmill.model.policyacl import EarlyDecision, PolicyAcl, PolicyDecision
 from feedmill.model.scope import Scope
 
 
@@ -33,18 +33,18 @@ def render_early_decision(early: EarlyDecision, user: str | None) -> dict[str, A
     """Returns the decision without other servers as JSON: the ACLs' decision, with the policy and both together."""
     return {
         **render_decision(early.decision, user),
-        "policy": None if early.ruling is None else _render_ruling(early.ruling),
+        "policy": None if early.policy_decision is None else _render_policy_decision(early.policy_decision),
         "combined": early.verdict.value,
         "public": early.is_public,
     }
 
 
-def _render_ruling(ruling: Ruling) -> dict[str, Any]:
+def _render_policy_decision(policy_decision: PolicyDecision) -> dict[str, Any]:
     return {
-        "name": ruling.policy.name,
-        "pattern": ruling.policy.pattern,
-        "decision": ruling.verdict.value,
-        "entry": None if ruling.match is None else _render_match(ruling.match),
+        "name": policy_decision.policy.name,
+        "pattern": policy_decision.policy.pattern,
+        "decision": policy_decision.verdict.value,
+        "entry": None if policy_decision.match is None else _render_match(policy_decision.match),
     }
 
 

@@ -32,13 +32,13 @@ def is_secure(*, has_acl: bool, authmethod: AuthMethod | None, source_secure: bo
     return authmethod not in (None, AuthMethod.NONE)
 
 
-def access_key(document: Document, acl: Acl | None, rule: int = 0) -> AccessKey | AccessClass:
-    """Returns the key of a document's class, or the class itself if it is public or closed. Shape: ``rule`` as in ``AccessKey``."""
+def access_key(document: Document, acl: Acl | None, policy_number: int = 0) -> AccessKey | AccessClass:
+    """Returns the key of a document's class, or the class of a public or closed one. Shape: ``policy_number`` as in ``AccessKey``."""
     if not document.secure:
         return AccessClass.PUBLIC
-    if acl is None and rule == 0:
+    if acl is None and policy_number == 0:
         return AccessClass.CLOSED
-    return AccessKey(acl=None if acl is None else in_one_order(acl), rule=rule)
+    return AccessKey(acl=None if acl is None else in_one_order(acl), policy_number=policy_number)
 
 
 def in_one_order(acl: Acl) -> Acl:

@@ -29,7 +29,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from feedmill.core.access.derivation import describe_reason
-from feedmill.core.access.principals import PrincipalKeys, forms_of, is_blank
+from feedmill.core.access.principals import PrincipalKeys, is_blank, principal_keys_of
 from feedmill.model.access import Access, Acl, InheritanceType
 from feedmill.model.decision import Cause, Decision, EntryMatch, Step, Verdict
 from feedmill.model.identity import Identity
@@ -55,12 +55,12 @@ class _State:
 
 def decide(url: str, identity: Identity, find_acl: FindAcl, *, max_chain: int = MAX_CHAIN) -> Decision:
     """Decides what the ACLs of a URL say about a user. Errors: those of ``find_acl``."""
-    return decide_for(url, forms_of(identity), find_acl, max_chain=max_chain)
+    return decide_for(url, principal_keys_of(identity), find_acl, max_chain=max_chain)
 
 
-def decide_for(url: str, forms: PrincipalKeys, find_acl: FindAcl, *, max_chain: int = MAX_CHAIN) -> Decision:
+def decide_for(url: str, principal_keys: PrincipalKeys, find_acl: FindAcl, *, max_chain: int = MAX_CHAIN) -> Decision:
     """Decides as ``decide`` does, with principal keys that are already computed. Errors: those of ``find_acl``."""
-    path, state = _decide(url, forms, find_acl, max_chain)
+    path, state = _decide(url, principal_keys, find_acl, max_chain)
     return Decision(
         url=url,
         verdict=state.verdict,
@@ -71,30 +71,30 @@ def decide_for(url: str, forms: PrincipalKeys, find_acl: FindAcl, *, max_chain: 
     )
 
 
-def decide_verdict(url: str, forms: PrincipalKeys, find_acl: FindAcl, *, max_chain: int = MAX_CHAIN) -> Verdict:
+def decide_verdict(url: str, principal_keys: PrincipalKeys, find_acl: FindAcl, *, max_chain: int = MAX_CHAIN) -> Verdict:
     """Returns the verdict of ``decide_for`` without the reason. Errors: those of ``find_acl``."""
-    return _decide(url, forms, find_acl, max_chain)[1].verdict
+    return _decide(url, principal_keys, find_acl, max_chain)[1].verdict
 
 
-def _decide(url: str, forms: PrincipalKeys, find_acl: FindAcl, max_chain: int) -> tuple[tuple[Step, ...], _State]:
+def _decide(url: str, principal_keys: PrincipalKeys, find_acl: FindAcl, max_chain: int) -> tuple[tuple[Step, ...], _State]:
     chain, fault = _climb(url, find_acl, max_chain)
-    path = tuple(_judge(owner, acl, forms) for owner, acl in chain.items())
+    path = tuple(_evaluate_acl(owner, acl, principal_keys) for owner, acl in chain.items())
     if fault:
         return path, _State(verdict=_INDETERMINATE, cause=fault, step=path[-1] if path else None)
     return path, _check(path) or _settle(path)
 
 
-def decide_locally(acl: Acl, forms: PrincipalKeys) -> tuple[Verdict, EntryMatch | None]:
+def decide_locally(acl: Acl, principal_keys: PrincipalKeys) -> tuple[Verdict, EntryMatch | None]:
     """Returns what one ACL alone says, and the first entry that decides it."""
     permit: EntryMatch | None = None
     for entry in acl.entries:
         # A second permit adds nothing. Only a denial can still change the decision.
         if permit is not None and entry.access is Access.PERMIT:
             continue
-        subject = forms.find(entry.principal)
+        subject = principal_keys.find(entry.principal)
         if subject is None:
             continue
-        match = EntryMatch(entry=entry, way=forms.trace(subject))
+        match = EntryMatch(entry=entry, way=principal_keys.trace(subject))
         # One denial suffices, wherever it stands among the entries.
         if entry.access is Access.DENY:
             return _DENY, match
@@ -140,8 +140,8 @@ def _climb(url: str, find_acl: FindAcl, max_chain: int) -> tuple[dict[str, Acl],
     return chain, None
 
 
-def _judge(url: str, acl: Acl, forms: PrincipalKeys) -> Step:
-    local, match = decide_locally(acl, forms)
+def _evaluate_acl(url: str, acl: Acl, principal_keys: PrincipalKeys) -> Step:
+    local, match = decide_locally(acl, principal_keys)
     return Step(url=url, acl=acl, local=local, match=match)
 
 

@@ -28,7 +28,7 @@ from feedmill.core.urls.patterns import parse_pattern
 from feedmill.model.access import Acl
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import BadRequest
-from feedmill.model.policyacl import Early, PolicyAcl, Ruling
+from feedmill.model.policyacl import EarlyMechanism, PolicyAcl, PolicyDecision
 
 MAX_COMPARED = 300_000
 """The maximum number of pairs that are compared to find policies with common URLs. Beyond it, all count as having common URLs."""
@@ -149,22 +149,22 @@ def _by_path(found: Iterable[_Ready]) -> Mapping[str, tuple[_Ready, ...]]:
     return {path: tuple(sorted(those, key=lambda one: (-one.host_length, one.place))) for path, those in by_path.items()}
 
 
-def rule_on(policy: PolicyAcl | None, forms: PrincipalKeys) -> Ruling | None:
+def decide_by_policy(policy: PolicyAcl | None, principal_keys: PrincipalKeys) -> PolicyDecision | None:
     """Returns the ruling of a policy about a user, None without a policy or a signed-in user."""
-    if policy is None or not (forms.identity.users or forms.identity.groups):
+    if policy is None or not (principal_keys.identity.users or principal_keys.identity.groups):
         return None
-    verdict, match = decide_locally(Acl(entries=policy.entries), forms)
-    return Ruling(policy=policy, verdict=Verdict.PERMIT if verdict is Verdict.PERMIT else Verdict.DENY, match=match)
+    verdict, match = decide_locally(Acl(entries=policy.entries), principal_keys)
+    return PolicyDecision(policy=policy, verdict=Verdict.PERMIT if verdict is Verdict.PERMIT else Verdict.DENY, match=match)
 
 
-def settle(
-    order: Sequence[Early], answers: Mapping[Early, Callable[[], Verdict]], *, permits_end: bool = True
-) -> tuple[Verdict, Early | None]:
+def combine_by_mechanism(
+    order: Sequence[EarlyMechanism], answers: Mapping[EarlyMechanism, Callable[[], Verdict]], *, permits_end: bool = True
+) -> tuple[Verdict, EarlyMechanism | None]:
     """Returns the first decision that is not INDETERMINATE, and its mechanism; later mechanisms are not evaluated.
 
     Without ``permits_end`` a PERMIT is a hint, which a later DENY overrides. Source: docs/howto/bind-late.md.
     """
-    hint: tuple[Verdict, Early | None] = (Verdict.INDETERMINATE, None)
+    hint: tuple[Verdict, EarlyMechanism | None] = (Verdict.INDETERMINATE, None)
     for mechanism in order:
         verdict = answers[mechanism]()
         if verdict is Verdict.DENY or (verdict is Verdict.PERMIT and permits_end):

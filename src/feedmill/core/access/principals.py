@@ -124,7 +124,7 @@ class PrincipalKeys:
         return tuple(reversed(way))
 
 
-def forms_of(identity: Identity) -> PrincipalKeys:
+def principal_keys_of(identity: Identity) -> PrincipalKeys:
     """Returns the principal keys of an identity. Shape: if several subjects share a key, the signed-in one wins."""
     keys: dict[PrincipalKey, Subject] = {}
     for subject in (*identity.users, *identity.groups):

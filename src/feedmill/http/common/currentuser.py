@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedmill.http.common.proxyheaders import ProxyTrust, read_proxy_identity
 from feedmill.model.authorization import Login
-from feedmill.model.identity import NOBODY, Identity
+from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity
 from feedmill.model.role import UserRole
 
 _KEY: Final = "feedmill.current_user"
@@ -36,7 +36,7 @@ class CurrentUser:
     ``label`` names a program that is no user. ``login`` holds the credentials of a request that used HTTP Basic.
     """
 
-    identity: Identity = NOBODY
+    identity: Identity = ANONYMOUS_IDENTITY
     role: UserRole | None = None
     way: SignInMethod = SignInMethod.NONE
     label: str = ""

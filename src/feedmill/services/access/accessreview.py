@@ -14,7 +14,7 @@ from feedmill.core.access.classes import class_of
 from feedmill.core.access.principals import digest_of, folded_key, key_of
 from feedmill.model.access import AccessClass, ClassMap, Principal, Scope
 from feedmill.model.document import Document
-from feedmill.model.policyacl import EARLY_ORDER, Early
+from feedmill.model.policyacl import EARLY_ORDER, EarlyMechanism
 from feedmill.ports import Store, UnitOfWork
 from feedmill.services.access.classtable import ClassTable
 from feedmill.services.access.policytable import PolicyTable
@@ -39,7 +39,7 @@ class Finding(Enum):
 class AccessReview:
     """Lists suspicious documents and groups. Each list is of one moment. May be used from several threads."""
 
-    def __init__(self, store: Store, order: Sequence[Early] = EARLY_ORDER) -> None:
+    def __init__(self, store: Store, order: Sequence[EarlyMechanism] = EARLY_ORDER) -> None:
         self._store = store
         self._order = order
         self._visible: tuple[_Moment, ClassMap] | None = None
@@ -97,13 +97,13 @@ class AccessReview:
                 seen.add(principal)
 
 
-def _visible_to_anybody(unit: UnitOfWork, order: Sequence[Early]) -> ClassMap:
+def _visible_to_anybody(unit: UnitOfWork, order: Sequence[EarlyMechanism]) -> ClassMap:
     table = ClassTable()
     fresh = table.add(unit.access.classes.iter_packed(0))
     table.set_acls(unit.access.acls.find_classes(fresh))
     policies = PolicyTable(order)
     policies.set(unit.access.policies.current().policies)
-    return policies.combine_for_anybody(table.permitted_to_anybody(), table.unsaid(), table.rules)
+    return policies.combine_for_anybody(table.permitted_to_anybody(), table.unsaid(), table.policy_numbers)
 
 
 def _read(unit: UnitOfWork, ids: Sequence[int]) -> Iterator[Document]:

@@ -43,7 +43,7 @@ class ClassTable:
         self._types: Bytes = np.full(_FIRST_CAPACITY, rule_number(None), np.uint8)
         self._parents: Numbers = np.zeros(_FIRST_CAPACITY, np.int32)
         self._has_entries: Bytes = np.zeros(_FIRST_CAPACITY, np.uint8)
-        self._rules: Numbers = np.zeros(_FIRST_CAPACITY, np.int32)
+        self._policy_numbers: Numbers = np.zeros(_FIRST_CAPACITY, np.int32)
         # A node is a URL from which a class inherits. Node 0 stands for "inherits from nothing".
         self._nodes: dict[str, int] = {}
         self._node_classes: Numbers = np.full(_FIRST_CAPACITY, -1, np.int32)
@@ -74,7 +74,7 @@ class ClassTable:
         counts = np.fromiter(map(len, classes.keys), np.int64, numbers.size) // _KEY_BYTES
         self._types[numbers] = [_RULE_NUMBERS[each] for each in classes.inheritance_types]
         self._has_entries[numbers] = counts > 0
-        self._rules[numbers] = classes.rules
+        self._policy_numbers[numbers] = classes.policy_numbers
         self._parents[numbers] = self._list_nodes(classes.parents, fresh)
         # One row of bytes for each entry of all classes: a digest, then one byte that is not 0 for a denial.
         entries = np.frombuffer(b"".join(classes.keys), np.uint8).reshape(-1, _KEY_BYTES)
@@ -133,9 +133,9 @@ class ClassTable:
         return ClassMap(found.tobytes())
 
     @property
-    def rules(self) -> Numbers:
+    def policy_numbers(self) -> Numbers:
         """The policy of each class, 0 for none."""
-        return self._rules[: self.newest + 1]
+        return self._policy_numbers[: self.newest + 1]
 
     def unsaid(self) -> Bytes:
         """Returns 1 for each class that ACLs leave undecided for all users: no ACL, an empty ACL, or a broken chain; else 0."""
@@ -177,7 +177,7 @@ class ClassTable:
             self._types = _doubled(self._types, rule_number(None))
             self._parents = _doubled(self._parents, 0)
             self._has_entries = _doubled(self._has_entries, 0)
-            self._rules = _doubled(self._rules, 0)
+            self._policy_numbers = _doubled(self._policy_numbers, 0)
 
 
 def _flags(size: int, places: Longs) -> Flags:

@@ -13,15 +13,15 @@ from functools import partial
 from feedmill.core.access.classes import class_at, class_of, in_one_order
 from feedmill.core.access.evaluator import decide_for
 from feedmill.core.access.groups import FindGroups, resolve_groups
-from feedmill.core.access.policyacls import PolicySet, rule_on, settle
-from feedmill.core.access.principals import PrincipalKeys, forms_of, own_keys, signed_in_keys, subject_of
+from feedmill.core.access.policyacls import PolicySet, combine_by_mechanism, decide_by_policy
+from feedmill.core.access.principals import PrincipalKeys, own_keys, principal_keys_of, signed_in_keys, subject_of
 from feedmill.core.text.dates import parse_iso
 from feedmill.model.access import AccessClass, Acl, Principal, Scope
 from feedmill.model.decision import Decision, Verdict
 from feedmill.model.document import DocumentState
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import Identity, PrincipalKey, Subject
-from feedmill.model.policyacl import EARLY_ORDER, Early, EarlyDecision, PolicyAcl
+from feedmill.model.policyacl import EARLY_ORDER, EarlyDecision, EarlyMechanism, PolicyAcl
 from feedmill.ports import Clock, Store, UnitOfWork
 from feedmill.services import keyvalues
 from feedmill.services.access.resulttrimming import read_chains, read_chains_at
@@ -42,7 +42,7 @@ class Explaining:
     """
 
     def __init__(
-        self, store: Store, clock: Clock, history: timedelta, order: Sequence[Early] = EARLY_ORDER, *, confirms: bool = False
+        self, store: Store, clock: Clock, history: timedelta, order: Sequence[EarlyMechanism] = EARLY_ORDER, *, confirms: bool = False
     ) -> None:
         self._order = order
         self._confirms = confirms
@@ -60,19 +60,21 @@ class Explaining:
     def explain_with_policy(self, question: Question, *, at: datetime | None = None) -> EarlyDecision:
         """Decides one question by ACLs and by the policy for the URL, as both are now, or were at a time. Errors: as above."""
         with self._look(at) as moment:
-            acls, forms = moment.read_chains([question.url]), moment.resolve([question.identity])[question.identity]
+            acls, principal_keys = moment.read_chains([question.url]), moment.resolve([question.identity])[question.identity]
             policy, is_public = moment.read_policies().find(question.url), moment.is_public(question.url)
-        return replace(self._decide_with_policy(question.url, forms, acls, policy), is_public=is_public)
+        return replace(self._decide_with_policy(question.url, principal_keys, acls, policy), is_public=is_public)
 
-    def _decide_with_policy(self, url: str, forms: PrincipalKeys, acls: Mapping[str, Acl], policy: PolicyAcl | None) -> EarlyDecision:
-        decision = decide_for(url, forms, acls.get)
-        ruling = rule_on(policy, forms)
-        said = Verdict.INDETERMINATE if ruling is None else ruling.verdict
-        answers = {Early.ACL: lambda: decision.verdict, Early.POLICY: lambda: said}
-        verdict, _ = settle(self._order, answers, permits_end=not self._confirms)
+    def _decide_with_policy(
+        self, url: str, principal_keys: PrincipalKeys, acls: Mapping[str, Acl], policy: PolicyAcl | None
+    ) -> EarlyDecision:
+        decision = decide_for(url, principal_keys, acls.get)
+        policy_decision = decide_by_policy(policy, principal_keys)
+        said = Verdict.INDETERMINATE if policy_decision is None else policy_decision.verdict
+        answers = {EarlyMechanism.ACL: lambda: decision.verdict, EarlyMechanism.POLICY: lambda: said}
+        verdict, _ = combine_by_mechanism(self._order, answers, permits_end=not self._confirms)
         if self._confirms and verdict is Verdict.PERMIT:
             verdict = Verdict.INDETERMINATE
-        return EarlyDecision(decision=decision, ruling=ruling, verdict=verdict)
+        return EarlyDecision(decision=decision, policy_decision=policy_decision, verdict=verdict)
 
     def list_named(self, url: str, *, at: datetime | None = None) -> list[tuple[Principal, Verdict]]:
         """Lists the principals that the ACLs of a URL and of its ancestors, or its policy, name, each with the verdict for that principal
@@ -84,15 +86,15 @@ class Explaining:
             acls, policy = moment.read_chains([url]), moment.read_policies().find(url)
         named = dict.fromkeys(entry.principal for acl in acls.values() for entry in in_one_order(acl).entries)
         named |= dict.fromkeys(entry.principal for entry in (policy.entries if policy is not None else ()))
-        return [(each, self._decide_with_policy(url, forms_of(_alone(each)), acls, policy).verdict) for each in named]
+        return [(each, self._decide_with_policy(url, principal_keys_of(_alone(each)), acls, policy).verdict) for each in named]
 
     def explain_many(self, questions: Sequence[Question], *, at: datetime | None = None) -> list[Decision]:
         """Decides questions, in order, all as of one moment. Errors: as above."""
         urls = [question.url for question in questions]
         identities = {question.identity for question in questions}
         with self._look(at) as moment:
-            acls, forms = moment.read_chains(urls), moment.resolve(identities)
-        return [decide_for(question.url, forms[question.identity], acls.get) for question in questions]
+            acls, principal_keys = moment.read_chains(urls), moment.resolve(identities)
+        return [decide_for(question.url, principal_keys[question.identity], acls.get) for question in questions]
 
     @contextmanager
     def _look(self, at: datetime | None) -> Iterator["_Moment"]:
@@ -150,7 +152,7 @@ def resolve_many(unit: UnitOfWork, identities: Iterable[Identity], *, at: dateti
     """
     wanted = list(identities)
     find = _read_groups(wanted, unit.groups.memberships.find_parents if at is None else partial(unit.groups.history.find_parents_at, at=at))
-    return {identity: forms_of(resolve_groups(identity, find)) for identity in wanted}
+    return {identity: principal_keys_of(resolve_groups(identity, find)) for identity in wanted}
 
 
 def _read_groups(identities: Sequence[Identity], find_parents: FindGroups) -> FindGroups:

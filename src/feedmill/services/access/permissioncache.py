@@ -16,12 +16,12 @@ from typing import TypeVar
 import structlog
 from cachetools import LRUCache
 
-from feedmill.core.access.principals import PrincipalKeys, forms_of
+from feedmill.core.access.principals import PrincipalKeys, principal_keys_of
 from feedmill.core.access.setevaluator import Bytes
 from feedmill.model.access import ANONYMOUS, AccessFilter, ClassMap
 from feedmill.model.errors import FeedmillError
 from feedmill.model.identity import Identity
-from feedmill.model.policyacl import EARLY_ORDER, Early
+from feedmill.model.policyacl import EARLY_ORDER, EarlyMechanism
 from feedmill.ports import Store, UnitOfWork
 from feedmill.services.access.classtable import ClassTable
 from feedmill.services.access.grouptable import GroupTable, Membership
@@ -29,7 +29,7 @@ from feedmill.services.access.policykeeping import read_closed
 from feedmill.services.access.policytable import PolicyTable
 from feedmill.services.deadline import Deadline
 
-KEPT_BYTES = 128_000_000
+CACHE_BYTES = 128_000_000
 BYTES_OF_A_GROUP = 1_000
 VERSIONS_AT_ONCE = 10_000
 REFRESH_SECONDS = 1.0
@@ -43,13 +43,13 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class _Known:
-    """The cached results for one user. ``classes`` and ``forms`` are None until they are needed."""
+    """The cached results for one user. ``classes`` and ``principal_keys`` are None until they are needed."""
 
     membership: Membership
     classes: AccessFilter | None = None
     #: The revision of the classes, ACLs and policies from which ``classes`` were computed; they hold only while it is the current one.
     revision: int = -1
-    forms: PrincipalKeys | None = None
+    principal_keys: PrincipalKeys | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -61,7 +61,7 @@ class _Known:
 class PermissionCache:
     """Returns what users may see. May be used from several threads; one at a time computes a result."""
 
-    def __init__(self, store: Store, *, kept_bytes: int = KEPT_BYTES, order: Sequence[Early] = EARLY_ORDER) -> None:
+    def __init__(self, store: Store, *, cache_bytes: int = CACHE_BYTES, order: Sequence[EarlyMechanism] = EARLY_ORDER) -> None:
         self.order = tuple(order)
         self._store = store
         self._lock = threading.Lock()
@@ -74,7 +74,7 @@ class PermissionCache:
         self._version = 0
         self._generation = -1
         # a user whose results alone exceed the bound counts as the whole bound, and so stays the only one
-        self._known: LRUCache[Identity, _Known] = LRUCache(kept_bytes, getsizeof=lambda known: min(known.size_bytes, kept_bytes))
+        self._known: LRUCache[Identity, _Known] = LRUCache(cache_bytes, getsizeof=lambda known: min(known.size_bytes, cache_bytes))
         self._undecided: ClassMap | None = None
         self._revision = 0
 
@@ -101,12 +101,12 @@ class PermissionCache:
 
         def find() -> ClassMap:
             if self._undecided is None:
-                self._undecided = self._policies.undecided(self._find_unsaid(), self._classes.rules)
+                self._undecided = self._policies.undecided(self._find_unsaid(), self._classes.policy_numbers)
             return self._undecided
 
         return self._find_in_time(find, lambda: self._undecided is not None and self._is_current(), deadline)
 
-    def forms_of(self, identity: Identity, deadline: Deadline | None = None) -> PrincipalKeys:
+    def principal_keys_of(self, identity: Identity, deadline: Deadline | None = None) -> PrincipalKeys:
         """Returns the principal keys of the user, with the groups as they were when classes were last requested.
 
         Errors: as above, OutOfTime at the end of the deadline.
@@ -189,7 +189,7 @@ class PermissionCache:
     def _find_classes(self, known: _Known, identity: Identity) -> AccessFilter:
         if known.classes is None or known.revision != self._revision:
             by_acl = self._classes.permitted(known.membership.keys)
-            permitted = self._policies.combine(by_acl, self._find_unsaid(), self._classes.rules, known.membership.keys)
+            permitted = self._policies.combine(by_acl, self._find_unsaid(), self._classes.policy_numbers, known.membership.keys)
             known.classes = AccessFilter(permitted=permitted, current_user=identity)
             known.revision = self._revision
         return known.classes
@@ -200,9 +200,9 @@ class PermissionCache:
         return self._unsaid
 
     def _find_forms(self, known: _Known, _identity: Identity) -> PrincipalKeys:
-        if known.forms is None:
-            known.forms = forms_of(known.membership.build_identity())
-        return known.forms
+        if known.principal_keys is None:
+            known.principal_keys = principal_keys_of(known.membership.build_identity())
+        return known.principal_keys
 
     # --- keeping up ---
 

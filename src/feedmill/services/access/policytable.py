@@ -1,7 +1,7 @@
 """Combines what policy ACLs decide with what ACLs decide, for all classes at once.
 
-Each class stores the number of its policy in the field ``rule``. A table by these numbers holds what each policy decides for one user.
-The table is read for the classes that the order of mechanisms leaves to policies. ``core.access.policyacls`` is the reference; tests
+Each class stores the number of its policy (``policy_number``). A table by these numbers holds what each policy decides for one user. The
+table is read for the classes that the order of mechanisms leaves to policies. ``core.access.policyacls`` is the reference; tests
 compare the two.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 from feedmill.core.access.principals import digest_of, key_of
 from feedmill.core.access.setevaluator import Bytes, Numbers
 from feedmill.model.access import Access, AccessClass, ClassMap
-from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl
+from feedmill.model.policyacl import EARLY_ORDER, EarlyMechanism, PolicyAcl
 
 _PERMIT, _DENY = 0, 1
 
@@ -20,7 +20,7 @@ _PERMIT, _DENY = 0, 1
 class PolicyTable:
     """The policies that were added so far. Not safe for use from several threads at a time."""
 
-    def __init__(self, order: Sequence[Early] = EARLY_ORDER) -> None:
+    def __init__(self, order: Sequence[EarlyMechanism] = EARLY_ORDER) -> None:
         self._order = tuple(dict.fromkeys(order))
         self._entries: dict[bytes, list[tuple[int, int]]] = {}
         self._in_force: Bytes = np.zeros(1, np.uint8)
@@ -39,41 +39,41 @@ class PolicyTable:
                 verdict = _DENY if entry.access is Access.DENY else _PERMIT
                 self._entries.setdefault(digest_of(key_of(entry.principal)), []).append((policy.number, verdict))
 
-    def combine(self, by_acl: ClassMap, unsaid: Bytes, rules: Numbers, keys: Iterable[bytes]) -> ClassMap:
+    def combine(self, by_acl: ClassMap, unsaid: Bytes, policy_numbers: Numbers, keys: Iterable[bytes]) -> ClassMap:
         """Returns the classes that the user with these keys may see.
 
-        Shape: ``by_acl`` are the classes that ACLs permit the user; ``unsaid`` and ``rules`` are by class.
+        Shape: ``by_acl`` are the classes that ACLs permit the user; ``unsaid`` and ``policy_numbers`` are by class.
         """
-        return self._combine(by_acl, unsaid, rules, self._decide(keys))
+        return self._combine(by_acl, unsaid, policy_numbers, self._decide(keys))
 
-    def combine_for_anybody(self, by_acl: ClassMap, unsaid: Bytes, rules: Numbers) -> ClassMap:
+    def combine_for_anybody(self, by_acl: ClassMap, unsaid: Bytes, policy_numbers: Numbers) -> ClassMap:
         """Returns the classes visible to an imagined user whom every permitting entry permits and no entry denies."""
         permits = np.zeros_like(self._in_force)
         for found in self._entries.values():
             denied = {number for number, verdict in found if verdict == _DENY}
             permits[[number for number, verdict in found if verdict == _PERMIT and number not in denied]] = 1
-        return self._combine(by_acl, unsaid, rules, permits)
+        return self._combine(by_acl, unsaid, policy_numbers, permits)
 
-    def undecided(self, unsaid: Bytes, rules: Numbers) -> ClassMap:
+    def undecided(self, unsaid: Bytes, policy_numbers: Numbers) -> ClassMap:
         """Returns the classes that neither ACLs nor policies decide."""
         # without ACLs in the order, ACLs leave every class undecided
-        found = unsaid.copy() if Early.ACL in self._order else np.ones_like(unsaid)
-        if Early.POLICY in self._order:
+        found = unsaid.copy() if EarlyMechanism.ACL in self._order else np.ones_like(unsaid)
+        if EarlyMechanism.POLICY in self._order:
             # a policy in force decides for all users, so 1 minus its flag clears the class
-            found &= 1 - self._in_force[self._known(rules)]
+            found &= 1 - self._in_force[self._known(policy_numbers)]
         found[AccessClass.PUBLIC] = 0
         return ClassMap(found.tobytes())
 
-    def _combine(self, by_acl: ClassMap, unsaid: Bytes, rules: Numbers, permits: Bytes) -> ClassMap:
+    def _combine(self, by_acl: ClassMap, unsaid: Bytes, policy_numbers: Numbers, permits: Bytes) -> ClassMap:
         if self._order == EARLY_ORDER and not self._in_force.any() and not self._closed.any():
             return by_acl
         # one byte for each class: 1 if the ACLs permit the user
         own = np.frombuffer(by_acl.table, np.uint8)
-        known = self._known(rules[: own.size])
+        known = self._known(policy_numbers[: own.size])
         # masks by class: where a mechanism decides; ``[known]`` spreads the table over policies to classes
-        says = {Early.ACL: unsaid[: own.size] == 0, Early.POLICY: ((self._in_force | self._closed) != 0)[known]}
+        says = {EarlyMechanism.ACL: unsaid[: own.size] == 0, EarlyMechanism.POLICY: ((self._in_force | self._closed) != 0)[known]}
         # decisions by class: 1 is PERMIT; a closed policy permits nothing
-        answers = {Early.ACL: own, Early.POLICY: np.where(self._closed != 0, 0, permits).astype(np.uint8)[known]}
+        answers = {EarlyMechanism.ACL: own, EarlyMechanism.POLICY: np.where(self._closed != 0, 0, permits).astype(np.uint8)[known]}
         found = np.zeros_like(own)
         # The first mechanism in the order that decides wins. Each copy overwrites those before it, so the first mechanism is written last.
         for mechanism in reversed(self._order):
@@ -81,9 +81,9 @@ class PolicyTable:
         found[AccessClass.PUBLIC] = 1
         return ClassMap(found.tobytes())
 
-    def _known(self, rules: Numbers) -> Numbers:
-        """Returns the rules, with 0 in place of the numbers of policies that no longer exist."""
-        found: Numbers = np.where(rules < self._in_force.size, rules, 0)
+    def _known(self, policy_numbers: Numbers) -> Numbers:
+        """Returns the numbers, with 0 in place of the numbers of policies that no longer exist."""
+        found: Numbers = np.where(policy_numbers < self._in_force.size, policy_numbers, 0)
         return found
 
     def _decide(self, keys: Iterable[bytes]) -> Bytes:

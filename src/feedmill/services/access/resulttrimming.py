@@ -11,13 +11,13 @@ from datetime import datetime
 
 from feedmill.core.access.classes import class_of
 from feedmill.core.access.evaluator import MAX_CHAIN, FindAcl, decide_verdict
-from feedmill.core.access.policyacls import PolicySet, rule_on, settle
+from feedmill.core.access.policyacls import PolicySet, combine_by_mechanism, decide_by_policy
 from feedmill.core.access.principals import PrincipalKeys
 from feedmill.model.access import AccessClass, AccessFilter, Acl
 from feedmill.model.decision import Verdict
 from feedmill.model.document import Document, DocumentState
 from feedmill.model.errors import OutOfTime
-from feedmill.model.policyacl import Early
+from feedmill.model.policyacl import EarlyMechanism
 from feedmill.ports import UnitOfWork
 from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.deadline import Deadline
@@ -34,9 +34,9 @@ class ResultTrimmer:
 
     def select(self, unit: UnitOfWork, documents: Iterable[Document], access: AccessFilter) -> list[Document]:
         """Returns the documents that the user may see: live ones whose class is in the access filter and that the user is permitted now."""
-        return self.judge(unit, documents, access.early()).shown
+        return self.decide_each(unit, documents, access.without_late()).shown
 
-    def judge(
+    def decide_each(
         self, unit: UnitOfWork, documents: Iterable[Document], access: AccessFilter, deadline: Deadline | None = None
     ) -> "TrimmedResults":
         """Returns the documents that the user may see, and those about which an authorization server may be consulted for the user.
@@ -50,7 +50,7 @@ class ResultTrimmer:
         if not guarded:
             return TrimmedResults(shown=early)
         try:
-            forms = self._permissions.forms_of(access.current_user, deadline)
+            principal_keys = self._permissions.principal_keys_of(access.current_user, deadline)
         # Without the user's groups nothing can be decided, so only what needs no decision is shown.
         except OutOfTime:
             return TrimmedResults(shown=[each for each in early if class_of(each) == AccessClass.PUBLIC])
@@ -58,7 +58,7 @@ class ResultTrimmer:
         # policies are read only if an ACL leaves a document undecided, which is rare
         read_policies = functools.cache(unit.access.policies.current)
         confirms = access.late is not None and access.late.confirms
-        verdicts = {each.url: self._settle(each.url, forms, acls.get, read_policies, permits_end=not confirms) for each in guarded}
+        verdicts = {each.url: self._settle(each.url, principal_keys, acls.get, read_policies, permits_end=not confirms) for each in guarded}
         # An early document without a verdict is public: all others of them are guarded.
         shown = [each for each in early if verdicts.get(each.url, Verdict.PERMIT) is Verdict.PERMIT]
         deferred = {Verdict.INDETERMINATE, *([Verdict.PERMIT] if confirms else [])}
@@ -66,16 +66,16 @@ class ResultTrimmer:
         return TrimmedResults(shown=shown, undecided=undecided)
 
     def _settle(
-        self, url: str, forms: PrincipalKeys, find_acl: FindAcl, read_policies: Callable[[], PolicySet], *, permits_end: bool
+        self, url: str, principal_keys: PrincipalKeys, find_acl: FindAcl, read_policies: Callable[[], PolicySet], *, permits_end: bool
     ) -> Verdict:
         """Returns the verdict of ACL and policy together, as both are now."""
 
         def ask_policy() -> Verdict:
-            ruling = rule_on(read_policies().find(url), forms)
-            return Verdict.INDETERMINATE if ruling is None else ruling.verdict
+            policy_decision = decide_by_policy(read_policies().find(url), principal_keys)
+            return Verdict.INDETERMINATE if policy_decision is None else policy_decision.verdict
 
-        answers = {Early.ACL: lambda: decide_verdict(url, forms, find_acl), Early.POLICY: ask_policy}
-        return settle(self._permissions.order, answers, permits_end=permits_end)[0]
+        answers = {EarlyMechanism.ACL: lambda: decide_verdict(url, principal_keys, find_acl), EarlyMechanism.POLICY: ask_policy}
+        return combine_by_mechanism(self._permissions.order, answers, permits_end=permits_end)[0]
 
 
 def may_name(access: AccessFilter, number: int) -> bool:

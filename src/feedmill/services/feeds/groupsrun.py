@@ -169,7 +169,7 @@ class GroupsRun:
         defined = [change for change in taken if isinstance(change, PutGroup)]
         total = snapshots.define_many(feed.id, defined)
         if is_full:
-            snapshots.keep_many(
+            snapshots.copy_definitions(
                 feed.id, [change.group for change in taken if isinstance(change, InvalidRecord) and change.group is not None]
             )
         return total

@@ -56,14 +56,14 @@ def validate(
         if name in formats.groups:
             groups = FeedReader(opener=opener, format=formats.groups[name].open(options))
             report = groups.scan()
-            return _judge(report, groups.changes(repaired=report.repaired), None, None, ())
+            return _validate_changes(report, groups.changes(repaired=report.repaired), None, None, ())
         registered = formats.documents[name]
         report = FeedReader(opener=opener, format=registered.open(options)).scan()
         source = datasource or report.header.datasource
         decided, doubts = (kind, ()) if kind is not None else _decide_kind(report.header, source)
         options = replace(options, feedtype=decided.feedtype or options.feedtype)
         reader = FeedReader(opener=opener, format=registered.open(options))
-        return _judge(report, reader.changes(repaired=report.repaired), decided, source, doubts)
+        return _validate_changes(report, reader.changes(repaired=report.repaired), decided, source, doubts)
     except BadFeed as error:
         entry = LogEntry(level=LogLevel.ERROR, reason=error.placed_reason, line=error.line)
         return Validation(state=FeedState.FAILED_IN_ERROR, kind=kind, datasource=datasource, log=(entry,))
@@ -79,7 +79,7 @@ def _decide_kind(header: FeedHeader, source: str | None) -> tuple[FeedKind, tupl
     return FeedKind.INCREMENTAL, (LogEntry(level=LogLevel.WARNING, reason=reason),)
 
 
-def _judge(
+def _validate_changes(
     report: ScanReport,
     changes: Iterator[Change] | Iterator[GroupChange],
     kind: FeedKind | None,

@@ -44,7 +44,7 @@ def cluster_results(
 ) -> Clusters:
     """Groups the best results of a search that the user may see; at the deadline, those that were found by then."""
     page = searcher.search(
-        replace(request, start=0, num=MAX_CLUSTERED, facet_names=(), has_frontend_facets=False), access.early(), deadline
+        replace(request, start=0, num=MAX_CLUSTERED, facet_names=(), has_frontend_facets=False), access.without_late(), deadline
     )
     grouped = attempt(lambda: _group(page.results, request.query, find_clusters), None, step=CLUSTER_STEP)
     if grouped is None:

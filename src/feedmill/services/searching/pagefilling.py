@@ -90,7 +90,7 @@ class PageFiller:
         walk = _Walk(wanted=min(window.start + window.num, MAX_REACH) + 1)
         is_over = self._walk_candidates(walk, run_query, window, access, late)
         if not is_over and walk.missing > 0:
-            is_over = self._walk_on(walk, run_query, window, access.early())
+            is_over = self._walk_on(walk, run_query, window, access.without_late())
         return Filled(
             hits=tuple(walk.hits[window.start : window.start + window.num]),
             granted=frozenset(walk.granted),
@@ -130,7 +130,7 @@ class PageFiller:
         """Decides about hits and lists those that the user may see."""
         with self._store.reading() as unit:
             documents = unit.documents.reader.find_by_id([hit.key for hit in hits])
-            trimmed = self._decider.judge(unit, documents.values(), access, window.deadline)
+            trimmed = self._decider.decide_each(unit, documents.values(), access, window.deadline)
         shown = {each.url for each in trimmed.shown if window.may_list(each)}
         open_urls = [each.url for each in trimmed.undecided if window.may_list(each)]
         granted = self._late.select(open_urls, access)

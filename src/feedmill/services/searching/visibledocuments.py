@@ -72,7 +72,7 @@ class VisibleDocuments:
             document = unit.documents.reader.find_many([url]).get(url)
             if document is None or document.damage:
                 return None, False
-            trimmed = self._trimmer.judge(unit, [document], access, deadline)
+            trimmed = self._trimmer.decide_each(unit, [document], access, deadline)
             if not trimmed.shown and not (trimmed.undecided and url in granted):
                 return None, bool(trimmed.undecided)
             marks = unit.processing.index_tasks.find_many([document.id]) if document.id is not None else {}
@@ -99,7 +99,7 @@ class VisibleDocuments:
             found = [document for key in keys if (document := documents.get(key)) is not None]
             for document in found:
                 fault_point(DECISION_STEP, document.url)
-            trimmed = self._trimmer.judge(unit, found, access, deadline)
+            trimmed = self._trimmer.decide_each(unit, found, access, deadline)
         allowed = {one.url for one in trimmed.shown} | {one.url for one in trimmed.undecided if one.url in granted}
         return [one for one in found if one.url in allowed and not has_robots_rule(one, "noindex")]
 

@@ -18,7 +18,7 @@ from cachetools import LRUCache
 
 from feedmill.model.access import AccessFilter, ClassMap
 
-KEPT_BYTES: Final = 16_000_000
+CACHE_BYTES: Final = 16_000_000
 """How many bytes the keys and the results may take together."""
 
 ENTRY_BYTES: Final = 300
@@ -32,10 +32,10 @@ _Answer = TypeVar("_Answer")
 class QueryResultCache:
     """The most recently used results. Several threads may use it; two that need the same result at the same time both compute it."""
 
-    def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
+    def __init__(self, cache_bytes: int = CACHE_BYTES) -> None:
         self._lock = threading.Lock()
         # pairs of a result and its size in bytes
-        self._answers: LRUCache[bytes, tuple[Any, int]] = LRUCache(kept_bytes, getsizeof=itemgetter(1))
+        self._answers: LRUCache[bytes, tuple[Any, int]] = LRUCache(cache_bytes, getsizeof=itemgetter(1))
 
     @property
     def size_bytes(self) -> int:

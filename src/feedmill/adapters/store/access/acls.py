@@ -75,7 +75,7 @@ class SqlClasses:
         found: dict[int, int] = {}
         for batch in batches(numbers):
             query = sa.select(access_classes.c.number, access_classes.c.policy_number).where(access_classes.c.number.in_(batch))
-            found.update((number, rule) for number, rule in self._connection.execute(query))
+            found.update((number, policy_number) for number, policy_number in self._connection.execute(query))
         return found
 
     def iter_packed(self, after: int) -> Iterator[PackedClasses]:
@@ -83,8 +83,8 @@ class SqlClasses:
         for first in range(after + 1, self.newest() + 1, READ_AT_ONCE):
             found = _PACKED.run(self._connection, (first, first + READ_AT_ONCE - 1))
             if found:
-                numbers, types, parents, keys, rules = zip(*found, strict=True)
-                yield PackedClasses(numbers, types, parents, keys, rules)
+                numbers, types, parents, keys, policy_numbers = zip(*found, strict=True)
+                yield PackedClasses(numbers, types, parents, keys, policy_numbers)
 
     def remove_unused(self, *, after: int, limit: int) -> int | None:
         """Removes unused classes, going by number from ``after`` on. Returns None if there was none left."""
@@ -105,7 +105,7 @@ def _unused() -> list[sa.ColumnElement[bool]]:
 
 def _digest_of_key(key: AccessKey) -> bytes:
     acl = key.acl
-    parts = [str(key.rule)]
+    parts = [str(key.policy_number)]
     if acl is not None:
         entries = rows.entries_to_json(acl.entries)
         parts += [acl.inheritance_type.value, str(len(entries)), entries, "-" if acl.inherit_from is None else f"+{acl.inherit_from}"]
@@ -121,7 +121,7 @@ def _row(number: int, found: bytes, key: AccessKey) -> dict[str, object]:
         "inherit_from": None if acl is None or acl.inherit_from is None else plain(acl.inherit_from),
         "entries": rows.entries_to_json(() if acl is None else acl.entries),
         "keys": b"" if acl is None else pack_keys(acl),
-        "policy_number": key.rule,
+        "policy_number": key.policy_number,
     }
 
 
@@ -130,15 +130,15 @@ def pack_keys(acl: Acl) -> bytes:
     return b"".join(digest_of(key_of(entry.principal)) + (b"\1" if entry.access is Access.DENY else b"\0") for entry in acl.entries)
 
 
-def _key_from_row(inheritance_type: str | None, inherit_from: str | None, entries: str, rule: int) -> AccessKey:
+def _key_from_row(inheritance_type: str | None, inherit_from: str | None, entries: str, policy_number: int) -> AccessKey:
     if inheritance_type is None:
-        return AccessKey(acl=None, rule=rule)
+        return AccessKey(acl=None, policy_number=policy_number)
     acl = Acl(
         entries=rows.entries_from_json(entries),
         inheritance_type=InheritanceType(inheritance_type),
         inherit_from=inherit_from,
     )
-    return AccessKey(acl=acl, rule=rule)
+    return AccessKey(acl=acl, policy_number=policy_number)
 
 
 class SqlAcls:

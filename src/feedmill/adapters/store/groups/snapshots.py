@@ -80,7 +80,7 @@ class SqlGroupSnapshotBuilder:
         self._connection.execute(grown)
         return self._add(feed_id, len(fresh), 0)
 
-    def keep_many(self, feed_id: int, groups: Sequence[Principal]) -> None:
+    def copy_definitions(self, feed_id: int, groups: Sequence[Principal]) -> None:
         """Copies the source's current definitions of groups that the group snapshot does not define."""
         layer = self._layer(feed_id)
         digests = [_group_digest(group) for group in groups]

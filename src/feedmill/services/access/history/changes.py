@@ -21,7 +21,7 @@ from feedmill.model.access import ClassPeriod
 from feedmill.model.accesschange import AccessChange
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import Identity
-from feedmill.model.policyacl import EARLY_ORDER, Early
+from feedmill.model.policyacl import EARLY_ORDER, EarlyMechanism
 from feedmill.ports import Clock, Store, UnitOfWork
 from feedmill.services.access.classtable import ClassTable
 from feedmill.services.access.explaining import check_recorded
@@ -71,7 +71,7 @@ class AccessChanges:
         store: Store,
         clock: Clock,
         history: timedelta,
-        order: Sequence[Early] = EARLY_ORDER,
+        order: Sequence[EarlyMechanism] = EARLY_ORDER,
         *,
         examined_a_page: int = EXAMINED_A_PAGE,
     ) -> None:
@@ -133,16 +133,18 @@ class AccessChanges:
         return known
 
 
-def _compare_classes(unit: UnitOfWork, sight: AccessHistory, comparison: Comparison, order: Sequence[Early]) -> Sequence[int]:
+def _compare_classes(unit: UnitOfWork, sight: AccessHistory, comparison: Comparison, order: Sequence[EarlyMechanism]) -> Sequence[int]:
     table = ClassTable()
     urls = table.add(unit.access.classes.iter_packed(0))
     both = []
     for at in (comparison.since, comparison.until):
         held = unit.access.acl_versions.find_classes_at(urls, at)
         table.set_acls({url: held.get(url) for url in urls})
-        keys, policies = list(_keys(sight.forms_at(at))), PolicyTable(order)
+        keys, policies = list(_keys(sight.principal_keys_at(at))), PolicyTable(order)
         policies.set(list(sight.policies_at(at).values()))
-        permitted = policies.combine(table.permitted(keys), table.unsaid(), table.rules, keys if _has_principals(comparison) else ())
+        permitted = policies.combine(
+            table.permitted(keys), table.unsaid(), table.policy_numbers, keys if _has_principals(comparison) else ()
+        )
         both.append(np.frombuffer(permitted.table, np.uint8))
     return [int(number) for number in np.nonzero(both[0] != both[1])[0]]
 
@@ -151,8 +153,8 @@ def _has_principals(comparison: Comparison) -> bool:
     return bool(comparison.identity.users or comparison.identity.groups)
 
 
-def _keys(forms: PrincipalKeys) -> Iterator[bytes]:
-    return map(digest_of, forms.keys)
+def _keys(principal_keys: PrincipalKeys) -> Iterator[bytes]:
+    return map(digest_of, principal_keys.keys)
 
 
 def _read_held(unit: UnitOfWork, sight: AccessHistory, moved: Mapping[int, int | None]) -> dict[int, int | Sequence[ClassPeriod]]:

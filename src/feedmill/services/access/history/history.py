@@ -15,7 +15,7 @@ from typing import TypeVar
 from feedmill.core.access.classes import class_at, place_of
 from feedmill.core.access.derivation import describe_match
 from feedmill.core.access.evaluator import MAX_CHAIN, decide_for
-from feedmill.core.access.policyacls import rule_on, settle
+from feedmill.core.access.policyacls import combine_by_mechanism, decide_by_policy
 from feedmill.core.access.principals import PrincipalKeys
 from feedmill.model.access import AccessClass, AccessKey, Acl, ClassPeriod
 from feedmill.model.accesschange import AccessChange, ChangeCause, ChangeOrigin
@@ -23,7 +23,7 @@ from feedmill.model.decision import Verdict
 from feedmill.model.document import Document
 from feedmill.model.errors import NotFound
 from feedmill.model.identity import Identity
-from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl, Ruling
+from feedmill.model.policyacl import EARLY_ORDER, EarlyMechanism, PolicyAcl, PolicyDecision
 from feedmill.ports import UnitOfWork
 from feedmill.services.access.history.intervals import GroupInterval, PolicyInterval, list_books, list_eras
 from feedmill.services.access.resulttrimming import read_chains_at
@@ -79,14 +79,14 @@ def recollect(unit: UnitOfWork, identity: Identity, since: datetime) -> HistoryC
 class AccessHistory:
     """Answers from one snapshot, for one user and the times from ``HistoryCache.since`` on. Errors of all: Busy."""
 
-    def __init__(self, unit: UnitOfWork, known: HistoryCache, order: Sequence[Early] = EARLY_ORDER) -> None:
+    def __init__(self, unit: UnitOfWork, known: HistoryCache, order: Sequence[EarlyMechanism] = EARLY_ORDER) -> None:
         self._order = order
         self._unit = unit
         self._known = known
 
-    def forms_at(self, at: datetime) -> PrincipalKeys:
+    def principal_keys_at(self, at: datetime) -> PrincipalKeys:
         """Returns the principal keys that stood for the user at a time."""
-        return self._era_at(at).forms
+        return self._era_at(at).principal_keys
 
     def policies_at(self, at: datetime) -> Mapping[int, PolicyAcl]:
         """Returns the policies that were in force at a time, by number."""
@@ -179,12 +179,16 @@ class AccessHistory:
         if key is None:
             return Verdict.INDETERMINATE, "what its ACL was is no longer kept"
         own, above = key.acl, self._chain_of(_parent_of(key), at)
-        forms = self.forms_at(at)
-        decision = decide_for(url, forms, lambda target: own if target == url else above.get(target))
-        ruling = rule_on(self.policies_at(at).get(key.rule), forms)
-        said = Verdict.INDETERMINATE if ruling is None else ruling.verdict
-        verdict, mechanism = settle(self._order, {Early.ACL: lambda: decision.verdict, Early.POLICY: lambda: said})
-        return verdict, _describe_ruling(ruling) if ruling is not None and mechanism is Early.POLICY else decision.reason
+        principal_keys = self.principal_keys_at(at)
+        decision = decide_for(url, principal_keys, lambda target: own if target == url else above.get(target))
+        policy_decision = decide_by_policy(self.policies_at(at).get(key.policy_number), principal_keys)
+        said = Verdict.INDETERMINATE if policy_decision is None else policy_decision.verdict
+        verdict, mechanism = combine_by_mechanism(
+            self._order, {EarlyMechanism.ACL: lambda: decision.verdict, EarlyMechanism.POLICY: lambda: said}
+        )
+        if policy_decision is not None and mechanism is EarlyMechanism.POLICY:
+            return verdict, _describe_policy_decision(policy_decision)
+        return verdict, decision.reason
 
     def _key_of(self, number: int) -> AccessKey | None:
         return _remember(self._known.keys, number, lambda: self._unit.access.classes.get_many([number]).get(number))
@@ -287,9 +291,9 @@ def _parent_of(key: AccessKey) -> str | None:
     return None if key.acl is None else key.acl.inherit_from
 
 
-def _describe_ruling(ruling: Ruling) -> str:
-    said = "it does not permit the user" if ruling.match is None else describe_match(ruling.match)
-    return f"{said}, in the policy for {ruling.policy.pattern}"
+def _describe_policy_decision(policy_decision: PolicyDecision) -> str:
+    said = "it does not permit the user" if policy_decision.match is None else describe_match(policy_decision.match)
+    return f"{said}, in the policy for {policy_decision.policy.pattern}"
 
 
 def _remember(known: dict[Key, Value], key: Key, find: Callable[[], Value]) -> Value:

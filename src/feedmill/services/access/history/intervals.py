@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from feedmill.core.access.groups import resolve_groups
-from feedmill.core.access.principals import PrincipalKeys, forms_of, own_keys, signed_in_keys
+from feedmill.core.access.principals import PrincipalKeys, own_keys, principal_keys_of, signed_in_keys
 from feedmill.model.identity import Identity, PrincipalKey, Subject
 from feedmill.model.policyacl import PolicyAcl, PolicyVersion
 from feedmill.ports import PastMembership, Publication, UnitOfWork
@@ -23,7 +23,7 @@ class GroupInterval:
     """
 
     since: datetime
-    forms: PrincipalKeys
+    principal_keys: PrincipalKeys
     begun_by: Publication | None = None
 
 
@@ -39,18 +39,18 @@ def list_eras(unit: UnitOfWork, identity: Identity, since: datetime) -> list[Gro
     """Lists the user's group intervals; the first one holds at ``since``. Errors: Denied for a user who was in too many groups."""
     memberships = _read_memberships(unit, identity, since)
 
-    def forms_at(at: datetime) -> PrincipalKeys:
+    def principal_keys_at(at: datetime) -> PrincipalKeys:
         def find(keys: Sequence[PrincipalKey]) -> Iterable[tuple[PrincipalKey, Subject]]:
             return ((key, each.group) for key in keys for each in memberships[key] if each.held_at(at))
 
-        return forms_of(resolve_groups(identity, find))
+        return principal_keys_of(resolve_groups(identity, find))
 
-    group_intervals = [GroupInterval(since=since, forms=forms_at(since))]
+    group_intervals = [GroupInterval(since=since, principal_keys=principal_keys_at(since))]
     publications = {publication for those in memberships.values() for each in those for publication, _ in each.turns}
     for publication in sorted(publications, key=lambda each: each.feed_id):
-        forms = forms_at(publication.at)
-        if forms.keys.keys() != group_intervals[-1].forms.keys.keys():
-            group_intervals.append(GroupInterval(since=publication.at, forms=forms, begun_by=publication))
+        principal_keys = principal_keys_at(publication.at)
+        if principal_keys.keys.keys() != group_intervals[-1].principal_keys.keys.keys():
+            group_intervals.append(GroupInterval(since=publication.at, principal_keys=principal_keys, begun_by=publication))
     return group_intervals
 
 
