@@ -23,7 +23,7 @@ from feedmill.ports import ComparisonCursor
 from feedmill.services.access.explaining import resolve_many
 from feedmill.services.access.history.changes import AccessChanges
 from feedmill.services.access.resulttrimming import read_chains_at
-from tests.documents import a_document
+from tests.builders.documents import make_document
 
 DOCUMENTS = 200_000
 GROUPS_OF_THE_USER = 1_000
@@ -84,7 +84,9 @@ def fill(store: SqlStore, documents: int) -> None:
             keys = {url: AccessKey(acl=in_one_order(each)) for url, each in made.items()}
             numbers = unit.access.classes.number_many(list(keys.values()))
             guarded = {"datasource": "b", "secure": True, "updated_at": BEGIN}
-            unit.documents.writer.save_many([a_document(url, access_class=numbers[key], **guarded) for url, key in keys.items()], at=BEGIN)
+            unit.documents.writer.save_many(
+                [make_document(url, access_class=numbers[key], **guarded) for url, key in keys.items()], at=BEGIN
+            )
 
 
 def put_acls(store: SqlStore, acls: dict[str, Acl], at: datetime) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from feedmill.adapters.store.engine import SqlStore
 from feedmill.http.feeds.app import dtd_app
 from feedmill.model.access import Access, Acl, AclOrigin, Entry, Principal, Scope, StoredAcl
 from feedmill.model.document import Attributes, Document, DocumentState
@@ -18,7 +17,7 @@ from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.model.topic import Topic
 from feedmill.ports import IndexTask, Lane, Stage
 from tests.acceptance.gateserver import DTD, Gate, body_of, header, multipart, run_gate, serve, status
-from tests.documents import a_document
+from tests.builders.documents import make_document, save
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 TYPE = "multipart/form-data; boundary=<<"
@@ -38,9 +37,9 @@ def ask(gate: Gate, path: str, expected: int = 200, method: str = "GET") -> Any:
     return json.loads(body_of(answer))
 
 
-def make_document(**changes: Any) -> Document:
+def fed_document(**changes: Any) -> Document:
     fed = {"datasource": "hr", "attributes": Attributes(last_modified=NOW, lock=True, pagerank=90)}
-    return a_document(URL, **(fed | {"metadata": (("Author", "b"), ("x", "1"), ("Author", "a"))} | changes))
+    return make_document(URL, **(fed | {"metadata": (("Author", "b"), ("x", "1"), ("Author", "a"))} | changes))
 
 
 def test_receipt_of_a_feed_shows_counts_and_log(tmp_path: Path) -> None:
@@ -98,17 +97,12 @@ def test_resource_with_bad_parameters_answers_400(tmp_path: Path, path: str) -> 
         assert error["docs"] == "docs/reference/errors.md#bad_request"
 
 
-def save(store: SqlStore, document: Document) -> int:
-    with store.writing() as unit:
-        return unit.documents.writer.save_many([document])[document.url]
-
-
 def test_document_in_the_index_is_searchable(tmp_path: Path) -> None:
     principal = Principal(scope=Scope.GROUP, name="eng", namespace="Default", case_sensitive=False)
     acl = Acl(entries=(Entry(access=Access.DENY, principal=principal),), inherit_from="http://example.com/")
     with run_gate(tmp_path) as gate:
         push(gate, "hr")
-        save(gate.store, make_document())
+        save(gate.store, fed_document())
         with gate.store.writing() as unit:
             unit.access.acls.save_many(
                 [StoredAcl(url=URL, acl=acl, origin=AclOrigin.ELEMENT, datasource="hr", feed_id=1, seen_feed_id=1)], at=NOW
@@ -141,7 +135,7 @@ def test_document_in_the_index_is_searchable(tmp_path: Path) -> None:
 def test_document_with_a_mark_is_not_searchable_yet(tmp_path: Path) -> None:
     with run_gate(tmp_path) as gate:
         push(gate, "hr")
-        number = save(gate.store, make_document())
+        number = save(gate.store, fed_document())[URL]
         with gate.store.writing() as unit:
             unit.processing.index_tasks.put_many(
                 [IndexTask(document_id=number, version=1, stage=Stage.INDEX, lane=Lane.QUICK, feed_id=1, datasource="hr")]
@@ -153,7 +147,7 @@ def test_document_with_a_mark_is_not_searchable_yet(tmp_path: Path) -> None:
 def test_document_that_is_gone_answers_404(tmp_path: Path) -> None:
     with run_gate(tmp_path) as gate:
         push(gate, "hr")
-        save(gate.store, make_document(state=DocumentState.GONE))
+        save(gate.store, fed_document(state=DocumentState.GONE))
         ask(gate, "/api/v1/documents?url=http://example.com/a%3Fb=c+d", 404)
 
 

@@ -16,9 +16,9 @@ from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.schema import metadata
 from feedmill.adapters.store.sqlite import open_sqlite
+from tests.contract.databases import NewDatabase
 from tests.contract.feedharness import FeedHarness
 from tests.contract.indexharness import ENGINES, Opened, open_index
-from tests.contract.storevalues import NewDatabase
 from tests.decisionpoint import DecisionPoint, running_point
 from tests.migratedstore import open_migrated
 

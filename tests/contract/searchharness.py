@@ -26,7 +26,7 @@ from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_TOKEN
 from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.services.searching.searchservices import SearchServices, wire_search_services
 from tests.asgi import Answer, ask_app
-from tests.documents import a_document
+from tests.builders.documents import make_document
 from tests.migratedstore import open_migrated
 
 NOW = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
@@ -62,7 +62,7 @@ class SearchHarness:
             robots=frozenset(given.get("robots", ())),
         )
         fields = {name: value for name, value in given.items() if name in ("state", "attributes", "metadata", "secure")}
-        return a_document(url, datasource="hr", content=BlobRef("source"), content_bytes=len(data), text=text, updated_at=NOW, **fields)
+        return make_document(url, datasource="hr", content=BlobRef("source"), content_bytes=len(data), text=text, updated_at=NOW, **fields)
 
     def add(self, documents: Sequence[Document], *, into_index: bool = True, acls: Mapping[str, Acl] | None = None) -> list[int]:
         """Stores documents and ACLs, by URL, and, as the indexer would, brings the index up to them; returns their ids."""

@@ -9,7 +9,7 @@ import pytest
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.services.isolation.attempts import LONGEST_SECONDS, MAX_INTERRUPTIONS, OTHERS_FIRST_SECONDS, Attempts, key_of
-from tests.contract.storevalues import NOW
+from tests.builders.times import NOW
 
 
 def start(store: SqlStore, folder: Path) -> Attempts:

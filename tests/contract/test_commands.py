@@ -10,8 +10,7 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.cli.documents import LISTED_AT_ONCE
 from feedmill.cli.main import build_app
 from feedmill.model.errors import BadSettings, NotFound
-from tests.contract.storevalues import save
-from tests.documents import a_document
+from tests.builders.documents import make_document, save
 from tests.migratedstore import open_migrated
 
 FEED = """<?xml version="1.0" encoding="UTF-8"?>
@@ -101,7 +100,7 @@ def test_documents_are_listed_to_any_number_by_the_piece(tmp_path: Path) -> None
     store = open_sqlite(tmp_path / "store.sqlite")
     save(
         store,
-        *(a_document(f"http://intranet.example.com/{number}", datasource="ab"[number % 2]) for number in range(LISTED_AT_ONCE * 2 + 5)),
+        *(make_document(f"http://intranet.example.com/{number}", datasource="ab"[number % 2]) for number in range(LISTED_AT_ONCE * 2 + 5)),
     )
     store.close()
     listed = json.loads(run("documents", "--limit", "5000", "--json", "--data", tmp_path).stdout)

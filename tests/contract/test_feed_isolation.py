@@ -16,8 +16,8 @@ from feedmill.services.feeds.feeding import Admission
 from feedmill.services.feeds.groupsrun import GroupsRun
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.sweeps.admissionsweep import AdmissionSweep
+from tests.contract.databases import DAMAGES, damage
 from tests.contract.feedharness import OPEN, STAFF, FeedHarness, SilentNotifier, delete, open_harness, put, put_acl, url
-from tests.contract.storevalues import DAMAGES, damage
 from tests.feedreaders import gsafeed_reader
 
 MARKED = (3, 77, 199)

@@ -2,7 +2,7 @@
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.ports import IndexTask, Lane, Stage
-from tests.contract.storevalues import a_task
+from tests.builders.tasks import make_index_task
 
 
 def put(store: SqlStore, *tasks: IndexTask) -> None:
@@ -21,42 +21,42 @@ def open_feeds(store: SqlStore, *feed_ids: int) -> tuple[set[int], set[int]]:
 
 
 def test_put_many_with_later_mark_replaces_but_keeps_tightens_and_quicker_lane(store: SqlStore) -> None:
-    put(store, a_task(1, lane=Lane.QUICK, revokes_access=True, stage=Stage.EXTRACT))
-    later = a_task(1, version=2, lane=Lane.BULK, feed_id=2**40, datasource="other")
+    put(store, make_index_task(1, lane=Lane.QUICK, revokes_access=True, stage=Stage.EXTRACT))
+    later = make_index_task(1, version=2, lane=Lane.BULK, feed_id=2**40, datasource="other")
     put(store, later)
-    assert found(store) == a_task(1, version=2, lane=Lane.QUICK, revokes_access=True, feed_id=2**40, datasource="other")
+    assert found(store) == make_index_task(1, version=2, lane=Lane.QUICK, revokes_access=True, feed_id=2**40, datasource="other")
 
 
 def test_put_many_with_quicker_or_tightening_later_mark_takes_that(store: SqlStore) -> None:
-    put(store, a_task(1))
-    put(store, a_task(1, lane=Lane.QUICK, revokes_access=True))
-    assert found(store) == a_task(1, lane=Lane.QUICK, revokes_access=True)
+    put(store, make_index_task(1))
+    put(store, make_index_task(1, lane=Lane.QUICK, revokes_access=True))
+    assert found(store) == make_index_task(1, lane=Lane.QUICK, revokes_access=True)
 
 
 def test_put_many_with_repeating_mark_repeats_only_while_all_do(store: SqlStore) -> None:
-    put(store, a_task(1, is_refresh=True))
-    put(store, a_task(1, is_refresh=True))
-    assert found(store) == a_task(1, is_refresh=True)
-    put(store, a_task(1))
-    assert found(store) == a_task(1)
-    put(store, a_task(1, is_refresh=True))
-    assert found(store) == a_task(1)
+    put(store, make_index_task(1, is_refresh=True))
+    put(store, make_index_task(1, is_refresh=True))
+    assert found(store) == make_index_task(1, is_refresh=True)
+    put(store, make_index_task(1))
+    assert found(store) == make_index_task(1)
+    put(store, make_index_task(1, is_refresh=True))
+    assert found(store) == make_index_task(1)
 
 
 def test_put_many_with_document_twice_keeps_the_last(store: SqlStore) -> None:
-    put(store, a_task(1, revokes_access=True), a_task(1, version=2))
+    put(store, make_index_task(1, revokes_access=True), make_index_task(1, version=2))
     put(store)
-    assert found(store) == a_task(1, version=2, revokes_access=True)
+    assert found(store) == make_index_task(1, version=2, revokes_access=True)
 
 
 def test_list_with_stages_and_lanes_returns_quick_first_then_older_feeds(store: SqlStore) -> None:
     put(
         store,
-        a_task(9, feed_id=1),
-        a_task(1, feed_id=2),
-        a_task(2, feed_id=2),
-        a_task(7, feed_id=3, lane=Lane.QUICK),
-        a_task(8, stage=Stage.EXTRACT),
+        make_index_task(9, feed_id=1),
+        make_index_task(1, feed_id=2),
+        make_index_task(2, feed_id=2),
+        make_index_task(7, feed_id=3, lane=Lane.QUICK),
+        make_index_task(8, stage=Stage.EXTRACT),
     )
     with store.reading() as unit:
         assert [task.document_id for task in unit.processing.index_tasks.list(Stage.INDEX, 10)] == [7, 9, 1, 2]
@@ -73,24 +73,24 @@ def test_count_without_marks_names_every_stage(store: SqlStore) -> None:
 
 
 def test_advance_with_exact_and_other_versions_moves_only_exact_ones(store: SqlStore) -> None:
-    put(store, a_task(1, stage=Stage.EXTRACT), a_task(2, stage=Stage.EXTRACT, version=2), a_task(3))
+    put(store, make_index_task(1, stage=Stage.EXTRACT), make_index_task(2, stage=Stage.EXTRACT, version=2), make_index_task(3))
     with store.writing() as unit:
         unit.processing.index_tasks.advance([])
-        unit.processing.index_tasks.advance([a_task(1), a_task(2), a_task(3), a_task(4)])
+        unit.processing.index_tasks.advance([make_index_task(1), make_index_task(2), make_index_task(3), make_index_task(4)])
         assert unit.processing.index_tasks.count() == {Stage.EXTRACT: 1, Stage.INDEX: 2}
-    assert found(store, 2) == a_task(2, stage=Stage.EXTRACT, version=2)
+    assert found(store, 2) == make_index_task(2, stage=Stage.EXTRACT, version=2)
 
 
 def test_remove_with_exact_and_other_versions_removes_only_exact_ones(store: SqlStore) -> None:
-    put(store, a_task(1), a_task(2, version=2), a_task(3))
+    put(store, make_index_task(1), make_index_task(2, version=2), make_index_task(3))
     with store.writing() as unit:
         unit.processing.index_tasks.remove([])
-        unit.processing.index_tasks.remove([a_task(1), a_task(2), a_task(4)])
+        unit.processing.index_tasks.remove([make_index_task(1), make_index_task(2), make_index_task(4)])
         assert set(unit.processing.index_tasks.find_many([1, 2, 3, 4])) == {2, 3}
 
 
 def test_marks_with_thousands_at_once_are_put_found_and_removed(store: SqlStore) -> None:
-    tasks = [a_task(number) for number in range(1200)]
+    tasks = [make_index_task(number) for number in range(1200)]
     put(store, *tasks)
     with store.writing() as unit:
         assert len(unit.processing.index_tasks.find_many(range(1200))) == 1200
@@ -101,33 +101,33 @@ def test_marks_with_thousands_at_once_are_put_found_and_removed(store: SqlStore)
 def test_list_open_feeds_with_tasks_returns_feeds_and_revocations(store: SqlStore) -> None:
     put(
         store,
-        a_task(1, feed_id=1),
-        a_task(2, feed_id=2),
-        a_task(3, feed_id=2, revokes_access=True),
-        a_task(4, feed_id=3, stage=Stage.EXTRACT),
+        make_index_task(1, feed_id=1),
+        make_index_task(2, feed_id=2),
+        make_index_task(3, feed_id=2, revokes_access=True),
+        make_index_task(4, feed_id=3, stage=Stage.EXTRACT),
     )
     assert open_feeds(store, 1, 2, 3, 4) == ({1, 2, 3}, {2})
     assert open_feeds(store) == (set(), set())
 
 
 def test_list_open_feeds_with_overtaken_mark_keeps_the_earlier_feed_open(store: SqlStore) -> None:
-    put(store, a_task(1, feed_id=1, revokes_access=True))
-    put(store, a_task(1, feed_id=2, version=2))
-    put(store, a_task(1, feed_id=3, version=3))
-    put(store, a_task(2, feed_id=4))
+    put(store, make_index_task(1, feed_id=1, revokes_access=True))
+    put(store, make_index_task(1, feed_id=2, version=2))
+    put(store, make_index_task(1, feed_id=3, version=3))
+    put(store, make_index_task(2, feed_id=4))
     assert open_feeds(store, 1, 2, 3, 4) == ({1, 2, 3, 4}, {1, 2, 3})
     with store.writing() as unit:
-        unit.processing.index_tasks.remove([a_task(1, version=2), a_task(2)])
+        unit.processing.index_tasks.remove([make_index_task(1, version=2), make_index_task(2)])
     assert open_feeds(store, 1, 2, 3, 4) == ({1, 2, 3}, {1, 2, 3})
     with store.writing() as unit:
-        unit.processing.index_tasks.remove([a_task(1, version=3)])
+        unit.processing.index_tasks.remove([make_index_task(1, version=3)])
     assert open_feeds(store, 1, 2, 3, 4) == (set(), set())
 
 
 def test_list_open_feeds_with_mark_of_same_feed_again_ends_with_it(store: SqlStore) -> None:
-    put(store, a_task(1))
-    put(store, a_task(1, version=2))
+    put(store, make_index_task(1))
+    put(store, make_index_task(1, version=2))
     assert open_feeds(store, 1) == ({1}, set())
     with store.writing() as unit:
-        unit.processing.index_tasks.remove([a_task(1, version=2)])
+        unit.processing.index_tasks.remove([make_index_task(1, version=2)])
     assert open_feeds(store, 1) == (set(), set())

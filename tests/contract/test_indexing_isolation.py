@@ -26,9 +26,9 @@ from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.isolation.recording import FailureRecorder
 from tests.childprocess import is_killed
 from tests.contract.callablegenerations import CallableGenerations
+from tests.contract.databases import DAMAGES, damage
 from tests.contract.feedharness import BEGIN, STAFF, FeedHarness, SilentNotifier, open_harness, put, url
 from tests.contract.indexharness import DOCUMENT
-from tests.contract.storevalues import DAMAGES, damage
 
 
 class PickyWriter(MemoryWriter):

@@ -15,8 +15,8 @@ from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.clustering import cluster_results
 from feedmill.services.searching.suggesting import Typing, suggest
+from tests.contract.databases import DAMAGES, damage
 from tests.contract.searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
-from tests.contract.storevalues import DAMAGES, damage
 
 MARKED = (3, 77, 199)
 

@@ -25,9 +25,12 @@ from feedmill.model.errors import Busy, Corrupt, DiskFull, FeedmillError
 from feedmill.model.feed import FeedKind
 from feedmill.ports import Stage, UnitOfWork
 from feedmill.services.keyvalues import HISTORY_SINCE
+from tests.builders.access import make_stored_acl
+from tests.builders.documents import make_document, make_event, save
+from tests.builders.tasks import make_index_task
+from tests.builders.times import NOW
+from tests.contract.databases import NewDatabase
 from tests.contract.dumpwriter import upgrade_to
-from tests.contract.storevalues import NOW, NewDatabase, a_task, an_acl, an_event, save
-from tests.documents import a_document
 from tests.waiting import PATIENCE_SECONDS
 
 URL = "http://a.test/"
@@ -59,11 +62,11 @@ def look_and_break(unit: UnitOfWork) -> None:
 
 
 def write_everything_and_break(unit: UnitOfWork) -> None:
-    ids = unit.documents.writer.save_many([a_document(URL)])
+    ids = unit.documents.writer.save_many([make_document(URL)])
     assert ids == {URL: 1}
-    unit.documents.writer.add_events([(1, 0, an_event())])
-    unit.access.acls.save_many([an_acl(URL)], at=NOW)
-    unit.processing.index_tasks.put_many([a_task(1)])
+    unit.documents.writer.add_events([(1, 0, make_event())])
+    unit.access.acls.save_many([make_stored_acl(URL)], at=NOW)
+    unit.processing.index_tasks.put_many([make_index_task(1)])
     unit.state.key_values.put("a", "1")
     raise Broken
 
@@ -80,10 +83,10 @@ def test_writing_with_exception_keeps_nothing(store: SqlStore) -> None:
 
 
 def test_reading_with_writer_beside_it_sees_one_state(store: SqlStore) -> None:
-    save(store, a_document(URL))
+    save(store, make_document(URL))
     with store.reading() as unit:
         assert unit.documents.scan.count_live() == 1
-        save(store, a_document(URL + "2"))
+        save(store, make_document(URL + "2"))
         assert unit.documents.scan.count_live() == 1
         assert set(unit.documents.reader.find_many([URL, URL + "2"])) == {URL}
     with store.reading() as unit:
@@ -91,11 +94,11 @@ def test_reading_with_writer_beside_it_sees_one_state(store: SqlStore) -> None:
 
 
 def test_reading_after_exception_begins_again(store: SqlStore) -> None:
-    save(store, a_document(URL))
+    save(store, make_document(URL))
     for _ in range(2):
         with pytest.raises(Broken), store.reading() as unit:
             look_and_break(unit)
-    save(store, a_document(URL + "2"))
+    save(store, make_document(URL + "2"))
     with store.reading() as unit:
         assert unit.documents.scan.count_live() == 2
 
@@ -116,7 +119,7 @@ def test_reading_many_at_once_shows_each_its_own_state(store: SqlStore) -> None:
 def test_reading_with_any_number_of_keys_finds_those_that_there_are(store: SqlStore) -> None:
     urls = [f"{URL}{number}" for number in range(1_201)]
     for url in (urls[0], urls[-1]):
-        save(store, a_document(url))
+        save(store, make_document(url))
     with store.reading() as unit:
         for wanted in ([], urls[:1], urls[:2], urls):
             found = unit.documents.reader.find_many(wanted)
@@ -394,7 +397,7 @@ def test_sqlite_writing_with_foreign_lock_is_busy(tmp_path: Path) -> None:
     with pytest.raises(Busy), store.writing():
         pass
     foreign.close()
-    save(store, a_document(URL))
+    save(store, make_document(URL))
     store.close()
 
 
@@ -412,11 +415,11 @@ def test_postgres_writing_with_turn_taken_is_busy(postgres_database: NewDatabase
 def test_sqlite_writing_with_full_disk_keeps_nothing_and_goes_on(tmp_path: Path) -> None:
     store = open_sqlite(tmp_path / "store.sqlite")
     migrate(store)
-    save(store, a_document("http://before/"))
+    save(store, make_document("http://before/"))
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, old[1]))
-    large = [a_document(f"{URL}{number}", metadata=(("text", "x" * 20_000),)) for number in range(100)]
+    large = [make_document(f"{URL}{number}", metadata=(("text", "x" * 20_000),)) for number in range(100)]
     try:
         with pytest.raises(DiskFull):
             save(store, *large)
@@ -447,7 +450,7 @@ def test_sqlite_with_pages_overwritten_is_corrupt(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     store = open_sqlite(path)
     migrate(store)
-    save(store, *[a_document(f"{URL}{number}", metadata=(("text", "x" * 2000),)) for number in range(200)])
+    save(store, *[make_document(f"{URL}{number}", metadata=(("text", "x" * 2000),)) for number in range(200)])
     store.close()
     size = path.stat().st_size
     with path.open("r+b") as file:

@@ -11,11 +11,12 @@ from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.urls.digests import digest_of_url
 from feedmill.model.access import Access, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, DocumentState, EventKind, Origin, Text
-from tests.contract.storevalues import NOW, an_acl, an_event, minutes, save
-from tests.documents import a_document
+from tests.builders.access import make_stored_acl
+from tests.builders.documents import make_document, make_event, save
+from tests.builders.times import NOW, minutes
 
 LONG_URL = "http://long.test/" + "x" * 8000
-RICH = a_document(
+RICH = make_document(
     "http://a.test/😀?q=ü",
     origin=Origin.WEB,
     version=2**40,
@@ -62,7 +63,7 @@ def live(store: SqlStore, **given: int | str | None) -> list[str]:
 # --- documents ------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("document", [RICH, a_document(LONG_URL), a_document("http://a.test/", text=Text(source=BlobRef("x")))])
+@pytest.mark.parametrize("document", [RICH, make_document(LONG_URL), make_document("http://a.test/", text=Text(source=BlobRef("x")))])
 def test_save_many_with_any_document_returns_it(store: SqlStore, document: Document) -> None:
     ids = save(store, document)
     saved = replace(document, id=ids[document.url])
@@ -72,7 +73,7 @@ def test_save_many_with_any_document_returns_it(store: SqlStore, document: Docum
 
 
 def test_find_urls_by_digest_finds_what_begins_so(store: SqlStore) -> None:
-    save(store, a_document("http://a.test/"), a_document("http://b.test/"))
+    save(store, make_document("http://a.test/"), make_document("http://b.test/"))
     with store.reading() as unit:
         assert unit.documents.reader.find_urls_by_digest(digest_of_url("http://a.test/")[:9]) == ["http://a.test/"]
         assert unit.documents.reader.find_urls_by_digest(digest_of_url("http://none.test/")[:9]) == []
@@ -80,9 +81,9 @@ def test_find_urls_by_digest_finds_what_begins_so(store: SqlStore) -> None:
 
 
 def test_find_class_knows_the_classes_of_live_documents_alone(store: SqlStore) -> None:
-    gone = a_document("http://gone.test/", state=DocumentState.GONE)
-    guarded = replace(a_document("http://guarded.test/"), secure=True, access_class=7)
-    save(store, a_document("http://open.test/"), gone, guarded)
+    gone = make_document("http://gone.test/", state=DocumentState.GONE)
+    guarded = replace(make_document("http://guarded.test/"), secure=True, access_class=7)
+    save(store, make_document("http://open.test/"), gone, guarded)
     with store.reading() as unit:
         find = unit.documents.reader.find_class
         assert [find(f"http://{name}.test/") for name in ("open", "gone", "guarded")] == [0, None, 7]
@@ -90,7 +91,7 @@ def test_find_class_knows_the_classes_of_live_documents_alone(store: SqlStore) -
 
 
 def test_save_many_with_known_url_replaces_all_but_its_id(store: SqlStore) -> None:
-    first = save(store, a_document("http://a/"), a_document("http://b/"))
+    first = save(store, make_document("http://a/"), make_document("http://b/"))
     again = replace(RICH, url="http://a/")
     assert save(store, again) == {"http://a/": first["http://a/"]}
     assert save(store, replace(again, id=first["http://a/"], version=9)) == {"http://a/": first["http://a/"]}
@@ -100,7 +101,7 @@ def test_save_many_with_known_url_replaces_all_but_its_id(store: SqlStore) -> No
 
 
 def test_save_many_with_same_url_twice_keeps_the_last(store: SqlStore) -> None:
-    ids = save(store, a_document("http://a/"), a_document("http://a/", version=2))
+    ids = save(store, make_document("http://a/"), make_document("http://a/", version=2))
     with store.reading() as unit:
         assert unit.documents.reader.find_by_id([ids["http://a/"]])[ids["http://a/"]].version == 2
 
@@ -117,14 +118,14 @@ def test_save_many_with_urls_alike_keeps_them_apart(store: SqlStore) -> None:
         "http://\u00e9/",
         "http://e\u0301/",
     ]
-    assert len(set(save(store, *[a_document(url) for url in urls]).values())) == len(urls)
+    assert len(set(save(store, *[make_document(url) for url in urls]).values())) == len(urls)
     with store.reading() as unit:
         assert set(unit.documents.reader.find_many(urls)) == set(urls)
 
 
 def test_documents_with_thousands_at_once_are_saved_and_found(store: SqlStore) -> None:
     urls = [f"http://a.test/{number}" for number in range(1200)]
-    ids = save(store, *[a_document(url) for url in urls])
+    ids = save(store, *[make_document(url) for url in urls])
     with store.reading() as unit:
         assert len(unit.documents.reader.find_many(urls)) == len(unit.documents.reader.find_by_id(list(ids.values()))) == 1200
         assert unit.documents.reader.find_many([]) == {}
@@ -135,7 +136,7 @@ def test_documents_with_thousands_at_once_are_saved_and_found(store: SqlStore) -
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(metadata=st.lists(st.tuples(TEXT, TEXT), max_size=4), title=st.none() | TEXT)
 def test_save_many_with_any_text_in_json_returns_it(store: SqlStore, metadata: list[tuple[str, str]], title: str | None) -> None:
-    document = a_document("http://a/", metadata=tuple(metadata), text=Text(source=BlobRef("x"), title=title, metadata=tuple(metadata)))
+    document = make_document("http://a/", metadata=tuple(metadata), text=Text(source=BlobRef("x"), title=title, metadata=tuple(metadata)))
     ids = save(store, document)
     with store.reading() as unit:
         assert unit.documents.reader.find_many(["http://a/"])["http://a/"] == replace(document, id=ids["http://a/"])
@@ -143,7 +144,7 @@ def test_save_many_with_any_text_in_json_returns_it(store: SqlStore, metadata: l
 
 def test_save_texts_with_changed_content_keeps_the_text_out(store: SqlStore) -> None:
     urls = ["http://a/", "http://b/", "http://c/"]
-    ids = save(store, *[a_document(url, content=BlobRef(url)) for url in urls[:2]], a_document(urls[2]))
+    ids = save(store, *[make_document(url, content=BlobRef(url)) for url in urls[:2]], make_document(urls[2]))
     with store.writing() as unit:
         unit.documents.writer.save_texts([], at=NOW)
         unit.documents.writer.save_texts(
@@ -162,10 +163,10 @@ def test_save_texts_with_changed_content_keeps_the_text_out(store: SqlStore) -> 
 def test_list_live_with_bounds_lists_those_by_id(store: SqlStore) -> None:
     save(
         store,
-        a_document("http://1/", datasource="a", seen_feed_id=7),
-        a_document("http://2/", datasource="a", seen_feed_id=8),
-        a_document("http://3/", datasource="b", seen_feed_id=8),
-        a_document("http://4/", datasource="a", state=DocumentState.GONE),
+        make_document("http://1/", datasource="a", seen_feed_id=7),
+        make_document("http://2/", datasource="a", seen_feed_id=8),
+        make_document("http://3/", datasource="b", seen_feed_id=8),
+        make_document("http://4/", datasource="a", state=DocumentState.GONE),
     )
     assert live(store) == ["http://1/", "http://2/", "http://3/"]
     assert live(store, datasource="a") == ["http://1/", "http://2/"]
@@ -181,12 +182,12 @@ def test_list_live_with_bounds_lists_those_by_id(store: SqlStore) -> None:
 def test_list_for_eviction_with_all_reasons_orders_by_lock_then_rank_then_age(store: SqlStore) -> None:
     save(
         store,
-        a_document("http://locked/", attributes=Attributes(lock=True, pagerank=68)),
-        a_document("http://new/", updated_at=NOW + minutes(1)),
-        a_document("http://old/", updated_at=NOW - minutes(1)),
-        a_document("http://high/", attributes=Attributes(pagerank=97), updated_at=NOW - minutes(9)),
-        a_document("http://low/", attributes=Attributes(pagerank=95), updated_at=NOW + minutes(9)),
-        a_document("http://gone/", state=DocumentState.GONE, attributes=Attributes(pagerank=68)),
+        make_document("http://locked/", attributes=Attributes(lock=True, pagerank=68)),
+        make_document("http://new/", updated_at=NOW + minutes(1)),
+        make_document("http://old/", updated_at=NOW - minutes(1)),
+        make_document("http://high/", attributes=Attributes(pagerank=97), updated_at=NOW - minutes(9)),
+        make_document("http://low/", attributes=Attributes(pagerank=95), updated_at=NOW + minutes(9)),
+        make_document("http://gone/", state=DocumentState.GONE, attributes=Attributes(pagerank=68)),
     )
     with store.reading() as unit:
         order = [document.url for document in unit.documents.scan.list_for_eviction(10)]
@@ -201,7 +202,9 @@ def test_add_events_with_more_than_twenty_keeps_the_last(store: SqlStore) -> Non
     with store.writing() as unit:
         unit.documents.writer.add_events([])
         for number in range(27):
-            unit.documents.writer.add_events([(5, number, an_event(f"number {number}", line=number)), (6, number % 3, an_event("other"))])
+            unit.documents.writer.add_events(
+                [(5, number, make_event(f"number {number}", line=number)), (6, number % 3, make_event("other"))]
+            )
     with store.reading() as unit:
         assert [event.detail for event in unit.documents.reader.list_events(5)] == [f"number {number}" for number in range(7, 27)]
         assert len(unit.documents.reader.list_events(6)) == 3
@@ -209,8 +212,8 @@ def test_add_events_with_more_than_twenty_keeps_the_last(store: SqlStore) -> Non
 
 
 def test_add_events_with_full_event_returns_it(store: SqlStore) -> None:
-    event = an_event("why 😀", kind=EventKind.SWEPT, at=NOW, feed_id=2**40, line=2**40)
-    odd = an_event("\0 and \ud800")
+    event = make_event("why 😀", kind=EventKind.SWEPT, at=NOW, feed_id=2**40, line=2**40)
+    odd = make_event("\0 and \ud800")
     with store.writing() as unit:
         unit.documents.writer.add_events([(1, 2**31 - 1, event), (2, 0, odd)])
     with store.reading() as unit:
@@ -222,12 +225,12 @@ def test_forget_old_with_old_documents_removes_them_and_old_events(store: SqlSto
     gone = {"state": DocumentState.GONE, "updated_at": NOW - minutes(10)}
     ids = save(
         store,
-        *[a_document(f"http://gone/{number}", **gone) for number in range(3)],
-        a_document("http://lately/", state=DocumentState.GONE),
-        a_document("http://live/", updated_at=NOW - minutes(10)),
+        *[make_document(f"http://gone/{number}", **gone) for number in range(3)],
+        make_document("http://lately/", state=DocumentState.GONE),
+        make_document("http://live/", updated_at=NOW - minutes(10)),
     )
     with store.writing() as unit:
-        old, new = an_event("old", at=NOW - minutes(9)), an_event("new")
+        old, new = make_event("old", at=NOW - minutes(9)), make_event("new")
         unit.documents.writer.add_events(
             [(document_id, number, event) for document_id in ids.values() for number, event in enumerate([old, new])]
         )
@@ -250,14 +253,14 @@ def test_acls_with_every_field_are_stored_and_replaced_and_removed(store: SqlSto
         Entry(access=Access.DENY, principal=Principal(scope=Scope.GROUP, name="g", unqualified=True)),
     )
     acl = Acl(entries=entries, inheritance_type=InheritanceType.AND_BOTH_PERMIT, inherit_from=LONG_URL)
-    saved = an_acl(LONG_URL + "/a", acl=acl, origin=AclOrigin.METADATA, datasource="x", feed_id=2**40, seen_feed_id=2**41)
-    plain = an_acl("http://plain/")
+    saved = make_stored_acl(LONG_URL + "/a", acl=acl, origin=AclOrigin.METADATA, datasource="x", feed_id=2**40, seen_feed_id=2**41)
+    plain = make_stored_acl("http://plain/")
     with store.writing() as unit:
         unit.access.acls.save_many([], at=NOW)
         unit.access.acls.save_many([saved, plain], at=NOW)
     with store.reading() as unit:
         assert unit.access.acls.find_many([saved.url, plain.url, "http://none/"]) == {saved.url: saved, plain.url: plain}
-    replaced = an_acl(saved.url)
+    replaced = make_stored_acl(saved.url)
     with store.writing() as unit:
         unit.access.acls.save_many([replaced], at=NOW)
         unit.access.acls.remove_many([plain.url, "http://none/"], at=NOW)
@@ -267,14 +270,14 @@ def test_acls_with_every_field_are_stored_and_replaced_and_removed(store: SqlSto
 
 def test_acl_with_parent_that_no_database_takes_keeps_a_parent_that_is_none(store: SqlStore) -> None:
     with store.writing() as unit:
-        unit.access.acls.save_many([an_acl("http://a/", acl=Acl(inherit_from="http://b/\0"))], at=NOW)
+        unit.access.acls.save_many([make_stored_acl("http://a/", acl=Acl(inherit_from="http://b/\0"))], at=NOW)
         assert unit.access.acls.find_many(["http://a/"])["http://a/"].acl.inherit_from == "http://b/␀"
 
 
 def test_list_of_source_with_bounds_lists_those(store: SqlStore) -> None:
     with store.writing() as unit:
-        unit.access.acls.save_many([an_acl(f"http://a/{number}", seen_feed_id=number % 2) for number in range(6)], at=NOW)
-        unit.access.acls.save_many([an_acl("http://b/", datasource="other")], at=NOW)
+        unit.access.acls.save_many([make_stored_acl(f"http://a/{number}", seen_feed_id=number % 2) for number in range(6)], at=NOW)
+        unit.access.acls.save_many([make_stored_acl("http://b/", datasource="other")], at=NOW)
         assert {acl.url for acl in unit.access.acls.list_of_source("src", limit=10)} == {f"http://a/{number}" for number in range(6)}
         assert {acl.url for acl in unit.access.acls.list_of_source("src", limit=10, unseen_by=1)} == {
             "http://a/0",

@@ -7,8 +7,9 @@ from feedmill.model.failure import Failure
 from feedmill.model.feed import LogEntry, LogLevel
 from feedmill.services.isolation.batches import Failed
 from feedmill.services.isolation.recording import FailureRecorder
-from tests.contract.storevalues import NOW, add_feed, minutes
-from tests.documents import a_document
+from tests.builders.documents import make_document
+from tests.builders.feeds import add_feed
+from tests.builders.times import NOW, minutes
 
 FAILURE = Failure(document_id=1, version=1, step="index.entry", reason="KeyError", at=NOW, program="1")
 
@@ -77,7 +78,7 @@ def test_recorder_reports_a_failure_once_and_names_feed_document_and_step(store:
     steps: list[str] = []
     recorder = FailureRecorder(lambda: NOW, "1", steps.append)
     with store.writing() as unit:
-        key = unit.documents.writer.save_many([a_document("http://h/a", feed_id=feed.id)])["http://h/a"]
+        key = unit.documents.writer.save_many([make_document("http://h/a", feed_id=feed.id)])["http://h/a"]
         document = unit.documents.reader.find_by_id([key])[key]
         failed = Failed(document, "index.entry", "step index.entry failed: KeyError")
         recorder.record(unit, [failed])

@@ -9,13 +9,14 @@ from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.document import DocumentState
 from feedmill.model.errors import NotFound
 from feedmill.model.feed import DataSource, Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
-from tests.contract.storevalues import NOW, a_lease, add_feed, minutes, save
-from tests.documents import a_document
+from tests.builders.documents import make_document, save
+from tests.builders.feeds import add_feed, make_lease
+from tests.builders.times import NOW, minutes
 
 
 def claim(store: SqlStore, owner: str = "one", *, now_minutes: float = 0, limit: int = 10, **given: int) -> list[int]:
     now = NOW + minutes(now_minutes)
-    lease = a_lease(owner, until=now + minutes(5), **given)
+    lease = make_lease(owner, until=now + minutes(5), **given)
     with store.writing() as unit:
         listed = [feed.id for feed in unit.feeds.queue.list_claimable(lease, now=now, limit=limit)]
         claimed = [feed.id for feed in unit.feeds.queue.claim(lease, now=now, limit=limit)]
@@ -195,8 +196,8 @@ def test_sources_with_feeds_and_documents_are_listed_with_counts(store: SqlStore
     add_feed(store, "b")
     add_feed(store, "b", kind=FeedKind.INCREMENTAL)
     add_feed(store, "a", kind=FeedKind.METADATA_AND_URL)
-    gone = a_document("http://x/3", datasource="b", state=DocumentState.GONE)
-    save(store, a_document("http://x/1", datasource="b"), a_document("http://x/2", datasource="b"), gone)
+    gone = make_document("http://x/3", datasource="b", state=DocumentState.GONE)
+    save(store, make_document("http://x/1", datasource="b"), make_document("http://x/2", datasource="b"), gone)
     with store.reading() as unit:
         assert unit.feeds.sources.list() == [
             DataSource(name="a", kind="web", documents=0, feeds=1),

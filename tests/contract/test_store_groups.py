@@ -11,7 +11,8 @@ from feedmill.model.access import Principal, Scope
 from feedmill.model.change import PutGroup, SourcePosition
 from feedmill.model.feed import FeedKind
 from feedmill.model.identity import Identity, PrincipalKey, Subject
-from tests.contract.storevalues import NOW, a_lease, add_feed, minutes
+from tests.builders.feeds import add_feed, make_lease
+from tests.builders.times import NOW, minutes
 
 USER, GROUP = Scope.USER, Scope.GROUP
 
@@ -190,6 +191,6 @@ def test_claim_with_groups_feeds_takes_them_in_one_order_whatever_their_source(s
     add_feed(store, "two", kind=FeedKind.GROUPS_FULL)
     documents = add_feed(store, "one", kind=FeedKind.FULL)
     with store.writing() as unit:
-        claimed = unit.feeds.queue.claim(a_lease(until=NOW + minutes(5)), now=NOW, limit=10)
+        claimed = unit.feeds.queue.claim(make_lease(until=NOW + minutes(5)), now=NOW, limit=10)
         assert [feed.id for feed in claimed] == [first.id, documents.id]
         assert [(source.name, source.feeds) for source in unit.feeds.sources.list()] == [("one", 1)]

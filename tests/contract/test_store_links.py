@@ -3,7 +3,7 @@
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.document import DocumentState
 from feedmill.ports import LinkWork
-from tests.documents import a_document
+from tests.builders.documents import make_document
 
 
 def test_texts_are_found_by_both_ends_and_replaced(store: SqlStore) -> None:
@@ -36,7 +36,7 @@ def test_queue_holds_a_document_once_for_each_work(store: SqlStore) -> None:
 
 def test_find_ids_returns_live_documents_alone(store: SqlStore) -> None:
     with store.writing() as unit:
-        live, gone = a_document("http://h/a"), a_document("http://h/gone", state=DocumentState.GONE)
+        live, gone = make_document("http://h/a"), make_document("http://h/gone", state=DocumentState.GONE)
         ids = unit.documents.writer.save_many([live, gone])
         assert unit.documents.reader.find_ids(["http://h/a", "http://h/gone", "http://h/none"]) == {"http://h/a": ids["http://h/a"]}
         assert unit.documents.reader.find_ids([]) == {}

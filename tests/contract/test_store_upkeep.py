@@ -4,8 +4,9 @@ from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.document import BlobRef, DocumentState, Text
 from feedmill.model.feed import Phase
 from feedmill.ports import FileUse, StoredRefs
-from tests.contract.storevalues import NOW, add_feed
-from tests.documents import a_document
+from tests.builders.documents import make_document
+from tests.builders.feeds import add_feed
+from tests.builders.times import NOW
 
 
 def test_list_refs_returns_the_refs_of_live_documents_by_id(store: SqlStore) -> None:
@@ -13,10 +14,10 @@ def test_list_refs_returns_the_refs_of_live_documents_by_id(store: SqlStore) -> 
     with store.writing() as unit:
         ids = unit.documents.writer.save_many(
             [
-                a_document("http://a/", content=BlobRef("c1"), text=text),
-                a_document("http://b/", content=BlobRef("c2")),
-                a_document("http://nothing/"),
-                a_document("http://gone/", content=BlobRef("c3"), state=DocumentState.GONE),
+                make_document("http://a/", content=BlobRef("c1"), text=text),
+                make_document("http://b/", content=BlobRef("c2")),
+                make_document("http://nothing/"),
+                make_document("http://gone/", content=BlobRef("c3"), state=DocumentState.GONE),
             ]
         )
     both = StoredRefs(document_id=ids["http://a/"], content=BlobRef("c1"), text=text)
@@ -34,7 +35,7 @@ def test_move_refs_changes_only_what_is_still_as_it_was_read(store: SqlStore) ->
     with store.writing() as unit:
         names = [f"http://{number}/" for number in range(5)]
         text = Text(source=BlobRef("old"), blob=BlobRef("t"))
-        unit.documents.writer.save_many([a_document(name, content=BlobRef("old"), text=text) for name in names])
+        unit.documents.writer.save_many([make_document(name, content=BlobRef("old"), text=text) for name in names])
         read = unit.documents.upkeep.list_refs(after=0, limit=10)
     moves = [(refs, replace(refs, content=BlobRef("new"), text=replace(text, source=BlobRef("new")))) for refs in read]
 
@@ -64,7 +65,7 @@ def test_move_refs_changes_only_what_is_still_as_it_was_read(store: SqlStore) ->
 def test_move_refs_of_a_text_alone_keeps_the_content_none(store: SqlStore) -> None:
     text = Text(source=BlobRef("c"), blob=BlobRef("t"))
     with store.writing() as unit:
-        unit.documents.writer.save_many([a_document("http://a/", text=text)])
+        unit.documents.writer.save_many([make_document("http://a/", text=text)])
         (read,) = unit.documents.upkeep.list_refs(after=0, limit=10)
         assert unit.documents.upkeep.move_refs([(read, replace(read, text=replace(text, blob=BlobRef("n"))))]) == 1
 

@@ -4,8 +4,7 @@ from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.document import DocumentState
 from feedmill.model.serving import StoredSetting
 from feedmill.ports import LiveUrl
-from tests.contract.storevalues import save
-from tests.documents import a_document
+from tests.builders.documents import make_document, save
 
 
 def a_setting(name: str, value: str = "{}", version: int = 1, section: str = "collections") -> StoredSetting:
@@ -34,7 +33,7 @@ def test_remove_takes_one_away_and_minds_none(store: SqlStore) -> None:
 
 def test_list_live_urls_goes_on_by_id_and_leaves_out_what_is_gone(store: SqlStore) -> None:
     ids = [
-        save(store, a_document(f"http://a.test/{name}", version=3, state=state))
+        save(store, make_document(f"http://a.test/{name}", version=3, state=state))
         for name, state in (("1", DocumentState.LIVE), ("2", DocumentState.GONE), ("3", DocumentState.LIVE))
     ]
     with store.reading() as unit:

@@ -5,7 +5,7 @@ from feedmill.core.access.evaluator import decide
 from feedmill.model.access import Acl, Scope
 from feedmill.model.decision import EntryMatch
 from feedmill.model.identity import Identity
-from tests.unit.aclwords import BOTH, CHILD, PARENT, acl, deny, group, permit, user
+from tests.builders.access import BOTH, CHILD, PARENT, acl, deny, group, permit, user
 
 GROUP = Scope.GROUP
 BOB, STAFF, EVERYONE = user("CORP\\bob"), group("staff", "sites"), group("everyone")

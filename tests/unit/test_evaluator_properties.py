@@ -12,7 +12,7 @@ from feedmill.core.access.principals import principal_keys_of
 from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.decision import Cause, Verdict
 from feedmill.model.identity import Identity
-from tests.unit.aclwords import BOTH, CHILD, LEAF, PARENT, acl, deny, group, permit, user
+from tests.builders.access import BOTH, CHILD, LEAF, PARENT, acl, deny, group, permit, user
 
 P, D, I = Verdict.PERMIT, Verdict.DENY, Verdict.INDETERMINATE  # noqa: E741
 URLS = ("a", "b", "c", "d")

@@ -10,7 +10,7 @@ from feedmill.model.decision import Cause, Verdict
 from feedmill.model.document import AuthMethod
 from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity
 from feedmill.wire.gsafeed.acls import read_legacy
-from tests.unit.aclwords import BOTH, CHILD, LEAF, PARENT, acl, deny, group, identity, permit, user
+from tests.builders.access import BOTH, CHILD, LEAF, PARENT, acl, deny, group, identity, permit, user
 
 P, D, I = Verdict.PERMIT, Verdict.DENY, Verdict.INDETERMINATE  # noqa: E741
 GROUP = Scope.GROUP

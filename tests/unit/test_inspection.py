@@ -7,9 +7,9 @@ import pytest
 from feedmill.model.document import BlobRef, Document, Origin, Text
 from feedmill.ports import IndexTask, Lane, Stage
 from feedmill.services.inspection import Standing, judge
-from tests.documents import a_document
+from tests.builders.documents import make_document
 
-FED = a_document("http://example.com/", id=1, content=BlobRef("a"), content_bytes=1, text=Text(source=BlobRef("a")))
+FED = make_document("http://example.com/", id=1, content=BlobRef("a"), content_bytes=1, text=Text(source=BlobRef("a")))
 NAMED = replace(FED, origin=Origin.WEB, content=None, text=None)
 
 

@@ -1,13 +1,13 @@
 from feedmill.model.document import Document
 from feedmill.model.extraction import Task
 from feedmill.services.indexing.pacing import SMALL_TEXT_BYTES, Pacing
-from tests.documents import a_document
+from tests.builders.documents import make_document
 
 LARGE = b"x" * (SMALL_TEXT_BYTES + 1)
 
 
 def document(datasource: str, size_bytes: int) -> Document:
-    return a_document("http://a.example.com/", id=1, datasource=datasource, content_bytes=size_bytes)
+    return make_document("http://a.example.com/", id=1, datasource=datasource, content_bytes=size_bytes)
 
 
 def task(key: int, data: bytes | None) -> Task:

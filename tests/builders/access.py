@@ -1,9 +1,11 @@
-"""Short words for the values of access control."""
+"""Users, groups, ACLs and their entries, in few words."""
 
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 from feedmill.core.access.principals import read_subject
-from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal, Scope
+from feedmill.model.access import Access, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope, StoredAcl
 from feedmill.model.identity import Identity, Subject
 
 CHILD = InheritanceType.CHILD_OVERRIDES
@@ -28,6 +30,11 @@ def deny(text: str, *, scope: Scope = Scope.USER, namespace: str = "Default", fo
 
 def acl(*entries: Entry, rule: InheritanceType = LEAF, parent: str | None = None) -> Acl:
     return Acl(entries=entries, inheritance_type=rule, inherit_from=parent)
+
+
+def make_stored_acl(url: str, **given: Any) -> StoredAcl:
+    plain = StoredAcl(url=url, acl=Acl(), origin=AclOrigin.ELEMENT, datasource="src", feed_id=1, seen_feed_id=1)
+    return replace(plain, **given)
 
 
 def user(text: str, namespace: str = "Default") -> Subject:
