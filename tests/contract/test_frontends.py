@@ -7,10 +7,10 @@ import pytest
 from lxml import etree
 from structlog.testing import capture_logs
 
-from feedmill.adapters.xslt.customxml import read_custom
 from feedmill.adapters.xslt.folder import StylesheetFolder
 from feedmill.adapters.xslt.stylesheets import compile_stylesheet
 from feedmill.adapters.xslt.transformer import ProcessTransformer
+from feedmill.adapters.xslt.worker import read_custom
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.http.search.frontends import FrontEnds, StylesheetEngine
 from feedmill.http.search.gsasearch import check_custom

@@ -10,8 +10,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from feedmill.adapters.index.memory.index import MemoryIndex
-from feedmill.adapters.index.memory.vocabulary import MemoryVocabulary
+from feedmill.adapters.index.memory.index import MemoryIndex, MemoryVocabulary
 from feedmill.core.urls.digests import digest_of_url
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import Access, AccessFilter, Acl, Entry, Principal, Scope

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from starlette.types import ASGIApp
 
-from feedmill.adapters.index.memory.index import MemoryIndex
-from feedmill.adapters.index.memory.vocabulary import MemoryVocabulary
+from feedmill.adapters.index.memory.index import MemoryIndex, MemoryVocabulary
 from feedmill.http.common.searchthreads import SearchBounds
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import AccessFilter

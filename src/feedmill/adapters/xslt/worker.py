@@ -17,7 +17,7 @@ import signal
 import struct
 import sys
 from collections.abc import MutableMapping
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from cachetools import LRUCache
 from lxml import etree
@@ -25,7 +25,6 @@ from setproctitle import setproctitle
 
 from feedmill.adapters.sandbox.confinement import confine
 from feedmill.adapters.sandbox.seccomp import TRANSFORMING
-from feedmill.adapters.xslt.customxml import read_custom
 from feedmill.adapters.xslt.stylesheets import compile_stylesheet, make_parser
 from feedmill.model.errors import BadRequest, Corrupt
 from feedmill.runtime.roles import STYLESHEETS
@@ -95,6 +94,34 @@ def _apply(compiled: MutableMapping[bytes, etree.XSLT], sheet: bytes, xml: bytes
         return FAULT, f"{exc}{_describe_memory(memory)}".encode("utf-8", "replace")
     except MemoryError:
         return FAULT, f"it needs too much memory{_describe_memory(memory)}".encode()
+
+
+_XML_NAMESPACE: Final = "{http://www.w3.org/XML/1998/namespace}"
+
+
+def read_custom(data: bytes) -> etree._Element:
+    """Returns the element CUSTOM, which holds the XML of ``proxycustom=``; XML that is not well-formed becomes its text.
+
+    A link can hold any such text, and the page that results is one of this server. Elements and attributes are therefore in no namespace,
+    as the appliance's stylesheets expect them (``<HOME/>``, ``<ADVANCED/>``): nothing of it is XHTML.
+    Errors: BadRequest for a DOCTYPE, and for names in a namespace. Source: Search Protocol Reference, "Custom XML".
+    """
+    custom = etree.Element("CUSTOM")
+    options: dict[str, Any] = {"encoding": "utf-8", "resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
+    if b"<!DOCTYPE" in data:
+        raise BadRequest("proxycustom= holds a DOCTYPE")
+    try:
+        root = etree.fromstring(data, etree.XMLParser(remove_comments=True, remove_pis=True, **options))
+    except (etree.LxmlError, ValueError):
+        text = data.decode("utf-8", "replace")
+        custom.text = "".join(character if character.isprintable() else " " for character in text)
+        return custom
+    for element in root.iter():
+        names = (str(element.tag), *(str(name) for name in element.attrib if not str(name).startswith(_XML_NAMESPACE)))
+        if element.nsmap or any(name.startswith("{") for name in names):
+            raise BadRequest("proxycustom= holds names of a namespace; a stylesheet is given elements without one, such as <HOME/>")
+    custom.append(root)
+    return custom
 
 
 def _describe_memory(memory: int) -> str:

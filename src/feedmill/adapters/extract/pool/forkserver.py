@@ -16,9 +16,13 @@ that is killed: it ends the workers, and serves the client's successor, which ne
 the process that starts those clients, or if no successor connects for a while. Only processes that were started by that one are served.
 """
 
+import codecs
+import encodings
 import gc
+import importlib
 import json
 import os
+import pkgutil
 import select
 import selectors
 import signal
@@ -28,16 +32,25 @@ import time
 from contextlib import suppress
 from dataclasses import fields
 
-from feedmill.adapters.extract.pool.preload import preload
+from feedmill.adapters.extract import charset, language
+from feedmill.adapters.extract.extract import extract
 from feedmill.adapters.extract.pool.worker import work
+from feedmill.adapters.extract.readers import pdf
+from feedmill.adapters.extract.sniff import MAIL
 from feedmill.adapters.peercredentials import peer_of
 from feedmill.adapters.sandbox.confinement import harden
-from feedmill.model.extraction import ExtractionLimits
+from feedmill.model.extraction import ExtractionLimits, Task
 
 _LOOK_SECONDS = 1.0
 _SUCCESSOR_SECONDS = 15.0
 _MESSAGE_BYTES = 4_096
 _UNSANDBOXED = "unsandboxed"
+_MAIL_HEAD = b"Subject: =?utf-8?q?a?=\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n"
+_SAMPLES = (
+    ("text/html", b"<title>a</title><p>" + bytes(range(128, 256)) * 4),
+    (MAIL, _MAIL_HEAD + b"--x\r\nContent-Type: text/plain\r\n\r\na\r\n--x--\r\n"),
+    ("text/markdown", b"# a\n\n|b|\n|-|\n|c|\n"),
+)
 
 
 class ForkServer:
@@ -203,6 +216,29 @@ def main(arguments: list[str]) -> None:
     sandboxed = clients != [_UNSANDBOXED]
     listening = (socket.socket(fileno=int(clients[0])), int(clients[1])) if clients and sandboxed else None
     ForkServer(socket.socket(fileno=int(descriptor)), ExtractionLimits(**parsed), listening, sandboxed=sandboxed).run()
+
+
+def preload() -> None:
+    """Loads, before workers are forked, everything that their readers would load at first use: a worker may open no file.
+
+    A reader must work without anything else. Fonts are such a case: the PDF library would list those of the system at the first page
+    and uses its own instead, which are the same on every machine.
+    """
+    _load_codecs()
+    charset.warm_up()
+    language.load_model()
+    pdf.warm_up()
+    with suppress(ImportError):  # documents of its formats then have a reason that names the missing package
+        importlib.import_module("xberg")
+    for mimetype, data in _SAMPLES:
+        extract(Task(key=0, url="http://localhost/a", mimetype=mimetype, data=data), ExtractionLimits())
+
+
+def _load_codecs() -> None:
+    for module in pkgutil.iter_modules(encodings.__path__):
+        # some exist on other systems only
+        with suppress(LookupError, ImportError):
+            codecs.lookup(module.name)
 
 
 if __name__ == "__main__":

@@ -16,13 +16,12 @@ import tantivy
 
 from feedmill.adapters.index.highlighting import IndexHighlighter
 from feedmill.adapters.index.reach import MAX_REACH
-from feedmill.adapters.index.tantivy.analyzer import register
 from feedmill.adapters.index.tantivy.failures import translated
 from feedmill.adapters.index.tantivy.guardedfacets import count_bytes_of, count_guarded_facets
 from feedmill.adapters.index.tantivy.query import build_query
 from feedmill.adapters.index.tantivy.queryresultcache import QueryResultCache, name_classes
 from feedmill.adapters.index.tantivy.rerank import RankedSearch, count_best
-from feedmill.adapters.index.tantivy.schema import SERVED_VERSIONS, build_schema
+from feedmill.adapters.index.tantivy.schema import SERVED_VERSIONS, build_schema, register_analyzer
 from feedmill.adapters.index.tantivy.segments import META
 from feedmill.adapters.index.tantivy.sorting import find_sorted, list_by_key
 from feedmill.adapters.index.tantivy.vocabulary import TantivyVocabulary
@@ -168,7 +167,7 @@ class TantivyIndex:
         index = _open_same_fields(self._folder)
         if index is None:
             raise Conflict(f"index {self._folder.name} has another schema; build the index anew in another folder")
-        register(index)
+        register_analyzer(index)
         # the index is reloaded explicitly; the engine's own watcher would be half a second late
         index.config_reader("manual")
         return index

@@ -16,11 +16,10 @@ one serves.
 
 from functools import cache
 
-from tantivy import Document, Schema, SchemaBuilder
+from tantivy import Document, Filter, Index, Schema, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
 from feedmill.adapters.index.analysis import lay_out_whole, list_accented, tagged_words
 from feedmill.adapters.index.stemming import stems_of
-from feedmill.adapters.index.tantivy.analyzer import TAGGED
 from feedmill.core.ranking.facets import counted_numbers, counted_texts
 from feedmill.core.ranking.indexterms import (
     filetype_terms,
@@ -33,6 +32,7 @@ from feedmill.core.ranking.indexterms import (
     url_words,
 )
 from feedmill.core.text.typedvalues import text_number_terms, typed_terms
+from feedmill.core.text.wordforms import MAX_WORD_BYTES
 from feedmill.model.search import IndexDocument
 
 SCHEMA_VERSION = 12
@@ -49,6 +49,16 @@ MAX_METADATA_VALUES = 4_000
 SAMPLES = 65_536
 # if headings are a large part of a text, a word in a heading says little more than another word
 HEADINGS_CHARACTERS, HEADINGS_SHARE = 300, 50
+
+
+TAGGED = "words"
+"""The name of the analyzer of all text fields. It only splits at blanks: ``adapters/index/analysis`` has done all other analysis before."""
+
+
+def register_analyzer(index: Index) -> None:
+    """Registers the analyzer with an open index; the engine forgets it when it closes."""
+    # the engine keeps words that are shorter than its limit
+    index.register_tokenizer(TAGGED, TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.remove_long(MAX_WORD_BYTES + 1)).build())
 
 
 @cache

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import tantivy
 
-from feedmill.adapters.index.tantivy.analyzer import register
 from feedmill.adapters.index.tantivy.failures import translated
-from feedmill.adapters.index.tantivy.schema import build_schema, make_entry
+from feedmill.adapters.index.tantivy.schema import build_schema, make_entry, register_analyzer
 from feedmill.adapters.index.tantivy.segments import adopt_segments
 from feedmill.model.errors import Conflict
 from feedmill.model.search import IndexDocument
@@ -32,7 +31,7 @@ class TantivyWriter:
         with translated(f"opening index {folder.name}"):
             folder.mkdir(parents=True, exist_ok=True)
             self._index = tantivy.Index(build_schema(), path=str(folder), reuse=True)
-            register(self._index)
+            register_analyzer(self._index)
         self._writer: tantivy.IndexWriter | None = self._open()
 
     def put_many(self, documents: Iterable[IndexDocument]) -> None:
