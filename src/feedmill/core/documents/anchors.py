@@ -73,12 +73,14 @@ def combine_link_texts(texts: Sequence[str]) -> IncomingLinks:
         folded = fold_value(text)
         if folded:
             counts[folded] += 1
+            # The least spelling, so that the order of the documents makes no difference.
             spellings[folded] = min(text, spellings.get(folded, text))
     best = sorted(counts, key=lambda folded: (-_times(counts[folded]), folded))[:MAX_TEXTS]
     return IncomingLinks(tuple(spellings[folded] for folded in best for _ in range(_times(counts[folded]))), rank_by_links(len(texts)))
 
 
 def _times(count: int) -> int:
+    # In three steps, so that one more link seldom changes the entry, which would then have to be written again.
     return 1 + (count >= _OFTEN) + (count >= _VERY_OFTEN)
 
 

@@ -49,6 +49,7 @@ def render_entry(entry: AuditEntry) -> str:
 
 def read_line(line: bytes) -> AuditEntry:
     """Parses an entry and checks its own hash. Errors: Corrupt."""
+    # From the right: the details of an entry may hold the mark as well, as those of ``audit.trimmed`` do.
     body, found, rest = line.rpartition(_MARK)
     if not found or not rest.endswith(_END):
         raise Corrupt("the line is no entry of an audit log")
@@ -96,6 +97,7 @@ def check_chain(entries: Iterable[AuditEntry]) -> Iterator[AuditEntry]:
     missing: tuple[int, str] | None = None
     for entry in entries:
         if before is None:
+            # The first entry that exists names its predecessor, which an entry about trimming must confirm.
             missing = None if (entry.number, entry.previous) == (1, FIRST) else (entry.number - 1, entry.previous)
         elif entry.number != before.number + 1:
             raise Corrupt(f"entries are missing or doubled: {before.number} is followed by {entry.number}")

@@ -60,6 +60,7 @@ def apply(change: Change, state: UrlState, context: ApplyContext, content: BlobR
 def _apply(change: Change, state: UrlState, context: ApplyContext, content: BlobRef | None) -> Outcome:
     if not isinstance(change, _BROUGHT[context.provenance.kind]):
         return _reject(change, state, context, f"this change cannot come from a {context.provenance.kind.value}", EventKind.REJECTED)
+    # Before any rule that compares sources.
     context = _in_name_of_owner(state, context)
     match change:
         case InvalidRecord():
@@ -67,6 +68,7 @@ def _apply(change: Change, state: UrlState, context: ApplyContext, content: Blob
         case PutDocument() | RequestCrawl():
             refusal = context.rules.refusal(change.url)
             if refusal is not None:
+                # What the patterns refuse must not stay either, even if it was admitted under earlier patterns.
                 gone = _without_document(state, context)
                 return _reject(change, gone, context, refusal, EventKind.BLOCKED)
             if isinstance(change, RequestCrawl):
@@ -227,6 +229,7 @@ def _delete(change: Delete, state: UrlState, context: ApplyContext) -> Outcome:
         return Outcome(state=state, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, "there is no document to delete"),))
     if old.origin is Origin.CONTENT and (old.datasource != context.datasource or _is_fetch(context)):
         notice = f"data source {old.datasource} owns this document, so that it is not deleted"
+        # Nothing is deleted, but the feed has named the URL, so its sweep must not remove the ACL either.
         named = replace(state, acl=_named(state.acl, context))
         return Outcome(state=named, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, notice),))
     events = (_event(EventKind.DELETED, change, context),)
@@ -258,6 +261,7 @@ def _reject(change: Change, state: UrlState, context: ApplyContext, reason: str,
     if document is None:
         origin = Origin.WEB if _is_fetch(context) else Origin.CONTENT
         fresh = _next_document(state, context, origin, Attributes(), state.acl)
+        # A row without a document, so that the history of the URL can show the rejection.
         document = replace(fresh, state=DocumentState.GONE, version=0)
     is_record = change.place.record > 0
     if is_record and document.datasource == context.datasource:

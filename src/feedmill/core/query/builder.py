@@ -58,9 +58,11 @@ def read_request(request: SearchRequest) -> ParsedRequest:
         parts += [node] if node is not None else []
         warnings += remarks
     root = join_all(parts)
+    # Before languages and sites are added, which are no restrictions that a user typed.
     is_restricted = _is_restricted(root)
     languages, remarks = read_languages(request.languages)
     within = [Site(advanced.within.strip())] if advanced.within.strip() else []
+    # Alone, a language or a site would list all its documents.
     if not isinstance(root, Everything):
         root = join_all([root, *([languages] if languages is not None else []), *within])
     return ParsedRequest(

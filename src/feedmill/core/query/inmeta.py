@@ -46,6 +46,7 @@ def _read_words(name: str, value: str) -> Restriction | None:
 
 
 def _read_range(text: str) -> Restriction | None:
+    # The last colon, because a name may contain others.
     head, _, tail = text.rpartition(":")
     is_days = head.lower().endswith(_DAYS)
     name = _decode(head[: -len(_DAYS)] if is_days else head)

@@ -149,10 +149,12 @@ def parse_query(text: str) -> ParsedQuery:
     if len(text) > MAX_CHARACTERS:
         text = text[:MAX_CHARACTERS]
         reading.warn(f"only the first {MAX_CHARACTERS} characters of the query were read")
+    # Characters that match no token, such as blanks, are skipped by ``finditer``.
     for match in _TOKEN.finditer(text):
         _read_token(match, reading)
         if reading.is_full:
             break
+    # An OR at the end has no second side. A query that was cut off may have had one.
     if reading.joins_next and not reading.is_full:
         reading.ignore("OR", _BOTH_SIDES)
     if reading.unfilled and not reading.is_full:
@@ -177,6 +179,7 @@ def _read_token(match: re.Match[str], reading: _Reading) -> None:
     node = _read_atom(match, reading)
     if node is None:
         return
+    # A word behind a range of numbers may be its unit and is then no term of its own.
     if isinstance(node, Word) and not node.is_fixed and match["minus"] is None and reading.give_unit(node.text):
         return
     is_out = match["minus"] == "-"
@@ -226,6 +229,7 @@ def _read_word(word: str, reading: _Reading, *, is_fixed: bool) -> Node:
     unknown = _UNKNOWN.match(word)
     if unknown is not None:
         reading.warn(f"{unknown[1]}: was searched as a word")
+    # Before numbers and phrases: ``3*`` is a wildcard.
     if not is_fixed and is_wildcard(word):
         return Wildcard(word)
     numbers = _read_numbers(word)

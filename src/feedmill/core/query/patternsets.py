@@ -47,6 +47,7 @@ def node_of_pattern(text: str) -> Node:
 
 
 def _any_of(patterns: Sequence[Pattern]) -> Node:
+    # A pattern for everything has no term, since every entry would hold it.
     if any(pattern.covers is covers_everything for pattern in patterns):
         return Everything()
     nodes = tuple(UnderPattern(pattern.body) for pattern in patterns)
@@ -78,6 +79,7 @@ class CompiledPatterns:
 
     def __post_init__(self) -> None:
         """Parses the patterns and computes their terms."""
+        # The dataclass is frozen, which forbids a plain assignment also here.
         object.__setattr__(self, "_ready", tuple((pattern_term(text), parse_pattern(text)) for text in self.texts))
 
     def terms_of(self, url: str) -> tuple[str, ...]:

@@ -65,6 +65,7 @@ class ResultCollapser:
         """Whether a directory has more results than are shown and this is the last one shown."""
         if self._counts[directory] <= PER_DIRECTORY:
             return False
+        # The last shown one of the directory on all pages, not on this page alone.
         return next(shown for shown in reversed(self.shown) if directory_of(shown.display_url) == directory) is result
 
     def may_hide_more(self, start: int, num: int) -> bool:

@@ -36,7 +36,9 @@ def weigh_words(texts: Sequence[str], query: str) -> list[Vector]:
     counts = [Counter(word for word in _words(text) if word not in left_out) for text in texts]
     held = Counter(word for count in counts for word in count)
     most = max(COMMON_SHARE * len(texts), 2)
+    # The inverse document frequency. The addend leaves a weight to the common words of two texts, if there are only two.
     weights = {word: math.log(len(texts) / number) + 0.1 for word, number in held.items() if 1 < number <= most}
+    # The logarithm of the count: a word that occurs ten times as often is not ten times as important.
     return [_unit({word: (1 + math.log(times)) * weights[word] for word, times in count.items() if word in weights}) for count in counts]
 
 
@@ -57,6 +59,7 @@ def find_alike(vectors: Sequence[Vector]) -> list[Edge]:
             holding.setdefault(word, []).append(place)
     likeness: defaultdict[tuple[int, int], float] = defaultdict(float)
     for word, places in holding.items():
+        # The cosine of two vectors of length 1 is the sum of products over common words. Going word by word visits no pair without one.
         for at, one in enumerate(places):
             for other in places[at + 1 :]:
                 likeness[one, other] += vectors[one][word] * vectors[other][word]

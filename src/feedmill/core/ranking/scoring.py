@@ -85,6 +85,7 @@ def rank(candidates: Sequence[Candidate], parts: Mapping[int, float], ranking: R
             plain, bias = plain or WORDLESS_SCORE, bias_factor(weight)
         static_rank, links = factors[value], 1.0 + ranking.links * linked / MOST_LINKED if linked else 1.0
         score = plain * static_rank * links * freshness * bias
+        # No sum of parts may lift a document over those that have all words.
         if score > HOLDS_ALL_BONUS:
             score = HOLDS_ALL_BONUS
         # ``_make`` takes half the time of keyword arguments

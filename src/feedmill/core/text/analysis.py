@@ -34,6 +34,7 @@ _WORD = rf"[^\W_{_SPACELESS}]+(?:[{MARKS}]+[^\W_{_SPACELESS}]*)*"
 _TOKEN = re.compile(f"[{_SPACELESS}]+|{_WORD}")
 _ANY_SPACELESS = re.compile(f"[{_SPACELESS}]")
 _RUN = re.compile(f"[{_SPACELESS}]+")
+# Syllables, and the letters that they consist of: modern ones, ancient ones and those for single use.
 _HANGUL = re.compile("[\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e]+")
 _ONE_WORD = re.compile(_WORD)
 _NO_RUN = re.compile(f"[^{_SPACELESS}]+")
@@ -131,6 +132,7 @@ def fold_words(text: str) -> list[tuple[str, int, int]]:
         if not is_spaceless(raw):
             if folded := FOLDED[raw.lower()]:
                 tokens.append((folded, start, end))
+        # Normalization would change neither the number nor the places of the characters.
         elif unicodedata.is_normalized("NFKC", raw):
             tokens += ((character, start + index, start + index + 1) for index, character in enumerate(raw))
         else:
@@ -155,6 +157,7 @@ class _GramSizes(dict[str, int]):
         if len(self) >= MAX_CHARACTERS_KNOWN:
             self.clear()
         is_of_run = _RUN.match(character) is not None
+        # Three characters in the scripts with letters (Thai to Khmer and Burmese), two in Han and kana.
         made = self[character] = (3 if character < "\u3000" or "\ua9e0" <= character <= "\uaa7f" else 2) if is_of_run else 0
         return made
 
@@ -227,6 +230,7 @@ class _Bases(dict[str, str]):
     """Caches Latin letters without their accents."""
 
     def __missing__(self, letter: str) -> str:
+        # The first character of the decomposed letter. A letter without an ASCII base, such as the German sharp s, stays.
         base = unicodedata.normalize("NFD", letter)[0]
         made = self[letter] = base if base.isascii() else letter
         return made

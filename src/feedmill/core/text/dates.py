@@ -61,6 +61,7 @@ _DAYS_APART = (datetime(2000, 1, 1), datetime(2001, 2, 2))
 def parse_date(text: str, *, day_first: bool = False) -> datetime | None:
     """Parses a date in any of the forms above, returns None if it is none. Units: an aware UTC time. Errors: none."""
     text = text.strip()
+    # A longer text is no date, and would only cost the parsers time.
     return _parse(text, day_first=day_first) if 0 < len(text) <= MAX_DATE_CHARACTERS else None
 
 
@@ -110,9 +111,11 @@ def parse_iso(text: str) -> datetime | None:
 
 
 def _parse_other(text: str, *, day_first: bool) -> datetime | None:
+    # A quick look first: dateutil takes long for texts that are no dates, and most values of metadata are none.
     if not _MAY_BE_DATE.search(text) or (re.fullmatch(r"[\d.\s+-]*", text) and not re.search(r"\d\s*[.-]\s*\d", text)):
         return None
     day_first = day_first or _DOTTED.match(text) is not None
+    # Parsed twice with different defaults: dateutil fills in what a text lacks, and does not say so.
     one, other = (_ask_dateutil(text, default, day_first) for default in _DAYS_APART)
     if one is None or other is None or one != other:  # a part that differs came from the default, not from the text
         return None

@@ -24,8 +24,8 @@ MAX_VALUE_CHARACTERS = 60
 MAX_TEXT_NUMBERS = 2_000
 MAX_TEXT_PLACES = 20_000
 MAX_TEXT_CHARACTERS = 2_000_000
-_MAX_DIGITS = 60
-_WHOLE_DIGITS = 15
+_MAX_DIGITS = 60  # digits with their separators
+_WHOLE_DIGITS = 15  # every whole number of so many digits is exact as a float
 
 # languages that write a comma before a fraction, at least in some of their countries; below, those of them that separate thousands by
 # blanks
@@ -127,6 +127,7 @@ def measures_of_text(text: str, language: str | None = None) -> list[Measure]:
 
 def _iter_written(text: str) -> Iterator[tuple[str, str]]:
     """Yields the candidates for numbers in a text, each with its unit."""
+    # Numbers inside of a telephone number are skipped.
     behind_phone = 0
     for found in islice(_TEXT_NUMBER.finditer(text, 0, MAX_TEXT_CHARACTERS), MAX_TEXT_PLACES):
         start, end = found.span()
@@ -150,6 +151,7 @@ def _find_unit_behind(text: str, end: int) -> str | None:
         return find_word_unit(found[1]) or ""
     if found is not None and (unit := find_unit(found[1])) is not None:
         return unit
+    # Scripts without blanks between words, whose unit follows directly.
     if follower >= "\u0e00":
         return find_leading_unit(text[end : end + 2]) or ""
     return None if follower.isalnum() or follower == "_" else ""
@@ -206,12 +208,14 @@ def _read_digits(written: str, unit: str, *, has_comma: bool) -> tuple[float, ..
     if len(different) > 2 or len(written) > _MAX_DIGITS:
         return ()
     if len(different) == 2:
+        # Two different signs: the last one precedes the fraction, if it occurs once and the other one makes groups.
         head, sign, tail = written.rpartition(different[1])
         is_fraction = sign in ".," and sign not in head and tail.isdigit() and _is_grouped(head, different[0])
         return _numbers(f"{_without_dividers(head)}.{tail}") if is_fraction else ()
     if not different:
         return _numbers(written)
     sign = different[0]
+    # A leading zero is no group: ``0,125`` is a fraction.
     is_grouped = _is_grouped(written, sign) and (len(signs) > 1 or written[0] != "0")
     if sign not in ".," or len(signs) > 1:
         return _numbers(_without_dividers(written)) if is_grouped and not _is_address(written) else ()

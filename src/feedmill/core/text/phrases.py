@@ -24,6 +24,7 @@ def complete_from(titles: Iterable[str], typed: str) -> dict[str, str]:
     counts: dict[str, int] = {}
     shown: dict[str, str] = {}
     spaceless = any(is_spaceless(character) for character in start[-1])
+    # Each title once: one that a thousand documents share counts once.
     for title in dict.fromkeys(titles):
         found = _whole(title, typed) if spaceless else _pieces(title, start, is_finished=typed[-1:].isspace())
         for folded, text in dict(found).items():

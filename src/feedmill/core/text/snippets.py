@@ -216,10 +216,12 @@ def _occurrences(text: str, word: str, start: int, end: int) -> list[int]:
 
 
 def _find_raw(text: str, terms: Sequence[str], start: int) -> _Places:
+    # The more terms, the less of the text for each, so the whole search takes the same time at most.
     end = min(len(text), start + RAW_SCANNED_CHARACTERS // max(len(terms), 1))
     places: _Places = []
     for number, term in enumerate(terms):
         word = _first_word(term)
+        # As people write a word most often: in lower case, and with a capital. Folding the rest of the text would take too long.
         for form in dict.fromkeys((word, word.capitalize())):
             places += ((place, number) for place in _occurrences(text, form, start, end))
     return places
@@ -278,5 +280,6 @@ def _word_start(text: str, low: int, high: int) -> int:
 
 
 def _cut_end(passage: str, size: int) -> str:
+    # In the second half only: a script without blanks, or one long word, is cut inside the word instead.
     blank = passage.rfind(" ", size // 2, size + 1)
     return passage[: blank if blank > 0 else size].rstrip()

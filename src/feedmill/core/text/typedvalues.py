@@ -125,6 +125,7 @@ def is_within(number: float, low: float | None, high: float | None) -> bool:
 
 def range_pattern(low: float | None, high: float | None) -> str | None:
     """Returns the regular expression for the sortable terms in a range, None for an empty range."""
+    # An open end is the least or the greatest of all terms.
     first = _ALL[0] if low is None else sortable(low)
     last = _ALL[1] if high is None else sortable(high)
     return "|".join(_branches(first, last)) if first <= last else None

@@ -27,6 +27,7 @@ def is_wildcard(text: str) -> bool:
 def list_pieces(text: str) -> tuple[str, ...]:
     """Returns the folded pieces between stars, "" after a final star; empty if they are no pieces of one word."""
     pieces = _STARS.split(text)
+    # With each star, an engine has to visit more words of its dictionary.
     if len(pieces) > MAX_PIECES or sum(map(len, pieces)) < 2:
         return ()
     folded = [split_words(piece) if piece else [""] for piece in pieces]

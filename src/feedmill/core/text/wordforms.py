@@ -78,6 +78,7 @@ class WordForms(dict[str, str]):
     def __missing__(self, word: str) -> str:
         made = self.make(word)
         if len(word) <= MAX_REMEMBERED_CHARACTERS:
+            # All at once, and not the least used: frequent words are back within a moment, and no order has to be maintained.
             if len(self) >= MAX_REMEMBERED:
                 self.clear()
             self[word] = made
@@ -134,11 +135,13 @@ def fold_all(words: Sequence[str]) -> list[str]:
     lines = _LINE_END.join(foreign)
     forms = iter(map(_fold, foreign) if _FRACTIONS.search(lines) else _fold_lines(lines, "NFKC").split(_LINE_END))
     folded = (word if word.isascii() else next(forms) for word in words)
+    # A character has at most four bytes, so a word of that many characters needs no encoding to be measured.
     return [form if len(form) <= MAX_WORD_BYTES // 4 else _bounded(form) for form in folded]
 
 
 def _bounded(form: str) -> str:
     """Returns a form, "" for one that is longer than an index accepts."""
+    # An index refuses longer terms, so a longer word is no word at all, in documents and in queries.
     return form if len(form.encode("utf-8", "replace")) <= MAX_WORD_BYTES else ""
 
 
@@ -150,6 +153,7 @@ def _fold(word: str) -> str:
 
 def _fold_lines(text: str, form: Literal["NFC", "NFKC"]) -> str:
     """Returns the folded form of words, one on each line. No step crosses the end of a line."""
+    # Normalized before ``casefold``: only then do letters such as the mathematical ones have a case.
     text = _INVISIBLE.sub("", unicodedata.normalize(form, text).casefold())
     return text if text.isascii() and text.isalnum() else without_accents(text).translate(_SPELT)
 

@@ -168,7 +168,7 @@ class Extracting:
             Stage.EXTRACT, capacity if reached is not None else capacity + len(busy), lane=lane, after=reached
         )
         index_tasks = self._list_due([index_task for index_task in listed if index_task.document_id not in busy])[:capacity]
-        # Fewer than asked for means that the end of the list is reached: the next look begins at its start again.
+        # Fewer than fit means that the end of the list is reached. The next look begins at its start again.
         self._reached[lane] = index_tasks[-1] if len(index_tasks) == capacity else None
         return index_tasks
 
