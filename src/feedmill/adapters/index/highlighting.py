@@ -52,6 +52,7 @@ class IndexHighlighter:
 def _find_root(term: str, stems: Sequence[str]) -> str:
     """Returns the common beginning of a word and its stems, with a star; the word itself if that beginning is too short to be useful."""
     forms = sorted([term, *stems]) if stems else [""]
+    # In sorted order, the first and the last form share the least, so their beginning is that of all.
     shared = takewhile(lambda pair: pair[0] == pair[1], zip(forms[0], forms[-1], strict=False))
     root = "".join(letter for letter, _ in shared)
     return f"{root}*" if len(root) >= LEAST_ROOT else term

@@ -29,10 +29,12 @@ def choose_alike(word: str, known: Mapping[str, int], count: Callable[[str], int
     allowed = count_allowed(word)
     words = [one for one in known if one != word and abs(len(one) - len(word)) <= allowed and not any(map(str.isdigit, one))]
     near: Sequence[tuple[str, int, int]] = process.extract(word, words, scorer=OSA.distance, score_cutoff=allowed, limit=None)
+    # A different first letter counts as half an error more, because it is seldom the mistyped one.
     slips = {found: distance + (found[0] != word[0]) / 2 for found, distance, _ in near if known[found] > more_than}
     ranked = sorted(slips, key=lambda found: (slips[found], -known[found], found))
     best, most = None, more_than
     for candidate in ranked[:MAX_TRIED]:
+        # In the order of ``ranked``, nothing later can be better: it is further away, or even its unfiltered count is too small.
         if best is not None and (slips[candidate] > slips[best] or known[candidate] < most):
             break
         found = count(candidate)

@@ -62,6 +62,7 @@ class Stems(WordForms):
         made: list[str] = list(folded)
         for script, places in _group_by_script(written).items():
             language = self._language if script in self._scripts else _USUAL.get(script, "")
+            # In parts: between two of them, a query in another thread gets the stemmer.
             for start in range(0, len(places) if language in LANGUAGES else 0, _TOGETHER):
                 some = places[start : start + _TOGETHER]
                 stems = _stem_all([folded[place] for place in some], [written[place] for place in some], language)
@@ -87,6 +88,7 @@ def _stem_all(folded: Sequence[str], written: Sequence[str], language: str) -> l
     with _TURN:
         stemmer = _stemmer(LANGUAGES[language])
         made = stemmer.stemWords(folded)
+        # An empty word has no stem, so only words that folding changes get a second one.
         exact = stemmer.stemWords(["" if one == other else one for one, other in zip(written, folded, strict=True)])
     others = fold_all(exact) if any(exact) else exact
     # almost every word has a single stem, and a short one
@@ -134,6 +136,7 @@ def _stemmer(name: str) -> Stemmer.Stemmer:
 
 def list_query_stems(word: str, languages: Iterable[str]) -> list[str]:
     """Returns all stems that a word in lower case may have in an index of these languages, likeliest first, and its folded form."""
+    # The memory of the cache depends on the length of its keys, which a user chooses.
     find = _list_query_stems if len(word) <= MAX_REMEMBERED_CHARACTERS else _list_query_stems.__wrapped__
     return list(find(word, tuple(languages)))
 

@@ -62,6 +62,7 @@ class Discovery:
         """Reads the document again because the cached one does not match. Unauthenticated requests cause this only rarely."""
         with self._lock:
             now = self._now()
+            # Another thread has read it meanwhile.
             if self._known is not None and self._known is not known:
                 return self._known
             if is_of_strangers:
@@ -87,6 +88,7 @@ class Discovery:
     def _read(self, now: float) -> Known:
         try:
             about = self._client.get(self._issuer.rstrip("/") + "/.well-known/openid-configuration")
+            # OpenID Connect Discovery, 4.3: must be exactly the issuer by which it was found.
             if about.get("issuer") != self._issuer:
                 raise Busy(f"the provider calls itself {str(about.get('issuer'))[:200]!a}, not {self._issuer!a}")
             keys = TokenKeys(self._client.get(_address(about, "jwks_uri")))

@@ -66,6 +66,7 @@ class TokenKeys:
 
 
 def _read_key(given: object) -> Key | None:
+    # An ``oct`` key is a secret. If one were published and accepted, anyone could sign with it.
     if not isinstance(given, dict) or given.get("use", "sig") != "sig" or given.get("kty") == "oct":
         return None
     try:

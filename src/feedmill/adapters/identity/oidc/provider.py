@@ -67,6 +67,7 @@ class OidcProvider:
     def begin(self, back_url: str, *, state: str, nonce: str, verifier: str) -> str:
         """Returns the provider's address to which the browser is redirected. Errors: Busy."""
         known = self._discovery.learn()
+        # RFC 7636, 4.2: base64 for URLs, without padding.
         challenge = base64.urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         asked = {
             "response_type": "code",
@@ -84,6 +85,7 @@ class OidcProvider:
         """Exchanges a code for a credential. ``issuer`` is "" if the provider did not name itself. Errors: Denied, Busy."""
         known = self._discovery.learn()
         names_itself = known.about.get("authorization_response_iss_parameter_supported") is True
+        # Against mix-up: another provider must not have its code redeemed here (RFC 9207).
         if (issuer or names_itself) and issuer != self._options.issuer:
             raise Denied("the answer is from another provider")
         tokens = self._redeem(known, back_url, code, verifier)
@@ -152,6 +154,7 @@ class OidcProvider:
         methods = answered if isinstance(answered, list) and answered else ["client_secret_basic"]
         secret = self._options.client_secret
         if secret and "client_secret_basic" in methods:
+            # Encoded before the pair is joined, as RFC 6749, 2.3.1 requires.
             pair = f"{quote(self._options.client_id, safe='')}:{quote(secret, safe='')}"
             headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
         elif secret:
@@ -205,6 +208,7 @@ class OidcProvider:
         if all(name in held for name in wanted) or not known.has("userinfo_endpoint") or not isinstance(access, str):
             return held
         answered = self._client.get(known.address("userinfo_endpoint"), {"Authorization": f"Bearer {access}"})
+        # OpenID Connect Core, 5.3.2: otherwise a token of another user could be put in place of this one's.
         if answered.get("sub") != claims["sub"]:
             raise Denied("the provider's userinfo names another user than the ID token")
         return {**answered, **held}

@@ -78,6 +78,7 @@ def _find_secret(holder: etree._Element, data: etree._Element, key: RSAPrivateKe
     if not keys:
         raise Denied("what is encrypted comes without its key")
     refused: list[str] = []
+    # Each attempt costs a private key operation, so a message must not make this server try thousands.
     for each in keys[:MAX_KEYS]:
         method = _algorithm(each)
         if method not in _OAEP:
@@ -114,12 +115,14 @@ def _choose(known: dict[str, type[hashes.HashAlgorithm]], element: etree._Elemen
 def _open(secret: bytes, value: bytes, *, is_gcm: bool) -> bytes:
     try:
         if is_gcm:
+            # 12 bytes of nonce before the text; the tag is behind it, where the library expects it.
             return AESGCM(secret).decrypt(value[:12], value[12:], None)
         start, rest = value[:_BLOCK], value[_BLOCK:]
         opener = Cipher(AES(secret), CBC(start)).decryptor()
         padded = opener.update(rest) + opener.finalize()
     except (ValueError, InvalidTag) as exc:
         raise Denied("what is encrypted cannot be opened: it was changed, or cut short") from exc
+    # XML Encryption sets only the last byte of the padding, its length; the others may be anything.
     if not padded or not 1 <= padded[-1] <= _BLOCK:
         raise Denied("what is encrypted cannot be opened: it was changed, or cut short")
     return padded[: -padded[-1]]
@@ -127,6 +130,7 @@ def _open(secret: bytes, value: bytes, *, is_gcm: bool) -> bytes:
 
 def _read(text: bytes, holder: etree._Element) -> etree._Element:
     """Parses the element, with the namespace prefixes of its original place."""
+    # The text may use prefixes that were declared outside of what was encrypted.
     names = [(f"xmlns:{prefix}" if prefix else "xmlns", uri) for prefix, uri in holder.nsmap.items() if prefix != "xml"]
     start = "".join(f" {name}={quoteattr(uri)}" for name, uri in names)
     try:

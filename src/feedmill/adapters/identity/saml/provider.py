@@ -113,12 +113,14 @@ class SamlIdentityProvider:
             raise Denied(f"the provider says: {told[:300]}")
         if response.get("Destination", back_url) != back_url:
             raise Denied(f"the response is for {response.get('Destination', '')[:300]!a}")
+        # Anywhere in the response, not only among its children: a second assertion is how signatures are wrapped.
         if len(response.findall(".//a:Assertion", NAMES)) + len(response.findall(".//a:EncryptedAssertion", NAMES)) != 1:
             raise Denied("the response does not hold one assertion")
 
     def _verify(self, response: etree._Element) -> etree._Element:
         """Returns the assertion in the signed part."""
         certificates = self._options.provider.certificates
+        # A signed response covers its assertion, encrypted or not. Otherwise the assertion must carry its own signature.
         if response.find("d:Signature", NAMES) is not None:
             signed = verify_element(response, certificates)
             if signed.tag != f"{{{PROTOCOL}}}Response":

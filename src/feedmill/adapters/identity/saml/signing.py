@@ -63,6 +63,7 @@ def verify_element(element: etree._Element, certificates: Sequence[str], locatio
     reason: Exception | None = None
     for certificate in certificates:
         known = x509.load_pem_x509_certificate(certificate.encode())
+        # The time of verification is the end of the certificate's validity, so that its date of expiry does not count.
         config = _configure(location, known.not_valid_after_utc)
         try:
             verified = XMLVerifier().verify(
@@ -96,12 +97,14 @@ def sign_element(element: etree._Element, key: ServerKey) -> etree._Element:
         c14n_algorithm=CanonicalizationMethod.EXCLUSIVE_XML_CANONICALIZATION_1_0,
     )
     place = etree.SubElement(element, "{http://www.w3.org/2000/09/xmldsig#}Signature", {"Id": "placeholder"})
+    # The signer replaces the placeholder. The schema requires the signature directly behind the issuer.
     element.insert(1, place)
     return signer.sign(element, key=key.private, cert=key.certificate, reference_uri=element.get("ID"), id_attribute="ID")
 
 
 def write_query(name: str, message: etree._Element, key: ServerKey, relay_state: str = "") -> str:
     """Returns a message as the query of an address, signed."""
+    # Raw deflate, without a header (SAML 2.0 Bindings, 3.4.4.1).
     deflate = zlib.compressobj(wbits=-15)
     packed = deflate.compress(etree.tostring(message)) + deflate.flush()
     pairs = [(name, base64.b64encode(packed).decode()), *([("RelayState", relay_state)] if relay_state else []), ("SigAlg", _OURS)]
@@ -115,9 +118,11 @@ def read_query(query: str, name: str, certificates: Sequence[str]) -> bytes:
     parts: dict[str, str] = {}
     for part in query.split("&"):
         key, _, value = part.partition("=")
+        # Otherwise one value would be verified and the other one read.
         if key in parts:
             raise Denied(f"the address holds {key[:50]!a} twice")
         parts[key] = value
+    # In the order of the specification and as received: decoding and encoding again could give other bytes than those that were signed.
     signed = "&".join(f"{each}={parts[each]}" for each in (name, "RelayState", "SigAlg") if each in parts)
     if not _is_signed(signed.encode("utf-8", "replace"), parts, certificates):
         raise Denied("no signature of the provider is on the address")
@@ -155,6 +160,7 @@ def _is_signed(signed: bytes, parts: dict[str, str], certificates: Sequence[str]
 
 def _decode(text: str) -> bytes:
     try:
+        # A plus of base64 that was not escaped is a blank after decoding.
         return base64.b64decode(unquote_plus(text).replace(" ", "+"), validate=False)
     except (binascii.Error, ValueError) as exc:
         raise Denied("the address holds what is no base64") from exc

@@ -88,6 +88,7 @@ class _Counting:
             return order_values(facet, read_texts(answer))
         if not answer["doc_count_error_upper_bound"] and len(answer["buckets"]) < COUNTED:
             values = order_values(facet, read_texts(answer))
+            # What the engine left out is at most as frequent as the last value that it returned.
             least = int(answer["buckets"][-1]["doc_count"])
             is_clear = len(values) == MAX_VALUES_SHOWN and min(value.count for value in values) > least
             if is_clear and is_spelt_once(self._searcher, facet):

@@ -64,6 +64,7 @@ def count_bytes_of(counted: Sequence[FacetCounts]) -> int:
 
 def _floor_power(number: int) -> int:
     """Returns the greatest power of two that is not above a number, from 1 to ``SAMPLES``."""
+    # The subtraction comes before the shift, so this is the highest set bit of the number alone.
     return min(1 << max(number, 1).bit_length() - 1, SAMPLES)
 
 

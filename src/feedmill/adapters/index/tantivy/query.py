@@ -122,6 +122,7 @@ class _Translator:
                 clauses.append((Occur.Must, translated))
         if not clauses:
             return None
+        # The engine finds nothing by exclusions alone.
         if all(occur == Occur.MustNot for occur, _ in clauses):
             clauses.append((Occur.Must, _filter(Query.all_query())))
         return Query.boolean_query(clauses)
@@ -131,6 +132,7 @@ class _Translator:
         every = self._all_of(tuple(dict.fromkeys(parts)))
         if some is None or every is None:
             return some
+        # Optional with a large constant score: documents with all words come first, and the others still match.
         return Query.boolean_query([(Occur.Must, some), (Occur.Should, Query.const_score_query(every, HOLDS_ALL_BONUS))])
 
     def _standing_alone(self, part: Node) -> Query | None:
@@ -174,6 +176,7 @@ def _restrict(node: Restriction) -> Query | None:
         case FileType(ending):
             return _raw("filetype", filetype_term(ending))
         case DateRange(first, last):
+            # The last second of a day has a fraction, which the field does not.
             ends = [None if second is None else int(second) for second in (first_second(first), last_second(last))]
             return Query.range_query(build_schema(), "date", FieldType.Integer, ends[0], ends[1])
         case NumberRange(low, high, unit):
@@ -242,6 +245,7 @@ def _site(value: str) -> Query | None:
     return Query.boolean_query([(Occur.Must, part) for part in parts])
 
 
+# A dot that also matches line ends, which values may contain.
 _ANYTHING = "(?s:.)*"
 _SPECIAL = {ord(character): f"\\{character}" for character in "\\.+*?()|[]{}^$"}
 

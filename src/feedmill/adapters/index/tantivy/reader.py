@@ -79,6 +79,8 @@ class TantivyIndex:
                 built = build_query(query, access, WordQueries(searcher, query))
                 return find_sorted(searcher, built, sort, start=begin, num=wanted)
             ranked = RankedSearch(searcher, query, access, biased(self._ranking, bias), self._clock(), bias)
+            # Only what is the same for every such query can be cached: not
+            # explanations, not deep pages, and not scores that depend on the time.
             if explains or not wanted or begin + wanted > ranked.ranking.depth or ranked.ranking.freshness:
                 return ranked.find(begin, wanted, explains=explains)
             best = self._ask(searcher, (query, hash(bias)), access, ranked.find_best, count_best)
@@ -144,6 +146,7 @@ class TantivyIndex:
         if not token:
             return True
         wanted = int(token)
+        # Numbers of commits grow, so a comparison is enough. Most searches end here without reading a file.
         if self._commit < wanted:
             self._load()
         return self._commit >= wanted
@@ -154,12 +157,14 @@ class TantivyIndex:
 
     def _load(self) -> None:
         with self._loading, translated(f"loading index {self._folder.name}"):
+            # Read before the reload: the searcher then shows this commit or a later one.
             commit = self._read_commit()
             if commit is None or commit == self._commit:
                 return
             index = self._index or self._open()
             index.reload()
             searcher = index.searcher()
+            # Before the searcher: a search with the old one then finds a cache of another searcher, and does not use it.
             self._kept = searcher, QueryResultCache()
             self._index, self._searcher, self._commit = index, searcher, commit
 

@@ -59,6 +59,7 @@ class RankedSearch:
     def find(self, start: int, num: int, *, explains: bool = False) -> Hits:
         """Finds a page of the best matches, with the parts of their scores if ``explains`` is set. Totals are exact."""
         word_queries, depth = self._make_word_queries(), self.ranking.depth
+        # A page within the depth needs all matches down to the depth, since any of them may move onto it.
         offset = 0 if start < depth else start
         found = self._find(word_queries, offset, max(start + num, depth) - offset if num else 1)
         total, is_exact = found.total, found.is_exact
@@ -75,6 +76,7 @@ class RankedSearch:
         best = self._rank_again(word_queries, pairs[:depth], keys[:depth])
         page = best[start : start + num]
         hits = self._explain(word_queries, page) if explains else [Hit(key=one.key, score=one.score) for one in page]
+        # Matches below the depth keep the engine's order. Their scores are capped, so that scores never rise down the list.
         least = best[-1].score
         rest = zip(keys[depth : start + num], pairs[depth : start + num], strict=True)
         hits += [Hit(key=int(key or 0), score=min(score, least)) for key, (score, _) in rest][max(start - depth, 0) :]
@@ -103,6 +105,7 @@ class RankedSearch:
     ) -> list[Scored]:
         """Returns the best matches in their final order. If a policy reaches deeper, it first chooses which matches get all parts."""
         chosen, rest = self._list_candidates(pairs, [int(key or 0) for key in keys]), list[Scored]()
+        # Without the other parts first, which are expensive; the policy's factors decide which matches get them.
         if self.bias is not None and len(chosen) > BIASED_WHOLE:
             by_key = {candidate.key: candidate for candidate in chosen}
             moved = rank(chosen, {}, self.ranking, self.now)

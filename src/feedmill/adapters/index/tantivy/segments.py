@@ -20,10 +20,13 @@ META, MANAGED = "meta.json", ".managed.json"
 def adopt_segments(folder: Path, built: Path) -> str:
     """Makes the segments of a built index part of the index in ``folder``, which no writer holds open. Returns the commit's token."""
     with translated(f"taking over segments into index {folder.name}"):
+        # Names of segments are random, so files of two indexes do not collide. Lists and lock files stay where they are.
         files = [path for path in built.iterdir() if not path.name.startswith((".", META))]
         for path in files:
             _take(path, folder / path.name)
         _sync(folder)
+        # Files first, then the list of files, then the list of segments: a crash between
+        # two of them leaves files that no segment uses, never a segment without its files.
         managed = json.loads((folder / MANAGED).read_text())
         _replace(folder / MANAGED, [*managed, *(path.name for path in files)])
         meta: dict[str, Any] = json.loads((folder / META).read_text())

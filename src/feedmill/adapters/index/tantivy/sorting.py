@@ -59,6 +59,7 @@ def _relevant_by_date(searcher: tantivy.Searcher, query: tantivy.Query, sort: So
 
 def _by_metadata(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, start: int, num: int) -> tuple[list[int], int]:
     total = _total(searcher.search(query, 1, count=True))
+    # A composite aggregation has no offset: everything up to the end of the page is listed.
     end = min(start + num, MAX_METADATA_REACH)
     if start >= min(total, end):
         return [], total

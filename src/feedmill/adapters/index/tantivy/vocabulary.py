@@ -68,6 +68,7 @@ def _list_near(searcher: tantivy.Searcher, word: str) -> Counter[str]:
     known: Counter[str] = Counter()
     allowed, size = count_allowed(word), len(word)
     for field in FIELDS:
+        # With the second letter too, because the first one may be missing, or both may be swapped.
         begun = [(start, MAX_KNOWN) for start in dict.fromkeys(word[:2])] + [(letter + word[:3], MAX_NEAR) for letter in LETTERS]
         for start, limit in begun:
             for near, count in searcher.terms_with_prefix(field, start, None, limit):

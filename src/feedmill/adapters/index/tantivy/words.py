@@ -143,12 +143,15 @@ class WordQueries:
         found = {stem: count for stem in stems if (count := self.count(field, stem))} if are_counted else {}
         if not found and known_only:
             return []
+        # With one stem, or with none in the index, there are no rarities to compare.
         if len(found) < 2:
             return [in_field(field, [next(iter(found), stems[0])])]
+        # The score of a term contains its rarity. The factor replaces it by the rarity of the most frequent stem.
         most = self._rarity(max(found.values()))
         return [boosted(in_field(field, [stem]), most / self._rarity(count)) for stem, count in found.items()]
 
     def _rarity(self, count: int) -> float:
+        # The inverse document frequency of BM25, as the engine computes it.
         return math.log(1.0 + max(self.searcher.num_docs - count + 0.5, 0.5) / (count + 0.5))
 
 
@@ -184,6 +187,7 @@ def _build_gram_query(raw: str) -> Query | None:
     grams = [in_field("stems", [gram]) for gram in list_run_grams(raw)]
     if not grams:
         return None
+    # Pairs of neighbours may come from different places. The phrase of all characters excludes that, and adds no score.
     if is_spaceless(raw) and len(list_characters(raw)) > gram_size(raw):
         grams.append(Query.const_score_query(build_exact_query(raw) or Query.empty_query(), 0.0))
     return grams[0] if len(grams) == 1 else Query.boolean_query([(Occur.Must, gram) for gram in grams])

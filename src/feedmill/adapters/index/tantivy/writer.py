@@ -57,6 +57,8 @@ class TantivyWriter:
     def adopt(self, built: BuiltEntries) -> str:
         """Adds built segments while the writer is closed. Errors: DiskFull, Corrupt; the earlier entries may be gone then."""
         assert isinstance(built.payload, Path)
+        # The earlier entries of these documents, in a commit of their own:
+        # the new segments may hold the same keys, which must not be removed.
         self.remove_many(built.keys)
         self.commit()
         self.close()
