@@ -28,8 +28,9 @@ from feedmill.services.access.explaining import Explaining, Question
 from feedmill.services.access.grouptable import GroupTable
 from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.access.resulttrimming import read_chains
-from tests.contract.storevalues import NOW, an_acl, minutes
-from tests.documents import a_document
+from tests.builders.access import make_stored_acl
+from tests.builders.documents import make_document
+from tests.builders.times import NOW, minutes
 from tests.waiting import PATIENCE_SECONDS
 
 NAMES = ("ann", "Ann", "CORP\\ann", "ann@corp.example.com", "eng", "ENG", "staff", "stra\u00dfe", "STRASSE", " ")
@@ -52,7 +53,7 @@ def explaining_of(store: SqlStore) -> Explaining:
 
 def put_acls(store: SqlStore, acls: dict[str, Acl | None]) -> None:
     with store.writing() as unit:
-        unit.access.acls.save_many([an_acl(url, acl=acl) for url, acl in acls.items() if acl is not None], at=NOW)
+        unit.access.acls.save_many([make_stored_acl(url, acl=acl) for url, acl in acls.items() if acl is not None], at=NOW)
         unit.access.acls.remove_many([url for url, acl in acls.items() if acl is None], at=NOW)
 
 
@@ -377,7 +378,7 @@ def test_class_in_use_is_not_removed(store: SqlStore) -> None:
     used = AccessKey(acl=Acl(entries=(permit("bob"),)))
     with store.writing() as unit:
         number = unit.access.classes.number_many([used])[used]
-        unit.documents.writer.save_many([a_document(URLS[1], secure=True, access_class=number)])
+        unit.documents.writer.save_many([make_document(URLS[1], secure=True, access_class=number)])
         newest = unit.access.classes.newest()
         unit.access.classes.remove_unused(after=0, limit=10)
         assert len(unit.access.classes.get_many(range(newest + 1))) == 2
@@ -387,12 +388,13 @@ def test_versions_that_did_not_hold_any_more_are_forgotten(store: SqlStore) -> N
     first, second, third = (Acl(entries=(permit(name),)) for name in ("ann", "bob", "eve"))
     with store.writing() as unit:
         unit.access.acls.save_many(
-            [an_acl(URLS[0], acl=first), an_acl(URLS[1], acl=first), an_acl(URLS[2], acl=first)], at=NOW - minutes(9)
+            [make_stored_acl(URLS[0], acl=first), make_stored_acl(URLS[1], acl=first), make_stored_acl(URLS[2], acl=first)],
+            at=NOW - minutes(9),
         )
-        unit.access.acls.save_many([an_acl(URLS[0], acl=first, seen_feed_id=7)], at=NOW - minutes(8))
-        unit.access.acls.save_many([an_acl(URLS[0], acl=second)], at=NOW - minutes(7))
+        unit.access.acls.save_many([make_stored_acl(URLS[0], acl=first, seen_feed_id=7)], at=NOW - minutes(8))
+        unit.access.acls.save_many([make_stored_acl(URLS[0], acl=second)], at=NOW - minutes(7))
         unit.access.acls.remove_many([URLS[1], "http://none/"], at=NOW - minutes(6), feed_id=3)
-        unit.access.acls.save_many([an_acl(URLS[0], acl=third)], at=NOW)
+        unit.access.acls.save_many([make_stored_acl(URLS[0], acl=third)], at=NOW)
         versions = unit.access.acl_versions.list_versions(after=0, limit=10)
         assert [(each.url, each.at) for each in versions[3:]] == [(URLS[0], NOW - minutes(7)), (URLS[1], NOW - minutes(6)), (URLS[0], NOW)]
         assert (versions[4].access_class, versions[4].feed_id) == (None, 3)
@@ -408,12 +410,12 @@ def test_versions_that_did_not_hold_any_more_are_forgotten(store: SqlStore) -> N
 
 
 def test_access_key_of_a_document_is_public_closed_or_its_acl() -> None:
-    document = a_document(URLS[0])
+    document = make_document(URLS[0])
     acl = Acl(entries=(permit("ann"),))
     assert access_key(document, None) == 0
-    assert access_key(a_document(URLS[0], secure=True), None) == 1
-    assert access_key(a_document(URLS[0], secure=True), acl) == AccessKey(acl=acl)
-    assert access_key(a_document(URLS[0], secure=True), None, 3) == AccessKey(acl=None, policy_number=3)
+    assert access_key(make_document(URLS[0], secure=True), None) == 1
+    assert access_key(make_document(URLS[0], secure=True), acl) == AccessKey(acl=acl)
+    assert access_key(make_document(URLS[0], secure=True), None, 3) == AccessKey(acl=None, policy_number=3)
 
 
 # --- what administrators ask ----------------------------------------------------------------------------------------------------
@@ -423,9 +425,9 @@ def test_explain_at_a_time_goes_by_the_acls_that_held_then(store: SqlStore) -> N
     folder, document, *_ = URLS
     opened = Acl(entries=(permit("ann"),), inheritance_type=InheritanceType.CHILD_OVERRIDES)
     with store.writing() as unit:
-        unit.access.acls.save_many([an_acl(document, acl=Acl(inherit_from=folder))], at=NOW - minutes(9))
-        unit.access.acls.save_many([an_acl(folder, acl=opened)], at=NOW - minutes(6))
-        unit.access.acls.save_many([an_acl(folder, acl=replace(opened, entries=(deny("ann"),)))], at=NOW - minutes(4))
+        unit.access.acls.save_many([make_stored_acl(document, acl=Acl(inherit_from=folder))], at=NOW - minutes(9))
+        unit.access.acls.save_many([make_stored_acl(folder, acl=opened)], at=NOW - minutes(6))
+        unit.access.acls.save_many([make_stored_acl(folder, acl=replace(opened, entries=(deny("ann"),)))], at=NOW - minutes(4))
         unit.access.acls.remove_many([document], at=NOW - minutes(2))
     explaining, question = explaining_of(store), Question(url=document, identity=ANN)
     decisions = [explaining.explain(question, at=NOW - minutes(ago)) for ago in (10, 8, 6, 5, 3, 1)]
@@ -454,8 +456,8 @@ def test_review_lists_what_no_user_sees_what_is_public_and_unknown_groups(store:
     publish(store, 1, {"Staff": [user("ann")]})
     with store.writing() as unit:
         classes = unit.access.acls.find_classes(list(acls))
-        guarded = [a_document(url, secure=True, access_class=classes[url]) for url in acls]
-        others = [a_document(URLS[4], secure=True), a_document(URLS[5]), a_document(URLS[6], datasource="other")]
+        guarded = [make_document(url, secure=True, access_class=classes[url]) for url in acls]
+        others = [make_document(URLS[4], secure=True), make_document(URLS[5]), make_document(URLS[6], datasource="other")]
         unit.documents.writer.save_many([*guarded, *others])
     review = AccessReview(store)
     assert {document.url for document in review.iter_permitting_no_user()} == {*URLS[1:5]}
@@ -476,12 +478,12 @@ def test_review_goes_through_documents_piece_by_piece(store: SqlStore, monkeypat
         classes = unit.access.acls.find_classes(["http://acl/", "http://shut/"])
         unit.documents.writer.save_many(
             [
-                *(a_document(f"http://a/{number}", secure=True, access_class=classes["http://shut/"]) for number in range(5)),
-                *(a_document(f"http://b/{number}", secure=True, access_class=classes["http://acl/"]) for number in range(5)),
-                *(a_document(f"http://c/{number}") for number in range(5)),
-                a_document("http://guarding/", content=guarding.source, text=guarding),
-                a_document("http://gone/", state=DocumentState.GONE, secure=True, access_class=classes["http://shut/"]),
-                a_document("http://closed/", secure=True),
+                *(make_document(f"http://a/{number}", secure=True, access_class=classes["http://shut/"]) for number in range(5)),
+                *(make_document(f"http://b/{number}", secure=True, access_class=classes["http://acl/"]) for number in range(5)),
+                *(make_document(f"http://c/{number}") for number in range(5)),
+                make_document("http://guarding/", content=guarding.source, text=guarding),
+                make_document("http://gone/", state=DocumentState.GONE, secure=True, access_class=classes["http://shut/"]),
+                make_document("http://closed/", secure=True),
             ]
         )
     review = AccessReview(store)

@@ -11,7 +11,7 @@ from feedmill.model.access import Principal, Scope
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import Denied
 from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity, PrincipalKey, Subject
-from tests.unit.aclwords import acl, group, identity, permit, principal, user
+from tests.builders.access import acl, group, identity, permit, principal, user
 
 GROUP = Scope.GROUP
 Definition = tuple[Principal, Sequence[Principal]]

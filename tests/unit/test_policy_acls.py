@@ -23,7 +23,7 @@ from feedmill.model.decision import Verdict
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity
 from feedmill.model.policyacl import EARLY_ORDER, EarlyMechanism, PolicyAcl
-from tests.unit.aclwords import acl, deny, group, identity, permit, user
+from tests.builders.access import acl, deny, group, identity, permit, user
 
 P, D, I = Verdict.PERMIT, Verdict.DENY, Verdict.INDETERMINATE  # noqa: E741
 GROUP = Scope.GROUP

@@ -16,7 +16,7 @@ from feedmill.core.access.principals import (
 )
 from feedmill.model.access import Scope
 from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity, Subject
-from tests.unit.aclwords import group, identity, principal, user
+from tests.builders.access import group, identity, principal, user
 
 NAMES = st.text(alphabet="abCD.é", min_size=1, max_size=6)
 
