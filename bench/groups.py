@@ -137,7 +137,7 @@ def measure_closure(appliance: Appliance) -> None:
     began = time.monotonic()
     with store.reading() as unit:
         table.refresh(unit.groups.snapshots)
-    if (put := table.tidied()) is not None:
+    if (put := table.prepare_merge()) is not None:
         put()
     print(f"  groups read into memory in {time.monotonic() - began:.1f} s")
     for count in GROUPS_OF_A_USER:

@@ -226,10 +226,10 @@ def test_table_without_what_was_struck_out_finds_the_same(store: SqlStore, seed:
             unit.groups.snapshot_builder.define_many(feed_id, groups_by_chance(chance))
             unit.groups.snapshot_builder.publish(feed_id)
         is_late = chance.random() < 0.3
-        put = table.tidied() if is_late else None
+        put = table.prepare_merge() if is_late else None
         with store.reading() as unit:
             table.refresh(unit.groups.snapshots)
-            put = put if is_late else table.tidied()
+            put = put if is_late else table.prepare_merge()
             put_back += put is not None
             if put is not None:
                 put()

@@ -53,7 +53,7 @@ def groups_of(harness: FeedHarness, user: str) -> list[str]:
 
 
 def rows_left(harness: FeedHarness) -> list[int]:
-    """Counts layers, definitions and members in the store, seen or not."""
+    """Counts snapshots, definitions and members in the store, seen or not."""
     with harness.store.writer.begin() as connection:
         return [len(connection.execute(table.select()).all()) for table in (group_snapshots, group_definitions, group_members)]
 

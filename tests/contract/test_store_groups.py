@@ -30,7 +30,7 @@ def define(name: str, *members: Principal) -> PutGroup:
 
 
 def load(store: SqlStore, feed_id: int, *definitions: PutGroup, source: str = "src", whole: bool = False) -> None:
-    """Builds a layer and publishes it."""
+    """Builds a snapshot and publishes it."""
     with store.writing() as unit:
         unit.groups.snapshot_builder.build(feed_id, source, is_full=whole)
         unit.groups.snapshot_builder.define_many(feed_id, definitions)
@@ -104,7 +104,7 @@ def test_find_parents_as_look_up_resolves_circles_and_namespaces(store: SqlStore
     assert list(identity.reached) == [Subject(scope=GROUP, name="a"), Subject(scope=GROUP, name="far", namespace="B")]
 
 
-def test_layer_before_publishing_is_not_seen_and_dropped_never(store: SqlStore) -> None:
+def test_snapshot_before_publishing_is_not_seen_and_dropped_never(store: SqlStore) -> None:
     load(store, 1, define("a", user("ann")))
     for feed_id, end in ((2, "drop"), (3, "publish")):
         with store.writing() as unit:
@@ -120,7 +120,7 @@ def test_layer_before_publishing_is_not_seen_and_dropped_never(store: SqlStore) 
 
 
 @pytest.mark.parametrize("pruned", [False, True])
-def test_publish_incremental_layers_newest_definition_counts(store: SqlStore, pruned: bool) -> None:
+def test_publish_incremental_snapshots_newest_definition_counts(store: SqlStore, pruned: bool) -> None:
     steps: Sequence[tuple[list[PutGroup], list[str], int]] = [
         ([define("a", user("ann")), define("b", user("ann"), user("bob"))], ["a", "b"], 3),
         ([define("b", user("bob"))], ["a"], 2),
@@ -139,7 +139,7 @@ def test_publish_incremental_layers_newest_definition_counts(store: SqlStore, pr
     assert groups_of(store, "bob") == []
 
 
-def test_publish_whole_layer_replaces_its_source_alone(store: SqlStore) -> None:
+def test_publish_full_snapshot_replaces_its_source_alone(store: SqlStore) -> None:
     load(store, 1, define("shared", user("ann")), source="one")
     load(store, 2, define("shared", user("bob")), define("b", user("ann")), source="two")
     assert (groups_of(store, "ann"), groups_of(store, "bob"), memberships(store)) == (["b", "shared"], ["shared"], 3)
@@ -152,7 +152,7 @@ def test_publish_whole_layer_replaces_its_source_alone(store: SqlStore) -> None:
     assert groups_of(store, "ann") == ["c"]
 
 
-def test_define_many_again_replaces_what_the_layer_has(store: SqlStore) -> None:
+def test_define_many_again_replaces_what_the_snapshot_has(store: SqlStore) -> None:
     load(store, 1, define("a", user("old"), user("older")))
     with store.writing() as unit:
         unit.groups.snapshot_builder.build(2, "src", is_full=False)
@@ -165,7 +165,7 @@ def test_define_many_again_replaces_what_the_layer_has(store: SqlStore) -> None:
     assert memberships(store) == 2
 
 
-def test_keep_many_takes_over_what_the_layer_does_not_define(store: SqlStore) -> None:
+def test_copy_definitions_copies_what_the_snapshot_does_not_define(store: SqlStore) -> None:
     load(store, 1, define("current", user("ann"), user("bob")), define("new", user("ann")), define("swept", user("ann")))
     with store.writing() as unit:
         unit.groups.snapshot_builder.build(2, "src", is_full=True)

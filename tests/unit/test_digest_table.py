@@ -10,7 +10,7 @@ from feedmill.services.access.digesttable import DigestTable, split_digests
 
 DIGESTS = st.one_of(
     st.binary(min_size=16, max_size=16),
-    # many of one drawer, of one first half, and at both ends
+    # many of one bucket, of one first half, and at both ends
     st.builds(lambda last: bytes(15) + bytes([last]), st.integers(0, 3)),
     st.builds(lambda last: b"\xff" * 15 + bytes([last]), st.integers(252, 255)),
 )
@@ -36,7 +36,7 @@ def test_tidied_leaves_out_what_the_filter_removes(first: list[tuple[bytes, int]
         one = DigestTable()
         one.add(*split_digests(digest), np.array([number], np.int64))
         table.absorb(one, lambda numbers: numbers + 1)
-    put = table.tidied(lambda numbers: numbers > 25)
+    put = table.prepare_merge(lambda numbers: numbers > 25)
     if put is not None:
         put()
     held = [(digest, number + 1) for digest, number in (*first, *second)]

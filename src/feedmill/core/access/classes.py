@@ -66,11 +66,11 @@ def class_by(text: Text | None, access_class: int, *, is_secure: bool) -> int:
 
 def class_at(class_periods: Sequence[ClassPeriod], at: datetime) -> int | None:
     """Returns the class of a document at a time, None if there was no document. Shape: oldest first."""
-    place = place_of(class_periods, at)
-    return class_periods[place].access_class if place >= 0 else None
+    index = index_at(class_periods, at)
+    return class_periods[index].access_class if index >= 0 else None
 
 
-def place_of(class_periods: Sequence[ClassPeriod], at: datetime) -> int:
+def index_at(class_periods: Sequence[ClassPeriod], at: datetime) -> int:
     """Returns the position of the period that was in force at a time, -1 before the first."""
     return bisect_right(class_periods, at, key=lambda class_period: class_period.since) - 1
 

@@ -32,8 +32,8 @@ def split_digests(digests: bytes) -> tuple[Halves, Halves]:
 class _Segment:
     """Digests in halves, sorted by the first half, and the number of each.
 
-    Digests spread evenly, so their first bits choose a bucket, here called a drawer, of a few digests. ``starts`` holds where each drawer
-    begins and, as its last item, where the last drawer ends. A binary search would read some twenty distant places among millions.
+    Digests spread evenly, so their first bits choose a bucket, here called a bucket, of a few digests. ``starts`` holds where each bucket
+    begins and, as its last item, where the last bucket ends. A binary search would read some twenty distant places among millions.
     """
 
     high: Halves
@@ -42,15 +42,15 @@ class _Segment:
     starts: Numbers
 
     def find(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
-        # the drawer of each wanted digest, and how many stored digests lie in that drawer
-        drawers = _drawers_of(high, _drawer_bits(self.high.size))
-        begins = self.starts[drawers]
-        counts = self.starts[drawers + 1] - begins
-        # One candidate for each pair of a wanted digest and a digest in its drawer. ``positions`` is the place of the wanted digest.
+        # the bucket of each wanted digest, and how many stored digests lie in that bucket
+        buckets = _buckets_of(high, _bucket_bits(self.high.size))
+        begins = self.starts[buckets]
+        counts = self.starts[buckets + 1] - begins
+        # One candidate for each pair of a wanted digest and a digest in its bucket. ``positions`` is the place of the wanted digest.
         positions = np.repeat(np.arange(high.size), counts)
         # Numbers the candidates of one wanted digest 0, 1, 2...: cumsum(counts) - counts is where its run of candidates begins.
         within = np.arange(positions.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        # the place of each candidate in the segment: the start of the drawer plus the number within it
+        # the place of each candidate in the segment: the start of the bucket plus the number within it
         places = np.repeat(begins, counts) + within
         # compare first halves, and second halves only where the first ones are equal
         near = np.flatnonzero(self.high[places] == high[positions])
@@ -59,21 +59,21 @@ class _Segment:
         return positions[is_same], self.numbers[places[is_same]]
 
 
-def _drawer_bits(size: int) -> int:
-    """Returns how many first bits choose a drawer, which then holds two to four digests."""
+def _bucket_bits(size: int) -> int:
+    """Returns how many first bits choose a bucket, which then holds two to four digests."""
     return max(size.bit_length() - 2, 0)
 
 
-def _drawers_of(high: Halves, bits: int) -> Numbers:
+def _buckets_of(high: Halves, bits: int) -> Numbers:
     # Shifts right by 64 - bits in two steps: with bits = 0 a single shift would be by 64, which does nothing.
     return (high >> np.uint64(63 - bits) >> np.uint64(1)).astype(np.int64)
 
 
 def _segment(high: Halves, low: Halves, numbers: Numbers) -> _Segment:
     """Builds a segment from digests that are sorted by their first halves."""
-    bits = _drawer_bits(high.size)
-    # the drawers of sorted digests are sorted too, so a drawer begins at the first place with its number
-    starts = np.searchsorted(_drawers_of(high, bits), np.arange((1 << bits) + 1))
+    bits = _bucket_bits(high.size)
+    # the buckets of sorted digests are sorted too, so a bucket begins at the first place with its number
+    starts = np.searchsorted(_buckets_of(high, bits), np.arange((1 << bits) + 1))
     return _Segment(high, low, numbers, starts)
 
 
@@ -83,14 +83,14 @@ class DigestTable:
     def __init__(self) -> None:
         self._segments: list[_Segment] = []
 
-    def add(self, high: Halves, low: Halves, numbers: Numbers, *, is_kept: Callable[[Numbers], Flags] | None = None) -> None:
-        """Adds pairs. ``is_kept`` returns which numbers are still wanted; pairs of other numbers are dropped where segments are merged."""
+    def add(self, high: Halves, low: Halves, numbers: Numbers, *, is_wanted: Callable[[Numbers], Flags] | None = None) -> None:
+        """Adds pairs. ``is_wanted`` returns which numbers are still wanted; a merge of segments drops pairs of other numbers."""
         if not numbers.size:
             return
         segment, segments = _sorted(high, low, numbers), list(self._segments)
         # merge while the last segment is less than twice as large as the new one; sizes then fall by half or more, so segments are few
         while segments and segments[-1].high.size < _MERGED_BELOW * segment.high.size:
-            segment = _merge_all([segments.pop(), segment], is_kept)
+            segment = _merge_all([segments.pop(), segment], is_wanted)
         self._segments = [*segments, segment]
 
     def absorb(self, other: "DigestTable", renumber: Callable[[Numbers], Numbers]) -> None:
@@ -98,14 +98,14 @@ class DigestTable:
         added = [replace(each, numbers=renumber(each.numbers)) for each in other._segments]
         self._segments = [*self._segments, *added]
 
-    def tidied(self, is_kept: Callable[[Numbers], Flags]) -> Callable[[], None] | None:
+    def prepare_merge(self, is_wanted: Callable[[Numbers], Flags]) -> Callable[[], None] | None:
         """Merges too many segments while other threads look up. Returns a function that puts the result in place, None if there is no
         need.
         """
         before = self._segments
         if len(before) <= _MANY_SEGMENTS:
             return None
-        merged = _merge_all(before, is_kept)
+        merged = _merge_all(before, is_wanted)
 
         def put() -> None:
             # put the result in place only if the merged segments are still the first ones; segments added meanwhile stay behind it
@@ -120,11 +120,11 @@ class DigestTable:
         other._segments = self._segments
         return other
 
-    def renumbered(self, is_kept: Callable[[Numbers], Flags], renumber: Callable[[Numbers], Numbers]) -> "DigestTable":
+    def renumbered(self, is_wanted: Callable[[Numbers], Flags], renumber: Callable[[Numbers], Numbers]) -> "DigestTable":
         """Returns a table of the pairs whose numbers are wanted, under other numbers."""
         other = DigestTable()
         if self._segments:
-            merged = _merge_all(self._segments, is_kept)
+            merged = _merge_all(self._segments, is_wanted)
             other._segments = [replace(merged, numbers=renumber(merged.numbers))]
         return other
 
@@ -137,15 +137,15 @@ class DigestTable:
         return positions, numbers
 
 
-def _merge_all(segments: Sequence[_Segment], is_kept: Callable[[Numbers], Flags] | None) -> _Segment:
+def _merge_all(segments: Sequence[_Segment], is_wanted: Callable[[Numbers], Flags] | None) -> _Segment:
     high, low, numbers = (np.concatenate([getattr(one, name) for one in segments]) for name in ("high", "low", "numbers"))
-    if is_kept is None:
+    if is_wanted is None:
         return _sorted(high, low, numbers)
-    found = is_kept(numbers)
+    found = is_wanted(numbers)
     return _sorted(high[found], low[found], numbers[found])
 
 
 def _sorted(high: Halves, low: Halves, numbers: Numbers) -> _Segment:
-    # The second halves need no order: ``find`` compares every digest of a drawer.
+    # The second halves need no order: ``find`` compares every digest of a bucket.
     order = np.argsort(high)
     return _segment(high[order], low[order], numbers[order])

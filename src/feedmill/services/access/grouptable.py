@@ -17,7 +17,7 @@ from feedmill.model.errors import Denied
 from feedmill.model.identity import Identity, Subject
 from feedmill.ports import GroupSnapshots
 from feedmill.services.access.digesttable import DIGEST_BYTES, DigestTable, Flags, Halves, Numbers, split_digests
-from feedmill.services.access.layerreading import SnapshotReading, SnapshotsAhead
+from feedmill.services.access.snapshotpreloading import SnapshotLoad, SnapshotPreloader
 
 # The table is compacted only if at least so many definitions no longer count, since compacting copies all of it.
 STRUCK_OUT_AT_LEAST = 100_000
@@ -28,7 +28,7 @@ class Membership:
     """A user and all groups that the groups database adds to them.
 
     Shape: ``keys`` are the digests of all keys that stand for the user. ``through`` holds for each group of ``reached`` what the user
-    reached it through: a place in the concatenation of their users, their groups and ``reached``.
+    reached it through: a position in the concatenation of their users, their groups and ``reached``.
     """
 
     identity: Identity
@@ -39,12 +39,12 @@ class Membership:
     def build_identity(self) -> Identity:
         """Returns the identity with its groups and the way to each."""
         all_ = (*self.identity.users, *self.identity.groups, *self.reached)
-        return replace(self.identity, reached={group: all_[place] for group, place in zip(self.reached, self.through, strict=True)})
+        return replace(self.identity, reached={group: all_[position] for group, position in zip(self.reached, self.through, strict=True)})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Layer:
-    """The data source of a group snapshot and the places of its definitions."""
+class _Snapshot:
+    """The data source of a group snapshot and the positions of its definitions."""
 
     source: str
     definitions: Numbers
@@ -54,15 +54,15 @@ class _Layer:
 class _State:
     """The content of a table.
 
-    Shape: groups and definitions are arrays by place. ``exact`` and ``folded`` have 16 bytes for each group. ``newest`` holds the
+    Shape: groups and definitions are arrays by position. ``exact`` and ``folded`` have 16 bytes for each group. ``newest`` holds the
     definition that counts, by source and group. Additions are made in the reverse of the order of lookups: groups, definitions,
     ``is_seen``, members, snapshots. Another thread that compacts the table meanwhile never finds a reference to something that is not
     there yet.
     """
 
-    layers: dict[int, _Layer] = field(default_factory=dict)
+    snapshots: dict[int, _Snapshot] = field(default_factory=dict)
     groups: list[Subject] = field(default_factory=list)
-    group_places: dict[bytes, int] = field(default_factory=dict)
+    group_positions: dict[bytes, int] = field(default_factory=dict)
     exact: bytearray = field(default_factory=bytearray)
     folded: bytearray = field(default_factory=bytearray)
     definition_groups: Numbers = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -74,12 +74,12 @@ class _State:
 
 
 class GroupTable:
-    """The groups that were read so far. Not safe for use from several threads at a time, except ``read_ahead`` and ``tidied``."""
+    """The groups that were read so far. Not safe for use from several threads at a time, except ``read_ahead`` and ``prepare_merge``."""
 
     def __init__(self, max_groups: int = MAX_GROUPS, *, struck_out_at_least: int = STRUCK_OUT_AT_LEAST) -> None:
         self._max_groups = max_groups
         self._struck_out_at_least = struck_out_at_least
-        self._ahead = SnapshotsAhead()
+        self._preloader = SnapshotPreloader()
         self._state = _State()
         self._version = 0
         self._arrays: _Arrays | None = None
@@ -87,68 +87,68 @@ class GroupTable:
     def refresh(self, snapshots: GroupSnapshots) -> None:
         """Reads what has changed since the last call; ``snapshots`` is of one snapshot of the store."""
         visible = snapshots.list_visible()
-        gone = set(self._state.layers) - set(visible)
+        gone = set(self._state.snapshots) - set(visible)
         # The table does not store what a newer definition replaced, so if an older one may count again, everything is read again.
         if self._may_uncover(gone):
             self._state = _State()
         else:
             self._strike_out(gone)
-        for feed_id in sorted(set(visible) - set(self._state.layers)):
-            self._read_layer(snapshots, feed_id, visible[feed_id])
+        for feed_id in sorted(set(visible) - set(self._state.snapshots)):
+            self._load_snapshot(snapshots, feed_id, visible[feed_id])
         self._arrays = None
-        # After the changes: ``tidied`` may have begun in the middle of them, and its result is then dropped.
+        # After the changes: ``prepare_merge`` may have begun in the middle of them, and its result is then dropped.
         self._version += 1
 
     def _may_uncover(self, gone: set[int]) -> bool:
         """Whether removing these snapshots may make older definitions of the same source count again, which are flagged as replaced."""
         state = self._state
-        staying = {layer.source for feed_id, layer in state.layers.items() if feed_id not in gone}
-        going = (state.layers[feed_id] for feed_id in gone if state.layers[feed_id].source in staying)
+        staying = {snapshot.source for feed_id, snapshot in state.snapshots.items() if feed_id not in gone}
+        going = (state.snapshots[feed_id] for feed_id in gone if state.snapshots[feed_id].source in staying)
         # looks at the removed definitions that count now and have members, one flag for each definition
-        return any((state.is_seen[layer.definitions] & state.has_members[layer.definitions]).any() for layer in going)
+        return any((state.is_seen[snapshot.definitions] & state.has_members[snapshot.definitions]).any() for snapshot in going)
 
     def _strike_out(self, gone: set[int]) -> None:
         state = self._state
-        going = [state.layers.pop(feed_id) for feed_id in gone]
-        staying = {layer.source for layer in state.layers.values()}
-        for layer in going:
-            state.is_seen[layer.definitions] = False
-            if layer.source not in staying:
-                state.newest.pop(layer.source, None)
+        going = [state.snapshots.pop(feed_id) for feed_id in gone]
+        staying = {snapshot.source for snapshot in state.snapshots.values()}
+        for snapshot in going:
+            state.is_seen[snapshot.definitions] = False
+            if snapshot.source not in staying:
+                state.newest.pop(snapshot.source, None)
                 continue
-            newest = state.newest[layer.source]
-            for place, group in zip(layer.definitions.tolist(), state.definition_groups[layer.definitions].tolist(), strict=True):
+            newest = state.newest[snapshot.source]
+            for position, group in zip(snapshot.definitions.tolist(), state.definition_groups[snapshot.definitions].tolist(), strict=True):
                 # Only if the removed definition was the one that counts. Another snapshot of the source may define the group as well.
-                if newest.get(group) == place:
+                if newest.get(group) == position:
                     del newest[group]
 
-    def _read_layer(self, snapshots: GroupSnapshots, feed_id: int, source: str) -> None:
-        state, reading = self._state, self._ahead.take(snapshots, feed_id)
-        count, begin = len(reading.definitions), state.is_seen.size
-        places = np.arange(begin, begin + count)
-        defined = np.array(self._place_groups(reading), np.int64)
+    def _load_snapshot(self, snapshots: GroupSnapshots, feed_id: int, source: str) -> None:
+        state, load = self._state, self._preloader.pop_load(snapshots, feed_id)
+        count, begin = len(load.definitions), state.is_seen.size
+        positions = np.arange(begin, begin + count)
+        defined = np.array(self._number_groups(load), np.int64)
         # In the order that ``_State`` describes: a concurrent ``_compact`` copies snapshots and members first.
         state.definition_groups = np.concatenate([state.definition_groups, defined])
         state.definition_feeds = np.concatenate([state.definition_feeds, np.full(count, feed_id)])
-        state.has_members = np.concatenate([state.has_members, np.array([each.memberships > 0 for each in reading.definitions], np.bool_)])
+        state.has_members = np.concatenate([state.has_members, np.array([each.memberships > 0 for each in load.definitions], np.bool_)])
         state.is_seen = np.concatenate([state.is_seen, np.ones(count, np.bool_)])
-        self._cover(state.newest.setdefault(source, {}), dict(zip(defined.tolist(), places.tolist(), strict=True)), feed_id)
+        self._cover(state.newest.setdefault(source, {}), dict(zip(defined.tolist(), positions.tolist(), strict=True)), feed_id)
         # the reading numbers its definitions from 0; here they begin at ``begin``
-        state.members.absorb(reading.members, lambda owners: owners + begin)
-        state.layers[feed_id] = _Layer(source, places)
+        state.members.absorb(load.members, lambda owners: owners + begin)
+        state.snapshots[feed_id] = _Snapshot(source, positions)
 
-    def _place_groups(self, reading: SnapshotReading) -> list[int]:
-        """Returns the places of the groups that a snapshot defines. A snapshot defines each group once."""
+    def _number_groups(self, load: SnapshotLoad) -> list[int]:
+        """Returns the positions of the groups that a snapshot defines. A snapshot defines each group once."""
         state = self._state
-        found = [state.group_places.get(each.key) for each in reading.definitions]
-        for number, place in enumerate(found):
-            if place is None:
-                definition = reading.definitions[number]
-                found[number] = state.group_places[definition.key] = len(state.groups)
+        found = [state.group_positions.get(each.key) for each in load.definitions]
+        for number, position in enumerate(found):
+            if position is None:
+                definition = load.definitions[number]
+                found[number] = state.group_positions[definition.key] = len(state.groups)
                 state.groups.append(definition.group)
                 state.exact += definition.key
-                state.folded += reading.folded[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES]
-        return [place for place in found if place is not None]
+                state.folded += load.folded[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES]
+        return [position for position in found if position is not None]
 
     def _cover(self, newest: dict[int, int], defined: dict[int, int], feed_id: int) -> None:
         """Makes the definitions of a snapshot replace older ones of its source, except those that a newer snapshot defines."""
@@ -164,15 +164,15 @@ class GroupTable:
 
     def read_ahead(self, snapshots: GroupSnapshots) -> bool:
         """Reads a piece of the unpublished snapshots while other threads look up. Returns whether there may be more."""
-        return self._ahead.go_on(snapshots)
+        return self._preloader.read_slice(snapshots)
 
-    def tidied(self) -> Callable[[], None] | None:
+    def prepare_merge(self) -> Callable[[], None] | None:
         """Compacts the table while other threads look up. Returns a function that puts the result in place, None if there is no need."""
         version, state = self._version, self._state
         total, seen = state.is_seen.size, int(np.count_nonzero(state.is_seen))
         # compact only if more definitions are dead than the bound plus half of all; else merge only the members' segments
         if total - seen <= self._struck_out_at_least + total // 2:
-            return state.members.tidied(lambda definitions: state.is_seen[definitions])
+            return state.members.prepare_merge(lambda definitions: state.is_seen[definitions])
         compacted = _compact(state)
 
         def put() -> None:
@@ -205,24 +205,24 @@ class GroupTable:
         return self._arrays
 
     def find(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
-        """Returns pairs: the place of a key in the input, and a group that has this key as a member."""
+        """Returns pairs: the position of a key in the input, and a group that has this key as a member."""
         arrays = self.arrays()
         positions, definitions = self._state.members.find(high, low)
         # drop members of definitions that no longer count
         is_seen = arrays.is_seen[definitions]
         return positions[is_seen], arrays.groups[definitions[is_seen]]
 
-    def group(self, place: int) -> Subject:
-        """Returns a group by its place."""
-        return self._state.groups[place]
+    def group(self, position: int) -> Subject:
+        """Returns a group by its position."""
+        return self._state.groups[position]
 
     def find_group(self, subject: Subject) -> int | None:
-        """Finds the place of a defined group."""
-        return self._state.group_places.get(digest_of(exact_key(subject)))
+        """Finds the position of a defined group."""
+        return self._state.group_positions.get(digest_of(exact_key(subject)))
 
-    def keys_of(self, places: Sequence[int]) -> Iterable[bytes]:
+    def keys_of(self, positions: Sequence[int]) -> Iterable[bytes]:
         """Returns the digests of the two keys of each group."""
-        arrays, chosen = self.arrays(), np.array(places, np.int64)
+        arrays, chosen = self.arrays(), np.array(positions, np.int64)
         halves = [half[chosen] for key in (arrays.exact, arrays.folded) for half in key]
         # The halves stand in rows of 16 bytes. A view as the type void makes one item of each row; as byte strings they would lose
         # trailing zeros.
@@ -233,39 +233,39 @@ class GroupTable:
 def _compact(state: _State) -> _State:
     """Returns a state without the definitions that no longer count, and without the groups that no definition uses."""
     # copied in this order, since another thread may add to the state meanwhile: what is copied first is added last
-    layers, members, is_seen = dict(state.layers), state.members.copy(), state.is_seen.copy()
+    snapshots, members, is_seen = dict(state.snapshots), state.members.copy(), state.is_seen.copy()
     first = np.flatnonzero(is_seen)
-    # the new place of a remaining definition is the number of remaining definitions before it
-    place_of = np.cumsum(is_seen) - 1
-    # the groups still defined, and their new places; the other places in ``group_of`` are never read
+    # the new position of a remaining definition is the number of remaining definitions before it
+    new_position_of = np.cumsum(is_seen) - 1
+    # the groups still defined, and their new positions; the other positions in ``group_of`` are never read
     used = np.unique(state.definition_groups[first])
     group_of = np.zeros(len(state.groups), np.int64)
     group_of[used] = np.arange(used.size)
     groups = group_of[state.definition_groups[first]]
     compacted = _State(
-        groups=[state.groups[place] for place in used.tolist()],
+        groups=[state.groups[position] for position in used.tolist()],
         exact=_take_digests(state.exact, used),
         folded=_take_digests(state.folded, used),
         definition_groups=groups,
         definition_feeds=state.definition_feeds[first],
         is_seen=np.ones(first.size, np.bool_),
         has_members=state.has_members[first],
-        members=members.renumbered(lambda definitions: is_seen[definitions], lambda definitions: place_of[definitions]),
+        members=members.renumbered(lambda definitions: is_seen[definitions], lambda definitions: new_position_of[definitions]),
     )
     keys = (bytes(compacted.exact[start : start + DIGEST_BYTES]) for start in range(0, len(compacted.exact), DIGEST_BYTES))
-    compacted.group_places = {key: place for place, key in enumerate(keys)}
-    for feed_id, layer in layers.items():
-        places = place_of[layer.definitions[is_seen[layer.definitions]]]
-        compacted.layers[feed_id] = _Layer(layer.source, places)
-        newest = compacted.newest.setdefault(layer.source, {})
-        newest.update(zip(groups[places].tolist(), places.tolist(), strict=True))
+    compacted.group_positions = {key: position for position, key in enumerate(keys)}
+    for feed_id, snapshot in snapshots.items():
+        positions = new_position_of[snapshot.definitions[is_seen[snapshot.definitions]]]
+        compacted.snapshots[feed_id] = _Snapshot(snapshot.source, positions)
+        newest = compacted.newest.setdefault(snapshot.source, {})
+        newest.update(zip(groups[positions].tolist(), positions.tolist(), strict=True))
     return compacted
 
 
-def _take_digests(digests: bytearray, places: Numbers) -> bytearray:
+def _take_digests(digests: bytearray, positions: Numbers) -> bytearray:
     count = len(digests) // DIGEST_BYTES
     # one row of bytes for each digest, then the chosen rows
-    taken = np.frombuffer(bytes(digests), np.uint8)[: count * DIGEST_BYTES].reshape(count, DIGEST_BYTES)[places]
+    taken = np.frombuffer(bytes(digests), np.uint8)[: count * DIGEST_BYTES].reshape(count, DIGEST_BYTES)[positions]
     return bytearray(taken.tobytes())
 
 
@@ -285,11 +285,11 @@ class _Search:
         self._identity = identity
         signed_in = (*identity.users, *identity.groups)
         self.found: dict[int, int] = {}
-        self._ends = {place for group in identity.groups if (place := table.find_group(group)) is not None}
+        self._ends = {position for group in identity.groups if (position := table.find_group(group)) is not None}
         self._own_keys: dict[bytes, int] = {}
-        for place, subject in enumerate(signed_in):
+        for position, subject in enumerate(signed_in):
             for key in signed_in_keys(subject):
-                self._own_keys.setdefault(digest_of(key), place)
+                self._own_keys.setdefault(digest_of(key), position)
         self._first = len(signed_in)
         self._keys = split_digests(b"".join(self._own_keys))
         self._owners = np.array(list(self._own_keys.values()), np.int64)
@@ -309,11 +309,12 @@ class _Search:
         return bool(fresh)
 
     def _go_to(self, groups: list[int]) -> None:
-        arrays, places = self._table.arrays(), np.array(groups, np.int64)
+        arrays, positions = self._table.arrays(), np.array(groups, np.int64)
         # all exact keys, then all folded keys; ``tile`` below repeats the owners in the same order
-        high, low = (np.concatenate([exact[places], folded[places]]) for exact, folded in zip(arrays.exact, arrays.folded, strict=True))
+        halves = zip(arrays.exact, arrays.folded, strict=True)
+        high, low = (np.concatenate([exact[positions], folded[positions]]) for exact, folded in halves)
         self._keys = (high, low)
-        # The groups of this level were found last, so their places are the last ones.
+        # The groups of this level were found last, so their positions are the last ones.
         begin = self._first + len(self.found) - len(groups)
         self._owners = np.tile(np.arange(begin, begin + len(groups)), 2)
 

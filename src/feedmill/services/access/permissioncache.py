@@ -163,8 +163,8 @@ class PermissionCache:
             try:
                 self.read_ahead(is_over)
                 self.load()
-                # ``tidied`` does the work without the lock. Only ``put``, which is fast, needs it.
-                if (put := self._groups.tidied()) is not None:
+                # ``prepare_merge`` does the work without the lock. Only ``put``, which is fast, needs it.
+                if (put := self._groups.prepare_merge()) is not None:
                     with self._lock:
                         put()
             except FeedmillError as exc:

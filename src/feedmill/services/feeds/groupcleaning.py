@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from feedmill.ports import ObsoleteGroup, Store
 
-DEFINITIONS_AT_ONCE = 1_000
+DEFINITIONS_PER_SLICE = 1_000
 MEMBERS_AT_ONCE = 20_000
 
 
@@ -17,7 +17,7 @@ def clean_groups(store: Store, *, members_at_once: int = MEMBERS_AT_ONCE) -> Ite
     reached = 0
     while True:
         with store.reading() as unit:
-            dead = unit.groups.garbage.list_dead(after=reached, limit=DEFINITIONS_AT_ONCE)
+            dead = unit.groups.garbage.list_dead(after=reached, limit=DEFINITIONS_PER_SLICE)
         if not dead:
             break
         for batch in _batches(dead, members_at_once):

@@ -60,19 +60,19 @@ class _Counting:
 
     def count(self, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
         wanted: dict[str, Any] = {}
-        for place, facet in enumerate(facets):
+        for position, facet in enumerate(facets):
             if not facet.ranges:
-                wanted[f"{place}"] = self._describe(facet)
-            for layer, ranges in enumerate(list_snapshots(facet)):
-                wanted[f"{place}.{layer}"] = describe_ranges(facet, ranges)
+                wanted[f"{position}"] = self._describe(facet)
+            for partition, ranges in enumerate(partition_ranges(facet)):
+                wanted[f"{position}.{partition}"] = describe_ranges(facet, ranges)
         answer = self._ask(self._root, wanted) if wanted else {}
         counted = []
-        for place, facet in enumerate(facets):
+        for position, facet in enumerate(facets):
             if facet.ranges:
-                counts = read_ranges(facet, [answer[f"{place}.{layer}"] for layer, _ in enumerate(list_snapshots(facet))])
+                counts = read_ranges(facet, [answer[f"{position}.{partition}"] for partition, _ in enumerate(partition_ranges(facet))])
                 counted.append(FacetCounts(facet=facet, values=order_ranges(facet, counts)))
             else:
-                counted.append(FacetCounts(facet=facet, values=self._read(facet, answer[f"{place}"])))
+                counted.append(FacetCounts(facet=facet, values=self._read(facet, answer[f"{position}"])))
         return tuple(counted)
 
     def _ask(self, root: Node, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -143,30 +143,30 @@ def _list_spelt_once(_searcher: tantivy.Searcher) -> dict[str, bool]:
 # --- ranges ---------------------------------------------------------------------------------------------------------------------
 
 
-def list_snapshots(facet: Facet) -> list[_Ranges]:
+def partition_ranges(facet: Facet) -> list[_Ranges]:
     """Splits a facet's ranges, with their positions, into as few lists as possible; ranges in one list have no number in common."""
-    layers: list[_Ranges] = []
-    for place, wanted in enumerate(facet.ranges):
+    partitions: list[_Ranges] = []
+    for position, wanted in enumerate(facet.ranges):
         first, last = range_ends(facet, wanted)
         low = -math.inf if first is None else first
         # the engine excludes the upper end
         high = math.inf if last is None else math.nextafter(last, math.inf)
         if low >= high:
             continue
-        home = next((layer for layer in layers if all(high <= other[1] or low >= other[2] for other in layer)), None)
+        home = next((partition for partition in partitions if all(high <= other[1] or low >= other[2] for other in partition)), None)
         if home is None:
-            layers.append([(place, low, high)])
+            partitions.append([(position, low, high)])
         else:
-            home.append((place, low, high))
-    return layers
+            home.append((position, low, high))
+    return partitions
 
 
 def describe_ranges(facet: Facet, ranges: _Ranges) -> dict[str, Any]:
     """Returns the aggregation that counts one list of ranges."""
     described = []
-    for place, low, high in ranges:
+    for position, low, high in ranges:
         ends = {"from": low} if low > -math.inf else {}
-        described.append({"key": f"{place}", **ends, **({"to": high} if high < math.inf else {})})
+        described.append({"key": f"{position}", **ends, **({"to": high} if high < math.inf else {})})
     return {"range": {"field": f"{NUMBERS}.{column_of(facet)}", "ranges": described}}
 
 

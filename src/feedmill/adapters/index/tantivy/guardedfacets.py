@@ -19,7 +19,7 @@ from feedmill.adapters.index.tantivy.facets import (
     count_facets,
     describe_ranges,
     describe_texts,
-    list_snapshots,
+    partition_ranges,
     read_ranges,
     read_texts,
 )
@@ -82,11 +82,11 @@ class _Counting:
         if part is None:
             return None
         wanted: dict[str, Any] = {}
-        for place, facet in enumerate(facets):
+        for position, facet in enumerate(facets):
             if not facet.ranges:
-                wanted[f"{place}"] = describe_texts(facet, COUNTED) | {"aggs": {"classes": _CLASSES}}
-            for layer, ranges in enumerate(list_snapshots(facet)):
-                wanted[f"{place}.{layer}"] = describe_ranges(facet, ranges) | {"aggs": {"classes": _CLASSES}}
+                wanted[f"{position}"] = describe_texts(facet, COUNTED) | {"aggs": {"classes": _CLASSES}}
+            for partition, ranges in enumerate(partition_ranges(facet)):
+                wanted[f"{position}.{partition}"] = describe_ranges(facet, ranges) | {"aggs": {"classes": _CLASSES}}
         try:
             answer = self._searcher.aggregate(self._draw(part), wanted)
         except ValueError:
@@ -94,7 +94,7 @@ class _Counting:
             return None
         if any(each.get("sum_other_doc_count") for each in answer.values()):
             return None
-        return tuple(self._read(facet, place, answer, SAMPLES / part) for place, facet in enumerate(facets))
+        return tuple(self._read(facet, position, answer, SAMPLES / part) for position, facet in enumerate(facets))
 
     def _choose_part(self) -> int | None:
         """Returns the part of the matches to count, ``SAMPLES`` for all; None if all are counted with the clause.
@@ -117,12 +117,13 @@ class _Counting:
         drawn = Query.range_query(build_schema(), "sample", FieldType.Unsigned, 0, part - 1)
         return Query.boolean_query([(Occur.Must, self._unguarded), (Occur.Must, Query.const_score_query(drawn, 0.0))])
 
-    def _read(self, facet: Facet, place: int, answer: dict[str, Any], factor: float) -> FacetCounts:
+    def _read(self, facet: Facet, position: int, answer: dict[str, Any], factor: float) -> FacetCounts:
         if facet.ranges:
-            counts = read_ranges(facet, [self._see(answer[f"{place}.{layer}"], factor) for layer, _ in enumerate(list_snapshots(facet))])
+            partitions = range(len(partition_ranges(facet)))
+            counts = read_ranges(facet, [self._see(answer[f"{position}.{partition}"], factor) for partition in partitions])
             values = order_ranges(facet, counts)
         else:
-            values = order_values(facet, read_texts(self._see(answer[f"{place}"], factor)))
+            values = order_values(facet, read_texts(self._see(answer[f"{position}"], factor)))
         return FacetCounts(facet=facet, values=values, is_exact=factor == 1)
 
     def _see(self, answer: dict[str, Any], factor: float) -> dict[str, Any]:

@@ -113,10 +113,10 @@ def covers() -> sa.ColumnElement[bool]:
 
 
 def _has_other(compare: Callable[[sa.FromClause], sa.ColumnElement[bool]]) -> sa.ColumnElement[bool]:
-    other, layer = group_definitions.alias(), group_snapshots.alias()
-    same = (other.c.group_digest == group_definitions.c.group_digest, layer.c.source == group_snapshots.c.source)
-    joined = other.join(layer, layer.c.feed_id == other.c.feed_id)
-    query = sa.select(other.c.id).select_from(joined).where(*same, layer.c.state == VISIBLE, compare(other))
+    other, snapshot = group_definitions.alias(), group_snapshots.alias()
+    same = (other.c.group_digest == group_definitions.c.group_digest, snapshot.c.source == group_snapshots.c.source)
+    joined = other.join(snapshot, snapshot.c.feed_id == other.c.feed_id)
+    query = sa.select(other.c.id).select_from(joined).where(*same, snapshot.c.state == VISIBLE, compare(other))
     return query.correlate(group_definitions, group_snapshots).exists()
 
 

@@ -74,11 +74,11 @@ class SqlGroupHistory:
 
     def compare(self, feed_id: int, after: ComparisonCursor, limit: int) -> ComparisonCursor | None:
         """Records what publishing a group snapshot will change: first added members, then removed ones."""
-        layer = self._connection.execute(sa.select(group_snapshots).where(group_snapshots.c.feed_id == feed_id)).mappings().one()
+        snapshot = self._connection.execute(sa.select(group_snapshots).where(group_snapshots.c.feed_id == feed_id)).mappings().one()
         reached: ComparisonCursor | None = after
         limit_left = limit
         while reached is not None and limit_left > 0:
-            tasks = self._list_tasks(layer, reached)
+            tasks = self._list_tasks(snapshot, reached)
             reached, limit_left = self._work(tasks, feed_id, reached, limit_left)
             if reached is not None and len(tasks) == _DEFINITIONS_AT_ONCE:
                 break
@@ -102,25 +102,25 @@ class SqlGroupHistory:
             return reached, limit_left
         return (ComparisonCursor(gains_only=False) if after.gains_only else None), limit_left
 
-    def _list_tasks(self, layer: sa.RowMapping, after: ComparisonCursor) -> list[_Task]:
+    def _list_tasks(self, snapshot: sa.RowMapping, after: ComparisonCursor) -> list[_Task]:
         """Lists what to compare next: the snapshot's definitions or, if a whole snapshot removes groups, those that it replaces."""
-        if layer["is_full"] and not after.gains_only:
-            return self._list_replaced(layer, after.definition)
-        query = _definitions().where(group_definitions.c.feed_id == layer["feed_id"])
+        if snapshot["is_full"] and not after.gains_only:
+            return self._list_replaced(snapshot, after.definition)
+        query = _definitions().where(group_definitions.c.feed_id == snapshot["feed_id"])
         mine = self._read(_next(query, after.definition))
         seen = self._find_seen([each.digest for each in mine])
         if after.gains_only:
             return [_Task(at=each.id, defined=each, others=tuple(seen.get(each.digest, ()))) for each in mine]
-        return [_task_of_loss(each, layer["source"], seen.get(each.digest, ())) for each in mine]
+        return [_task_of_loss(each, snapshot["source"], seen.get(each.digest, ())) for each in mine]
 
-    def _list_replaced(self, layer: sa.RowMapping, after: int) -> list[_Task]:
-        source = layer["source"]
+    def _list_replaced(self, snapshot: sa.RowMapping, after: int) -> list[_Task]:
+        source = snapshot["source"]
         query = _definitions().where(group_snapshots.c.source == source, group_snapshots.c.state == VISIBLE, ~covered())
         replaced = self._read(_next(query, after))
         digests = [each.digest for each in replaced]
         fresh: dict[bytes, _Defined] = {}
         for batch in batches(digests):
-            query = _definitions().where(group_definitions.c.feed_id == layer["feed_id"], group_definitions.c.group_digest.in_(batch))
+            query = _definitions().where(group_definitions.c.feed_id == snapshot["feed_id"], group_definitions.c.group_digest.in_(batch))
             fresh.update((each.digest, each) for each in self._read(query))
         seen = self._find_seen(digests)
         tasks = []

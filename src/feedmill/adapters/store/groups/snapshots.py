@@ -36,17 +36,18 @@ class SqlGroupSnapshotBuilder:
 
     def build(self, feed_id: int, source: str, *, is_full: bool) -> None:
         """Begins a feed's group snapshot, if it has not begun."""
-        layer = {"feed_id": feed_id, "source": source, "is_full": is_full, "state": BUILDING, "memberships": 0, "replaced_memberships": 0}
-        self._connection.execute(insert(self._connection, group_snapshots).values(layer).on_conflict_do_nothing())
+        counts = {"memberships": 0, "replaced_memberships": 0}
+        snapshot = {"feed_id": feed_id, "source": source, "is_full": is_full, "state": BUILDING, **counts}
+        self._connection.execute(insert(self._connection, group_snapshots).values(snapshot).on_conflict_do_nothing())
 
     def define_many(self, feed_id: int, definitions: Sequence[PutGroup]) -> int:
         """Stores definitions in a group snapshot."""
-        layer = self._layer(feed_id)
+        snapshot = self._find_snapshot(feed_id)
         defined = {_group_digest(definition.group): definition for definition in definitions}
-        again = self._remove_from_layer(feed_id, list(defined))
+        again = self._remove_from_snapshot(feed_id, list(defined))
         if again:
             SqlKeyValueStore(self._connection).put(REDEFINED, str(feed_id))
-        older = {} if layer["is_full"] else self._find_visible(layer["source"], list(defined))
+        older = {} if snapshot["is_full"] else self._find_visible(snapshot["source"], list(defined))
         next_id = self._next_id()
         new: list[dict[str, Any]] = []
         members: list[tuple[int, bytes]] = []
@@ -82,12 +83,12 @@ class SqlGroupSnapshotBuilder:
 
     def copy_definitions(self, feed_id: int, groups: Sequence[Principal]) -> None:
         """Copies the source's current definitions of groups that the group snapshot does not define."""
-        layer = self._layer(feed_id)
+        snapshot = self._find_snapshot(feed_id)
         digests = [_group_digest(group) for group in groups]
         table = group_definitions
         for batch in batches(digests):
-            defined = set(self._connection.execute(_in_layer(feed_id, batch, table.c.group_digest)).scalars())
-            for digest, old in self._find_visible(layer["source"], [digest for digest in batch if digest not in defined]).items():
+            defined = set(self._connection.execute(_in_snapshot(feed_id, batch, table.c.group_digest)).scalars())
+            for digest, old in self._find_visible(snapshot["source"], [digest for digest in batch if digest not in defined]).items():
                 new_id = self._next_id()
                 row = {**old, "id": new_id, "feed_id": feed_id, "group_digest": digest}
                 self._connection.execute(sa.insert(table), [row])
@@ -98,17 +99,17 @@ class SqlGroupSnapshotBuilder:
 
     def expected_memberships(self, feed_id: int) -> int:
         """Counts the memberships that will be visible once the group snapshot is published."""
-        layer = self._layer(feed_id)
-        return self._groups.count_memberships() - self._count_of(layer["source"]) + self._expected_of_source(layer)
+        snapshot = self._find_snapshot(feed_id)
+        return self._groups.count_memberships() - self._count_of(snapshot["source"]) + self._expected_of_source(snapshot)
 
     def publish(self, feed_id: int) -> None:
         """Makes a group snapshot visible."""
-        layer = self._layer(feed_id)
-        expected = self._expected_of_source(layer)
-        if layer["is_full"]:
-            self._bury(layer["source"])
+        snapshot = self._find_snapshot(feed_id)
+        expected = self._expected_of_source(snapshot)
+        if snapshot["is_full"]:
+            self._retire_visible(snapshot["source"])
         self._set_state(feed_id, VISIBLE)
-        self._settle(feed_id, layer["source"], expected)
+        self._store_counts(feed_id, snapshot["source"], expected)
 
     def drop(self, feed_id: int) -> None:
         """Discards a group snapshot."""
@@ -116,7 +117,7 @@ class SqlGroupSnapshotBuilder:
 
     # --- steps ---
 
-    def _layer(self, feed_id: int) -> sa.RowMapping:
+    def _find_snapshot(self, feed_id: int) -> sa.RowMapping:
         return self._connection.execute(sa.select(group_snapshots).where(group_snapshots.c.feed_id == feed_id)).mappings().one()
 
     def _add(self, feed_id: int, gained: int, replaced: int) -> int:
@@ -136,12 +137,12 @@ class SqlGroupSnapshotBuilder:
         is_postgres = self._connection.dialect.name == "postgresql"
         self._connection.exec_driver_sql(_INSERT_POSTGRES if is_postgres else _INSERT_SQLITE, list(members))
 
-    def _remove_from_layer(self, feed_id: int, digests: Sequence[bytes]) -> dict[bytes, int]:
+    def _remove_from_snapshot(self, feed_id: int, digests: Sequence[bytes]) -> dict[bytes, int]:
         """Removes the group snapshot's definitions of groups, and returns how many members each had."""
         table = group_definitions
         found: list[tuple[bytes, int, int]] = []
         for batch in batches(digests):
-            query = _in_layer(feed_id, batch, table.c.group_digest, table.c.id, table.c.memberships)
+            query = _in_snapshot(feed_id, batch, table.c.group_digest, table.c.id, table.c.memberships)
             found.extend((bytes(digest), id_, count) for digest, id_, count in self._connection.execute(query))
         remove_definitions(self._connection, [id_ for _, id_, _ in found])
         return {digest: count for digest, _, count in found}
@@ -161,18 +162,18 @@ class SqlGroupSnapshotBuilder:
         query = sa.select(group_sources.c.memberships).where(group_sources.c.name == source)
         return int(self._connection.execute(query).scalar() or 0)
 
-    def _expected_of_source(self, layer: sa.RowMapping) -> int:
-        unchanged = 0 if layer["is_full"] else self._count_of(layer["source"]) - int(layer["replaced_memberships"])
-        return unchanged + int(layer["memberships"])
+    def _expected_of_source(self, snapshot: sa.RowMapping) -> int:
+        unchanged = 0 if snapshot["is_full"] else self._count_of(snapshot["source"]) - int(snapshot["replaced_memberships"])
+        return unchanged + int(snapshot["memberships"])
 
-    def _bury(self, source: str) -> None:
+    def _retire_visible(self, source: str) -> None:
         visible = (group_snapshots.c.source == source, group_snapshots.c.state == VISIBLE)
         self._connection.execute(sa.update(group_snapshots).where(*visible).values(state=DEAD))
 
     def _set_state(self, feed_id: int, state: str) -> None:
         self._connection.execute(sa.update(group_snapshots).where(group_snapshots.c.feed_id == feed_id).values(state=state))
 
-    def _settle(self, feed_id: int, source: str, memberships: int) -> None:
+    def _store_counts(self, feed_id: int, source: str, memberships: int) -> None:
         """Stores the new membership count of a source, and raises the generation because groups have changed."""
         counted = insert(self._connection, group_sources).values(name=source, memberships=memberships)
         self._connection.execute(counted.on_conflict_do_update(index_elements=["name"], set_={"memberships": memberships}))
@@ -193,6 +194,6 @@ def _digest_all(members: Sequence[bytes]) -> bytes:
     return hashlib.blake2b(b"".join(sorted(members)), digest_size=16).digest()
 
 
-def _in_layer(feed_id: int, digests: Sequence[bytes], *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
+def _in_snapshot(feed_id: int, digests: Sequence[bytes], *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
     table = group_definitions
     return sa.select(*columns).where(table.c.feed_id == feed_id, table.c.group_digest.in_(digests))

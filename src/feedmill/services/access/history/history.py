@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from feedmill.core.access.classes import class_at, place_of
+from feedmill.core.access.classes import class_at, index_at
 from feedmill.core.access.derivation import describe_match
 from feedmill.core.access.evaluator import MAX_CHAIN, decide_for
 from feedmill.core.access.policyacls import combine_by_mechanism, decide_by_policy
@@ -220,10 +220,10 @@ class AccessHistory:
         return max((each for each in found if each is not None), key=lambda each: each.at, default=None)
 
     def _change_of_document(self, url: str, class_periods: Sequence[ClassPeriod], at: datetime) -> ChangeOrigin | None:
-        place = place_of(class_periods, at)
-        if place < 0 or class_periods[place].since <= self._known.since:
+        index = index_at(class_periods, at)
+        if index < 0 or class_periods[index].since <= self._known.since:
             return None
-        now, before = class_periods[place], class_periods[place - 1].access_class if place else None
+        now, before = class_periods[index], class_periods[index - 1].access_class if index else None
         if before is None or now.access_class is None:
             cause = ChangeCause.REMOVED if now.access_class is None else ChangeCause.ADDED
         elif AccessClass.PUBLIC in (before, now.access_class):

@@ -13,11 +13,11 @@ from feedmill.core.access.principals import digest_of, folded_key
 from feedmill.ports import GroupDefinition, GroupSnapshots
 from feedmill.services.access.digesttable import DIGEST_BYTES, DigestTable, split_digests
 
-DEFINITIONS_AT_ONCE = 2_000
+DEFINITIONS_PER_SLICE = 2_000
 
 
-class SnapshotReading:
-    """The part of one group snapshot that was read: its definitions by id, and its members with the places of their definitions in that
+class SnapshotLoad:
+    """The part of one group snapshot that was read: its definitions by id, and its members with the positions of their definitions in that
     list.
     """
 
@@ -31,27 +31,27 @@ class SnapshotReading:
     def _reached(self) -> int:
         return self.definitions[-1].id if self.definitions else 0
 
-    def go_on(self, snapshots: GroupSnapshots, feed_id: int) -> bool:
+    def read_slice(self, snapshots: GroupSnapshots, feed_id: int) -> bool:
         """Reads a piece of a snapshot that is being built. Returns whether there may be more."""
-        found = list(islice(snapshots.iter_definitions(feed_id, after=self._reached), DEFINITIONS_AT_ONCE))
+        found = list(islice(snapshots.iter_definitions(feed_id, after=self._reached), DEFINITIONS_PER_SLICE))
         # The last definition is left for the next call. It may be the newest, to which members are still added.
         if len(found) > 1:
-            self._take(snapshots, feed_id, found[:-1])
-        return len(found) == DEFINITIONS_AT_ONCE
+            self._read(snapshots, feed_id, found[:-1])
+        return len(found) == DEFINITIONS_PER_SLICE
 
     def finish(self, snapshots: GroupSnapshots, feed_id: int) -> bool:
         """Reads the rest of a complete snapshot. Returns whether everything in the store was read."""
         definitions = snapshots.iter_definitions(feed_id, after=self._reached)
-        while rest := list(islice(definitions, DEFINITIONS_AT_ONCE)):
-            self._take(snapshots, feed_id, rest)
+        while rest := list(islice(definitions, DEFINITIONS_PER_SLICE)):
+            self._read(snapshots, feed_id, rest)
         return (len(self.definitions), self._count) == snapshots.measure_snapshot(feed_id) and not snapshots.is_redefined(feed_id)
 
-    def _take(self, snapshots: GroupSnapshots, feed_id: int, definitions: list[GroupDefinition]) -> None:
-        places = {each.id: place for place, each in enumerate(definitions, len(self.definitions))}
+    def _read(self, snapshots: GroupSnapshots, feed_id: int, definitions: list[GroupDefinition]) -> None:
+        positions = {each.id: position for position, each in enumerate(definitions, len(self.definitions))}
         owners: list[int] = []
         members: list[bytes] = []
         for id_, digests in snapshots.iter_members(feed_id, after=self._reached, until=definitions[-1].id):
-            owners.append(places[id_])
+            owners.append(positions[id_])
             members.append(digests)
         # each byte string holds the digests of several members; repeat its owner once for each of them
         counts = [len(digests) // DIGEST_BYTES for digests in members]
@@ -61,14 +61,14 @@ class SnapshotReading:
         self.definitions += definitions
 
 
-class SnapshotsAhead:
+class SnapshotPreloader:
     """The snapshots that are being built, as far as they were read. One thread reads ahead, others take."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._readings: dict[int, SnapshotReading] = {}
+        self._loads: dict[int, SnapshotLoad] = {}
 
-    def go_on(self, snapshots: GroupSnapshots) -> bool:
+    def read_slice(self, snapshots: GroupSnapshots) -> bool:
         """Reads a piece of each snapshot that is being built. Returns whether there may be more. ``snapshots`` is of one snapshot of the
         store.
         """
@@ -76,20 +76,20 @@ class SnapshotsAhead:
             building = snapshots.list_building()
             # A published snapshot stays until it is taken. One that is neither was dropped by its feed.
             awaited = {*building, *snapshots.list_visible()}
-            self._readings = {feed_id: reading for feed_id, reading in self._readings.items() if feed_id in awaited}
+            self._loads = {feed_id: load for feed_id, load in self._loads.items() if feed_id in awaited}
             has_more = False
             for feed_id in building:
-                has_more |= self._readings.setdefault(feed_id, SnapshotReading()).go_on(snapshots, feed_id)
+                has_more |= self._loads.setdefault(feed_id, SnapshotLoad()).read_slice(snapshots, feed_id)
             return has_more
 
-    def take(self, snapshots: GroupSnapshots, feed_id: int) -> SnapshotReading:
+    def pop_load(self, snapshots: GroupSnapshots, feed_id: int) -> SnapshotLoad:
         """Returns the complete reading of a published snapshot, most of which may have been read ahead."""
         with self._lock:
-            reading = self._readings.pop(feed_id, None)
+            load = self._loads.pop(feed_id, None)
         # Without the lock, so that reading ahead goes on meanwhile.
-        if reading is not None and reading.finish(snapshots, feed_id):
-            return reading
+        if load is not None and load.finish(snapshots, feed_id):
+            return load
         # What was read ahead has changed since. A published snapshot no longer does, so this reading needs no check.
-        reading = SnapshotReading()
-        reading.finish(snapshots, feed_id)
-        return reading
+        load = SnapshotLoad()
+        load.finish(snapshots, feed_id)
+        return load
