@@ -18,7 +18,6 @@ from feedmill.adapters.store.schema.documents import (
     past_classes,
     replaced_tasks,
 )
-from feedmill.adapters.store.schema.failures import document_failures, interruptions
 from feedmill.adapters.store.schema.feeds import UNAPPLIED, UNSETTLED, datasources, feed_log, feeds
 from feedmill.adapters.store.schema.groups import (
     group_changes,
@@ -29,7 +28,7 @@ from feedmill.adapters.store.schema.groups import (
     group_snapshots,
     group_sources,
 )
-from feedmill.adapters.store.schema.queues import queues
+from feedmill.adapters.store.schema.processing import document_failures, interruptions, queues
 from feedmill.adapters.store.schema.settings import key_values, stored_settings
 from feedmill.adapters.store.schema.signins import accounts, api_tokens, one_time_values, session_digests, sessions
 

@@ -1,4 +1,4 @@
-"""The tables of failed steps by document, and of items that ended the process that worked on them."""
+"""The tables of processing: failed steps by document, items that ended the process that worked on them, and the progress of queues."""
 
 import sqlalchemy as sa
 
@@ -23,4 +23,17 @@ interruptions = sa.Table(
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("count", sa.Integer, nullable=False),
     sa.Column("at", sa.BigInteger, nullable=False),
+)
+
+
+# when a queue last made progress and why it does not; its waiting items are in the tables of feeds and index tasks
+queues = sa.Table(
+    "queues",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("begun_at", sa.BigInteger),
+    sa.Column("moved_at", sa.BigInteger),
+    sa.Column("reached", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("document", sa.Text),
+    sa.Column("reason", sa.Text),
 )
