@@ -1,6 +1,6 @@
 import pytest
 
-from feedmill.core.documents.feedlog import entry_at
+from feedmill.core.documents.receipts import entry_at
 from feedmill.model.change import SourcePosition
 from feedmill.model.feed import LogEntry, LogLevel
 

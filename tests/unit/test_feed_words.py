@@ -1,6 +1,6 @@
 import pytest
 
-from feedmill.core.documents.feedstate import final_state
+from feedmill.core.documents.receipts import final_state
 from feedmill.model.access import InheritanceType, Scope
 from feedmill.model.feed import FeedState
 from feedmill.wire.gsafeed.dtd import DTD

@@ -25,7 +25,7 @@ from datetime import datetime
 from typing import Any
 
 from feedmill.core.access.classes import is_secure
-from feedmill.core.documents.feedlog import entry_at
+from feedmill.core.documents.receipts import entry_at
 from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
 from feedmill.model.access import AclOrigin, StoredAcl
 from feedmill.model.change import AclChange, Change, Delete, InvalidRecord, PutAcl, PutDocument, RequestCrawl

@@ -12,8 +12,7 @@ Source: docs/reference/groups-feeds.md; googlegsa/library, ``DocIdSender``; goog
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from feedmill.core.documents.feedlog import entry_at
-from feedmill.core.documents.feedstate import final_state
+from feedmill.core.documents.receipts import entry_at, final_state
 from feedmill.model.change import GroupChange, InvalidRecord, PutGroup
 from feedmill.model.errors import BadFeed, NotFound
 from feedmill.model.feed import Feed, FeedState, FeedType, LogEntry, LogLevel, Phase, SourceCommand

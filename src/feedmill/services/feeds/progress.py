@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from feedmill.core.documents.feedstate import final_state
+from feedmill.core.documents.receipts import final_state
 from feedmill.model.errors import BadFeed, NotFound
 from feedmill.model.feed import Feed, FeedState, LogEntry, LogLevel, Phase
 from feedmill.services.feeds.reading import ScanReport

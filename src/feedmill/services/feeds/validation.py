@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from feedmill.core.documents.feedlog import entry_at
-from feedmill.core.documents.feedstate import final_state
+from feedmill.core.documents.receipts import entry_at, final_state
 from feedmill.core.documents.submission import WEB, decide_kind
 from feedmill.model.change import Change, GroupChange, InvalidRecord, PutDocument
 from feedmill.model.errors import BadFeed, BadRequest
