@@ -7,9 +7,12 @@ from collections.abc import Callable
 from feedmill.adapters.clicklog import FolderClickLog
 from feedmill.adapters.clustering import find_clusters
 from feedmill.adapters.http.blocking import BlockingHttpClient
+from feedmill.adapters.xslt.folder import StylesheetFolder
+from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.bootstrap.access import early_order_of
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.searchconfig import build_search_config_provider
+from feedmill.http.search.frontends import StylesheetEngine
 from feedmill.model.authorization import AuthorizationRule, Mechanism
 from feedmill.model.ranking import Ranking
 from feedmill.services.access.permissioncache import PermissionCache
@@ -63,3 +66,8 @@ def _build_late_binding(context: AppContext) -> LateBinding:
     authorizers = [make[rule.mechanism](rule) for rule in rules_of(settings.authorization, settings.mechanisms)]
     limits = limits_of(settings.late_binding, settings.mechanisms)
     return LateBinding(authorizers, time.monotonic, limits, counts=metrics.LateMetrics(), report=build_circuit_note(context))
+
+
+def build_stylesheet_engine(context: AppContext) -> StylesheetEngine:
+    """Builds the engine for stylesheets; it starts processes when they are first needed."""
+    return StylesheetEngine(repository=StylesheetFolder(context.data / "stylesheets"), transformer=ProcessTransformer())

@@ -12,10 +12,9 @@ from feedmill.bootstrap.audit import open_auditing
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.intake import build_intake
 from feedmill.bootstrap.queues import build_queue_watch
-from feedmill.bootstrap.search import build_circuit_note, build_clicks, build_search_services, find_clusters
+from feedmill.bootstrap.search import build_circuit_note, build_clicks, build_search_services, build_stylesheet_engine, find_clusters
 from feedmill.bootstrap.signin import build_push_check, build_signing
 from feedmill.bootstrap.signinproviders import make_openid, make_saml
-from feedmill.bootstrap.stylesheets import build_stylesheet_engine
 from feedmill.core.urls.networks import Networks
 from feedmill.http.admin.api.access import AccessTools
 from feedmill.http.admin.api.policies import policy_routes

@@ -16,9 +16,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from feedmill.http.admin.api.access import AccessTools, access_routes
-from feedmill.http.admin.api.settings import settings_routes
+from feedmill.http.admin.api.settings import settings_routes, stylesheet_routes
 from feedmill.http.admin.api.signin import signin_routes
-from feedmill.http.admin.api.stylesheets import stylesheet_routes
 from feedmill.http.admin.protection import ADMINISTER, DECIDE, SENDERS, VIEW_OR_ADMINISTER, VIEW_OR_MANAGE, AdminLock
 from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.origin import OriginCheck

@@ -3,12 +3,12 @@
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 from urllib.parse import unquote, urlencode
 
 from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
 from feedmill.http.search.facetlinks import Selected, ShownFacet, show_facets, show_selected
-from feedmill.http.search.filekinds import FileKind, find_kind
 from feedmill.http.search.parameters import DEFAULT_NUM, read_sort, write_refined
 from feedmill.model.results import Result, ResultPage, Snippet
 from feedmill.model.search import Match, SearchRequest
@@ -25,6 +25,53 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066
 
 ORDERS = (("", "Relevance"), ("date:D:R:d1", "Newest"), ("date:A:R:d1", "Oldest"))
 """The orders that the page offers: the value of ``sort=`` and its label."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """A kind of content. ``sign`` names an icon of the page; ``name`` "" is not written, because most documents are pages."""
+
+    name: str
+    sign: str
+
+
+PAGE: Final = FileKind("", "page")
+
+
+_OOXML = "application/vnd.openxmlformats-officedocument"
+
+
+_ODF = "application/vnd.oasis.opendocument"
+
+
+_KINDS: Final = {
+    "application/epub+zip": FileKind("EPUB", "text"),
+    "application/json": FileKind("JSON", "text"),
+    "application/msword": FileKind("Word", "text"),
+    "application/pdf": FileKind("PDF", "pdf"),
+    "application/postscript": FileKind("PostScript", "pdf"),
+    "application/rtf": FileKind("RTF", "text"),
+    "application/vnd.ms-excel": FileKind("Excel", "sheet"),
+    "application/vnd.ms-outlook": FileKind("Mail", "mail"),
+    "application/vnd.ms-powerpoint": FileKind("PowerPoint", "slides"),
+    "application/xml": FileKind("XML", "text"),
+    "application/zip": FileKind("ZIP", "archive"),
+    f"{_ODF}.presentation": FileKind("ODP", "slides"),
+    f"{_ODF}.spreadsheet": FileKind("ODS", "sheet"),
+    f"{_ODF}.text": FileKind("ODT", "text"),
+    f"{_OOXML}.presentationml.presentation": FileKind("PowerPoint", "slides"),
+    f"{_OOXML}.spreadsheetml.sheet": FileKind("Excel", "sheet"),
+    f"{_OOXML}.wordprocessingml.document": FileKind("Word", "text"),
+    "message/rfc822": FileKind("Mail", "mail"),
+    "text/csv": FileKind("CSV", "sheet"),
+    "text/markdown": FileKind("Markdown", "text"),
+    "text/plain": FileKind("Text", "text"),
+    "text/rtf": FileKind("RTF", "text"),
+    "text/xml": FileKind("XML", "text"),
+}
+
+
+_FAMILIES: Final = {"image": FileKind("Image", "image"), "audio": FileKind("Audio", "media"), "video": FileKind("Video", "media")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +258,7 @@ def _show_result(result: Result, query: str) -> ShownResult:
         link=find_link(result.display_url) or find_link(result.url),
         shown_url=shorten_url(result.display_url),
         parts=split_snippet(result.snippet),
-        kind=find_kind(result.mimetype),
+        kind=_find_kind(result.mimetype),
         language=result.language,
         date=result.date,
         copy="/cache?" + urlencode([("url", result.url), ("q", query)], errors="replace") if result.has_copy else None,
@@ -252,3 +299,9 @@ def split_snippet(snippet: Snippet) -> tuple[Part, ...]:
         position = end
     parts.append(Part(text=snippet.text[position:], is_marked=False))
     return tuple(part for part in parts if part.text)
+
+
+def _find_kind(mimetype: str | None) -> FileKind:
+    """Returns the name of a content type for users, and its icon; those of a page for an unknown type."""
+    bare = (mimetype or "").partition(";")[0].strip().lower()
+    return _KINDS.get(bare) or _FAMILIES.get(bare.partition("/")[0]) or PAGE

@@ -8,7 +8,7 @@ import structlog
 from feedmill.model.authorization import AuthorizationRule, LateOutcome, Login, Mechanism
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import Rejected, Unanswered
-from feedmill.model.identity import Identity
+from feedmill.model.identity import Identity, Subject
 from feedmill.services.authorization.circuitbreaker import CircuitBreaker
 
 log = structlog.get_logger(__name__)
@@ -116,3 +116,13 @@ class SafeAuthorizer:
             documents = sum(found.get(url, Verdict.INDETERMINATE) is verdict for url in batch)
             if documents:
                 self._counts.count(rule.mechanism, outcome, documents)
+
+
+def find_user(rule: AuthorizationRule, current_user: Identity) -> Subject | None:
+    """Returns the user in the rule's namespace, None if the identity has no user there."""
+    return next((user for user in current_user.users if user.namespace == rule.namespace and user.name), None)
+
+
+def find_login(rule: AuthorizationRule, login: Login | None) -> Login | None:
+    """Returns the login to forward: only if it signed the user in to the rule's namespace and the rule forwards passwords; else None."""
+    return login if rule.forwards_password and login is not None and rule.namespace in login.namespaces else None

@@ -14,7 +14,7 @@ from feedmill.model.authorization import AuthorizationRule, Login
 from feedmill.model.decision import Verdict
 from feedmill.model.identity import Identity, Subject
 from feedmill.ports.http import HttpClient
-from feedmill.services.authorization.credentials import find_login, find_user
+from feedmill.services.authorization.authorizer import find_login, find_user
 from feedmill.services.authorization.posting import Endpoint
 from feedmill.wire.connectorauthz.parse import parse_answers
 from feedmill.wire.connectorauthz.render import connector_of, is_writable, render_query

@@ -18,7 +18,7 @@ from feedmill.model.decision import Verdict
 from feedmill.model.errors import BadRequest, Unanswered
 from feedmill.model.identity import Identity, Subject
 from feedmill.ports.http import HttpClient, HttpConnection, HttpRequest, ServerAddress
-from feedmill.services.authorization.credentials import find_login, find_user
+from feedmill.services.authorization.authorizer import find_login, find_user
 
 AGENT = b"Feedmill (authorization)"
 MAX_FAILURES = 2

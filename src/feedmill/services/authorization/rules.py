@@ -10,12 +10,14 @@ for a while (``circuitbreaker``).
 Source: googlegsa/secmgr, ``FlexAuthorizerImpl``.
 """
 
+import random
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import structlog
 
@@ -26,13 +28,54 @@ from feedmill.model.identity import Identity
 from feedmill.services.authorization.authorizer import Authorizer, LateCounts, NoCounts, SafeAuthorizer
 from feedmill.services.authorization.cache import AuthorizationCache
 from feedmill.services.authorization.circuitbreaker import CircuitBreaker, ReportCircuits
-from feedmill.services.authorization.responsetimes import ResponseTimes
 
 MAX_SEARCHES = 20
 THREADS_FOR_SEARCHES = 4
 """For how many searches at once a rule has threads, each search with all the parallel requests that the rule may send."""
 
 log = structlog.get_logger(__name__)
+
+
+REMEMBERED: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class PastAnswer:
+    """How long a request took, and whether it brought a decision."""
+
+    seconds: float
+    is_decided: bool
+
+
+class ResponseTimes:
+    """How long the last answers of each rule took. May be used from several threads.
+
+    A request for one URL that needs no server waits as long as one that does (``LateBinding.imitate``). So the time of a response does not
+    tell whether a hidden document exists.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._single: dict[str, deque[PastAnswer]] = {}
+        self._several: dict[str, deque[PastAnswer]] = {}
+
+    def note(self, rule: str | None, documents: int, seconds: float, *, is_decided: bool) -> None:
+        """Records how long a request about so many documents took. ``rule`` is the one that matches the first of them, None for none."""
+        if rule is None:
+            return
+        with self._lock:
+            times = self._single if documents == 1 else self._several
+            times.setdefault(rule, deque(maxlen=REMEMBERED)).append(PastAnswer(seconds, is_decided))
+
+    def choose(self, rule: str | None) -> PastAnswer | None:
+        """Returns one of the last answers of a rule at random, of requests about one document if there are any; None if there are no
+        answers.
+        """
+        if rule is None:
+            return None
+        with self._lock:
+            times = self._single.get(rule) or self._several.get(rule)
+            return random.choice(times) if times else None  # noqa: S311 - the choice need not be unpredictable
 
 
 @dataclass(slots=True)

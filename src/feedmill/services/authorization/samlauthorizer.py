@@ -15,7 +15,7 @@ from feedmill.model.decision import Verdict
 from feedmill.model.identity import Identity
 from feedmill.ports import Clock
 from feedmill.ports.http import HttpClient
-from feedmill.services.authorization.credentials import find_login, find_user
+from feedmill.services.authorization.authorizer import find_login, find_user
 from feedmill.services.authorization.posting import Endpoint
 from feedmill.wire.samlauthz.adapt import match_statements
 from feedmill.wire.samlauthz.parse import parse_statements

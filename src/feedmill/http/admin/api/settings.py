@@ -5,6 +5,8 @@ GET    /api/v1/settings/{section}/{name}    one entry
 PUT    /api/v1/settings/{section}/{name}    sets it; the body is the entry as JSON
 DELETE /api/v1/settings/{section}/{name}    removes what was set by API
 POST   /api/v1/settings/{section}/{name}/import     adds the content of an exported file of kind=; replace=1 replaces the entry
+GET    /api/v1/settings/frontends/{name}/stylesheet    the stylesheet of a front end, as it is
+PUT    /api/v1/settings/frontends/{name}/stylesheet    sets it; the body is XSLT 1.0 without imports
 
 ``ETag`` holds an entry's tag. ``If-Match`` makes a change depend on that tag, ``If-None-Match: *`` on a missing entry; otherwise 412.
 Source: RFC 9110, 8.8.3, 13.1.
@@ -22,7 +24,9 @@ from starlette.responses import JSONResponse, Response
 from feedmill.http.admin.protection import VIEW_OR_ADMINISTER, VIEW_OR_MANAGE
 from feedmill.http.common.bodies import read_body
 from feedmill.http.common.requirements import DeclaredRoute, Requirement
+from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.model.errors import BadRequest, Corrupt
+from feedmill.ports.stylesheets import MAX_STYLESHEET_BYTES
 from feedmill.settings.editing import ALWAYS, MAX_STORED_BYTES, Condition, HeldEntry, SettingsEditor
 from feedmill.settings.importing import KINDS, import_text
 
@@ -71,6 +75,24 @@ def settings_routes(editor: SettingsEditor, check_stylesheet: Callable[[str], No
 
     # policy ACLs decide who sees what, so a manager must not change them
     return [*routes_of(_POLICY_ACLS, VIEW_OR_ADMINISTER), *routes_of("{section}", VIEW_OR_MANAGE)]
+
+
+def stylesheet_routes(store: StylesheetStore) -> list[DeclaredRoute]:
+    """Returns the routes for the stylesheets of front ends."""
+
+    async def get(request: Request) -> Response:
+        return Response(await run_in_threadpool(store.get, request.path_params["name"]), media_type="text/xml")
+
+    async def put(request: Request) -> Response:
+        data = await read_body(request, MAX_STYLESHEET_BYTES)
+        entry = await run_in_threadpool(store.put, request.path_params["name"], data, read_condition(request))
+        return JSONResponse({"name": entry.name, "stylesheet": entry.value["stylesheet"]}, headers={"ETag": f'"{entry.tag}"'})
+
+    path = "/api/v1/settings/frontends/{name}/stylesheet"
+    return [
+        DeclaredRoute(path, get, methods=["GET"], requires=VIEW_OR_MANAGE),
+        DeclaredRoute(path, put, methods=["PUT"], requires=VIEW_OR_MANAGE),
+    ]
 
 
 def read_file(request: Request, body: bytes) -> bytes:
