@@ -47,4 +47,3 @@ def test_request_languages_narrow_a_question_and_ask_none() -> None:
 
     assert root("a") == And((Word("a"), Language("en")))
     assert root("") == Everything()
-    assert not read_request(SearchRequest(query="a", languages="lang_en")).is_restricted

@@ -87,7 +87,6 @@ def test_read_request_form_adds_to_the_query() -> None:
     built = read_request(SearchRequest(query="a", advanced=form, required_fields="k", partial_fields="n:w"))
     words = (Word("a"), Word("b"), Phrase("c  d"), Or((Word("e"), Word("f"))), Not(Word("g")), Not(Word("h")))
     assert built.root == And((*words, Site("s.com"), Not(FileType("pdf")), MetaExists("k"), MetaContains("n", "w")))
-    assert built.is_restricted
 
 
 def test_read_request_form_takes_terms_one_by_one_phrases_whole() -> None:
@@ -118,10 +117,9 @@ def test_read_request_links_ask_for_nothing_else() -> None:
     assert built.root == And((LinksTo("http://h/"), MetaExists("k")))
 
 
-def test_read_request_plain_or_empty_is_not_restricted() -> None:
-    assert not read_request(SearchRequest(query="a OR b c")).is_restricted
+def test_read_request_empty_query_is_everything() -> None:
     assert read_request(SearchRequest(query=" ")).root == Everything()
-    assert read_request(SearchRequest(query="", required_fields="k")).is_restricted
+    assert read_request(SearchRequest(query="", required_fields="k")).root == MetaExists("k")
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,9 @@ def test_plan_joins_query_collection_selection_and_removed_urls_in_one_tree() ->
 def test_plan_of_nothing_is_empty_and_of_an_unknown_collection_has_no_tree() -> None:
     blank = SETTINGS.plan(SearchRequest(query=" "))
     assert (blank.is_empty, blank.root) == (True, Everything())
+    assert all(SETTINGS.plan(request).is_empty for request in (SearchRequest(query="site:"), SearchRequest(query="", languages="lang_en")))
+    restricted = (SearchRequest(query="site:x"), SearchRequest(query="-a"), SearchRequest(query="", required_fields="k"))
+    assert not any(SETTINGS.plan(request).is_empty for request in restricted)
     nowhere = SETTINGS.plan(SearchRequest(query="car", site="none"))
     assert (nowhere.is_empty, nowhere.root, nowhere.warnings) == (False, None, ("there is no collection none",))
 

@@ -180,14 +180,6 @@ def test_parse_query_not_understood_is_ignored_or_words_with_a_warning(text: str
     assert parsed.warnings[0].startswith(warning)
 
 
-@pytest.mark.parametrize(
-    ("text", "is_restricted"),
-    [("", False), ('a "b c" OR d', False), ("-a", True), ("site:x", True), ("a inmeta:b", True), ("site:", False)],
-)
-def test_parse_query_restriction_is_reported(text: str, is_restricted: bool) -> None:
-    assert parse_query(text).is_restricted is is_restricted
-
-
 def test_parse_query_too_much_is_cut_with_a_warning() -> None:
     many = parse_query("w " * (MAX_TERMS + 5))
     assert isinstance(many.root, And)

@@ -28,7 +28,6 @@ def test_wildcards_stand_where_words_do() -> None:
     assert parse_query("+cell*").root == Word("cell*", is_fixed=True)
     assert parse_query('"cell* phone"').root == Phrase("cell* phone")
     assert parse_query("allintitle:cell*").root == InTitle("cell*")
-    assert not parse_query("cell*").is_restricted
 
 
 def test_wildcards_are_folded_and_mean_whole_words() -> None:

@@ -19,11 +19,10 @@ class Match(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedQuery:
-    """A query tree and the warnings for the user. ``is_restricted``: it has more than plain words (an empty one lists)."""
+    """A query tree and the warnings for the user."""
 
     root: Node
     warnings: tuple[str, ...] = ()
-    is_restricted: bool = False
 
 
 # --- the index ------------------------------------------------------------------------------------------------------------------

@@ -107,11 +107,6 @@ class Serving:
     biases: Mapping[str, Bias] = field(default_factory=lambda: MappingProxyType({}))
     stop_words: tuple[str, ...] = ()
 
-    def get_frontend(self, name: str) -> FrontEnd:
-        """Returns a front end; the default one for a name that is not configured."""
-        found = self.frontends.get(name) or self.frontends.get(DEFAULT_FRONTEND)
-        return found or FrontEnd(name=DEFAULT_FRONTEND)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSetting:

@@ -32,8 +32,6 @@ class ParsedRequest:
     typed: Node
     #: what the user selected rather than typed
     selected: tuple[Node, ...]
-    #: the request has more than plain words
-    is_restricted: bool
     warnings: tuple[str, ...]
 
 
@@ -59,7 +57,6 @@ def read_request(request: SearchRequest) -> ParsedRequest:
         warnings += remarks
     root = join_all(parts)
     # Before languages and sites are added, which are no restrictions that a user typed.
-    is_restricted = _is_restricted(root)
     languages, remarks = read_languages(request.languages)
     within = [Site(advanced.within.strip())] if advanced.within.strip() else []
     # Alone, a language or a site would list all its documents.
@@ -69,7 +66,6 @@ def read_request(request: SearchRequest) -> ParsedRequest:
         root=root,
         typed=typed.root,
         selected=selected,
-        is_restricted=is_restricted,
         warnings=tuple(dict.fromkeys(warnings + remarks)),
     )
 
@@ -120,13 +116,3 @@ def _place(node: Node, occurrence: Occurrence) -> Node:
             return Not(_place(part, occurrence))
         case _:
             return node
-
-
-def _is_restricted(node: Node) -> bool:
-    match node:
-        case Word() | Phrase() | Wildcard() | Everything():
-            return False
-        case And(parts) | Or(parts):
-            return any(_is_restricted(part) for part in parts)
-        case _:
-            return True

@@ -101,7 +101,6 @@ class _Reading:
     clauses: list[list[Node]] = field(default_factory=list)
     warnings: dict[str, None] = field(default_factory=dict)
     terms: int = 0
-    is_restricted: bool = False
     joins_next: bool = False
     is_full: bool = False
     placed: _Placed | None = None
@@ -119,8 +118,6 @@ class _Reading:
             return
         self.terms += 1
         self.unfilled = ""
-        if not isinstance(node, Plain):
-            self.is_restricted = True
         if self.joins_next:
             self.clauses[-1].append(node)
             self.joins_next = False
@@ -159,7 +156,7 @@ def parse_query(text: str) -> ParsedQuery:
         reading.ignore("OR", _BOTH_SIDES)
     if reading.unfilled and not reading.is_full:
         reading.ignore(reading.unfilled, "a term")
-    return ParsedQuery(root=_join(reading.clauses), warnings=tuple(reading.warnings), is_restricted=reading.is_restricted)
+    return ParsedQuery(root=_join(reading.clauses), warnings=tuple(reading.warnings))
 
 
 def _join(clauses: list[list[Node]]) -> Node:

@@ -5,8 +5,6 @@
 - KeyMatches and related queries depend on the query as the user typed it.
 """
 
-from functools import cached_property
-
 from feedmill.core.query.builder import read_request
 from feedmill.core.query.expansion import holds_operator, prepare_expansion
 from feedmill.core.query.nodes import join_all
@@ -19,7 +17,7 @@ from feedmill.core.ranking.keymatches import KeyMatchTable, RelatedTable
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.query import Everything, Node, Not
 from feedmill.model.search import SearchRequest
-from feedmill.model.serving import FrontEnd, Serving
+from feedmill.model.serving import DEFAULT_FRONTEND, FrontEnd, Serving
 
 
 class ReadyFrontEnd:
@@ -41,15 +39,12 @@ class CompiledSearchConfig:
         self.serving = serving
         self._expansion = prepare_expansion(serving.synonyms, serving.stop_words)
         self._biases = {name: prepare_bias(bias) for name, bias in serving.biases.items()}
-        self._frontends = {name: ReadyFrontEnd(frontend) for name, frontend in serving.frontends.items()}
-
-    @cached_property
-    def _default(self) -> ReadyFrontEnd:
-        return ReadyFrontEnd(self.serving.get_frontend(""))
+        frontends = {DEFAULT_FRONTEND: FrontEnd(name=DEFAULT_FRONTEND), **serving.frontends}
+        self._frontends = {name: ReadyFrontEnd(frontend) for name, frontend in frontends.items()}
 
     def get_frontend(self, name: str) -> ReadyFrontEnd:
         """Returns a front end; the default one for a name that is not configured."""
-        return self._frontends.get(name) or self._default
+        return self._frontends.get(name) or self._frontends[DEFAULT_FRONTEND]
 
     def plan(self, request: SearchRequest) -> QueryPlan:
         """Plans a request: parses its texts, and adds what these settings say about it."""
@@ -64,7 +59,7 @@ class CompiledSearchConfig:
             typed=parsed.typed,
             selected=parsed.selected,
             root=None if scope.root is None else join_all((root, scope.root, frontend.scope)),
-            is_empty=not parsed.is_restricted and isinstance(parsed.root, Everything),
+            is_empty=isinstance(parsed.root, Everything),
             facets=facets,
             removed=frontend.removed,
             keymatches=frontend.keymatches.find(query_words, request.keymatches),
