@@ -58,4 +58,5 @@ def loads(text: str) -> Any:
 def dumps(value: object) -> str:
     """Writes JSON that every database takes."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    # Escaped to ASCII, a lone surrogate is text that every database takes, and comes back as it was.
     return json.dumps(value, separators=(",", ":")) if _has_half_pair(text) else text

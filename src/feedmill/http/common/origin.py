@@ -43,6 +43,7 @@ class OriginCheck:
 
     def _is_welcome(self, origin: str, host: str) -> bool:
         sender = origin.strip().lower()
+        # ``null`` is the origin of any sandboxed page, so it cannot be allowed by name.
         if "*" in self._allowed or (sender in self._allowed and sender != "null"):
             return True
         site = _split_origin(sender)

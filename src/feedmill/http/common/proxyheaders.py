@@ -77,6 +77,7 @@ def _holds_secret(scope: HttpScope, trust: ProxyTrust) -> bool:
         return True
     wanted = trust.secret_header.lower().encode()
     values = [value for header, value in scope["headers"] if header.lower() == wanted]
+    # Compared in constant time, so that the secret cannot be guessed byte by byte.
     return bool(trust.secret) and len(values) == 1 and compare_digest(values[0], trust.secret.encode())
 
 

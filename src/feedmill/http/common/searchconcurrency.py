@@ -67,6 +67,7 @@ class SearchPlaces:
         except TimeoutError:
             return False
         except asyncio.CancelledError:
+            # The place was given in the moment in which the request was cancelled: it is passed on.
             if turn.done() and not turn.cancelled():
                 self.leave(owner)
             raise
@@ -81,6 +82,7 @@ class SearchPlaces:
         while line.waiting:
             turn = line.waiting.popleft()
             if not turn.done():
+                # ``running`` stays: the place changes hands without becoming free.
                 turn.set_result(None)
                 return
         line.running -= 1

@@ -79,6 +79,7 @@ class SearchThreads:
             text = f"more than {owner.at_once} searches of this client are at work; try again in a second ([search] searches_per_client)"
             raise HTTPException(503, text, {"retry-after": str(RETRY_SECONDS)})
         request.scope[_KEY] = deadline
+        # The search itself counts as a job, so its place is free only after its thread and all its engine jobs have ended.
         deadline.begin_job()
 
         def work() -> T:
@@ -98,6 +99,7 @@ class SearchThreads:
         try:
             return await asyncio.wrap_future(job)
         finally:
+            # The thread never ran ``work``, so its ``finally`` did not either.
             if job.cancelled():
                 deadline.end_job()
             later.cancel()

@@ -111,6 +111,7 @@ class PushEndpoint:
                 raise BadRequest("field data is missing or empty; give the feed's XML")
             return await spool.keep(submission, client), submission, reader.size_bytes
         except BaseException:
+            # A cancellation during the clean-up must not take the place of the first error, which is raised after it.
             with suppress(asyncio.CancelledError):
                 await spool.discard()
             raise

@@ -144,6 +144,7 @@ class PushTokenCheck:
 def _read_presented(scope: Scope) -> _Presented | None:
     """Returns the secret of a request; None if the header is missing or its scheme carries no secret."""
     lines = Headers(scope=scope).getlist("authorization")
+    # Two headers could mean two senders. Neither counts.
     if len(lines) > 1:
         return _Presented("", True, BASIC_CHALLENGE)
     scheme, _, given = lines[0].strip().partition(" ") if lines else ("", "", "")

@@ -53,6 +53,7 @@ class Spool:
             await self._wait()
             batch, self._pieces, self._gathered_bytes = self._pieces, [], 0
             self._writing = asyncio.get_running_loop().run_in_executor(self._workers, self._write, batch)
+            # The file exists after this batch, and the event loop can write to it.
             if is_first:
                 await self._wait()
                 self._is_direct = True
@@ -77,6 +78,7 @@ class Spool:
     async def _wait(self) -> None:
         """Waits for the batch that is being written. Cancelling the wait does not cancel the write."""
         if self._writing is not None:
+            # The thread cannot be stopped, and the file must not be closed while it writes.
             await asyncio.shield(self._writing)
 
     def _write_directly(self, piece: bytes) -> None:

@@ -26,6 +26,7 @@ DEFAULT_MAX = 10
 JSONP_HEAD = "/* GSA Suggest Service JSONP Response. */ "
 _CALLBACK = re.compile(r"[A-Za-z_$][\w$]{0,63}(?:\.[A-Za-z_$][\w$]{0,63}){0,5}", re.ASCII)
 _FORMATS = ("os", "rich")
+# Line separators end a string in old JavaScript, and ``<`` could end the script element of a page that contains the response.
 _IN_SCRIPTS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 

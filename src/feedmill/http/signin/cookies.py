@@ -37,6 +37,7 @@ class Cookies:
             for key, value in cookie_parser(part).items()
             if key == wanted
         ]
+        # Of two cookies with one name, another host may have planted one. Neither counts.
         return pairs[0] if len(pairs) == 1 and len(pairs[0]) <= MAX_COOKIE else ""
 
     def put(self, response: Response, scope: Scope, name: str, value: str, *, seconds: int | None = None) -> None:

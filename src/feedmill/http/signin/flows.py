@@ -48,4 +48,5 @@ class Flows:
         self._cookies.drop(response, scope, FLOW)
 
     def _sign(self, body: str) -> str:
+        # The word separates this use of the key from others: the code of a form is no signature of an attempt.
         return hmac.new(self._key, f"flow={body}".encode("utf-8", "replace"), sha256).hexdigest()

@@ -59,6 +59,7 @@ class ConnectorAuthorizer:
         answers = parse_answers(body)
         if answers.status != _WENT_WELL:
             log.warning("authorization_answer_incomplete", rule=self.rule.label, server=self._endpoint.server, status=answers.status[:40])
+            # A denial is trusted even then. A permit is not: the manager says that something went wrong.
             return {url: Verdict.DENY if answers.verdicts.get(url) is Verdict.DENY else Verdict.INDETERMINATE for url in urls}
         return {url: answers.verdicts.get(url, Verdict.DENY) for url in urls}
 

@@ -91,6 +91,7 @@ class HeadAuthorizer:
                 status = connection.send(self._make_request(target, proof), left).status
             except Unanswered as exc:
                 failures, reason = failures + 1, str(exc)
+                # A server that hangs would take the whole time of the rule for each further document.
                 if failures >= MAX_FAILURES:
                     break
                 continue

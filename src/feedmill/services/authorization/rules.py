@@ -184,6 +184,7 @@ class LateBinding:
                 self._counts.count(authorizer.rule.mechanism, outcome, 1)
 
     def _ask_in_place(self, urls: Sequence[str], current_user: Identity, late: LateAccess) -> dict[str, Verdict]:
+        # Refused at once instead of queued: a server that does not answer must not collect the threads of searches.
         if not self._places.acquire(blocking=False):
             log.warning("authorization_busy", documents=len(urls), searches=MAX_SEARCHES)
             self._count_by_rule(urls, LateOutcome.BUSY)
@@ -219,16 +220,19 @@ class LateBinding:
             authorizer = self._authorizers[place]
             one = _Round(authorizer, deque(authorizer.split(urls)))
             rounds.append(one)
+            # Each lane takes the next batch when it is free, so one slow answer does not delay the others.
             lanes = min(authorizer.rule.parallel, len(one.batches))
             futures += [self._threads[place].submit(self._work, one, current_user, late) for _ in range(lanes)]
         wait(futures, timeout=max(late.until - self._clock(), 0.0))
         for future in futures:
+            # Those that have not begun. A request that runs is abandoned; its answer comes too late.
             future.cancel()
         found: dict[str, Verdict] = {}
         for one in rounds:
             with one.lock:
                 found |= one.found
                 undone = sum(len(batch) for batch in one.batches)
+                # Lanes that still run find no more batches.
                 one.batches.clear()
             if undone:
                 log.warning("authorization_out_of_time", rule=one.authorizer.rule.label, documents=undone)
@@ -245,4 +249,5 @@ class LateBinding:
                 batch = one.batches.popleft()
             found = self._safe.ask(one.authorizer, batch, current_user, late.login, seconds)
             with one.lock:
+                # A server decides only about what it was sent, whatever its answer names.
                 one.found |= {url: verdict for url, verdict in found.items() if url in batch}

@@ -65,6 +65,7 @@ class SamlAuthorizer:
             holds_credential=self.rule.holds_credential,
             password=None if forwarded is None else forwarded.password,
         )
+        # Random, so that an answer cannot be prepared for it. The underscore makes it a valid XML id, which cannot begin with a digit.
         start = secrets.token_hex(16)
         is_one = self.rule.form is QueryForm.BATCH_2
         queries = [Query(id=f"_{start}" if is_one else f"_{start}{place}", resource=resource_of(url)) for place, url in enumerate(urls)]

@@ -47,6 +47,7 @@ class EngineThreads:
         self._enter(deadline)
         deadline.begin_job()
         job = self._pool.submit(act)
+        # At the end of the job, not of its request: an abandoned job still occupies its thread.
         job.add_done_callback(lambda done: self._leave(done, deadline))
         return job
 
@@ -54,6 +55,7 @@ class EngineThreads:
         with self._is_free:
             while self._running.total() >= self._count or self._running[deadline.owner] >= self.share:
                 deadline.check()
+                # In short waits, to notice that the request was cancelled.
                 self._is_free.wait(min(deadline.left_seconds, LOOK_SECONDS))
             deadline.check()
             self._running[deadline.owner] += 1

@@ -87,6 +87,7 @@ class PageFiller:
 
     def fill(self, run_query: RunQuery, window: Window, access: AccessFilter, late: LateAccess) -> Filled:
         """Returns the page of a window. Shape: ``late`` is that of ``access``."""
+        # One more than the page, which shows whether another page follows.
         walk = _Walk(wanted=min(window.start + window.num, MAX_REACH) + 1)
         is_over = self._walk_candidates(walk, run_query, window, access, late)
         if not is_over and walk.missing > 0:
@@ -119,6 +120,7 @@ class PageFiller:
         offset = 0
         while walk.missing > 0 and offset < MAX_REACH:
             size = min(MAX_STEP, MAX_REACH - offset)
+            # From the beginning of another list: this one lacks the candidates, so positions differ. What was seen is left out.
             hits = run_query(early, offset, size).hits
             self._take(walk, [hit for hit in hits if hit.key not in walk.seen], window, early)
             offset += size
@@ -133,6 +135,7 @@ class PageFiller:
             trimmed = self._decider.decide_each(unit, documents.values(), access, window.deadline)
         shown = {each.url for each in trimmed.shown if window.may_list(each)}
         open_urls = [each.url for each in trimmed.undecided if window.may_list(each)]
+        # Outside the transaction, since it may wait for other servers.
         granted = self._late.select(open_urls, access)
         walk.checked += len(open_urls)
         walk.granted |= granted
@@ -143,5 +146,6 @@ class PageFiller:
                 continue
             if document.url in shown or document.url in granted:
                 walk.hits.append(hit)
+            # Counted by the index as visible. A candidate that was refused was never counted.
             elif class_of(document) in access.permitted:
                 walk.dropped += 1

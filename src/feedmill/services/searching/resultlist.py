@@ -62,6 +62,7 @@ def _list_collapsed(walk: _Walk) -> ResultPage:
     request, collapser = walk.search.plan.request, walk.collapser
     start, num, shown = request.start, request.num, collapser.shown
     first = walk.step(min(start + num, MAX_REACH) + FIRST_MARGIN)
+    # Until one result more than the page is known.
     while not walk.is_over and len(shown) <= start + num:
         walk.step(STEP)
     # if other servers decide about documents, they are only called for the page itself

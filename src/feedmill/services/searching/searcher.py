@@ -96,6 +96,7 @@ class Searcher:
         filled = self._fill(index, searched, hits.total, search)
         chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)
         made = self._maker.make_results(search, index.highlighter.seek(searched), chosen, granted) if chosen else MadeResults()
+        # Only if nothing was checked: otherwise the request has taken its time already.
         if filled is not None and not filled.checked and not made.results:
             self._imitate(root, access)
         dropped = made.tried - len(made.results) if filled is None else filled.dropped + made.failed

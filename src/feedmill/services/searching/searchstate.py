@@ -70,6 +70,7 @@ class SearchStates:
             index = None if folder is None else self._open(folder, values.get(INDEX_TOKEN, ""))
         except FeedmillError:
             # the folder was removed at the end of a rebuild
+            # Only then: an error of the folder in force is real, and trying again would not end.
             if not self._has_moved(folder):
                 raise
             return self.read(deadline)
@@ -98,5 +99,6 @@ class SearchStates:
         if opened is None or opened[0] != folder:
             opened = (folder, self._open_index(folder))
             self._opened = opened
+        # Reloads the index if it is behind the commit, so that a search finds what "searchable" promised.
         opened[1].is_visible(token)
         return opened[1]

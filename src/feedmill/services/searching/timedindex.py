@@ -104,6 +104,7 @@ class TimedIndex:
     def run(self, query_index: Callable[[], _Answer], times: int, *, is_far: bool = False, makes_results: bool = False) -> _Answer:
         """Returns the answer of a query that reads all documents ``times`` times; ``makes_results``: it is still made into results."""
         self._deadline.check()
+        # A deep page makes the engine hold as many hits, whatever the query is.
         if not is_far and times * self._index.count() <= CHEAP:
             return query_index()
         until = self._deadline.until_results if makes_results else self._deadline.until
@@ -134,5 +135,6 @@ class _TimedVocabulary:
 
     def find_alike(self, word: str, access: AccessFilter, more_than: int) -> str | None:
         """Finds a word as ``Vocabulary.find_alike`` does."""
+        # Several walks through the dictionary: for each first letter that the word may have.
         times = 10 * OF_AN_EXPRESSION
         return self._timed.try_for(SPELLING_SECONDS, lambda: self._vocabulary.find_alike(word, access, more_than), times)

@@ -178,6 +178,7 @@ def _render_result(result: Result, number: int, now: datetime) -> str:
 def _has(result: Result) -> str:
     if not result.has_copy:
         return "<HAS><L/></HAS>"
+    # Rounded up: integer division rounds down, also below zero.
     kilobytes = max(1, -(-result.content_bytes // 1024))
     return f'<HAS><L/><C SZ="{kilobytes}k" CID="{copy_id(result.url)}" ENC="UTF-8"/></HAS>'
 

@@ -52,6 +52,7 @@ class SqlClasses:
         return {key: self._numbers[key] for key in keys}
 
     def _add(self, keys: dict[bytes, AccessKey]) -> None:
+        # Not the highest number in the table: the newest class may have been removed, and its number must not come again.
         first = self.newest() + 1
         added = [_row(number, found, key) for number, (found, key) in enumerate(keys.items(), first)]
         self._connection.execute(sa.insert(access_classes), added)
@@ -97,6 +98,7 @@ class SqlClasses:
 
 
 def _unused() -> list[sa.ColumnElement[bool]]:
+    # As text, with the condition of the partial index, so that the database uses that index.
     from_documents = sa.text("NOT EXISTS (SELECT 1 FROM documents d WHERE d.access_class > 1 AND d.access_class = access_classes.number)")
     number = access_classes.c.number
     unreferenced = [~sa.exists().where(table.c.access_class == number) for table in (acls, acl_versions, past_classes)]

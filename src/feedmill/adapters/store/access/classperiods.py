@@ -55,6 +55,7 @@ class ClassPeriodWriter:
         held = class_of(document) if document.state is DocumentState.LIVE else None
         if before is not None and before.access_class == held:
             return {"classed_at": before.since, "classed_by": before.begun_by}
+        # Never before the earlier class began, even if the clock was set back.
         return {"classed_at": at if before is None else max(at, before.since), "classed_by": feed_id}
 
     def keep(self, before: Mapping[int, _Held], after: Mapping[int, Mapping[str, int]]) -> None:
@@ -151,6 +152,7 @@ class SqlClassPeriods:
             found.update((id_, number) for id_, number in chunk if number in classes)
             if len(chunk) < size:
                 break
+            # Larger steps when few documents are found, so that a scan for rare classes needs few queries.
             after, size = chunk[-1][0], min(2 * size, _SCANNED_AT_ONCE)
         return found
 

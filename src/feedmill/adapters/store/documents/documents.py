@@ -23,6 +23,7 @@ _BY_ID = Prepared(lambda ids: sa.select(*rows.DOCUMENT).where(documents.c.id.in_
 _NEXT_DIGEST = Prepared(
     lambda _: (
         sa.select(*(documents.c[name] for name in ("url_digest", "state", "secure", "access_class", "text")))
+        # Not ``=``: a row is read in any case, so the duration does not tell whether the document exists.
         .where(documents.c.url_digest >= sa.bindparam("digest", type_=sa.LargeBinary))
         .order_by(documents.c.url_digest)
         .suffix_with("LIMIT 1")
@@ -92,6 +93,7 @@ class SqlDocuments:
             held = None if document.id is None else before.get(document.id)
             classed[document.url] = self._spells.columns_of(document, held, to_micros(at or document.updated_at), feed_id)
         staying = [rows.document_to_row(document) for document in changed if document.url not in classed]
+        # Two statements, because rows that stay in their class must keep the columns of its beginning.
         if staying:
             self._connection.execute(upsert(self._connection, documents, ["url_digest"], keep=["id", *CLASSED_COLUMNS]), staying)
         if moving:
@@ -110,6 +112,7 @@ class SqlDocuments:
         if not texts:
             return
         before = self._spells.read([document_id for document_id, text in texts if guards_itself(text)])
+        # If the content has changed meanwhile, this text belongs to no content any more and is dropped.
         changing = sa.update(documents).where(documents.c.id == sa.bindparam("id_"), documents.c.content == sa.bindparam("source_"))
         values = [{"id_": document_id, "source_": text.source, "text": rows.text_to_json(text)} for document_id, text in texts]
         self._connection.execute(changing, values)
@@ -195,6 +198,7 @@ class SqlDocuments:
         held: dict[int, StoredRefs] = {}
         for batch in batches([old.document_id for old, _ in moves]):
             query = sa.select(documents.c.id, documents.c.content, documents.c.text).where(LIVE, documents.c.id.in_(batch))
+            # Locked in PostgreSQL until the end of the transaction. SQLite has one writer and ignores this.
             for row in self._connection.execute(query.with_for_update()).mappings():
                 held[row["id"]] = rows.refs_from_row(row)
         moving = [(old, new) for old, new in moves if held.get(old.document_id) == old]

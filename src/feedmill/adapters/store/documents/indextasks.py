@@ -30,6 +30,7 @@ class SqlIndexTasks:
         statement = insert(self._connection, index_tasks)
         new = statement.excluded
         replaced: dict[str, sa.ColumnElement[Any]] = {name: new[name] for name in ("version", "stage", "feed_id", "datasource")}
+        # A revocation that waits must not be lost because a later change revokes nothing.
         replaced["revokes_access"] = sa.or_(index_tasks.c.revokes_access, new.revokes_access)
         # a document that changes repeatedly has waited since its first change; in another stage its wait begins again
         replaced["queued_at"] = sa.case((index_tasks.c.stage == new.stage, index_tasks.c.queued_at), else_=new.queued_at)
@@ -59,6 +60,7 @@ class SqlIndexTasks:
         order = (index_tasks.c.lane, index_tasks.c.feed_id, index_tasks.c.document_id)
         query = sa.select(index_tasks).where(index_tasks.c.stage == stage.value).order_by(*order).limit(limit)
         if after is not None:
+            # Compared as a whole row: the next task in the order, wherever a lane or a feed ends.
             query = query.where(sa.tuple_(*order) > sa.tuple_(after.lane.value, after.feed_id, after.document_id))
         if lane is not None:
             query = query.where(index_tasks.c.lane == lane.value)
@@ -80,6 +82,7 @@ class SqlIndexTasks:
 
     def _forget_replaced(self, document_ids: Sequence[int]) -> None:
         """Removes the record of replaced tasks for documents that have no task any more."""
+        # The table is usually empty, and one look is cheaper than a deletion for each batch.
         if self._connection.execute(sa.select(replaced_tasks.c.document_id).limit(1)).first() is None:
             return
         has_task = sa.exists().where(index_tasks.c.document_id == replaced_tasks.c.document_id)

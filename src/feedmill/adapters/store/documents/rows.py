@@ -154,6 +154,7 @@ def _salvage(row: Sequence[Any], error: Exception) -> Document:
             damaged.append(name)
             return otherwise
 
+    # Unknown means closed.
     secure = read("secure", _flag, True)
     # its protection may be in its attributes, so it stays closed until a feed sends it with an authmethod
     protected = Attributes(authmethod=AuthMethod.HTTPBASIC) if secure else Attributes()
@@ -194,6 +195,7 @@ def _number(value: object) -> int:
 
 
 def _flag(value: object) -> bool:
+    # SQLite has no booleans, so a damaged flag may be any value.
     if value not in (0, 1):
         raise ValueError(f"{value!r} in place of a flag")
     return bool(value)

@@ -70,6 +70,7 @@ class SqlFeeds:
 
     def list_claimable(self, lease: Lease, *, now: datetime, limit: int) -> list[Feed]:
         """Lists the first unapplied feed of each queue that the owner may claim or already holds."""
+        # Only the first feed of each queue: the feeds of a data source are applied in order.
         heads = sa.select(sa.func.min(feeds.c.id)).where(UNAPPLIED).group_by(feeds.c.queue)
         free = sa.or_(feeds.c.lease_owner.is_(None), feeds.c.lease_owner == lease.owner, feeds.c.lease_expires_at < to_micros(now))
         query = sa.select(feeds).where(feeds.c.id.in_(heads), free, feeds.c.size_bytes >= lease.min_bytes).order_by(feeds.c.id).limit(limit)

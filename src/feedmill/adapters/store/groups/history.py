@@ -158,6 +158,7 @@ class SqlGroupHistory:
         Returns the member after which to continue, None at its end, and the number of members compared.
         """
         assert task.defined is not None
+        # The group had no members before, so one row stands for all of its members.
         if place[2] and not task.others:
             self._insert([(ALL, *place)])
             return None, 1
@@ -204,6 +205,7 @@ class SqlGroupHistory:
     def publish(self, feed_id: int, source: str, *, at: datetime) -> None:
         """Records when a group snapshot was published."""
         newest = self._connection.execute(sa.select(sa.func.max(group_publications.c.at))).scalar() or 0
+        # The clock may have been set back. The order of publications must not change with it.
         moment = max(newest, to_micros(at))
         adding = insert(self._connection, group_publications).values(feed_id=feed_id, source=source, at=moment)
         self._connection.execute(adding.on_conflict_do_nothing())
@@ -226,6 +228,7 @@ class SqlGroupHistory:
         table = group_changes.c
         place = sa.tuple_(table.member_digest, table.group_number, table.feed_id)
         begin = sa.tuple_(sa.literal(after.member), sa.literal(after.group), sa.literal(after.feed_id))
+        # The end of this step is looked up first, so that one deletion covers the whole range.
         next_ = sa.select(table.member_digest, table.group_number, table.feed_id).where(place > begin)
         reached = self._connection.execute(next_.order_by(*place.clauses).limit(1).offset(limit - 1)).first()
         among = [place > begin]

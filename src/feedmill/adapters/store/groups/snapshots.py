@@ -46,6 +46,7 @@ class SqlGroupSnapshotBuilder:
         defined = {_group_digest(definition.group): definition for definition in definitions}
         again = self._remove_from_snapshot(feed_id, list(defined))
         if again:
+            # A process that reads snapshots ahead sees by this that it must read again.
             SqlKeyValueStore(self._connection).put(REDEFINED, str(feed_id))
         older = {} if snapshot["is_full"] else self._find_visible(snapshot["source"], list(defined))
         next_id = self._next_id()

@@ -99,6 +99,7 @@ class AccessChanges:
         with self._store.reading() as unit:
             begun = self._begin(unit, comparison)
             sight = AccessHistory(unit, begun.past, self._order)
+            # More than a page, since many of them have not changed for this user.
             at_once = min(max(2 * limit, LEAST_EXAMINED), MOST_EXAMINED)
             for _ in range(max(1, self._examined_a_page // at_once)):
                 moved = unit.access.class_periods.list_moved(begun.classes, comparison.since, after=after, limit=at_once)
@@ -135,6 +136,7 @@ class AccessChanges:
 
 def _compare_classes(unit: UnitOfWork, sight: AccessHistory, comparison: Comparison, order: Sequence[EarlyMechanism]) -> Sequence[int]:
     table = ClassTable()
+    # One table for both times: a class never changes, only the classes of the ACLs above it do.
     urls = table.add(unit.access.classes.iter_packed(0))
     both = []
     for at in (comparison.since, comparison.until):

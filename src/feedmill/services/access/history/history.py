@@ -207,6 +207,7 @@ class AccessHistory:
             origin = self._find_last_change(url, class_periods, at)
             if origin is None:
                 return None
+            # The moment before the change. If the user saw the document then as at the end, an older change is the cause.
             at = origin.at - _TICK
             if self.is_visible(class_periods, at) is not shown:
                 return origin
@@ -243,6 +244,7 @@ class AccessHistory:
     def _find_acl_change(self, parent: str, at: datetime) -> ChangeOrigin | None:
         """Finds the newest change of an ACL or of one above it, including an ACL that was missing."""
         acls, urls = self._chain_of(parent, at), [parent]
+        # The parent that is missing belongs to the list: its arrival or its removal may be the change.
         while len(urls) <= MAX_CHAIN:
             acl = acls.get(urls[-1])
             if acl is None or acl.inherit_from is None or acl.inherit_from in urls:
