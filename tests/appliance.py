@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.parse
 import weakref
@@ -15,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from tests import programs
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 FINAL = {"completed", "completed with errors", "failed in error"}
@@ -41,8 +41,11 @@ def close_all(sockets: Sequence[socket.socket]) -> None:
 class Appliance:
     """A server on a data folder, with ports of its own."""
 
-    def __init__(self, data: Path, settings: str = "", environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, data: Path, settings: str = "", environment: Mapping[str, str] | None = None, start: programs.Start = programs.start
+    ) -> None:
         self.data = data
+        self._start = start
         held = [reserve_port() for _ in range(5)]
         self.gate, self.tls, self.dtd, self.search_port, self.admin = (int(each.getsockname()[1]) for each in held)
         weakref.finalize(self, close_all, held)
@@ -56,11 +59,11 @@ class Appliance:
         """Starts the server and waits until it says that it is ready."""
         self.data.mkdir(parents=True, exist_ok=True)
         self.config.write_text(self._settings)
-        command = [sys.executable, "-m", "feedmill.cli.main", "serve", "--data", str(self.data), "--config", str(self.config)]
         ports = {"GATE": self.gate, "GATE_TLS": self.tls, "DTD": self.dtd, "SEARCH": self.search_port, "ADMIN": self.admin}
         environment = os.environ | {f"FEEDMILL_{name}_PORT": str(port) for name, port in ports.items()} | self._environment
         with self.log.open("a") as log:
-            self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
+            words = ("serve", "--data", self.data, "--config", self.config)
+            self.process = self._start(*words, environment=environment, stdout=subprocess.PIPE, stderr=log)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if line.strip() != "ready":
@@ -206,9 +209,11 @@ class Appliance:
 
 
 @contextmanager
-def running(data: Path, settings: str = "", environment: Mapping[str, str] | None = None) -> Iterator[Appliance]:
+def running(
+    data: Path, settings: str = "", environment: Mapping[str, str] | None = None, start: programs.Start = programs.start
+) -> Iterator[Appliance]:
     """Runs a server for a block."""
-    appliance = Appliance(data, settings, environment).start()
+    appliance = Appliance(data, settings, environment, start).start()
     try:
         yield appliance
     finally:

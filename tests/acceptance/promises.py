@@ -2,7 +2,6 @@
 
 import io
 import json
-import subprocess
 import sys
 import urllib.parse
 from collections.abc import Sequence
@@ -11,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from feedmill.cli.main import main
+from tests import programs
 from tests.appliance import Appliance, feed_of
-from tests.waiting import PATIENCE_SECONDS
 
 Fields = Sequence[tuple[str, bytes]]
 
@@ -110,8 +109,7 @@ def error_of(answer: tuple[int, dict[str, str], bytes]) -> Any:
 
 def run_process(*words: str | Path) -> tuple[int, str, str]:
     """Runs a command of the program as a process and returns its exit code, standard output and standard error."""
-    command = [sys.executable, "-m", "feedmill.cli.main", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    done = programs.run(*words)
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout, done.stderr
 

@@ -1,14 +1,12 @@
 """The commands as processes: without a server, and with one on the same data folder."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from tests import programs
 from tests.appliance import Appliance, running
-from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.waiting import wait_until
 
 FEED = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE gsafeed PUBLIC "-//Google//DTD GSA Feeds//EN" "">
@@ -21,13 +19,7 @@ FAULTY = '<record url="" mimetype="text/plain"><content>nowhere</content></recor
 
 
 def run(*words: str | Path) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "feedmill.cli.main", *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        env=os.environ,
-    )
+    done = programs.run(*words)
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout, done.stderr
 

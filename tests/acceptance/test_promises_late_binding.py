@@ -3,14 +3,12 @@
 import base64
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import urlencode
 
+from tests import programs
 from tests.appliance import Appliance, feed_of, record, running
 from tests.decisionpoint import DecisionPoint, running_point
-from tests.waiting import PATIENCE_SECONDS
 
 PASSWORD = "a good long password"
 PDP = "http://late.example/"
@@ -65,8 +63,8 @@ def test_documents_without_acl_are_shown_to_users_that_other_servers_permit(tmp_
         receipt = server.feed(feed_of(record("http://open.example/", "findable open"), *secure))
         assert receipt["state"] == "completed", receipt
         for name in ("ann", "bob"):
-            line = [sys.executable, "-m", "feedmill.cli.main", "users", "add", name, "--password-stdin", "--data", str(server.data)]
-            subprocess.run(line, input=PASSWORD + "\n", text=True, check=True, capture_output=True, timeout=PATIENCE_SECONDS)
+            added = programs.run("users", "add", name, "--password-stdin", "--data", server.data, given=PASSWORD + "\n")
+            added.check_returncode()
         assert found(server, "ann") == (sorted(["http://open.example/", *late[:2], files[0]]), 1)
         assert sorted(map(len, point.batches)) == [2, 3, 3]
         assert found(server, "bob") == (sorted(["http://open.example/", *late[5:], files[1]]), 1)

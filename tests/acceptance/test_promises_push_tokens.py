@@ -3,15 +3,14 @@
 import base64
 import json
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from feedmill.client import Client, Denied, FeedBuilder
+from tests import programs
 from tests.appliance import Appliance, feed_of, record, running
-from tests.waiting import PATIENCE_SECONDS
 
 UNAUTHORIZED = b"Error - Unauthorized Request"
 TYPE = {"Content-Type": "multipart/form-data; boundary=xx"}
@@ -24,8 +23,7 @@ def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
 
 
 def command(server: Appliance, *words: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "feedmill.cli.main", *words, "--data", str(server.data), "--json"]
-    return subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    return programs.run(*words, "--data", server.data, "--json")
 
 
 def make_token(server: Appliance, *words: str) -> str:

@@ -3,13 +3,12 @@
 import base64
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 
+from tests import programs
 from tests.appliance import Appliance, feed_of, record, running
-from tests.waiting import PATIENCE_SECONDS
 
 PASSWORD = "a good long password"
 SETTINGS = """
@@ -26,8 +25,7 @@ def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
 
 
 def command(server: Appliance, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "feedmill.cli.main", *words, "--data", str(server.data), "--json"]
-    return subprocess.run(line, input=given, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    return programs.run(*words, "--data", server.data, "--json", given=given)
 
 
 def basic(name: str, password: str = PASSWORD) -> dict[str, str]:

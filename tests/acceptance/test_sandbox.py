@@ -22,6 +22,7 @@ from feedmill.adapters.extract.pool.extractor import ExtractorPool
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.core.text.textblob import decode_text
 from feedmill.model.extraction import Answer, ExtractionLimits, Task
+from tests import programs
 from tests.appliance import Appliance
 from tests.intruder.intrusion import LANDLOCK, MARK, SECCOMP, Victims
 from tests.sandboxparts import find_sandbox
@@ -131,10 +132,9 @@ def _forbids_executable_memory() -> bool:
 
 
 def test_status_reports_the_parts_of_the_sandbox(server: Appliance) -> None:
-    command = [sys.executable, "-m", "feedmill.cli.main", "status", "--data", str(server.data)]
-    output = subprocess.run([*command, "--json"], capture_output=True, check=True)
-    assert json.loads(output.stdout)["sandbox"] == asdict(find_sandbox())
-    shown = subprocess.run(command, capture_output=True, text=True, check=True)
+    words = ("status", "--data", server.data)
+    assert json.loads(programs.run(*words, "--json").stdout)["sandbox"] == asdict(find_sandbox())
+    shown = programs.run(*words)
     assert "sandbox:" in shown.stdout
 
 

@@ -1,12 +1,11 @@
 """The page to sign in on, in a browser, with and without script."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests import programs
 from tests.appliance import Appliance, running
 from tests.browsers import PHONE, follow, launched, needs_chromium, new_page
 
@@ -26,8 +25,8 @@ pytestmark = needs_chromium
 def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
     with running(tmp_path_factory.mktemp("page") / "data", SETTINGS) as server:
         for name, namespace in (("ann", "Default"), ("a.smith", "ad")):
-            line = ["users", "add", name, "--namespace", namespace, "--password-stdin", "--data", str(server.data)]
-            subprocess.run([sys.executable, "-m", "feedmill.cli.main", *line], input=PASSWORD, text=True, check=True, capture_output=True)
+            words = ("users", "add", name, "--namespace", namespace, "--password-stdin", "--data", server.data)
+            programs.run(*words, given=PASSWORD).check_returncode()
         yield server
 
 
