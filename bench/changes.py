@@ -17,12 +17,13 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.access.classes import class_of, in_one_order
 from feedmill.core.access.evaluator import decide_for
 from feedmill.core.access.principals import read_identity
-from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope, StoredAcl
+from feedmill.model.access import AccessKey, Acl, InheritanceType, Principal, Scope
 from feedmill.model.change import PutGroup, SourcePosition
 from feedmill.ports import ComparisonCursor
 from feedmill.services.access.explaining import resolve_many
 from feedmill.services.access.history.changes import AccessChanges
 from feedmill.services.access.resulttrimming import read_chains_at
+from tests.builders.access import make_stored_acl, permit
 from tests.builders.documents import make_document
 
 DOCUMENTS = 200_000
@@ -65,7 +66,7 @@ def measure(store: SqlStore, name: str, since: datetime, until: datetime) -> Non
 
 def acl(*groups: str, parent: str | None = None) -> Acl:
     """Returns an ACL that permits groups."""
-    entries = tuple(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name=group)) for group in groups)
+    entries = tuple(permit(group, scope=Scope.GROUP) for group in groups)
     return Acl(entries=entries, inheritance_type=InheritanceType.CHILD_OVERRIDES, inherit_from=parent)
 
 
@@ -91,9 +92,7 @@ def fill(store: SqlStore, documents: int) -> None:
 
 def put_acls(store: SqlStore, acls: dict[str, Acl], at: datetime) -> None:
     """Puts ACLs into the store as of a time."""
-    stored = [
-        StoredAcl(url=url, acl=each, origin=AclOrigin.ELEMENT, datasource="b", feed_id=1, seen_feed_id=1) for url, each in acls.items()
-    ]
+    stored = [make_stored_acl(url, acl=each, datasource="b") for url, each in acls.items()]
     with store.writing() as unit:
         unit.access.acls.save_many(stored, at=at)
 

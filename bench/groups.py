@@ -22,11 +22,9 @@ from tempfile import TemporaryDirectory
 from bench.figures import peak_megabytes, percentile
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.access.groups import resolve_groups
-from feedmill.core.access.principals import read_subject
-from feedmill.model.access import Scope
-from feedmill.model.identity import Identity
 from feedmill.services.access.grouptable import GroupTable
 from tests.appliance import Appliance, feed_of, record, running
+from tests.builders.access import identity
 from tests.feedreaders import gsagroups_reader
 
 MEMBERSHIPS = 300_000
@@ -141,7 +139,7 @@ def measure_closure(appliance: Appliance) -> None:
         put()
     print(f"  groups read into memory in {time.monotonic() - began:.1f} s")
     for count in GROUPS_OF_A_USER:
-        current_user = Identity(users=(read_subject(Scope.USER, f"CORP\\member-of-{count}"),))
+        current_user = identity(f"CORP\\member-of-{count}")
         with store.reading() as unit:
             find = unit.groups.memberships.find_parents
             slow = [measure_milliseconds(lambda: resolve_groups(current_user, find)) for _ in range(SLOW_ROUNDS)]  # noqa: B023 - called at once

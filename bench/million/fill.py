@@ -15,11 +15,12 @@ from feedmill.adapters.index.tantivy.writer import TantivyWriter
 from feedmill.bootstrap.context import AppContext, open_context, utc_now
 from feedmill.core.access.classes import in_one_order
 from feedmill.core.text.textblob import encode_text
-from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, Principal, Scope, StoredAcl
+from feedmill.model.access import AccessKey, Acl, AclOrigin, Scope, StoredAcl
 from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Event, EventKind, Origin, Text
 from feedmill.model.search import IndexDocument
 from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_TOKEN
 from feedmill.settings import read_snapshot
+from tests.builders.access import permit
 
 AT_ONCE = 5_000
 SOURCE = "million"
@@ -154,5 +155,5 @@ def acl_of(number: int, known: Sequence[CurrentUser]) -> Acl:
     """Returns an ACL as the feed of its documents writes it."""
     owner, folder = owner_and_folder(number)
     names = [(Scope.USER, owner), *((Scope.GROUP, current_user.group_for(number)) for current_user in known if current_user.sees(number))]
-    entries = (Entry(access=Access.PERMIT, principal=Principal(scope=scope, name=name)) for scope, name in names)
+    entries = (permit(name, scope=scope) for scope, name in names)
     return Acl(entries=tuple(entries), inherit_from=folder)

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from feedmill.http.feeds.app import dtd_app
-from feedmill.model.access import Access, Acl, AclOrigin, Entry, Principal, Scope, StoredAcl
+from feedmill.model.access import Access, Acl, Entry, Principal, Scope
 from feedmill.model.document import Attributes, Document, DocumentState
 from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.model.topic import Topic
 from feedmill.ports import IndexTask, Lane, Stage
 from tests.acceptance.gateserver import DTD, Gate, body_of, header, multipart, run_gate, serve, status
+from tests.builders.access import make_stored_acl
 from tests.builders.documents import make_document, save
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
@@ -104,9 +105,7 @@ def test_document_in_the_index_is_searchable(tmp_path: Path) -> None:
         push(gate, "hr")
         save(gate.store, fed_document())
         with gate.store.writing() as unit:
-            unit.access.acls.save_many(
-                [StoredAcl(url=URL, acl=acl, origin=AclOrigin.ELEMENT, datasource="hr", feed_id=1, seen_feed_id=1)], at=NOW
-            )
+            unit.access.acls.save_many([make_stored_acl(URL, acl=acl, datasource="hr")], at=NOW)
         shown = ask(gate, "/api/v1/documents?url=http://example.com/a%3Fb=c+d")
         assert shown == {
             "url": URL,

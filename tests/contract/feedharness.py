@@ -9,7 +9,7 @@ from pathlib import Path
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.documents.urlstate import Rules
-from feedmill.model.access import Access, Acl, Entry, Principal, Scope, StoredAcl
+from feedmill.model.access import Acl, Scope, StoredAcl
 from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, PutAcl, PutDocument, SourcePosition
 from feedmill.model.document import Attributes, Document, DocumentState, Event, Metadata
 from feedmill.model.errors import FeedmillError
@@ -19,11 +19,12 @@ from feedmill.ports import BlobStore
 from feedmill.services.feeds.feeding import Admission, SliceLimits, faulty_of
 from feedmill.services.feeds.feedrun import FeedDependencies, FeedRun
 from feedmill.services.feeds.reading import ItemWatch, ScanReport
+from tests.builders.access import acl, permit
 from tests.feedreaders import gsagroups_reader
 from tests.migratedstore import open_migrated
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
-STAFF = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="staff")),))
+STAFF = acl(permit("staff", scope=Scope.GROUP))
 OPEN = Rules(refusal=lambda _url: None, make_public=lambda _url: None)
 
 

@@ -15,12 +15,13 @@ from feedmill.services.authorization.authorizer import Authorizer
 from feedmill.services.authorization.headauthorizer import HeadAuthorizer
 from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.authorization.samlauthorizer import SamlAuthorizer
+from tests.builders.access import identity
 from tests.decisionpoint import DecisionPoint
 
 ANN = Identity(
     users=(Subject(scope=Scope.USER, name="ann", domain="corp"),), groups=(Subject(scope=Scope.GROUP, name="staff", namespace="hr"),)
 )
-BOB = Identity(users=(Subject(scope=Scope.USER, name="bob"),))
+BOB = identity("bob")
 LOGIN = Login(name="ann", password="pa:ss", namespaces=("Default",))
 URLS = [f"http://wiki.example/{number}" for number in range(5)]
 

@@ -16,9 +16,8 @@ from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.access.classes import class_of, in_one_order
 from feedmill.core.query.patternsets import CompiledPatterns, list_patterns
 from feedmill.core.text.textblob import encode_text
-from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, Principal, Scope, StoredAcl
+from feedmill.model.access import AccessKey, Acl, StoredAcl
 from feedmill.model.document import BlobRef, Document, Metadata, Text
-from feedmill.model.identity import Identity, Subject
 from feedmill.model.search import IndexDocument
 from feedmill.model.serving import Serving
 from feedmill.ports import SearchIndex, UnitOfWork
@@ -26,6 +25,7 @@ from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_TOKEN
 from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.services.searching.searchservices import SearchServices, wire_search_services
 from tests.asgi import Answer, ask_app
+from tests.builders.access import acl, identity, make_stored_acl, permit
 from tests.builders.documents import make_document
 from tests.migratedstore import open_migrated
 
@@ -102,7 +102,7 @@ class SearchHarness:
 
 
 def _stored(url: str, acl: Acl) -> StoredAcl:
-    return StoredAcl(url=url, acl=acl, origin=AclOrigin.ELEMENT, datasource="hr", feed_id=1, seen_feed_id=1)
+    return make_stored_acl(url, acl=acl, datasource="hr")
 
 
 def _guarded(unit: UnitOfWork, document: Document, acl: Acl | None) -> Document:
@@ -115,8 +115,8 @@ def _guarded(unit: UnitOfWork, document: Document, acl: Acl | None) -> Document:
     return replace(document, secure=True, access_class=unit.access.classes.number_many([key])[key])
 
 
-ANN = Identity(users=(Subject(scope=Scope.USER, name="ann"),))
-FOR_ANN = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="ann")),))
+ANN = identity("ann")
+FOR_ANN = acl(permit("ann"))
 
 
 def open_harness(folder: Path) -> SearchHarness:

@@ -20,12 +20,13 @@ from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.deadline import Deadline
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searchservices import SearchServices
+from tests.builders.access import acl, permit
 from tests.contract.searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
 from tests.contract.test_search_deadline import Caller
 from tests.waiting import wait_for, wait_until
 
 STAFF = Principal(scope=Scope.GROUP, name="staff")
-FOR_STAFF = Acl(entries=(Entry(access=Access.PERMIT, principal=STAFF),))
+FOR_STAFF = acl(Entry(access=Access.PERMIT, principal=STAFF))
 HERS, STAFFS, OPEN = "http://hers.test/", "http://staff.test/", "http://open.test/"
 
 
@@ -175,7 +176,7 @@ def test_groups_that_change_while_results_are_made_leave_public_results(harness:
 def test_many_groups_and_classes_are_taken_up_by_later_requests(harness: SearchHarness) -> None:
     names = [f"group{number}" for number in range(5_000)]
     publish(harness, 2, {name: [STAFF, Principal(scope=Scope.USER, name=f"user{name}")] for name in names})
-    many = (Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name=name)),)) for name in names)
+    many = (Acl(entries=(permit(name, scope=Scope.GROUP),)) for name in names)
     harness.add([], acls={f"http://many.test/{number}": acl for number, acl in enumerate(many)})
     directory = PermissionCache(harness.store)
     with pytest.raises(OutOfTime):

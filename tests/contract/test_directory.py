@@ -28,7 +28,7 @@ from feedmill.services.access.explaining import Explaining, Question
 from feedmill.services.access.grouptable import GroupTable
 from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.access.resulttrimming import read_chains
-from tests.builders.access import make_stored_acl
+from tests.builders.access import acl, deny, identity, make_stored_acl, permit
 from tests.builders.documents import make_document
 from tests.builders.times import NOW, minutes
 from tests.waiting import PATIENCE_SECONDS
@@ -36,15 +36,7 @@ from tests.waiting import PATIENCE_SECONDS
 NAMES = ("ann", "Ann", "CORP\\ann", "ann@corp.example.com", "eng", "ENG", "staff", "stra\u00dfe", "STRASSE", " ")
 SPACES = ("Default", "default", "hr")
 URLS = tuple(f"http://a/{number}" for number in range(8))
-ANN = Identity(users=(read_subject(Scope.USER, "ann"),))
-
-
-def permit(name: str, scope: Scope = Scope.USER) -> Entry:
-    return Entry(access=Access.PERMIT, principal=Principal(scope=scope, name=name))
-
-
-def deny(name: str, scope: Scope = Scope.USER) -> Entry:
-    return Entry(access=Access.DENY, principal=Principal(scope=scope, name=name))
+ANN = identity("ann")
 
 
 def explaining_of(store: SqlStore) -> Explaining:
@@ -92,10 +84,10 @@ def test_directory_folder_acl_that_changes_counts_at_once(store: SqlStore) -> No
     directory = PermissionCache(store)
     put_acls(store, {document: Acl(inherit_from=folder)})
     assert seen(store, directory, ANN) == set()
-    open_folder = Acl(entries=(permit("ann"),), inheritance_type=InheritanceType.CHILD_OVERRIDES)
+    open_folder = acl(permit("ann"), rule=InheritanceType.CHILD_OVERRIDES)
     put_acls(store, {folder: open_folder})
     assert seen(store, directory, ANN) == {folder, document}
-    put_acls(store, {folder: Acl(entries=(deny("ann"),), inheritance_type=InheritanceType.CHILD_OVERRIDES)})
+    put_acls(store, {folder: acl(deny("ann"), rule=InheritanceType.CHILD_OVERRIDES)})
     assert seen(store, directory, ANN) == set()
     put_acls(store, {folder: open_folder})
     put_acls(store, {folder: None})
@@ -103,7 +95,7 @@ def test_directory_folder_acl_that_changes_counts_at_once(store: SqlStore) -> No
 
 
 def test_directory_groups_that_change_count_at_once(store: SqlStore) -> None:
-    put_acls(store, {URLS[0]: Acl(entries=(permit("staff", Scope.GROUP),))})
+    put_acls(store, {URLS[0]: acl(permit("staff", scope=Scope.GROUP))})
     directory = PermissionCache(store)
     assert seen(store, directory, ANN) == set()
     publish(store, 1, {"staff": [group("eng")], "eng": [user("ANN", case_sensitive=False)]})
@@ -118,9 +110,9 @@ def test_directory_groups_that_change_count_at_once(store: SqlStore) -> None:
 
 def test_directory_class_newer_than_a_set_is_not_in_it(store: SqlStore) -> None:
     directory = PermissionCache(store)
-    put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),))})
+    put_acls(store, {URLS[0]: acl(permit("ann"))})
     before = directory.classes_of(ANN).permitted
-    put_acls(store, {URLS[1]: Acl(entries=(permit("ann"), permit("bob")))})
+    put_acls(store, {URLS[1]: acl(permit("ann"), permit("bob"))})
     with store.reading() as unit:
         number = unit.access.acls.find_classes([URLS[1]])[URLS[1]]
     assert number not in before
@@ -130,7 +122,7 @@ def test_directory_class_newer_than_a_set_is_not_in_it(store: SqlStore) -> None:
 
 def test_classes_that_nothing_decides_are_found_whoever_asks(store: SqlStore) -> None:
     directory = PermissionCache(store)
-    put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),)), URLS[1]: Acl(), URLS[2]: Acl(inherit_from=URLS[3])})
+    put_acls(store, {URLS[0]: acl(permit("ann")), URLS[1]: Acl(), URLS[2]: Acl(inherit_from=URLS[3])})
     with store.writing() as unit:
         policy = unit.access.policies.replace([PolicyAcl(pattern="a/")]).policies[0]
         ruled = unit.access.classes.number_many([AccessKey(acl=None, policy_number=policy.number)])
@@ -140,20 +132,20 @@ def test_classes_that_nothing_decides_are_found_whoever_asks(store: SqlStore) ->
     assert AccessClass.CLOSED in undecided
     assert [classes[url] in undecided for url in URLS[:3]] == [False, True, True]
     assert not set(ruled.values()) & set(undecided)
-    put_acls(store, {URLS[3]: Acl(entries=(permit("ann"),), inheritance_type=InheritanceType.CHILD_OVERRIDES)})
+    put_acls(store, {URLS[3]: acl(permit("ann"), rule=InheritanceType.CHILD_OVERRIDES)})
     assert classes[URLS[2]] not in directory.undecided()
 
 
 def test_directory_keeps_within_its_bound_and_answers_the_same(store: SqlStore) -> None:
-    put_acls(store, {url: Acl(entries=(permit(f"user{number}"),)) for number, url in enumerate(URLS)})
+    put_acls(store, {url: acl(permit(f"user{number}")) for number, url in enumerate(URLS)})
     directory = PermissionCache(store, cache_bytes=1)
     for _ in range(2):
         for number, url in enumerate(URLS):
-            assert seen(store, directory, Identity(users=(read_subject(Scope.USER, f"user{number}"),))) == {url}
+            assert seen(store, directory, identity(f"user{number}")) == {url}
 
 
 def test_directory_that_refreshes_reads_before_a_request_and_ends_on_its_event(store: SqlStore) -> None:
-    put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),))})
+    put_acls(store, {URLS[0]: acl(permit("ann"))})
     directory, is_over = PermissionCache(store), threading.Event()
     following = threading.Thread(target=directory.refresh_regularly, args=(is_over, 0.01))
     following.start()
@@ -168,7 +160,7 @@ def test_directory_that_refreshes_reads_before_a_request_and_ends_on_its_event(s
 @pytest.mark.parametrize("redefined", [False, True])
 def test_groups_read_ahead_are_those_that_are_published(store: SqlStore, grown: bool, redefined: bool) -> None:
     directory = PermissionCache(store)
-    put_acls(store, {url: Acl(entries=(permit(f"group{number}", Scope.GROUP),)) for number, url in enumerate(URLS)})
+    put_acls(store, {url: acl(permit(f"group{number}", scope=Scope.GROUP)) for number, url in enumerate(URLS)})
     with store.writing() as unit:
         unit.groups.snapshot_builder.build(1, "src", is_full=True)
         unit.groups.snapshot_builder.define_many(1, [define(f"group{number}", [user("bob")]) for number in range(4)])
@@ -186,7 +178,7 @@ def test_groups_read_ahead_are_those_that_are_published(store: SqlStore, grown: 
         unit.groups.snapshot_builder.publish(1)
     expected = {URLS[4]} | ({URLS[0]} if grown else set()) | ({URLS[5]} if redefined else set())
     assert seen(store, directory, ANN) == expected == seen(store, PermissionCache(store), ANN)
-    bob = Identity(users=(read_subject(Scope.USER, "bob"),))
+    bob = identity("bob")
     assert seen(store, directory, bob) == {url for url in URLS[:4] if not (redefined and url == URLS[1])}
 
 
@@ -212,7 +204,7 @@ def test_group_of_very_many_members_is_read_whole(store: SqlStore) -> None:
         f"user{members - 1}": {"staff", "few"},
         "bob": set(),
     }.items():
-        reached = table.resolve(Identity(users=(read_subject(Scope.USER, name),))).reached
+        reached = table.resolve(identity(name)).reached
         assert {each.name for each in reached} == expected
 
 
@@ -350,8 +342,8 @@ def test_set_evaluator_agrees_with_the_reference_a_million_times(tmp_path: Path)
 
 
 def test_acls_that_say_the_same_make_one_class(store: SqlStore) -> None:
-    first = Acl(entries=(permit("ann"), deny("bob"), permit("  ")))
-    second = Acl(entries=(deny("bob"), permit("ann"), permit("ann")))
+    first = acl(permit("ann"), deny("bob"), permit("  "))
+    second = acl(deny("bob"), permit("ann"), permit("ann"))
     keys = [AccessKey(acl=in_one_order(each)) for each in (first, second)]
     assert keys[0] == keys[1]
     with store.writing() as unit:
@@ -364,7 +356,7 @@ def test_acls_that_say_the_same_make_one_class(store: SqlStore) -> None:
 
 
 def test_number_of_a_class_that_is_gone_is_not_given_again(store: SqlStore) -> None:
-    key, other = AccessKey(acl=Acl(entries=(permit("ann"),))), AccessKey(acl=Acl(entries=(permit("bob"),)))
+    key, other = AccessKey(acl=acl(permit("ann"))), AccessKey(acl=acl(permit("bob")))
     with store.writing() as unit:
         first = unit.access.classes.number_many([key])[key]
         assert unit.access.classes.remove_unused(after=0, limit=10) == first
@@ -374,8 +366,8 @@ def test_number_of_a_class_that_is_gone_is_not_given_again(store: SqlStore) -> N
 
 
 def test_class_in_use_is_not_removed(store: SqlStore) -> None:
-    put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),))})
-    used = AccessKey(acl=Acl(entries=(permit("bob"),)))
+    put_acls(store, {URLS[0]: acl(permit("ann"))})
+    used = AccessKey(acl=acl(permit("bob")))
     with store.writing() as unit:
         number = unit.access.classes.number_many([used])[used]
         unit.documents.writer.save_many([make_document(URLS[1], secure=True, access_class=number)])
@@ -385,7 +377,7 @@ def test_class_in_use_is_not_removed(store: SqlStore) -> None:
 
 
 def test_versions_that_did_not_hold_any_more_are_forgotten(store: SqlStore) -> None:
-    first, second, third = (Acl(entries=(permit(name),)) for name in ("ann", "bob", "eve"))
+    first, second, third = (acl(permit(name)) for name in ("ann", "bob", "eve"))
     with store.writing() as unit:
         unit.access.acls.save_many(
             [make_stored_acl(URLS[0], acl=first), make_stored_acl(URLS[1], acl=first), make_stored_acl(URLS[2], acl=first)],
@@ -423,7 +415,7 @@ def test_access_key_of_a_document_is_public_closed_or_its_acl() -> None:
 
 def test_explain_at_a_time_goes_by_the_acls_that_held_then(store: SqlStore) -> None:
     folder, document, *_ = URLS
-    opened = Acl(entries=(permit("ann"),), inheritance_type=InheritanceType.CHILD_OVERRIDES)
+    opened = acl(permit("ann"), rule=InheritanceType.CHILD_OVERRIDES)
     with store.writing() as unit:
         unit.access.acls.save_many([make_stored_acl(document, acl=Acl(inherit_from=folder))], at=NOW - minutes(9))
         unit.access.acls.save_many([make_stored_acl(folder, acl=opened)], at=NOW - minutes(6))
@@ -438,8 +430,8 @@ def test_explain_at_a_time_goes_by_the_acls_that_held_then(store: SqlStore) -> N
 
 def test_everybody_named_is_listed_with_what_the_chain_says_to_him(store: SqlStore) -> None:
     folder, document, *_ = URLS
-    parent = Acl(entries=(permit("staff", Scope.GROUP), deny("bob")), inheritance_type=InheritanceType.PARENT_OVERRIDES)
-    put_acls(store, {document: Acl(entries=(permit("ann"), permit("bob")), inherit_from=folder), folder: parent})
+    parent = acl(permit("staff", scope=Scope.GROUP), deny("bob"), rule=InheritanceType.PARENT_OVERRIDES)
+    put_acls(store, {document: acl(permit("ann"), permit("bob"), parent=folder), folder: parent})
     named = {(each.scope.value, each.name): verdict.value for each, verdict in explaining_of(store).list_named(document)}
     assert named == {("user", "ann"): "PERMIT", ("user", "bob"): "DENY", ("group", "staff"): "PERMIT"}
     assert explaining_of(store).list_named("http://none/") == []
@@ -447,10 +439,10 @@ def test_everybody_named_is_listed_with_what_the_chain_says_to_him(store: SqlSto
 
 def test_review_lists_what_no_user_sees_what_is_public_and_unknown_groups(store: SqlStore) -> None:
     acls = {
-        URLS[0]: Acl(entries=(permit("ann"), permit("Staff", Scope.GROUP), permit("ghosts", Scope.GROUP))),
+        URLS[0]: acl(permit("ann"), permit("Staff", scope=Scope.GROUP), permit("ghosts", scope=Scope.GROUP)),
         URLS[1]: Acl(inherit_from="http://missing/"),
-        URLS[2]: Acl(entries=(permit("ann"), deny("ann"))),
-        URLS[3]: Acl(entries=(deny("ann"), permit("ann")), inherit_from=URLS[0]),
+        URLS[2]: acl(permit("ann"), deny("ann")),
+        URLS[3]: acl(deny("ann"), permit("ann"), parent=URLS[0]),
     }
     put_acls(store, dict(acls))
     publish(store, 1, {"Staff": [user("ann")]})
@@ -463,7 +455,7 @@ def test_review_lists_what_no_user_sees_what_is_public_and_unknown_groups(store:
     assert {document.url for document in review.iter_permitting_no_user()} == {*URLS[1:5]}
     assert [document.url for document in review.iter_public_beside_guarded()] == [URLS[5]]
     assert [principal.name for principal in review.iter_unresolved()] == ["ghosts"]
-    put_acls(store, {"http://missing/": Acl(entries=(permit("ann"),), inheritance_type=InheritanceType.CHILD_OVERRIDES)})
+    put_acls(store, {"http://missing/": acl(permit("ann"), rule=InheritanceType.CHILD_OVERRIDES)})
     assert {document.url for document in review.iter_permitting_no_user()} == {*URLS[2:5]}, (
         "a parent came, and no page before counts any more"
     )
@@ -472,7 +464,7 @@ def test_review_lists_what_no_user_sees_what_is_public_and_unknown_groups(store:
 def test_review_goes_through_documents_piece_by_piece(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("feedmill.services.access.accessreview.FIRST_AT_ONCE", 1)
     monkeypatch.setattr("feedmill.services.access.accessreview.MOST_AT_ONCE", 2)
-    put_acls(store, {"http://acl/": Acl(entries=(permit("ann"),)), "http://shut/": Acl(entries=(deny("ann"),))})
+    put_acls(store, {"http://acl/": acl(permit("ann")), "http://shut/": acl(deny("ann"))})
     guarding = Text(source=BlobRef("x:1"), metadata=(("google:aclusers", "ann"),))
     with store.writing() as unit:
         classes = unit.access.acls.find_classes(["http://acl/", "http://shut/"])
@@ -493,7 +485,7 @@ def test_review_goes_through_documents_piece_by_piece(store: SqlStore, monkeypat
     assert [document.url for document in public] == [f"http://c/{number}" for number in range(5)]
     assert [document.url for document in review.iter_permitting_no_user(after=public[0].id or 0)] == hidden[5:]
     assert [document.url for document in review.iter_public_beside_guarded(after=public[1].id or 0)] == [one.url for one in public[2:]]
-    put_acls(store, {"http://shut/": Acl(entries=(deny("ann"),)), "http://acl/": Acl(entries=(permit("bob"),))})
+    put_acls(store, {"http://shut/": acl(deny("ann")), "http://acl/": acl(permit("bob"))})
     assert [document.url for document in review.iter_permitting_no_user()] == hidden
     with store.reading() as unit:
         assert list(unit.access.class_periods.list_held(after=public[-1].id or 0, limit=10).values()) == [

@@ -13,7 +13,7 @@ import pytest
 from feedmill.adapters.index.memory.index import MemoryIndex, MemoryVocabulary
 from feedmill.core.urls.digests import digest_of_url
 from feedmill.http.search.app import SearchSite, search_app
-from feedmill.model.access import Access, AccessFilter, Acl, Entry, Principal, Scope
+from feedmill.model.access import AccessFilter
 from feedmill.model.errors import NotFound
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
@@ -22,9 +22,10 @@ from feedmill.model.serving import DEFAULT_FRONTEND, FrontEnd, Serving
 from feedmill.ports import UnitOfWork
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searchservices import SearchServices
+from tests.builders.access import acl, permit
 from tests.contract.searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
 
-FOR_BOB = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="bob")),))
+FOR_BOB = acl(permit("bob"))
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.access.principals import digest_of, exact_key, key_of, read_subject, subject_of
 from feedmill.core.signin.sessiondigests import digest_of_user
-from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope, StoredAcl
+from feedmill.model.access import Access, AccessKey, Acl, Entry, InheritanceType, Scope
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, Origin, Text
 from feedmill.model.feed import DataSource, FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.model.policyacl import PolicyAcl
@@ -30,6 +30,7 @@ from feedmill.model.role import UserRole
 from feedmill.model.serving import StoredSetting
 from feedmill.model.signin import TokenScope
 from feedmill.ports import Lane, LinkWork, Stage, UnitOfWork
+from tests.builders.access import acl, deny, make_stored_acl, permit
 from tests.contract.dumpwriter import (
     ANN,
     CHILD,
@@ -53,15 +54,15 @@ LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 MIGRATIONS = Path(str(files("feedmill.adapters.store") / "migrations"))
 DUMPED = sorted(path.stem for path in DUMPS.glob("*.sql"))
 
-INTERNS = Entry(access=Access.DENY, principal=Principal(scope=Scope.GROUP, name="interns"))
-STREET = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="Straße ｅｎｇ", case_sensitive=False))
+INTERNS = deny("interns", scope=Scope.GROUP)
+STREET = permit("Straße ｅｎｇ", scope=Scope.GROUP, fold=True)
 ANNS = Entry(access=Access.PERMIT, principal=ANN)
-OTHER = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="a/b@c", namespace="ext", unqualified=True))
-BLANK = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="  "))
-LONE = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="\ud800 lone", case_sensitive=False))
-HYPHEN = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="Soft\u00adHyphen@Ünits", case_sensitive=False))
-BOB = Entry(access=Access.DENY, principal=Principal(scope=Scope.USER, name="ext/bob", case_sensitive=False))
-AUDITORS = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="auditors"))
+OTHER = permit("a/b@c", namespace="ext", unqualified=True)
+BLANK = permit("  ")
+LONE = permit("\ud800 lone", fold=True)
+HYPHEN = permit("Soft\u00adHyphen@Ünits", scope=Scope.GROUP, fold=True)
+BOB = deny("ext/bob", fold=True)
+AUDITORS = permit("auditors", scope=Scope.GROUP)
 
 CLASSES = {GUARDED: 2, SAME: 2, CHILD: 3, PARENT: 4}
 """The access class of each ACL. Migration 0005 numbers them in the order of the digests of their URLs."""
@@ -113,10 +114,6 @@ def find_numbers(store: SqlStore, acls: list[Acl]) -> list[int]:
     return numbers
 
 
-def stored(url: str, acl: Acl) -> StoredAcl:
-    return StoredAcl(url=url, acl=acl, origin=AclOrigin.ELEMENT, datasource="src", feed_id=1, seen_feed_id=1)
-
-
 def read_documents(unit: UnitOfWork) -> dict[str, Any]:
     found = unit.documents.reader.find_many([PUBLIC, GUARDED, CHILD, PARENT, GONE, CLOSED, SAME, NAMED])
     return {
@@ -159,20 +156,20 @@ def test_upgrade_with_documents_reads_all_of_them(upgraded: SqlStore) -> None:
 
 def test_upgrade_with_acls_reads_them_and_their_classes(upgraded: SqlStore) -> None:
     both = (ANNS, INTERNS, BLANK, ANNS, STREET, OTHER)
-    child = Acl(entries=(BOB,), inheritance_type=InheritanceType.AND_BOTH_PERMIT, inherit_from=PARENT)
-    parent = Acl(entries=(LONE, HYPHEN), inheritance_type=InheritanceType.PARENT_OVERRIDES)
+    child = acl(BOB, rule=InheritanceType.AND_BOTH_PERMIT, parent=PARENT)
+    parent = acl(LONE, HYPHEN, rule=InheritanceType.PARENT_OVERRIDES)
     with upgraded.reading() as unit:
         assert unit.access.acls.find_many(list(CLASSES)) == {
-            GUARDED: stored(GUARDED, Acl(entries=both)),
-            SAME: stored(SAME, Acl(entries=(OTHER, STREET, INTERNS, ANNS))),
-            CHILD: stored(CHILD, child),
-            PARENT: stored(PARENT, parent),
+            GUARDED: make_stored_acl(GUARDED, acl=Acl(entries=both)),
+            SAME: make_stored_acl(SAME, acl=acl(OTHER, STREET, INTERNS, ANNS)),
+            CHILD: make_stored_acl(CHILD, acl=child),
+            PARENT: make_stored_acl(PARENT, acl=parent),
         }
         assert unit.access.acls.find_classes(list(CLASSES)) == CLASSES
         assert unit.access.classes.get_many([2, 3, 4]) == {
-            2: AccessKey(acl=Acl(entries=(INTERNS, STREET, ANNS, OTHER))),
+            2: AccessKey(acl=acl(INTERNS, STREET, ANNS, OTHER)),
             3: AccessKey(acl=child),
-            4: AccessKey(acl=Acl(entries=(HYPHEN, LONE), inheritance_type=InheritanceType.PARENT_OVERRIDES)),
+            4: AccessKey(acl=acl(HYPHEN, LONE, rule=InheritanceType.PARENT_OVERRIDES)),
         }
 
 
@@ -192,8 +189,8 @@ def test_upgrade_with_acls_stores_the_keys_by_which_users_are_found(upgraded: Sq
 
 
 def test_upgrade_with_acls_finds_their_classes_again(upgraded: SqlStore, revision: str) -> None:
-    known = Acl(entries=(BOB,), inheritance_type=InheritanceType.AND_BOTH_PERMIT, inherit_from=PARENT)
-    acls = [known, Acl(entries=(INTERNS, STREET, ANNS, OTHER)), Acl(entries=(AUDITORS,))]
+    known = acl(BOB, rule=InheritanceType.AND_BOTH_PERMIT, parent=PARENT)
+    acls = [known, acl(INTERNS, STREET, ANNS, OTHER), acl(AUDITORS)]
     assert find_numbers(upgraded, acls) == [3, 2, 5 if revision < "0005" else 6]
 
 

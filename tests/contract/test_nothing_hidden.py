@@ -33,6 +33,7 @@ from feedmill.services.access.policykeeping import adopt_policies
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searchservices import SearchServices
 from tests.asgi import Answer
+from tests.builders.access import acl, permit
 from tests.contract.samlharness import OUR_KEY
 from tests.contract.samlserver import SamlServer
 from tests.contract.searchharness import ANN, FOR_ANN, NOW, SearchHarness, ask, open_harness
@@ -153,7 +154,7 @@ def make_world(folder: Path, *, has_hidden: bool) -> SearchHarness:
         group = Principal(scope=Scope.GROUP, name="staff")
         acls = {
             HIDDEN[0]: FOR_ANN,
-            HIDDEN[1]: Acl(entries=(*FOR_ANN.entries, Entry(access=Access.DENY, principal=group))),
+            HIDDEN[1]: acl(*FOR_ANN.entries, Entry(access=Access.DENY, principal=group)),
             HIDDEN[2]: Acl(inherit_from=folder_url),
             folder_url: replace(FOR_ANN, inheritance_type=InheritanceType.PARENT_OVERRIDES),
         }
@@ -167,7 +168,7 @@ def make_world(folder: Path, *, has_hidden: bool) -> SearchHarness:
 
 def change_policies(harness: SearchHarness, *, after: bool) -> None:
     """Guards two of the hidden documents by policies alone; of one the policy changes after it was indexed, and no sweep has been since."""
-    staff = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="staff"))
+    staff = permit("staff", scope=Scope.GROUP)
     policies = [
         PolicyAcl(pattern=f"^{HIDDEN[4]}$", entries=FOR_ANN.entries),
         PolicyAcl(pattern="secret.example.com/zyxsecret5", entries=(staff,)),

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.bootstrap.context import utc_now
 from feedmill.http.search.app import SearchSite, search_app
-from feedmill.model.access import Access, AccessFilter, Acl, Entry, Principal, Scope
+from feedmill.model.access import Access, AccessFilter, Scope
 from feedmill.model.authorization import AuthorizationRule, LateLimits, Mechanism
 from feedmill.model.errors import NotFound
 from feedmill.model.identity import Identity, Subject
@@ -26,6 +26,7 @@ from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.resultlist import list_results
 from feedmill.services.searching.searchservices import SearchServices, wire_search_services
 from tests.asgi import Answer
+from tests.builders.access import acl, permit
 from tests.contract.searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
 from tests.decisionpoint import DecisionPoint
 
@@ -255,7 +256,7 @@ def test_what_acl_or_policy_permits_is_shown_where_it_must_be_confirmed_and_is_a
         refusing = PolicyAcl(pattern="a.example/refused", entries=(replace(FOR_ANN.entries[0], access=Access.DENY),))
         unit.access.policies.replace([PolicyAcl(pattern="a.example/policy", entries=FOR_ANN.entries), refusing])
     secure = {name: name not in ("open",) for name in names}
-    for_bob = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="bob")),))
+    for_bob = acl(permit("bob"))
     harness.add(
         [harness.make(urls[name], "needle", title=name, secure=secure[name]) for name in names],
         acls={urls["acl"]: FOR_ANN, urls["unconfirmed"]: FOR_ANN, urls["refused"]: FOR_ANN, urls["denied"]: for_bob},

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.urls.digests import digest_of_url
-from feedmill.model.access import Access, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope
+from feedmill.model.access import Acl, AclOrigin, InheritanceType, Scope
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, DocumentState, EventKind, Origin, Text
-from tests.builders.access import make_stored_acl
+from tests.builders.access import deny, make_stored_acl, permit
 from tests.builders.documents import make_document, make_event, save
 from tests.builders.times import NOW, minutes
 
@@ -249,8 +249,8 @@ def test_forget_old_with_old_documents_removes_them_and_old_events(store: SqlSto
 
 def test_acls_with_every_field_are_stored_and_replaced_and_removed(store: SqlStore) -> None:
     entries = (
-        Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="D\\jö 😀 \0", namespace="N", case_sensitive=False)),
-        Entry(access=Access.DENY, principal=Principal(scope=Scope.GROUP, name="g", unqualified=True)),
+        permit("D\\jö 😀 \0", namespace="N", fold=True),
+        deny("g", scope=Scope.GROUP, unqualified=True),
     )
     acl = Acl(entries=entries, inheritance_type=InheritanceType.AND_BOTH_PERMIT, inherit_from=LONG_URL)
     saved = make_stored_acl(LONG_URL + "/a", acl=acl, origin=AclOrigin.METADATA, datasource="x", feed_id=2**40, seen_feed_id=2**41)

@@ -3,13 +3,11 @@
 import pytest
 
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.model.access import Access, Entry, Principal, Scope
+from feedmill.model.access import Entry, Scope
 from feedmill.model.policyacl import PolicyAcl
+from tests.builders.access import permit
 
-STAFF = Entry(
-    access=Access.PERMIT,
-    principal=Principal(scope=Scope.GROUP, name="stäff", namespace="hr", case_sensitive=False, unqualified=True),
-)
+STAFF = permit("stäff", scope=Scope.GROUP, namespace="hr", fold=True, unqualified=True)
 
 
 def a_policy(pattern: str, *entries: Entry, name: str = "") -> PolicyAcl:

@@ -4,9 +4,10 @@ from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal
 from feedmill.model.change import AclChange, InvalidRecord, PutAcl, PutDocument, RequestCrawl
 from feedmill.model.feed import FeedKind
 from feedmill.wire.gsafeed import gather
+from tests.builders.access import acl, permit
 from tests.golden.feedtext import feed_of, read_all, read_one, reader, reasons, record_of
 
-JOE = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="joe"))
+JOE = permit("joe")
 PERMIT_JOE = "<principal scope='user' access='permit'>joe</principal>"
 
 
@@ -47,13 +48,13 @@ def test_group_acl_in_group_of_unknown_action_is_an_error() -> None:
 
 def test_record_acl_belongs_to_the_record_whatever_its_url_says() -> None:
     change = read_one(feed_of(record_of(f"<acl url='http://other.example.com/'>{PERMIT_JOE}</acl>")), PutDocument)
-    assert change.acl == AclChange(element=Acl(entries=(JOE,)))
+    assert change.acl == AclChange(element=acl(JOE))
     assert reasons(change.notes) == "notice: the url of an <acl> inside a record is ignored"
 
 
 def test_record_acl_inside_the_metadata_is_the_records_own() -> None:
     change = acl_of(f"<metadata><meta name='k' content='v'/><acl>{PERMIT_JOE}</acl></metadata><content>x</content>")
-    assert change.element == Acl(entries=(JOE,))
+    assert change.element == acl(JOE)
 
 
 @pytest.mark.parametrize("inside", [PERMIT_JOE, f"<metadata>{PERMIT_JOE}</metadata>"])
@@ -64,7 +65,7 @@ def test_principal_outside_an_acl_is_an_error(inside: str) -> None:
 
 def test_record_acl_in_feed_of_urls_is_read() -> None:
     feed = feed_of(record_of(f"<acl>{PERMIT_JOE}</acl>"))
-    assert read_one(feed, RequestCrawl, FeedKind.METADATA_AND_URL).acl.element == Acl(entries=(JOE,))
+    assert read_one(feed, RequestCrawl, FeedKind.METADATA_AND_URL).acl.element == acl(JOE)
 
 
 def test_principals_are_trimmed_and_empty_ones_skipped() -> None:
@@ -73,7 +74,7 @@ def test_principals_are_trimmed_and_empty_ones_skipped() -> None:
         CORP\\Site Owners
       </principal><principal scope='user' access='permit'>   </principal><principal/></acl>"""
     group = Principal(scope=Scope.GROUP, name="CORP\\Site Owners", namespace="ns", case_sensitive=False, unqualified=True)
-    assert acl_of(inside).element == Acl(entries=(Entry(access=Access.DENY, principal=group),))
+    assert acl_of(inside).element == acl(Entry(access=Access.DENY, principal=group))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +151,7 @@ def test_legacy_metadata_becomes_an_acl_and_never_metadata() -> None:
 def test_legacy_metadata_alone_is_metadata_without_entries() -> None:
     change = read_one(feed_of(record_of(metas(("google:aclusers", "joe")))), PutDocument)
     assert change.metadata == ()
-    assert change.acl.legacy == Acl(entries=(JOE,))
+    assert change.acl.legacy == acl(JOE)
 
 
 def test_legacy_entries_without_a_name_leave_an_acl_that_permits_no_user() -> None:
@@ -167,7 +168,7 @@ def test_empty_legacy_entries_alone_are_no_metadata() -> None:
 
 def test_legacy_entries_beside_an_element_are_dropped_with_a_warning() -> None:
     change = read_one(feed_of(record_of(f"<acl>{PERMIT_JOE}</acl>" + metas(("google:aclusers", "ann"), ("title", "t")))), PutDocument)
-    assert change.acl == AclChange(element=Acl(entries=(JOE,)))
+    assert change.acl == AclChange(element=acl(JOE))
     assert change.metadata == (("title", "t"),)
     assert "google:acl" in reasons(change.notes)
 

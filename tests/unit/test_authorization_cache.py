@@ -1,10 +1,9 @@
-from feedmill.model.access import Scope
 from feedmill.model.decision import Verdict
-from feedmill.model.identity import Identity, Subject
 from feedmill.services.authorization.cache import AuthorizationCache
+from tests.builders.access import identity
 
-ANN = Identity(users=(Subject(scope=Scope.USER, name="ann"),))
-BOB = Identity(users=(Subject(scope=Scope.USER, name="bob"),))
+ANN = identity("ann")
+BOB = identity("bob")
 
 
 class Clock:

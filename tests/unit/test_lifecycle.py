@@ -10,18 +10,19 @@ from hypothesis import strategies as st
 from feedmill.core.access.classes import class_of, is_secure
 from feedmill.core.documents.lifecycle import apply, gone
 from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
-from feedmill.model.access import Access, AccessClass, Acl, AclOrigin, Entry, Principal, Scope
+from feedmill.model.access import AccessClass, Acl, AclOrigin, Scope
 from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, Note, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, EventKind, Metadata, Origin, Text
 from feedmill.model.feed import LogLevel
 from feedmill.model.provenance import from_feed
+from tests.builders.access import acl, permit
 
 URL = "http://docs.test/a"
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 OPEN = Rules(refusal=lambda _url: None, make_public=lambda _url: None)
 CLOSED = replace(OPEN, refusal=lambda url: f"'{url}' matches the do-not-follow pattern 'docs.test/'")
-STAFF = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="staff")),))
-BOARD = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="board")),))
+STAFF = acl(permit("staff", scope=Scope.GROUP))
+BOARD = acl(permit("board", scope=Scope.GROUP))
 EMPTY = UrlState(url=URL)
 PLACE = SourcePosition(record=1, line=7)
 

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from feedmill.core.documents.lifecycle import PUBLIC_NOW, apply, gone, secured
 from feedmill.core.documents.urlstate import ApplyContext, Counted, Rules, UrlState
-from feedmill.model.access import Access, Acl, AclOrigin, Entry, Principal, Scope
+from feedmill.model.access import Acl, AclOrigin, Scope
 from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, Metadata
 from feedmill.model.feed import FeedKind
 from feedmill.model.provenance import Provenance, ProvenanceKind
+from tests.builders.access import acl, permit
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 URLS = ("http://a.test/1", "http://a.test/2", "http://blocked.test/1")
@@ -250,7 +251,7 @@ def assert_history(before: UrlState, after: UrlState) -> None:
 
 
 def an_acl(group: str) -> Acl:
-    return Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name=group)),))
+    return acl(permit(group, scope=Scope.GROUP))
 
 
 acls = st.sampled_from([an_acl("staff"), an_acl("board")])

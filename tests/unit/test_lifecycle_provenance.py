@@ -8,14 +8,15 @@ import pytest
 
 from feedmill.core.documents.lifecycle import apply
 from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
-from feedmill.model.access import Access, Acl, AclOrigin, Entry, Principal, Scope, StoredAcl
+from feedmill.model.access import AclOrigin, Scope, StoredAcl
 from feedmill.model.change import AclChange, Change, Content, Delete, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, EventKind, Origin
 from feedmill.model.provenance import MAINTENANCE, Provenance, from_feed, from_fetch, from_run
+from tests.builders.access import acl, permit
 
 URL = "http://docs.test/a"
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-STAFF = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="staff")),))
+STAFF = acl(permit("staff", scope=Scope.GROUP))
 PLACE = SourcePosition(record=1)
 FEED, RUN, FETCH = from_feed(9, "hr"), from_run("hr"), from_fetch("crawler")
 RULES = Rules(refusal=lambda _url: None, make_public=lambda _url: None)
