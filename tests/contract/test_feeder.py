@@ -164,12 +164,12 @@ def test_feeder_works_until_stopped_and_lets_other_work_have_its_steps(harness: 
     steps: list[int] = []
     feeder = Feeder(FeederLane(owner="one"), replace(harness.tools, limits=SliceLimits()), SilentNotifier())
 
-    def aside() -> bool:
+    def other_steps() -> bool:
         steps.append(len(steps))
         if len(steps) == 2:
             raise Busy("the store is busy")
         return False
 
-    feeder.work(lambda: len(steps) > 5, (aside,))
+    feeder.work(lambda: len(steps) > 5, (other_steps,))
 
     assert set(harness.live()) == {url("a")}

@@ -20,7 +20,7 @@ from feedmill.services import keyvalues
 from feedmill.services.indexing import indexer as indexer_module
 from feedmill.services.indexing import rebuilding
 from feedmill.services.indexing.indexer import IndexDependencies, Indexing
-from feedmill.services.indexing.preparing import iter_forms
+from feedmill.services.indexing.preparing import iter_reduced
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.isolation.recording import FailureRecorder
@@ -209,14 +209,14 @@ def test_document_whose_row_is_damaged_while_it_is_found_is_set_aside_by_a_rebui
     assert failure.step == "index.row"
 
 
-@pytest.mark.parametrize(("refused", "lacks", "left"), [("values", "its numbers and dates", (("rev", "b"),)), ("b", "its metadata", ())])
-def test_document_is_written_without_what_fails(harness: Harness, refused: str, lacks: str, left: tuple[tuple[str, str], ...]) -> None:
+@pytest.mark.parametrize(("refused", "omitted", "left"), [("values", "its numbers and dates", (("rev", "b"),)), ("b", "its metadata", ())])
+def test_document_is_written_without_what_fails(harness: Harness, refused: str, omitted: str, left: tuple[tuple[str, str], ...]) -> None:
     harness.push(*"abc")
     harness.picky, harness.refused = {url("b")}, refused
     run(harness, harness.start())
     failure = harness.failure("b")
     assert failure is not None
-    assert failure.reason.endswith(f"it is indexed without {lacks}")
+    assert failure.reason.endswith(f"it is indexed without {omitted}")
     assert failure.is_found
     assert harness.shown()["b"].metadata == left
 
@@ -371,7 +371,7 @@ def test_document_that_ended_the_indexer_goes_apart_with_its_feed(harness: Harne
     key = harness.feeds.document(url("b")).id
     MappedInFlight(harness.folder, "indexer").begin(f"index.entry document:{key}")
     harness.builder.deadly = url("b")
-    run_apart(harness, harness.start(apart=True))
+    run_isolated_build(harness, harness.start(apart=True))
     assert harness.builder.started == [[url("a"), url("b"), url("c")], [url("a"), url("c")]]
     assert sorted(harness.shown()) == ["a", "c", "later"]
     failure = harness.failure("b")
@@ -385,7 +385,7 @@ def test_document_whose_commit_ended_the_indexer_goes_apart(harness: Harness) ->
     harness.push(*"ab")
     key = harness.feeds.document(url("a")).id
     MappedInFlight(harness.folder, "indexer").begin(f"index.commit document:{key}")
-    run_apart(harness, harness.start(apart=True))
+    run_isolated_build(harness, harness.start(apart=True))
     assert harness.builder.started == [[url("a")]]
     assert sorted(harness.shown()) == ["a", "b"]
     with harness.feeds.store.reading() as unit:
@@ -408,7 +408,7 @@ def test_queue_moves_while_a_document_is_built_apart(harness: Harness, monkeypat
         moments.add(index.moved_at)
     assert (index.waiting, len(moments)) == (1, 5)
     harness.builder.is_slow = False
-    run_apart(harness, indexer)
+    run_isolated_build(harness, indexer)
     assert sorted(harness.shown()) == ["a"]
 
 
@@ -421,13 +421,13 @@ def test_change_while_a_document_is_built_apart_wins(harness: Harness) -> None:
     indexer.turn()
     assert harness.builder.started == [[url("a")]]
     harness.push("a", acl=STAFF, whole=True)
-    run_apart(harness, indexer)
+    run_isolated_build(harness, indexer)
     shown = harness.shown()["a"]
     assert shown.access_class == harness.feeds.document(url("a")).access_class != AccessClass.PUBLIC
     assert harness.count_marks() == 0
 
 
-def run_apart(harness: Harness, indexer: Indexing) -> None:
+def run_isolated_build(harness: Harness, indexer: Indexing) -> None:
     for _ in range(500):
         indexer.turn()
         if not harness.count_marks():
@@ -437,7 +437,7 @@ def run_apart(harness: Harness, indexer: Indexing) -> None:
 
 def test_reduced_forms_keep_access_and_patterns() -> None:
     whole = replace(DOCUMENT, access_class=7, patterns=("p",), body="b", title="t", metadata=(("a", "b"),))
-    forms = list(iter_forms(whole))
+    forms = list(iter_reduced(whole))
     assert {(form.access_class, form.patterns, form.url, form.key) for form, _ in forms} == {(7, ("p",), whole.url, whole.key)}
     assert forms[0] == (whole, "")
     assert (forms[-1][0].body, forms[-1][0].title, forms[-1][0].metadata) == ("", "", ())

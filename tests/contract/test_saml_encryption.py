@@ -89,7 +89,7 @@ def _hidden(response: etree._Element) -> etree._Element:
     return found
 
 
-def _flip(response: etree._Element) -> None:
+def _switch_generation(response: etree._Element) -> None:
     value = _hidden(response).find("e:EncryptedData/e:CipherData/e:CipherValue", NAMES)
     assert value is not None
     raw = bytearray(base64.b64decode(value.text or ""))
@@ -130,7 +130,9 @@ def _forged(response: etree._Element) -> None:
 
 
 @pytest.mark.parametrize("signs", ["assertion", "response"])
-@pytest.mark.parametrize("edit", [_flip, _cut, _no_base64, _no_key, _no_data, _twice, _forged], ids=lambda edit: edit.__name__.strip("_"))
+@pytest.mark.parametrize(
+    "edit", [_switch_generation, _cut, _no_base64, _no_key, _no_data, _twice, _forged], ids=lambda edit: edit.__name__.strip("_")
+)
 def test_encrypted_assertion_that_was_changed_signs_no_user_in(
     tmp_path: Path, provider: SamlServer, signs: str, edit: Callable[[etree._Element], None]
 ) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.failure import Failure
 from feedmill.model.feed import LogEntry, LogLevel
-from feedmill.services.isolation.batches import Failed
+from feedmill.services.isolation.batches import FailedItem
 from feedmill.services.isolation.recording import FailureRecorder
 from tests.builders.documents import make_document
 from tests.builders.feeds import add_feed
@@ -80,7 +80,7 @@ def test_recorder_reports_a_failure_once_and_names_feed_document_and_step(store:
     with store.writing() as unit:
         key = unit.documents.writer.save_many([make_document("http://h/a", feed_id=feed.id)])["http://h/a"]
         document = unit.documents.reader.find_by_id([key])[key]
-        failed = Failed(document, "index.entry", "step index.entry failed: KeyError")
+        failed = FailedItem(document, "index.entry", "step index.entry failed: KeyError")
         recorder.record(unit, [failed])
         recorder.record(unit, [failed])
         assert unit.processing.failures.find_many([key])[key].attempts == 2

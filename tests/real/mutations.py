@@ -44,7 +44,7 @@ def mutate(data: bytes, seed: str, *, keep: int = 0) -> bytes:
     return data[:keep] + bytes(body)
 
 
-def _flip(body: bytearray, chance: random.Random) -> None:
+def _switch_generation(body: bytearray, chance: random.Random) -> None:
     for _ in range(chance.randint(1, 30)):
         if body:
             body[chance.randrange(len(body))] ^= 1 << chance.randrange(8)
@@ -77,7 +77,7 @@ def _change_numbers(body: bytearray, chance: random.Random) -> None:
     )
 
 
-_WAYS = (_flip, _splice, _drop, _truncate, _insert, _insert, _insert, _change_numbers)
+_WAYS = (_switch_generation, _splice, _drop, _truncate, _insert, _insert, _insert, _change_numbers)
 
 _BODY = re.compile(rb"<body\b[^>]*>", re.IGNORECASE)
 _ELEMENT = re.compile(rb"<[A-Za-z][^<>]*[^/<>]>|<[A-Za-z]>")

@@ -13,7 +13,7 @@ from setproctitle import setproctitle
 from feedmill.adapters.index.tantivy.entrybuilder import DOCUMENTS, IN_FLIGHT, INDEX, OUTCOME
 from feedmill.adapters.index.tantivy.writer import TantivyWriter
 from feedmill.adapters.inflight import MappedInFlight
-from feedmill.model.entrybuild import Trouble
+from feedmill.model.entrybuild import BuildFailure
 from feedmill.model.search import IndexDocument
 from feedmill.runtime.parentage import die_with_parent
 from feedmill.runtime.roles import INDEX_ENTRIES
@@ -29,18 +29,18 @@ def build(folder: Path) -> None:
         documents: list[IndexDocument] = pickle.load(file)  # noqa: S301 - written by the indexer, in its own folder
     in_flight = MappedInFlight(folder, IN_FLIGHT)
     writer = TantivyWriter(folder / INDEX, heap_bytes=HEAP_BYTES)
-    troubles: dict[int, Trouble] = {}
+    build_failures: dict[int, BuildFailure] = {}
     for document in documents:
         in_flight.begin(str(document.key))
-        trouble = put_isolated([writer], document)
-        if trouble is not None:
-            troubles[document.key] = trouble
+        build_failure = put_isolated([writer], document)
+        if build_failure is not None:
+            build_failures[document.key] = build_failure
         if len(documents) > 1:
             in_flight.end()
     writer.commit()
     writer.wait_for_merges()
     with (folder / OUTCOME).open("wb") as file:
-        pickle.dump(troubles, file, pickle.HIGHEST_PROTOCOL)
+        pickle.dump(build_failures, file, pickle.HIGHEST_PROTOCOL)
 
 
 def main() -> None:

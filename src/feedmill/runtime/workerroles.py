@@ -17,14 +17,14 @@ def run_feeder(context: AppContext, _ports: Ports) -> None:
     """Applies large feeds, and does the work that takes long."""
     with _until_sigterm(context) as is_stopped:
         feeder = build_feeder(context, FeederLane(owner=FEEDER.name, min_bytes=QUICK_FEED_BYTES))
-        feeder.work(is_stopped, aside=(build_admission_sweep(context).step, build_upkeep(context).step))
+        feeder.work(is_stopped, other_steps=(build_admission_sweep(context).step, build_upkeep(context).step))
 
 
 def run_quick_feeder(context: AppContext, _ports: Ports) -> None:
     """Applies small feeds, and moves documents between the classes of policy ACLs."""
     with _until_sigterm(context) as is_stopped:
         feeder = build_feeder(context, FeederLane(owner=QUICK_FEEDER.name, max_bytes=QUICK_FEED_BYTES))
-        feeder.work(is_stopped, aside=(build_policy_acl_sweep(context).step,))
+        feeder.work(is_stopped, other_steps=(build_policy_acl_sweep(context).step,))
 
 
 def run_extractor(context: AppContext, _ports: Ports) -> None:

@@ -66,15 +66,15 @@ class Feeder:
             # The leases of an earlier process of this lane, which would otherwise have to expire first.
             unit.feeds.queue.release(lane.owner)
 
-    def work(self, is_stopped: Callable[[], bool], aside: Sequence[Callable[[], bool]] = ()) -> None:
+    def work(self, is_stopped: Callable[[], bool], other_steps: Sequence[Callable[[], bool]] = ()) -> None:
         """Works until stopped. A feed that fails for external reasons (no disk, store busy) is retried.
 
-        ``aside``: steps of other work for this process; each returns whether it has more to do. Errors: Broken.
+        ``other_steps``: steps of other work for this process; each returns whether it has more to do. Errors: Broken.
         """
         while not is_stopped():
             try:
                 is_busy = self.turn()
-                for step in aside:
+                for step in other_steps:
                     is_busy = step() or is_busy
             except Broken:
                 raise

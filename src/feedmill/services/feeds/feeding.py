@@ -428,7 +428,7 @@ def _remove_victims(
         batch.finish()
 
 
-def push_out_apart(
+def push_out_isolated(
     store: Store,
     max_documents: int,
     context: ApplyContext,

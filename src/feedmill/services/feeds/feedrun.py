@@ -32,7 +32,7 @@ from feedmill.services.feeds.feeding import (
     SliceLimits,
     faulty_of,
     push_out,
-    push_out_apart,
+    push_out_isolated,
     take_slice,
 )
 from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
@@ -173,10 +173,10 @@ class FeedRun:
         except Exception as error:
             if not belongs_to_item(error):
                 raise
-            self._put_apart(taken)
+            self._enqueue_isolated_build(taken)
             if not self._is_full:
                 admission = self._tools.admission()
-                push_out_apart(self._tools.store, admission.max_documents, self._context(admission), self._lane, watch=self._evicting)
+                push_out_isolated(self._tools.store, admission.max_documents, self._context(admission), self._lane, watch=self._evicting)
 
     def _put_whole(self, taken: Slice, *, pushes_out: bool = False, moves: bool = True) -> None:
         admission = self._tools.admission()
@@ -195,14 +195,14 @@ class FeedRun:
                 self._watch.begin_many(self.feed.applied + 1, len(taken), STORE_STEP)
         self.feed = feed
 
-    def _put_apart(self, taken: Slice) -> None:
+    def _enqueue_isolated_build(self, taken: Slice) -> None:
         """Applies a slice that failed, and halves it when it fails again. Changes are applied in order, each with its checkpoint."""
         try:
             self._put_whole(taken)
         except ItemsFailed as error:
             # Each failure has one cause, so only these changes are in error, and the rest is applied together at once.
             if _names_each_once(taken, error.reasons):
-                self._put_apart([_rejected(change, content, error.reasons) for change, content in taken])
+                self._enqueue_isolated_build([_rejected(change, content, error.reasons) for change, content in taken])
                 return
             if len(taken) == 1:
                 self._reject(taken[0][0], str(error))
@@ -216,8 +216,8 @@ class FeedRun:
         else:
             return
         middle = len(taken) // 2
-        self._put_apart(taken[:middle])
-        self._put_apart(taken[middle:])
+        self._enqueue_isolated_build(taken[:middle])
+        self._enqueue_isolated_build(taken[middle:])
 
     def _reject(self, change: Change, reason: str) -> None:
         """Counts a change as in error: by its URL if the state of that can be read, else by its position alone."""
@@ -319,7 +319,7 @@ class FeedRun:
         if not documents and not acls:
             admission = self._tools.admission()
             context = self._context(admission)
-            return push_out_apart(self._tools.store, admission.max_documents, context, self._lane, watch=self._evicting) > 0
+            return push_out_isolated(self._tools.store, admission.max_documents, context, self._lane, watch=self._evicting) > 0
         for _ in documents or acls:
             try:
                 self._sweep_next(1)

@@ -23,7 +23,7 @@ from feedmill.ports import BlobStore, Clock, Extractor, IndexTask, InFlight, Lan
 from feedmill.services.failurenote import FailureNote
 from feedmill.services.indexing.pacing import Pacing
 from feedmill.services.isolation.attempts import Attempts, key_of_document, read_interruptions
-from feedmill.services.isolation.batches import Failed, belongs_to_item, describe, run_halved
+from feedmill.services.isolation.batches import FailedItem, belongs_to_item, describe, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.isolation.inflight import NoInFlight
 from feedmill.services.isolation.recording import FailureRecorder
@@ -84,7 +84,7 @@ class Extracting:
         self._done: list[tuple[_Job, Answer]] = []
         self._again: list[_Job] = []
         self._done_since = 0.0
-        self._failed: dict[int, Failed[Document]] = {}
+        self._failed: dict[int, FailedItem[Document]] = {}
         self._pacing = Pacing()
         self._trouble = FailureNote(store, QueueName.EXTRACT)
 
@@ -201,7 +201,7 @@ class Extracting:
         """Lets a document continue without text."""
         answer = Answer(key=index_task.document_id, mimetype=document.attributes.mimetype or "", reason=reason)
         job = _Job(index_task=index_task, document=document, task=Task(key=index_task.document_id, url=document.url, mimetype=None))
-        self._failed[index_task.document_id] = Failed(document, step, reason)
+        self._failed[index_task.document_id] = FailedItem(document, step, reason)
         self._done.append((job, answer))
 
     def _submit(self, index_task: IndexTask, document: Document) -> None:
@@ -263,7 +263,7 @@ class Extracting:
             return self._lose(job, describe(STORE_TEXT, error))
 
     def _lose(self, job: _Job, reason: str) -> Text:
-        self._failed[job.task.key] = Failed(job.document, STORE_TEXT, reason)
+        self._failed[job.task.key] = FailedItem(job.document, STORE_TEXT, reason)
         assert job.document.content is not None
         return Text(source=job.document.content, mimetype=job.document.attributes.mimetype, reason=reason)
 
@@ -271,7 +271,7 @@ class Extracting:
         """Passes a task on although the store does not accept its text; the document is indexed without it."""
         with self._store.writing() as unit:
             unit.processing.index_tasks.advance([job.index_task])
-            self._recorder.record(unit, [Failed(job.document, STORE_TEXT, reason)], feeds=_feed_of(job), is_found=True)
+            self._recorder.record(unit, [FailedItem(job.document, STORE_TEXT, reason)], feeds=_feed_of(job), is_found=True)
 
     def _save(self, texts: Sequence[tuple[_Job, Text]]) -> None:
         failed = {job.document.url: text for job, text in texts if text.reason is not None}

@@ -4,9 +4,9 @@ Index tasks are processed in batches: documents go to the engine, and the engine
 exactly these versions and publishes the commit's token. If a process dies in between, the work is repeated, and repeating it changes
 nothing. Small changes commit at once; a large feed commits every two seconds.
 
-A failing document costs only itself (``filling``). A document that is large, or that ended the indexer before, is prepared in a separate
-process (``apart``), so that no other document waits for it. If the engine fails to commit a batch, the next batch is half as long, down to
-one document, which is set aside if the engine commits without it.
+A failing document costs only itself (``entry_writing``). A document that is large, or that ended the indexer before, is prepared in a
+separate process (``isolatedbuild``), so that no other document waits for it. If the engine fails to commit a batch, the next batch is half
+as long, down to one document, which is set aside if the engine commits without it.
 
 A rebuild (``rebuilding``) writes every live document to a new folder next to the serving one. While it runs, tasks are applied to both
 folders; at its end the pointer moves to the new folder.
@@ -21,7 +21,7 @@ import structlog
 from feedmill import __version__
 from feedmill.core.documents.visibility import is_indexed
 from feedmill.model.document import Document, DocumentState
-from feedmill.model.entrybuild import Trouble
+from feedmill.model.entrybuild import BuildFailure
 from feedmill.model.errors import Corrupt, FeedmillError
 from feedmill.model.queue import QueueName
 from feedmill.model.search import IndexDocument
@@ -29,10 +29,10 @@ from feedmill.ports import BuiltEntries, IndexGenerations, IndexTask, IndexWrite
 from feedmill.services import keyvalues
 from feedmill.services.failurenote import FailureNote
 from feedmill.services.feeds.progress import ended
-from feedmill.services.indexing.apart import ApartLane, Ended
+from feedmill.services.indexing.entrywriting import COPY, LINK_TEXTS_BATCH, WATCHED, EntryWriting, UncommittedBatch, record_build_failures
 from feedmill.services.indexing.extracting import STEPS as EXTRACTION
-from feedmill.services.indexing.filling import COPY, LINK_TEXTS_BATCH, WATCHED, Filling, Uncommitted, record_troubles
 from feedmill.services.indexing.indextools import IndexDependencies
+from feedmill.services.indexing.isolatedbuild import EndedBuild, IsolatedBuildQueue
 from feedmill.services.indexing.linking import Linking
 from feedmill.services.indexing.preparing import BUILD, COMMIT
 from feedmill.services.indexing.rebuilding import Rebuild, choose_folder
@@ -81,11 +81,11 @@ class Indexing:
         self._links = Linking(
             tools.store, tools.blobs, generations.open_index, rest=tools.rest, attempts=self._attempts, recorder=self._recorder
         )
-        self._lane = ApartLane(tools.builder) if tools.builder is not None else None
-        self._filling = Filling(tools.blobs, self._links, self._patterns, self._attempts, self._lane)
-        self._filling.suspected_feeds = self._attempts.find_feeds(BUILD)
-        self._lacking: dict[int, Trouble] = {}
-        self._uncommitted = Uncommitted()
+        self._isolated_builds = IsolatedBuildQueue(tools.builder) if tools.builder is not None else None
+        self._entry_writing = EntryWriting(tools.blobs, self._links, self._patterns, self._attempts, self._isolated_builds)
+        self._entry_writing.suspected_feeds = self._attempts.find_feeds(BUILD)
+        self._lacking: dict[int, BuildFailure] = {}
+        self._uncommitted = UncommittedBatch()
         self._reached: IndexTask | None = None
         # A batch that ended the process is a quarter as long after each such end: 250, 62, 15, 3, 1.
         self._at_once = max(1, BATCH >> 2 * self._attempts.count(key_of(COMMIT, "batch")))
@@ -130,12 +130,12 @@ class Indexing:
         """Takes the next batch and commits when it is time. Returns whether there is more to do."""
         is_rebuilding = self._continue_rebuild()
         is_sweeping = self._follow_patterns()
-        self._continue_apart()
+        self._continue_isolated_build()
         tasks, documents = self._next_batch()
         if tasks:
-            self._take_back_links(documents, tasks)
+            self._requeue_links(documents, tasks)
             with self._attempts.bounded(LONGEST_SECONDS):
-                taken = self._filling.fill(self._writers, tasks, documents, self._uncommitted)
+                taken = self._entry_writing.write_entries(self._writers, tasks, documents, self._uncommitted)
             self._note_reached(tasks[:taken])
         if self._uncommitted and self._is_time_to_commit(tasks):
             self._commit()
@@ -151,35 +151,35 @@ class Indexing:
     def _writers(self) -> list[IndexWriter]:
         return [self._writer] if self._rebuild is None else [self._writer, self._rebuild.writer]
 
-    def _take_back_links(self, documents: dict[int, Document], tasks: Sequence[IndexTask]) -> None:
-        targets = self._links.take_back(documents, tasks)
+    def _requeue_links(self, documents: dict[int, Document], tasks: Sequence[IndexTask]) -> None:
+        targets = self._links.requeue(documents, tasks)
         for target in targets:
             # what was written of it is out of date already, so its task has to stay
             self._uncommitted.forget(target)
-        if targets and self._lane is not None:
-            self._lane.cancel(targets)
+        if targets and self._isolated_builds is not None:
+            self._isolated_builds.cancel(targets)
 
     def _follow_patterns(self) -> bool:
         """Adopts the URL patterns of the settings; returns whether documents are still being matched against new ones."""
         if self._patterns.has_news():
             if self._uncommitted:
                 self._commit()
-            if self._lane is not None:
-                self._lane.cancel()
+            if self._isolated_builds is not None:
+                self._isolated_builds.cancel()
             # Only with nothing pending: an entry with older patterns must not be written after the sweep for the new ones.
             self._patterns.adopt()
         return self._patterns.step()
 
     def close(self) -> None:
         """Closes the writers, and ends the separate process."""
-        if self._lane is not None:
-            self._lane.close()
+        if self._isolated_builds is not None:
+            self._isolated_builds.close()
         self._writer.close()
 
     def _next_batch(self) -> tuple[list[IndexTask], dict[int, Document]]:
         # Tasks that are written and not yet committed are still at the head
         # of the list. They are skipped below, so as many more are listed.
-        held = len(self._uncommitted.tasks) + (len(self._lane) if self._lane is not None else 0)
+        held = len(self._uncommitted.tasks) + (len(self._isolated_builds) if self._isolated_builds is not None else 0)
         with self._store.reading() as unit:
             quick = unit.processing.index_tasks.list(Stage.INDEX, BATCH + held, lane=Lane.QUICK)
             bulk = unit.processing.index_tasks.list(Stage.INDEX, BATCH, lane=Lane.BULK, after=self._reached)
@@ -190,7 +190,9 @@ class Indexing:
             return tasks, unit.documents.reader.find_by_id([task.document_id for task in tasks])
 
     def _is_held(self, task: IndexTask) -> bool:
-        return self._uncommitted.tasks.get(task.document_id) == task or (self._lane is not None and self._lane.holds(task))
+        return self._uncommitted.tasks.get(task.document_id) == task or (
+            self._isolated_builds is not None and self._isolated_builds.holds(task)
+        )
 
     def _note_reached(self, taken: Sequence[IndexTask]) -> None:
         self._reached = next((task for task in reversed(taken) if task.lane is Lane.BULK), self._reached)
@@ -220,25 +222,27 @@ class Indexing:
         except Corrupt:
             self._has_refused = True
             raise
-        self._make_known(token, tasks, self._uncommitted.troubles)
+        self._publish_commit(token, tasks, self._uncommitted.build_failures)
         self._clear_pending()
         # Twice as many after each success, up to the usual number.
         self._at_once = min(BATCH, 2 * self._at_once)
         self._attempts.clear([key])
 
-    def _make_known(self, token: str, tasks: Mapping[int, IndexTask], troubles: Mapping[int, tuple[Document, Trouble]]) -> None:
+    def _publish_commit(
+        self, token: str, tasks: Mapping[int, IndexTask], build_failures: Mapping[int, tuple[Document, BuildFailure]]
+    ) -> None:
         with self._store.writing() as unit:
             unit.processing.index_tasks.remove(list(tasks.values()))
             unit.processing.queues.note_progress(QueueName.INDEX)
             self._links.note_indexed(unit, tasks.values())
-            record_troubles(unit, self._recorder, tasks, troubles)
+            record_build_failures(unit, self._recorder, tasks, build_failures)
             unit.state.key_values.put(keyvalues.INDEX_TOKEN, token)
             unit.state.key_values.put(keyvalues.INDEX_GENERATION, str(int(unit.state.key_values.get(keyvalues.INDEX_GENERATION) or 0) + 1))
             self._settle(unit)
         if self._rebuild is not None:
             # The interruptions of a document are retained until the rebuild ends, because a rebuild restarts whenever the process ends.
-            self._rebuild.apart.difference_update(tasks)
-        finished = [key for key in tasks if self._rebuild is None or key not in troubles]
+            self._rebuild.pending_ids.difference_update(tasks)
+        finished = [key for key in tasks if self._rebuild is None or key not in build_failures]
         batch = [LINK_TEXTS_BATCH] if self._rebuild is None else []
         self._attempts.clear([*batch, *(key_of_document(step, key) for step in WATCHED for key in finished)])
         self._on_committed(len(tasks))
@@ -248,7 +252,7 @@ class Indexing:
         self._uncommitted.clear()
         self._reached = None
 
-    # --- trouble with the engine ---
+    # --- errors of the engine ---
 
     def _handle_error(self, error: FeedmillError) -> None:
         """Reacts to a failure: nothing of the batch is in the engine, its tasks still exist and are taken again in smaller batches."""
@@ -260,7 +264,7 @@ class Indexing:
         if len(tasks) > 1:
             self._at_once = max(1, min(len(tasks), self._at_once) // 2)
         elif self._can_commit():
-            self._set_aside(tasks[0], Trouble(COMMIT, describe(COMMIT, error)))
+            self._set_aside(tasks[0], BuildFailure(COMMIT, describe(COMMIT, error)))
 
     def _can_commit(self) -> bool:
         try:
@@ -269,14 +273,14 @@ class Indexing:
             return False
         return True
 
-    def _set_aside(self, task: IndexTask, trouble: Trouble) -> None:
+    def _set_aside(self, task: IndexTask, build_failure: BuildFailure) -> None:
         """Removes the document of a task from the index, with the reason, at the next commit."""
         with self._store.reading() as unit:
             document = unit.documents.reader.find_by_id([task.document_id]).get(task.document_id)
         if document is None:
-            self._filling.remove(self._writers, task, self._uncommitted)
+            self._entry_writing.remove(self._writers, task, self._uncommitted)
         else:
-            self._filling.set_aside(self._writers, task, document, trouble, self._uncommitted)
+            self._entry_writing.set_aside(self._writers, task, document, build_failure, self._uncommitted)
 
     def _forget_pending(self) -> None:
         self._clear_pending()
@@ -288,22 +292,26 @@ class Indexing:
 
     # --- documents in the separate process ---
 
-    def _continue_apart(self) -> None:
+    def _continue_isolated_build(self) -> None:
         """Takes over what the separate process has built, and passes it the next documents."""
-        if self._lane is None:
+        if self._isolated_builds is None:
             return
-        ended_build = self._lane.find_ended()
+        ended_build = self._isolated_builds.find_ended()
         if ended_build is not None:
-            for task, _, trouble in ended_build.aside:
-                self._set_aside(task, trouble)
+            for task, _, build_failure in ended_build.failed:
+                self._set_aside(task, build_failure)
             if ended_build.work:
-                self._take_over(self._lane, ended_build)
-        if self._lane.is_free:
-            self._start_apart(self._lane)
+                self._take_over(self._isolated_builds, ended_build)
+        if self._isolated_builds.is_free:
+            self._start_isolated_build(self._isolated_builds)
 
     def _note_building(self) -> None:
         """Notes that the queues move while the separate process, which has a time limit of its own, builds all that is left."""
-        if self._lane is None or not self._lane.is_building or time.monotonic() < self._noted_at_seconds + BUILDING_NOTED_SECONDS:
+        if (
+            self._isolated_builds is None
+            or not self._isolated_builds.is_building
+            or time.monotonic() < self._noted_at_seconds + BUILDING_NOTED_SECONDS
+        ):
             return
         self._noted_at_seconds = time.monotonic()
         with self._store.writing() as unit:
@@ -311,8 +319,8 @@ class Indexing:
             if self._rebuild is not None:
                 unit.processing.queues.note_progress(QueueName.REBUILD)
 
-    def _start_apart(self, lane: ApartLane) -> None:
-        waiting = lane.list_next(self._filling.is_due)
+    def _start_isolated_build(self, queue: IsolatedBuildQueue) -> None:
+        waiting = queue.list_next(self._entry_writing.is_due)
         if not waiting:
             return
         with self._store.reading() as unit:
@@ -324,45 +332,45 @@ class Indexing:
             now = current.get(task.document_id)
             if now is None or now.version != task.version or document is None or not is_indexed(document):
                 # the task that exists now is processed in the usual way
-                lane.drop([task.document_id])
+                queue.drop([task.document_id])
             else:
                 work[task.document_id] = now, document
         made: list[IndexDocument] = []
         started: dict[int, tuple[IndexTask, Document]] = {}
         self._lacking = {}
-        for document_id, entry, trouble in self._filling.assemble_apart(work):
+        for document_id, entry, build_failure in self._entry_writing.assemble_isolated(work):
             task, document = work[document_id]
             if entry is None:
-                assert trouble is not None
-                lane.drop([document_id])
-                self._filling.set_aside(self._writers, task, document, trouble, self._uncommitted)
+                assert build_failure is not None
+                queue.drop([document_id])
+                self._entry_writing.set_aside(self._writers, task, document, build_failure, self._uncommitted)
             else:
                 made.append(entry)
                 started[document_id] = task, document
-                if trouble is not None:
-                    self._lacking[document_id] = trouble
+                if build_failure is not None:
+                    self._lacking[document_id] = build_failure
         if made:
-            lane.start(started, made)
+            queue.start(started, made)
 
-    def _take_over(self, lane: ApartLane, built: Ended) -> None:
+    def _take_over(self, queue: IsolatedBuildQueue, built: EndedBuild) -> None:
         """Makes a build part of the index, unless one of its documents has changed meanwhile: then it is built again."""
         with self._store.reading() as unit:
             current = unit.processing.index_tasks.find_many(list(built.work))
         if any(key not in current or current[key].version != task.version for key, (task, _) in built.work.items()):
-            lane.take_back(built.work)
+            queue.requeue(built.work)
             return
         if self._uncommitted:
             self._commit()
         tasks = {key: current[key] for key in built.work}
-        troubles = {**self._lacking, **built.outcome.troubles}
-        failed = {key: (built.work[key][1], trouble) for key, trouble in troubles.items()}
+        build_failures = {**self._lacking, **built.outcome.build_failures}
+        failed = {key: (built.work[key][1], build_failure) for key, build_failure in build_failures.items()}
         entries = BuiltEntries(frozenset(tasks), built.outcome.payload)
         if self._rebuild is not None:
             # ``adopt`` requires that nothing is uncommitted. The new folder
             # first: if the process ends in between, the rebuild begins again.
             self._rebuild.writer.commit()
             self._rebuild.writer.adopt(entries)
-        self._make_known(self._writer.adopt(entries), tasks, failed)
+        self._publish_commit(self._writer.adopt(entries), tasks, failed)
 
     # --- feeds ---
 
@@ -391,19 +399,19 @@ class Indexing:
             self._begin_rebuild()
             return self._rebuild is not None
         with self._attempts.bounded(LONGEST_SECONDS):
-            left_out = self._rebuild.copy_some(self._store, self._filling, self._attempts)
+            left_out = self._rebuild.copy_some(self._store, self._entry_writing, self._attempts)
         if left_out is not None:
             self._rebuild.note_progress(self._store)
             if left_out:
                 with self._store.writing() as unit:
-                    self._rebuild.apart.update(_add_tasks_again(unit, left_out))
+                    self._rebuild.pending_ids.update(_add_tasks_again(unit, left_out))
         # All documents are copied. Those that were left out still have index tasks, and the folder is complete without these tasks only.
-        elif self._rebuild.apart:
+        elif self._rebuild.pending_ids:
             with self._store.reading() as unit:
-                self._rebuild.apart &= unit.processing.index_tasks.find_many(sorted(self._rebuild.apart)).keys()
+                self._rebuild.pending_ids &= unit.processing.index_tasks.find_many(sorted(self._rebuild.pending_ids)).keys()
             return False
         else:
-            self._flip(self._rebuild)
+            self._switch_generation(self._rebuild)
         return self._rebuild is not None
 
     def _begin_rebuild(self) -> None:
@@ -414,7 +422,7 @@ class Indexing:
             self._rebuild = Rebuild(folder=requested, writer=self._generations.open_writer(requested))
             log.info("rebuild_begun", folder=requested)
 
-    def _flip(self, rebuild: Rebuild) -> None:
+    def _switch_generation(self, rebuild: Rebuild) -> None:
         """Commits both folders with all that is pending, then points searchers to the new one."""
         # Both folders first, then the transaction that moves the pointer. If the
         # process ends before it, the earlier folder still serves, and has everything.
@@ -426,7 +434,7 @@ class Indexing:
             unit.processing.queues.note_progress(QueueName.INDEX)
             unit.processing.queues.note_progress(QueueName.REBUILD)
             self._links.note_indexed(unit, tasks.values())
-            record_troubles(unit, self._recorder, tasks, self._uncommitted.troubles)
+            record_build_failures(unit, self._recorder, tasks, self._uncommitted.build_failures)
             unit.state.key_values.put(keyvalues.INDEX_FOLDER, rebuild.folder)
             unit.state.key_values.put(keyvalues.INDEX_TOKEN, token)
             unit.state.key_values.put(keyvalues.INDEX_REBUILD, "")

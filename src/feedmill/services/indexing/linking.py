@@ -32,7 +32,7 @@ from feedmill.model.queue import QueueName
 from feedmill.ports import BlobStore, IndexTask, LinkWork, SearchIndex, Store, UnitOfWork
 from feedmill.services import keyvalues
 from feedmill.services.isolation.attempts import Attempts, key_of_document, read_interruptions
-from feedmill.services.isolation.batches import Failed, run_halved
+from feedmill.services.isolation.batches import FailedItem, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.isolation.recording import FailureRecorder
 
@@ -79,7 +79,7 @@ class Linking:
             found = unit.processing.link_texts.find_by_target([document.id for document in documents if document.id is not None])
         return {target: combine_link_texts(list(texts.values())) for target, texts in found.items()}
 
-    def take_back(self, documents: Mapping[int, Document], tasks: Sequence[IndexTask]) -> set[int]:
+    def requeue(self, documents: Mapping[int, Document], tasks: Sequence[IndexTask]) -> set[int]:
         """Withdraws links of documents that may no longer contribute them. Returns the targets, which get index tasks as well."""
         silenced = {task.document_id: task for task in tasks if not _may_contribute(documents.get(task.document_id))}
         if not silenced:
@@ -129,19 +129,19 @@ class Linking:
     def _isolate(self, ids: Sequence[int], work: Callable[[Sequence[int]], None], step: str, line: LinkWork) -> None:
         """Works on documents. One whose work fails is removed from the queue, and so is one that repeatedly ended the process."""
         hopeless = [one for one in ids if self._attempts.is_hopeless(_key_of(one, step))]
-        failed = [Failed(one, step, read_interruptions(step, self._attempts.count(_key_of(one, step)))) for one in hopeless]
+        failed = [FailedItem(one, step, read_interruptions(step, self._attempts.count(_key_of(one, step)))) for one in hopeless]
         failed += run_halved([one for one in ids if one not in hopeless], work, step=step)
         self._set_aside(failed, line)
         self._attempts.clear([_key_of(one, step) for one in ids])
 
-    def _set_aside(self, failed: Sequence[Failed[int]], work: LinkWork) -> None:
+    def _set_aside(self, failed: Sequence[FailedItem[int]], work: LinkWork) -> None:
         """Removes documents from the queue after a failed step; searches find them all the same."""
         if not failed:
             return
         with self._store.writing() as unit:
             unit.processing.link_queue.unqueue(work, [each.item for each in failed])
             documents = unit.documents.reader.find_by_id([each.item for each in failed])
-            incoming = [Failed(documents[each.item], each.step, each.reason) for each in failed if each.item in documents]
+            incoming = [FailedItem(documents[each.item], each.step, each.reason) for each in failed if each.item in documents]
             self._recorder.record(unit, incoming, is_found=True)
 
     def _write(self, ids: Sequence[int]) -> None:

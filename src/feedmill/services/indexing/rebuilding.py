@@ -14,7 +14,7 @@ from feedmill.model.document import Document
 from feedmill.model.queue import QueueName
 from feedmill.ports import IndexGenerations, IndexWriter, Store, UnitOfWork
 from feedmill.services import keyvalues
-from feedmill.services.indexing.filling import COPY, SLICE_SECONDS, Filling
+from feedmill.services.indexing.entrywriting import COPY, SLICE_SECONDS, EntryWriting
 from feedmill.services.isolation.attempts import Attempts, key_of_document
 
 DOCUMENTS_AT_ONCE = 250
@@ -62,7 +62,7 @@ def _next_of(folder: str) -> str:
 class Rebuild:
     """A folder that is being filled with every live document, by id; ``reached`` is the last one.
 
-    Shape: ``apart`` are left to their index tasks, and must be written before the folder is complete.
+    Shape: ``pending_ids`` are left to their index tasks, and must be written before the folder is complete.
     """
 
     folder: str
@@ -70,11 +70,11 @@ class Rebuild:
     reached: int = 0
     written: int = 0
     total: int = 0
-    apart: set[int] = field(default_factory=set)
+    pending_ids: set[int] = field(default_factory=set)
     begun_at_seconds: float = field(default_factory=time.monotonic)
     noted_at_seconds: float = 0.0
 
-    def copy_some(self, store: Store, filling: Filling, attempts: Attempts) -> list[int] | None:
+    def copy_some(self, store: Store, entry_writing: EntryWriting, attempts: Attempts) -> list[int] | None:
         """Copies the next documents for a bounded time; returns those that are left to their tasks, None after the last document.
 
         Large documents and ones that fail are left. Documents are read and copied in one call: between two calls a task may write a newer
@@ -90,14 +90,14 @@ class Rebuild:
             return None
         wanted = {document.id or 0: document for document in documents if is_indexed(document)}
         # each restart of the process begins the folder again, so a document with failures or interruptions is not tried here
-        fit = {key: document for key, document in wanted.items() if key not in failed and not _is_suspected(key, filling, attempts)}
-        link_texts = filling.find_incoming_links(list(fit.values()))
+        fit = {key: document for key, document in wanted.items() if key not in failed and not _is_suspected(key, entry_writing, attempts)}
+        link_texts = entry_writing.find_incoming_links(list(fit.values()))
         left: list[int] = []
         for document, document_id in zip(documents, _ids_of(documents), strict=True):
             is_written = False
             if document_id in fit:
                 with attempts.on(key_of_document(COPY, document_id)):
-                    is_written = filling.copy(self.writer, document, link_texts)
+                    is_written = entry_writing.copy(self.writer, document, link_texts)
             # documents with damaged rows are left to their index tasks, which report why they are not found
             if not is_written and (document_id in wanted or document.damage):
                 left.append(document_id)
@@ -127,8 +127,8 @@ def _ids_of(documents: Sequence[Document]) -> list[int]:
     return [document.id or 0 for document in documents]
 
 
-def _is_suspected(document_id: int, filling: Filling, attempts: Attempts) -> bool:
-    return attempts.count(key_of_document(COPY, document_id)) > 0 or filling.is_suspected(document_id)
+def _is_suspected(document_id: int, entry_writing: EntryWriting, attempts: Attempts) -> bool:
+    return attempts.count(key_of_document(COPY, document_id)) > 0 or entry_writing.is_suspected(document_id)
 
 
 def request_rebuild(store: Store) -> str:

@@ -33,7 +33,7 @@ _SHORTAGES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Failed(Generic[T]):
+class FailedItem(Generic[T]):
     """An item that failed: in which step, and why."""
 
     item: T
@@ -57,7 +57,7 @@ def describe(step: str, error: BaseException) -> str:
     return f"step {step} failed: {type(error).__name__}{': ' + text if text else ''}"[:MAX_REASON_CHARACTERS]
 
 
-def run_halved(items: Sequence[T], work: Callable[[Sequence[T]], object], *, step: str) -> list[Failed[T]]:
+def run_halved(items: Sequence[T], work: Callable[[Sequence[T]], object], *, step: str) -> list[FailedItem[T]]:
     """Runs work on a batch, on its halves where it fails, and returns the items that fail alone; all others are done.
 
     Shape: ``work`` does all of its batch or nothing, as a transaction does. Items keep their order. Errors: those of infrastructure;
@@ -71,24 +71,24 @@ def run_halved(items: Sequence[T], work: Callable[[Sequence[T]], object], *, ste
         if not belongs_to_item(error):
             raise
         if len(items) == 1:
-            return [Failed(items[0], step, describe(step, error))]
+            return [FailedItem(items[0], step, describe(step, error))]
     else:
         return []
     middle = len(items) // 2
     return [*run_halved(items[:middle], work, step=step), *run_halved(items[middle:], work, step=step)]
 
 
-def run_each(items: Iterable[T], work: Callable[[T], R], *, step: str) -> tuple[list[tuple[T, R]], list[Failed[T]]]:
+def run_each(items: Iterable[T], work: Callable[[T], R], *, step: str) -> tuple[list[tuple[T, R]], list[FailedItem[T]]]:
     """Runs work on each item. Returns items with their results, and the items that failed. Errors: those of infrastructure."""
     done: list[tuple[T, R]] = []
-    failed: list[Failed[T]] = []
+    failed: list[FailedItem[T]] = []
     for item in items:
         try:
             done.append((item, work(item)))
         except BaseException as error:
             if not belongs_to_item(error):
                 raise
-            failed.append(Failed(item, step, describe(step, error)))
+            failed.append(FailedItem(item, step, describe(step, error)))
     return done, failed
 
 

@@ -8,7 +8,7 @@ from feedmill.model.document import Document
 from feedmill.model.failure import Failure
 from feedmill.model.feed import LogEntry, LogLevel
 from feedmill.ports import Clock, UnitOfWork
-from feedmill.services.isolation.batches import Failed
+from feedmill.services.isolation.batches import FailedItem
 
 log = structlog.get_logger(__name__)
 
@@ -26,7 +26,7 @@ class FailureRecorder:
         self._on_failed = on_failed
 
     def record(
-        self, unit: UnitOfWork, failed: Sequence[Failed[Document]], *, feeds: Mapping[int, int] | None = None, is_found: bool = False
+        self, unit: UnitOfWork, failed: Sequence[FailedItem[Document]], *, feeds: Mapping[int, int] | None = None, is_found: bool = False
     ) -> None:
         """Stores failures and reports each new one: in the process's log, and as a warning in the log of the document's feed.
 
@@ -57,7 +57,7 @@ class FailureRecorder:
         known = unit.processing.failures.find_many(document_ids)
         unit.processing.failures.remove_many([key for key, failure in known.items() if failure.step.startswith(steps)])
 
-    def _failure_of(self, failed: Failed[Document], is_found: bool) -> Failure:
+    def _failure_of(self, failed: FailedItem[Document], is_found: bool) -> Failure:
         document = failed.item
         assert document.id is not None
         return Failure(
@@ -71,17 +71,17 @@ class FailureRecorder:
         )
 
 
-def _hides(old: Failure | None, new: Failed[Document]) -> bool:
+def _hides(old: Failure | None, new: FailedItem[Document]) -> bool:
     if old is None or old.is_found or old.version != new.item.version:
         return False
     return old.step.partition(".")[0] != new.step.partition(".")[0]
 
 
-def _documents(failed: Sequence[Failed[Document]]) -> list[Document]:
+def _documents(failed: Sequence[FailedItem[Document]]) -> list[Document]:
     return [each.item for each in failed]
 
 
-def _entry_of(unit: UnitOfWork, failed: Failed[Document], feed_id: int, is_found: bool) -> LogEntry:
+def _entry_of(unit: UnitOfWork, failed: FailedItem[Document], feed_id: int, is_found: bool) -> LogEntry:
     """Returns the log entry of a failure, with the line of the document's record if the history still has it."""
     assert failed.item.id is not None
     line = next((event.line for event in reversed(unit.documents.reader.list_events(failed.item.id)) if event.feed_id == feed_id), 0)

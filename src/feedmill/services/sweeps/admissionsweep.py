@@ -19,7 +19,7 @@ from feedmill.model.queue import QueueName
 from feedmill.model.topic import Topic
 from feedmill.ports import Clock, Lane, Notifier, Store, UnitOfWork
 from feedmill.services import keyvalues
-from feedmill.services.feeds.feeding import EVICTION_STEP, Admission, ChangeBatch, push_out, push_out_apart
+from feedmill.services.feeds.feeding import EVICTION_STEP, Admission, ChangeBatch, push_out, push_out_isolated
 from feedmill.services.feeds.recordwatch import Caution, watch_documents
 from feedmill.services.isolation.batches import belongs_to_item, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
@@ -189,7 +189,7 @@ class AdmissionSweep:
 
     def _push_out_apart(self, admission: Admission, context: ApplyContext) -> bool:
         limit = admission.max_documents
-        return push_out_apart(self._store, limit, context, Lane.BULK, watch=self._evicting, at_once=self._at_once) > 0
+        return push_out_isolated(self._store, limit, context, Lane.BULK, watch=self._evicting, at_once=self._at_once) > 0
 
     def _forget(self, cursor: _Cursor) -> None:
         """Clears which documents ended the process, once the last round is over."""

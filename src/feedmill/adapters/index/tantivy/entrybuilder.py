@@ -16,7 +16,7 @@ from pathlib import Path
 
 from feedmill.adapters.index.tantivy.failures import translated
 from feedmill.adapters.inflight import MappedInFlight
-from feedmill.model.entrybuild import BuildOutcome, Trouble
+from feedmill.model.entrybuild import BuildFailure, BuildOutcome
 from feedmill.model.search import IndexDocument
 
 DOCUMENTS, INDEX, OUTCOME, IN_FLIGHT = "documents", "index", "outcome", "entry"
@@ -61,14 +61,14 @@ class ProcessEntryBuilder:
             return self._interrupted(f"it took longer than {self._seconds:.0f} seconds")
         self._process = None
         if code == 0:
-            return BuildOutcome(payload=self._folder / INDEX, troubles=self._read_troubles())
+            return BuildOutcome(payload=self._folder / INDEX, build_failures=self._read_build_failures())
         how = signal.Signals(-code).name if code < 0 else f"code {code}"
         return self._interrupted(f"the process that prepared it ended with {how}")
 
-    def _read_troubles(self) -> dict[int, Trouble]:
+    def _read_build_failures(self) -> dict[int, BuildFailure]:
         with (self._folder / OUTCOME).open("rb") as file:
-            troubles: dict[int, Trouble] = pickle.load(file)  # noqa: S301 - written by our own process, in our own folder
-        return troubles
+            build_failures: dict[int, BuildFailure] = pickle.load(file)  # noqa: S301 - written by our own process, in our own folder
+        return build_failures
 
     def _interrupted(self, reason: str) -> BuildOutcome:
         left = MappedInFlight(self._folder, IN_FLIGHT).find_left() or ""

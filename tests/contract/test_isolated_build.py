@@ -47,7 +47,7 @@ def test_built_entries_replace_earlier_ones_at_once_and_merge_like_others(builde
     assert index.is_visible(writer.commit())
     builder.start([replace(DOCUMENT, key=number, body="new") for number in (1, 2, 7)])
     outcome = wait_for(builder)
-    assert outcome.troubles == {}
+    assert outcome.build_failures == {}
     assert index.is_visible(writer.adopt(BuiltEntries(frozenset({1, 2, 7}), outcome.payload)))
     assert sorted(keys((index, writer), Word("new"))) == [1, 2, 7]
     assert sorted(keys((index, writer), Word("old"))) == [0, 3, 4]
@@ -87,7 +87,7 @@ def test_document_that_fails_is_built_in_a_reduced_form_or_named(
     builder.start([replace(DOCUMENT, key=1), replace(DOCUMENT, key=2, url="http://h/marked"), replace(DOCUMENT, key=3, pagerank=-1)])
     outcome = wait_for(builder)
     assert outcome.payload is not None
-    assert {key: (trouble.step, trouble.lacks) for key, trouble in outcome.troubles.items()} == {
+    assert {key: (build_failure.step, build_failure.omitted) for key, build_failure in outcome.build_failures.items()} == {
         2: ("index.entry", None),
         3: ("index.entry", None),
     }

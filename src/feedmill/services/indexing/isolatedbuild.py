@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from feedmill.model.document import Document
-from feedmill.model.entrybuild import BuildOutcome, Trouble
+from feedmill.model.entrybuild import BuildFailure, BuildOutcome
 from feedmill.model.search import IndexDocument
 from feedmill.ports import EntryBuilder, IndexTask
 from feedmill.services.indexing.preparing import BUILD
@@ -28,15 +28,15 @@ def size_of(document: IndexDocument) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedBuild:
     """A build that has ended: the part of it to take over, and the documents to set aside."""
 
     outcome: BuildOutcome
     work: dict[int, tuple[IndexTask, Document]]
-    aside: list[tuple[IndexTask, Document, Trouble]] = field(default_factory=list)
+    failed: list[tuple[IndexTask, Document, BuildFailure]] = field(default_factory=list)
 
 
-class ApartLane:
+class IsolatedBuildQueue:
     """The documents that wait for the separate process, and the documents in it."""
 
     def __init__(self, builder: EntryBuilder) -> None:
@@ -49,12 +49,12 @@ class ApartLane:
         return len(self._waiting) + len(self._work)
 
     def holds(self, task: IndexTask) -> bool:
-        """Returns whether this version of a document is in the lane."""
+        """Returns whether this version of a document is in the queue."""
         held = self._waiting.get(task.document_id) or (self._work[task.document_id][0] if task.document_id in self._work else None)
         return held is not None and held.version == task.version
 
     def put(self, task: IndexTask) -> None:
-        """Puts a document into the lane; it replaces an earlier version that waits."""
+        """Puts a document into the queue; it replaces an earlier version that waits."""
         self._waiting[task.document_id] = task
 
     @property
@@ -82,7 +82,7 @@ class ApartLane:
         self.drop(work)
         self._work = work
 
-    def find_ended(self) -> Ended | None:
+    def find_ended(self) -> EndedBuild | None:
         """Returns once how a build ended. If its process ended before its time, all but the document at fault wait again."""
         outcome = self._builder.find_outcome() if self._work else None
         if outcome is None:
@@ -90,16 +90,16 @@ class ApartLane:
         work, self._work = self._work, {}
         if outcome.payload is not None:
             self._at_once = min(2 * self._at_once, DOCUMENTS_AT_ONCE)
-            return Ended(outcome, work)
+            return EndedBuild(outcome, work)
         # The document that the process named, or the only one. Otherwise the next build takes half as many.
         at_fault = outcome.ended_on if outcome.ended_on in work else next(iter(work)) if len(work) == 1 else None
         if at_fault is None:
             self._at_once = max(1, len(work) // 2)
-        aside = [(*work.pop(at_fault), Trouble(BUILD, f"step {BUILD} failed: {outcome.reason}"))] if at_fault is not None else []
-        self.take_back(work)
-        return Ended(outcome, {}, aside)
+        failed = [(*work.pop(at_fault), BuildFailure(BUILD, f"step {BUILD} failed: {outcome.reason}"))] if at_fault is not None else []
+        self.requeue(work)
+        return EndedBuild(outcome, {}, failed)
 
-    def take_back(self, work: dict[int, tuple[IndexTask, Document]]) -> None:
+    def requeue(self, work: dict[int, tuple[IndexTask, Document]]) -> None:
         """Returns documents to the queue, before those that wait already."""
         self._waiting = {key: task for key, (task, _) in work.items() if key not in self._waiting} | self._waiting
 
@@ -108,7 +108,7 @@ class ApartLane:
         if self._work and (document_ids is None or not self._work.keys().isdisjoint(document_ids)):
             self._builder.cancel()
             work, self._work = self._work, {}
-            self.take_back(work)
+            self.requeue(work)
 
     def close(self) -> None:
         """Ends the process."""
