@@ -71,12 +71,14 @@ def _render_json(value: Any) -> str:
 
 def clean(text: str) -> str:
     """Returns foreign text safe for a terminal: without control characters that move its cursor, and without undecodable bytes."""
+    # Undecodable bytes of file names are lone surrogates here, which standard output cannot encode.
     shown = text.encode("utf-8", "backslashreplace").decode()
     return "".join(character if character.isprintable() or character in "\n\t" else "\ufffd" for character in shown)
 
 
 def console() -> Console:
     """Returns the printer for people on standard output. Pass foreign text through ``clean`` first."""
+    # In a pipe the library would break lines after 80 characters, except with ``soft_wrap``.
     return Console(markup=False, highlight=False, soft_wrap=True)
 
 

@@ -128,6 +128,7 @@ def send_file(client: Transport, path: str, fields: dict[str, str], file: Path) 
     """Sends a file, with a progress bar on a terminal, and returns the feed's id."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=error_console(), transient=True, disable=not sys.stderr.isatty()) as progress:
+        # The library would take square brackets as markup.
         task = progress.add_task(clean(file.name).replace("[", "("), total=file.stat().st_size)
         return client.push(path, fields, file, lambda sent: progress.update(task, completed=sent))
 
@@ -149,6 +150,7 @@ def follow(client: Transport, feed_id: str) -> Receipt:
             if is_over(receipt) or receipt.get("stuck") is not None:
                 return receipt
             time.sleep(pause)
+            # Small feeds end at once, so the first polls are quick. The later ones must not burden the server.
             pause = min(pause * 1.5, _LAST_POLL_SECONDS)
 
 

@@ -97,6 +97,7 @@ def _log_warnings(loaded: Loaded) -> None:
 
 def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
     with ExitStack() as stack:
+        # Before the migration: if a port is taken, the start ends with the store unchanged.
         sockets = _open_sockets(loaded.settings, stack)
         migrate(data, loaded.settings)
         ensure_token(data)

@@ -163,6 +163,7 @@ def list_held(loaded: Loaded, stored: Sequence[StoredSetting], section: str) -> 
 
 def _entry_of(section: str, name: str, entry: BaseModel, origin: str, version: int) -> HeldEntry:
     value = entry.model_dump(mode="json")
+    # The version alone would not do: it begins at 1 again after an entry was removed. Nor would the value: it may change back.
     text = f"{origin == API}:{version}:{entry.model_dump_json()}"
     tag = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20]
     return HeldEntry(section=section, name=name, value=value, origin=origin, tag=tag)

@@ -55,6 +55,7 @@ def import_text(editor: SettingsEditor, kind: str, name: str, data: bytes, *, re
             return _add(editor, section, name, fresh, replaces=replaces)
         except Overtaken:
             continue
+    # The last time outside of the loop, so that the conflict reaches the client.
     return _add(editor, section, name, fresh, replaces=replaces)
 
 

@@ -13,6 +13,8 @@ _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR = re.compile(r"[^,\]}\n#]*")
 _STRINGS = (
+    # The longer delimiters first, since the empty text ``""`` matches their beginning.
+    # One or two quotation marks may stand directly before the three that end a text.
     re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}', re.DOTALL),
     re.compile(r"'''.*?'{3,5}", re.DOTALL),
     re.compile(r'"(?:[^"\\\n]|\\.)*"'),
@@ -148,6 +150,7 @@ class _Scanner:
         return self._text[self._at : self._at + 1]
 
     def _line_now(self) -> int:
+        # Counts only what is new since the last call, so that all calls together read the text once.
         self._line += self._text.count("\n", self._counted, self._at)
         self._counted = self._at
         return self._line

@@ -26,6 +26,7 @@ from feedmill.settings.warnings import Given, list_warnings
 PREFIX = "FEEDMILL_"
 MAX_FILE_BYTES = 4_000_000
 DEFAULT = "default"
+# Puts faults of the environment behind those of any line.
 _LAST = 1 << 30
 _FILE_KEYS = tuple((section, key) for section in ("gate", "search", "admin") for key in ("certificate", "key"))
 _PROVIDERS = ("ldap", "oidc", "saml")
@@ -120,6 +121,7 @@ def _read_file(reading: _Reading, path: Path) -> None:
     if len(data) > MAX_FILE_BYTES:
         raise BadSettings([f"{path}: larger than {MAX_FILE_BYTES} bytes"])
     try:
+        # Some editors write a byte order mark, which ``tomllib`` refuses.
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
         reading.values = tomllib.loads(text)
     except UnicodeDecodeError as exc:

@@ -29,6 +29,7 @@ def _read_file(path: str) -> str:
         raw = Path(path).read_bytes()
         if len(raw) > MAX_SECRET_BYTES:
             raise BadRequest(f"'{path}' has more than {MAX_SECRET_BYTES} bytes")
+        # Editors end a file with a newline that is no part of the secret.
         secret = raw.decode("utf-8").rstrip("\r\n")
     except OSError as exc:
         raise BadRequest(f"'{path}' cannot be read: {exc.strerror}") from exc

@@ -25,6 +25,7 @@ def write_snapshot(data: Path, loaded: Loaded) -> str:
     held = {"settings": loaded.settings.model_dump(mode="json"), "origins": dict(loaded.origins), "warnings": list(loaded.warnings)}
     text = json.dumps(held, indent=1)
     fresh = data / (FILE + ".new")
+    # A process that was killed may have left one. O_EXCL then ensures that no other process has the file open.
     fresh.unlink(missing_ok=True)
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)

@@ -31,6 +31,7 @@ def configure_logs(role: str, *, level: str = "info", form: str = "auto", stream
         processors=[*shared, structlog.stdlib.PositionalArgumentsFormatter(), ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=structlog.stdlib.LoggerFactory(),
+        # Modules hold their loggers from import on, before a forked role configures its own log.
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(target)

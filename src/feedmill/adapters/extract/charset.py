@@ -29,11 +29,13 @@ _SAMPLE_BYTES = 12_000
 _AROUND_BYTES = 60
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
+    # Before UTF-16: the mark of UTF-16-LE is the first half of this one.
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+# Browsers read these labels as the wider charset, so pages use its characters: ISO 8859-1 has no typographic quotation marks.
 _SUPERSETS = {
     "ascii": "cp1252", "iso8859-1": "cp1252", "latin-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874",
     "tis-620": "cp874", "shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "euc_kr": "cp949", "big5": "big5hkscs",
@@ -92,6 +94,7 @@ def decode(data: bytes, label: str | None = None, *, is_markup: bool = False) ->
     for mark, codec in _BOMS:
         if data.startswith(mark):
             return data[len(mark) :].decode(codec, "replace")
+    # Before anything else: Latin text in UTF-16 is also valid UTF-8, with a zero byte next to each letter.
     if wide := guess_utf16(data):
         return data.decode(wide, "replace")
     codec_name = find_codec(label) or (_find_inner_codec(data) if is_markup else None)
@@ -127,6 +130,7 @@ def _decode_labelled(data: bytes, codec: str | None) -> str:
         if codec in (None, "utf-8"):
             return _decode_broken(data, exc, labelled=codec is not None)
         return _decode_as(codec or "utf-8", data)
+    # As many characters as bytes: the text is ASCII, and the only question left is whether it shifts with escapes.
     if len(text) == len(data) and codec in (None, "utf-8", "cp1252") and (shifting := _find_shifting(data)):
         return data.decode(shifting, "replace")
     if codec is None or codec == "utf-8":
@@ -134,6 +138,7 @@ def _decode_labelled(data: bytes, codec: str | None) -> str:
     if len(text) == len(data):
         # plain ASCII, unless the charset shifts with escapes
         return data.decode(codec, "replace") if codec.startswith(("iso2022", "hz", "utf-7")) else text
+    # So few wide bytes can be valid UTF-8 by chance. In a longer text of such a charset some pair is invalid.
     if codec in _MULTIBYTE and len(_WIDE.findall(data, 0, 1_000)) < 9:
         return data.decode(codec, "replace")
     return text
@@ -169,6 +174,7 @@ def _can_decode(data: bytes, codec: str) -> bool:
 
 def _decode_broken(data: bytes, exc: UnicodeDecodeError, *, labelled: bool) -> str:
     """Decodes bytes that are not valid UTF-8. They are still UTF-8 if labelled so, or if only a few bytes or a cut end are wrong."""
+    # A wide byte at the end with only ASCII before it is a letter of another charset ("caf\xe9") rather than half a character.
     is_cut = exc.reason == "unexpected end of data" and not data[: exc.start].isascii()
     if labelled or is_cut or _is_mostly_utf8(data):
         return data.decode("utf-8", "replace")

@@ -19,6 +19,7 @@ def strip_controls(text: str) -> str:
     """
     if not text.isascii():
         text = _UNWANTED.sub("", _SEPARATORS.sub("\n", text))
+    # Encoding with ``ignore`` drops lone surrogates, which no UTF-8 can hold.
     return text.encode("utf-8", "ignore").translate(_TO_NEWLINE, _CONTROLS).decode("utf-8", "ignore")
 
 
@@ -39,7 +40,9 @@ def clean_line(text: str | None, limit: int = 1_000) -> str:
     """Returns the text on one line, for titles, names and values. Units: at most ``limit`` characters."""
     if not text:
         return ""
+    # The common case: no control or format character, and no white space except the blank.
     if text.isprintable():
         text = text.strip()
         return text if len(text) <= limit and "  " not in text else " ".join(text[: limit * 4].split())[:limit]
+    # Four times the limit allows for white space that collapses, and bounds the work for a huge value.
     return " ".join(strip_controls(text[: limit * 4]).split())[:limit]

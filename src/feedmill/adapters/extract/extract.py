@@ -61,6 +61,7 @@ def _load(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int], 
     limit = limits.max_document_bytes
     data = task.data
     if data is None:
+        # One byte beyond the limit, which shows whether the document is cut.
         data = b"" if task.path is None else read_file(task.path, limit + 1)
     return (data[:limit], True) if len(data) > limit else (data, False)
 
@@ -70,6 +71,7 @@ def _read(task: Task, data: bytes, mimetype: str, cut: bool, limits: ExtractionL
         raise Unreadable("compressed archives are not indexed")
     if mimetype == sniff.HTML:
         return read_html(decode(data, task.charset, is_markup=True), task.url, limits)
+    # Before the refusal of cut documents: pages and images are read from their beginning, and a cut one is worth reading.
     if mimetype.startswith("image/") and mimetype != "image/svg+xml":
         return read_image(data, mimetype, task.url)
     if cut and (mimetype in _BINARY_READERS or mimetype in _LEGACY) and mimetype != sniff.MAIL:
@@ -96,6 +98,7 @@ def _read_text(task: Task, data: bytes, mimetype: str, limits: ExtractionLimits)
 
 
 def _answer(task: Task, mimetype: str, content: Content, cut: bool, limits: ExtractionLimits) -> Extraction:
+    # One character beyond the limit, which shows whether the text is cut.
     text = clean_text(content.text, limits.text_characters + 1)
     reasons = [content.reason] if content.reason else []
     if cut:

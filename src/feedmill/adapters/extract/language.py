@@ -70,6 +70,7 @@ def _detect_slowly(text: str) -> str | None:
 
 def _sample(text: str, characters: int) -> str:
     if not text.isascii():
+        # Characters beyond ASCII take two bytes or more, and the cost of the detectors grows with the bytes.
         characters = characters * 2 // 3
     start = max(0, min(len(text) // 4, len(text) - characters))
     return text[start : start + characters]

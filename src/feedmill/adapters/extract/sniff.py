@@ -111,6 +111,7 @@ def is_textual(mimetype: str) -> bool:
 
 
 def _by_magic(data: bytes, head: bytes) -> str | None:
+    # Readers accept a header anywhere in the first 1,024 bytes (PDF Reference 1.7, appendix H), and a page may quote one.
     if b"%PDF-" in head[:1_024] and not _HTML_START.match(head):
         return PDF
     for magic, mimetype in _MAGIC:
@@ -120,6 +121,8 @@ def _by_magic(data: bytes, head: bytes) -> str | None:
         return {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}.get(head[8:12], BINARY)
     if head[4:8] == b"ftyp":
         return "image/avif" if head[8:12] == b"avif" else "image/heic" if head[8:12] in (b"heic", b"heix", b"mif1") else "video/mp4"
+    # Two letters prove nothing, since a text may begin with them. The reserved bytes
+    # of an image must be zero too, and the header of a program must hold a zero byte.
     if head[:2] == b"BM" and head[6:10] == b"\0\0\0\0":
         return "image/bmp"
     if head[:2] == b"MZ" and b"\0" in head[:64]:
@@ -139,6 +142,7 @@ def _open_container(data: bytes, mimetype: str) -> str:
 
 def _tell_zip(data: bytes) -> str:
     names = list_names(data)
+    # OpenDocument and EPUB state their type in an entry of this name; Office files have folders of their own instead.
     if "mimetype" in names:
         inner = read_small(data, "mimetype", 200).decode("ascii", "replace").strip()
         for known in (ODT, ODS, ODP):
@@ -156,6 +160,7 @@ def _tell_ole(data: bytes) -> str:
     """Detects the type by the names in the directory, in UTF-16 at the start of 128-byte entries anywhere in the file."""
     for name, mimetype in _OLE_STREAMS:
         wide = name.encode("utf-16-le")
+        # The header fills the first 512 bytes. Sectors follow it, so every directory entry is at a multiple of 128.
         position = data.find(wide, 512)
         while position >= 0:
             if position % 128 == 0:
@@ -169,6 +174,7 @@ def _is_binary(head: bytes) -> bool:
 
     A few in an otherwise normal text, as in broken exports, do not count.
     """
+    # A byte order mark of UTF-16, in which zero bytes are normal.
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return False
     zeros = head.count(0)
@@ -194,6 +200,7 @@ def _is_noise(head: bytes, controls: int) -> bool:
 def _tell_text(head: bytes, hint: str | None, url: str) -> str:
     suffix = _SUFFIX.search(url.rsplit("/", 1)[-1])
     of_suffix = _OF_SUFFIX.get(suffix[1].lower()) if suffix else None
+    # Tags in UTF-16 become visible to the patterns without decoding it: zero bytes and the mark are dropped.
     plain = head.replace(b"\0", b"").lstrip(b"\xff\xfe") if b"\0" in head[:4] or head[:1] in b"\xff\xfe" else head
     if hint is None or hint in (PLAIN, BINARY) or not is_textual(hint):
         return _tell_unlabelled(plain, hint, of_suffix)

@@ -37,6 +37,7 @@ def guess_utf16(data: bytes) -> str | None:
     """Returns the codec of bytes that look like UTF-16, None for others. Shape: no byte order mark. Errors: none."""
     head = data[:_HEAD_BYTES]
     head = head[: len(head) // 2 * 2]
+    # The cheapest test first: most texts have no such byte.
     if len(head) < 4 or _CONTROLS.search(head) is None:
         return None
     first, second = head[0::2], head[1::2]

@@ -36,5 +36,6 @@ def digests_of(credential: Credential) -> frozenset[bytes]:
 
 
 def _digest(*parts: str) -> bytes:
+    # With their lengths, so that ("ab", "c") and ("a", "bc") have different digests.
     text = "".join(f"{len(part)}:{part}" for part in parts)
     return sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -37,6 +37,7 @@ def split_url(url: str) -> UrlParts:
     start = 0 if protocol is None else protocol.end()
     found = _AUTHORITY_END.search(url, start)
     end = len(url) if found is None else found.start()
+    # At the last sign, as browsers do: at the first, ``http://a@b@evil.example/`` would be on another host here than there.
     user, at, host = url[start:end].rpartition("@")
     written = _PORT.search(host)
     name, sign, path = url[:start].lower(), "", url[end:]

@@ -98,6 +98,7 @@ def _parse_anchored(body: str) -> Rule:
     if text.startswith("/") and not left:
         return PathRule(TextRule(text, left=False, right=right))
     protocol, host, path = _split_pattern(text)
+    # ``^http:/`` is the beginning of a URL, not the host ``http:`` with a path.
     if (left and _PROTOCOL_ONLY.match(text)) or (path is None and (left or right)):
         return TextRule(text, left=left, right=right)
     tail = None if path is None else PathRule(TextRule(path, left=True, right=right))
@@ -174,6 +175,7 @@ class PatternSet:
         self._not_after_all = _rules(wanted, exceptions=True)
         self._do_not_follow = _rules(unwanted, exceptions=False)
         self._after_all = _rules(unwanted, exceptions=True)
+        # Then every URL passes, and none has to be split.
         self._is_open = not unwanted and not self._not_after_all and any(rule is covers_everything for _, rule in self._follow)
 
     @property

@@ -17,6 +17,7 @@ _URL = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _HOST = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?", re.ASCII)
+# The percent sign is among them, because the path may be encoded already.
 _SAFE = "!$&'()*+,;=:@/?%~"
 
 

@@ -80,11 +80,13 @@ def gate_app(
     """
     store_threads = ThreadPoolExecutor(_STORE_THREADS, thread_name_prefix="gate-store")
     resources = FeedResources(intake, store_threads, auditing, find_stuck)
+    # Slow uploads have threads of their own, so that they delay no receipt and no check of a token.
     uploads = ThreadPoolExecutor(_UPLOAD_THREADS, thread_name_prefix="gate-upload")
     push = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed)
     push_groups = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed, intent=GROUPS)
     own = [
         DeclaredRoute("/xmlfeed", push, methods=["POST"], requires=PUSH_OF_FEEDS),
+        # Not by a redirect to the first form, because many clients follow none for a POST.
         DeclaredRoute("/xmlfeed/", push, methods=["POST"], requires=PUSH_OF_FEEDS),
         DeclaredRoute("/xmlgroups", push_groups, methods=["POST"], requires=PUSH_OF_FEEDS),
         DeclaredRoute("/xmlgroups/", push_groups, methods=["POST"], requires=PUSH_OF_FEEDS),

@@ -141,6 +141,7 @@ async def _read_body(body: Body, reader: UploadReader, spool: Spool, idle_second
                 for piece in reader.read(message.get("body", b"")):
                     _check_right(reader, right)
                     await spool.add(piece)
+                # Once more, because the bytes that end a short field may hold no piece of the feed.
                 _check_right(reader, right)
                 ahead = loop.time() + idle_seconds
                 if ahead - (deadline.when() or 0.0) > _LAG * idle_seconds:

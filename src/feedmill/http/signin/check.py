@@ -38,6 +38,7 @@ class SignInCheck:
         if find_requirement(scope).sender is Sender.ANYONE:
             return SIGNED_OUT
         names = {name.lower() for name, _ in scope["headers"]}
+        # A password takes long to check, by design, and must not delay the searches of others.
         if b"authorization" in names:
             return await run_slowly(self._authenticator.find, scope)
         if b"cookie" in names:

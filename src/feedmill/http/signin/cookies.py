@@ -30,6 +30,7 @@ class Cookies:
     def read(self, scope: Scope, name: str) -> str:
         """Returns a cookie, "" if it is missing or repeated."""
         wanted = self._name(scope, name)
+        # Part by part, because the parser of a whole line returns only one of several cookies with the same name.
         pairs = [
             value
             for line in Headers(scope=scope).getlist("cookie")
@@ -51,6 +52,7 @@ class Cookies:
         response.delete_cookie(self._name(scope, name), path="/", secure=self._is_secure(scope), httponly=True, samesite="lax")
 
     def _name(self, scope: Scope, name: str) -> str:
+        # Browsers accept the prefix only with ``Secure``, so over plain HTTP the name has none.
         return _PREFIX + name if self._is_secure(scope) else name
 
     def _is_secure(self, scope: Scope) -> bool:

@@ -39,6 +39,7 @@ class Flows:
         if not hmac.compare_digest(self._sign(body).encode(), signature.encode("utf-8", "replace")):
             return None
         held = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+        # Otherwise one provider could answer an attempt at another one (RFC 9700, 4.4, "Mix-Up Attacks").
         if held["provider"] != provider or held["until"] <= self._clock().timestamp():
             return None
         return {name: str(value) for name, value in held.items()}

@@ -92,4 +92,5 @@ def read_target(text: str) -> str:
         return "/"
     is_path = text.startswith("/") and not text.startswith("//") and not parts.scheme and not parts.netloc
     is_plain = text.isascii() and text.isprintable() and "\\" not in text and " " not in text
+    # A user who has signed in must not land on a page for signing in or out.
     return text if is_path and is_plain and not text.startswith(("/signin", "/signout", "/security-manager/")) else "/"

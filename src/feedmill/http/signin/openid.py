@@ -63,6 +63,7 @@ class OpenIdWays:
         given = request.query_params
         state = given.get("state", "")
         try:
+            # Before anything else in the request counts, even an error: any page can send a browser here with any text.
             if flow is None or not hmac.compare_digest(flow["state"].encode(), state.encode("utf-8", "replace")):
                 raise Denied("the answer belongs to no attempt of this browser")
             if given.get("error"):

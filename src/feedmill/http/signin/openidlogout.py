@@ -77,6 +77,7 @@ class OpenIdLogoutWays:
         except Busy as exc:
             self._gates.turn_away(request, way, Busy(f"single logout: {exc}"))
             return JSONResponse({"error": "temporarily_unavailable"}, 503, headers=NO_STORE)
+        # A token that names sessions ends only these, otherwise all of its user that this provider began.
         digests = [digest_of_session(way, "", index) for index in left.indexes] or [digest_of_session(way, left.name)]
         ended = self._sessions.withdraw(digests)
         self._gates.log_event(request, AuditKind.SIGNED_OUT, {"name": left.name[:200], "way": way, "sessions": ended})

@@ -131,6 +131,7 @@ class SignInPage:
 
     def _take(self, request: Request, fields: Fields) -> Response:
         target = read_target(find_field(fields, TARGET_FIELD) or request.query_params.get(TARGET_FIELD, "/"))
+        # Programs written for the appliance post without having read the form, so they have no code from it. Browsers need one there too.
         is_program = request.url.path == OLD_PAGE and not is_browser(request.scope)
         if not is_program and not self._tools.guard.is_ours(request.scope, fields):
             return self._render(request, target, _Tried([], {"": _STRANGE}, {}, 403))
@@ -138,6 +139,7 @@ class SignInPage:
         if tried.verified and not tried.problems:
             return self.admit(request, tried.verified, target)
         response = self._render(request, target, tried)
+        # The names that were right count, so that only the others have to be sent again.
         if tried.verified:
             self._put_session(request, response, tried.verified)
         return response
@@ -213,6 +215,7 @@ class SignInPage:
         # comes last, because a provider may take time to return its logout address
         exits = self._tools.leavings.find(request, session.credentials) if session is not None else []
         response = self._tools.leavings.render(exits) if exits else RedirectResponse("/", status_code=303, headers=NO_STORE)
+        # The browser's cache may hold results that only this user may see.
         response.headers["Clear-Site-Data"] = '"cache"'
         self._cookies.drop(response, request.scope, SESSION)
         return response

@@ -72,6 +72,7 @@ class RequestAuthenticator:
         if not lines:
             return None
         scheme, _, given = lines[0].strip().partition(" ")
+        # Programs between the client and this server could each read another one of them.
         if len(lines) > 1:
             return self.refuse("the header Authorization stands twice")
         if scheme.lower() == "basic" and self.takes_basic:
@@ -119,6 +120,7 @@ class RequestAuthenticator:
 
 def refuse_for_now(wait_seconds: float) -> Refusal:
     """Returns the response after too many wrong passwords."""
+    # Rounded up, because a client that returns a moment too early is refused again.
     wait = max(int(wait_seconds + 0.999), 1)
     return Refusal(status=429, text=f"too many wrong passwords; try again in {wait} seconds", headers={"retry-after": str(wait)})
 

@@ -57,10 +57,12 @@ class PatternSweep:
         """Adopts the patterns of the settings; the caller must have nothing uncommitted that was made with the old ones."""
         with self._store.writing() as unit:
             wanted = list_patterns(self._search_config.current(unit).serving)
+            # A pattern that was removed is unknown from now on: documents that are written without it lack its term if it returns.
             known = set(json.loads(unit.state.key_values.get(keyvalues.PATTERNS_KNOWN) or "[]")) & set(wanted)
             unit.state.key_values.put(keyvalues.PATTERNS_KNOWN, json.dumps(sorted(known)))
             missing = tuple(text for text in wanted if text not in known)
             cursor = self._find_cursor(unit, missing) if missing else ""
+            # The same cursor means that this sweep began before a restart and goes on.
             if cursor and cursor != unit.state.key_values.get(keyvalues.PATTERNS_CURSOR):
                 unit.processing.queues.begin(QueueName.PATTERNS)
             unit.state.key_values.put(keyvalues.PATTERNS_CURSOR, cursor)

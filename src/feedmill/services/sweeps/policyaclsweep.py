@@ -84,6 +84,7 @@ class PolicyAclSweep:
             is_end = False
             if piece.reached is not None:
                 unit.state.key_values.put(POLICIES_CURSOR, f"{piece.digest}:{piece.reached}")
+            # If the policies changed since the piece was read, the cursor is that of other policies, and the sweep begins again.
             elif unit.access.policies.current().digest() == piece.digest:
                 unit.state.key_values.put(POLICIES_SWEPT, piece.digest)
                 unit.state.key_values.put(POLICIES_CURSOR, "")

@@ -69,6 +69,7 @@ def _read_rank(name: str, limits: tuple[int, int], group: Attributes, own: Attri
         text = attributes.get(name, "").strip()
         if not text:
             continue
+        # ``isdigit`` alone accepts superscripts, on which ``int`` fails.
         if text.isascii() and text.isdigit() and len(text) < 10 and limits[0] <= int(text) <= limits[1]:
             return int(text)
         warnings.append(f'{name}="{shorten(text)}" is no whole number from {limits[0]} to {limits[1]} and ignored')

@@ -93,6 +93,7 @@ def _decode_value(data: bytes, *, closed: bool) -> str:
         try:
             return data.decode("utf-8").replace("\x00", "")
         except UnicodeDecodeError as exc:
+            # Decoded by another charset, the name could be that of another principal.
             raise Unreadable("ACL metadata in base64 that is not UTF-8") from exc
     return _decode_text(data)
 

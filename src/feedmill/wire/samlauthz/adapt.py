@@ -27,6 +27,7 @@ def match_statements(
     reasons: dict[str, None] = {}
     for statement in statements:
         reason = _find_fault(queried.get(statement.in_response_to), statement, subject, now)
+        # Every restriction must be met, each by any one of its audiences (SAML 2.0 core, 2.5.1.4).
         if not reason and not all(issuer in audience for audience in statement.audiences):
             reason = "an answer is meant for somebody else"
         if reason:
@@ -49,6 +50,7 @@ def _find_fault(resources: set[str] | None, statement: Statement, subject: str, 
         return "an answer is about another user"
     if statement.not_before is not None and statement.not_before - SKEW > now:
         return "an answer does not hold yet"
+    # The end itself is outside (``NotOnOrAfter``).
     if statement.not_after is not None and statement.not_after + SKEW <= now:
         return "an answer holds no more"
     return ""

@@ -99,6 +99,7 @@ class _Reading(SmallReader):
 
     def _start_inside(self, answer: _Answer, place: tuple[str, ...], attributes: dict[str, str]) -> None:
         if place == _STATUS:
+            # Codes of the second level are inside the first one, so their path is another one and they are ignored.
             answer.is_success = attributes.get("Value") == SUCCESS
         elif place == _ASSERTION:
             answer.assertion, answer.subject, answer.times, answer.audiences, answer.is_readable = [], None, (None, None), [], True

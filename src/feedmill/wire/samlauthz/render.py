@@ -100,6 +100,7 @@ def _attribute(text: str) -> str:
 
 
 def _text(text: str) -> str:
+    # An XML parser would read a plain carriage return as a newline (XML 1.0, 2.11).
     return escape(clean_text(text), {"\r": "&#13;"})
 
 

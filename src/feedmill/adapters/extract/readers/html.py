@@ -53,6 +53,8 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
     if "<pre" not in lowered:
         source = source.replace("\n", " ")
     block = _BLOCK_ANY_CASE if _UPPER_TAG.search(source) else _BLOCK
+    # With scripting, the parser takes what is in ``noscript`` as one text, which is
+    # dropped below. Otherwise a paragraph of it in the head would become part of the body.
     tree = LexborHTMLParser(block.sub("\n<", source), scripting=True)
     title = _find_title(tree)
     metadata, robots = _read_metas(tree, limits.metadata)
@@ -83,6 +85,7 @@ def _read_without_tree(source: str, limits: ExtractionLimits) -> Content:
 def _find_title(tree: LexborHTMLParser) -> str | None:
     for node in tree.tags("title"):
         parent = node.parent
+        # Images in SVG inside the page have titles too.
         if parent is not None and parent.tag in ("head", "body", "html") and (title := clean_line(node.text())):
             return title
     return None
@@ -121,6 +124,7 @@ def _parse_robots(value: str) -> frozenset[str]:
 
 def _drop_hidden(tree: LexborHTMLParser) -> None:
     for node in tree.css(_HIDDEN_SELECTOR):
+        # Some sites hide the whole page until their scripts have run. Its words count.
         if node.tag not in ("html", "body") and node.parent is not None:
             node.decompose()
 
@@ -198,6 +202,7 @@ def _obey_googleoff(tree: LexborHTMLParser) -> _SwitchedOff:
                 is_quoted = not is_quoted
                 quotes.append((node, QUOTED if is_quoted else UNQUOTED))
         elif node.tag in ("a", "area") and off & {"anchor", "all"}:
+            # Every access to a node makes a new object, so its place in the parser's memory identifies it.
             mute.add(node.mem_id)
         elif node.tag == "body":
             is_inside = True

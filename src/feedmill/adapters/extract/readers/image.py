@@ -8,6 +8,7 @@ from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content
 
 _PNG_KEYS = ("Title", "Author", "Description", "Copyright", "Comment")
+# Frame headers hold the size. The three markers between them are tables and a reserved one (ITU-T T.81, table B.1).
 _JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _EXIF_NAMES = {0x010E: "Description", 0x013B: "Author", 0x8298: "Copyright"}
 _MAX_SEGMENTS = 500
@@ -40,6 +41,7 @@ def _measure(data: bytes, mimetype: str) -> tuple[tuple[int, int] | None, list[t
             case "image/gif":
                 return struct.unpack_from("<HH", data, 6), []
             case "image/bmp":
+                # A negative height means that the rows go from top to bottom.
                 width, height = struct.unpack_from("<ii", data, 18)
                 return (abs(width), abs(height)), []
             case "image/jpeg":
@@ -65,6 +67,7 @@ def _png_words(data: bytes) -> list[tuple[str, str]]:
         elif kind == b"iTXt" and chunk.count(b"\0") >= 4:
             key, rest = chunk.split(b"\0", 1)
             fields = rest[2:].split(b"\0", 2)
+            # Only uncompressed texts, so that no image unpacks to more than its size.
             if rest[:1] == b"\0" and len(fields) == 3 and key.decode("latin-1") in _PNG_KEYS:
                 words.append((key.decode("latin-1"), fields[2].decode("utf-8", "replace")))
         position += 12 + length
@@ -100,6 +103,7 @@ def _exif_words(tiff: bytes) -> list[tuple[str, str]]:
         for number in range(count):
             tag, kind, length, offset = struct.unpack_from(order + "HHII", tiff, start + 2 + number * 12)
             if tag in _EXIF_NAMES and kind == 2:
+                # A value of at most four bytes is in the entry itself, in the place of the offset.
                 begin = offset if length > 4 else start + 2 + number * 12 + 8
                 words.append((_EXIF_NAMES[tag], tiff[begin : begin + min(length, 2_000)].rstrip(b"\0 ").decode("utf-8", "replace")))
     except (KeyError, struct.error):
@@ -110,11 +114,14 @@ def _exif_words(tiff: bytes) -> list[tuple[str, str]]:
 def _webp_size(data: bytes) -> tuple[int, int] | None:
     match data[12:16]:
         case b"VP8X":
+            # Sizes minus one, in three bytes each (RFC 9649, "Extended File Format").
             return int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1
         case b"VP8L":
+            # Sizes minus one, in 14 bits each, behind a byte of signature (RFC 9649, lossless format).
             bits = struct.unpack_from("<I", data, 21)[0]
             return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
         case b"VP8 ":
+            # The upper two bits of each are a scale for the display (RFC 6386, 9.1).
             width, height = struct.unpack_from("<HH", data, 26)
             return width & 0x3FFF, height & 0x3FFF
     return None

@@ -23,6 +23,7 @@ _ENCODED_WORD = re.compile(r"(=\?[^?\s]{1,70}\?[BQ]\?[^?\s]{0,2000}\?=)", re.IGN
 
 def read_mail(data: bytes, limits: ExtractionLimits) -> Content:
     """Reads a message. Errors: none, a broken message yields its readable parts."""
+    # This policy returns headers as they were written. The newer ones parse them at each access and may fail on damaged ones.
     message = email.message_from_bytes(data, policy=email.policy.compat32)
     metadata = _read_headers(message)
     subject = next((value for name, value in metadata if name == "Subject"), None)

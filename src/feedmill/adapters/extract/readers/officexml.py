@@ -17,6 +17,7 @@ def parse_part(container: Container, name: str) -> etree._Element | None:
     if data is None:
         return None
     _refuse_entities(data, name)
+    # Real documents exceed the library's own limits on depth and text, and the container has limited the bytes already.
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True, remove_comments=True, remove_pis=True)
     try:
         return etree.fromstring(data, parser)
@@ -41,6 +42,7 @@ def stream_part(container: Container, name: str, local_name: str) -> Iterator[et
     try:
         for _, node in etree.iterparse(io.BytesIO(data), events=("end",), tag=f"{{*}}{local_name}", **options):
             yield node
+            # Otherwise the whole tree would be in memory at the end: its content goes, and so do the empty elements before it.
             node.clear()
             parent = node.getparent()
             while parent is not None and node.getprevious() is not None:
@@ -50,6 +52,7 @@ def stream_part(container: Container, name: str, local_name: str) -> Iterator[et
 
 
 def _refuse_entities(data: bytes, name: str) -> None:
+    # Declarations are before the root element. The parser resolves none in any case; this check only names the reason.
     if b"<!ENTITY" in data[:100_000]:
         raise Unreadable(f"the file declares XML entities in {name[:80]}, which no Office program writes")
 

@@ -20,6 +20,7 @@ from feedmill.model.extraction import ExtractionLimits
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+# Older programs read this element instead of its neighbour, the choice. Both hold the same text box, which counts once.
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _PROPERTIES = {
     "title": "title", "creator": "author", "subject": "subject", "keywords": "keywords", "description": "description",
@@ -35,6 +36,7 @@ def read_docx(data: bytes, limits: ExtractionLimits) -> Content:
     container = Container(data)
     parts = sorted((name for name in container.names if _WORD_PARTS.match(name)), key=_word_order)
     breaks = (f"{_W}p", f"{_W}tc", f"{_W}br", f"{_W}cr", f"{_A}p")
+    # Field codes, and text that was deleted while changes were tracked: the document does not show them.
     skip = (f"{_W}instrText", f"{_W}delText", f"{_W}fldData", _FALLBACK)
     levels, blanks = read_heading_styles(container), (f"{_W}tab", f"{_W}noBreakHyphen")
     return _assemble(
@@ -70,6 +72,7 @@ def _assemble(
         try:
             root = parse_part(container, name)
         except Unreadable as exc:
+            # The first part is the document itself. Without another part, such as a footnote, the rest is worth searching.
             if number == 0:
                 raise
             reason = str(exc)

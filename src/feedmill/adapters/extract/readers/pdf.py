@@ -14,6 +14,7 @@ from feedmill.adapters.extract.readers.content import Content, Unreadable
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits
 
+# The process is ended when all of the time is over, and the pages read until then would be lost.
 _SHARE_OF_TIME = 0.7
 _MAX_HEADINGS, _OUTLINE_DEPTH = 200, 4
 _NAMES = ("Title", "Author", "Subject", "Keywords", "Creator", "CreationDate", "ModDate")
@@ -70,6 +71,7 @@ def _read_pages(document: PdfDocument, deadline: float, limit: int) -> tuple[int
     parts: list[str] = []
     characters, broken = 0, 0
     for number in range(count):
+        # At least one page is read, however late it is.
         if parts and (time.monotonic() > deadline or characters > limit):
             return count, "\n".join(parts), f"cut after page {number} of {count}"
         try:

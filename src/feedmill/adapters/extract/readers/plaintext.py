@@ -58,6 +58,7 @@ def _find_heading(tokens: Sequence[Token]) -> str:
 def read_xml(data: bytes, charset: str | None) -> Content:
     """Reads the text of an XML document. Broken ones are repaired as far as possible; entities are never expanded."""
     text = decode(data, charset, is_markup=True)
+    # The declaration names the charset before decoding and would contradict the UTF-8 here.
     source = re.sub(r"\A\s*<\?xml[^>]{0,300}\?>", "", text).encode("utf-8", "ignore")
     parser = etree.XMLParser(
         encoding="utf-8",

@@ -16,6 +16,7 @@ _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)")
 _BLANKS = re.compile(r"[\s/=]+")
 _UNSEEN = re.compile(r"<(script|style|noscript|template)\b.*?(?:</\1\s*>|\Z)", re.I | re.S)
 _MARKUP = re.compile(r"<!--.*?(?:-->|\Z)|<[a-zA-Z/!?][^<>]*>?", re.S)
+# Building a formatting element again costs more than passing an open element on the stack.
 _LOOSE_WEIGHT = 20
 _FORMATTING = frozenset({"b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u"})
 # they close themselves, or one another
@@ -39,6 +40,7 @@ def strip_markup(source: str) -> str:
 
 def _has_attribute_flood(source: str) -> bool:
     for piece in source.split(">"):
+        # An attribute and its blank take two characters at least, so shorter pieces need not be counted.
         if len(piece) > _MAX_ATTRIBUTES * 2:
             start = piece.find("<")
             if start >= 0 and len(_BLANKS.findall(piece, start)) > _MAX_ATTRIBUTES:

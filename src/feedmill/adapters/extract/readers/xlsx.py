@@ -20,6 +20,7 @@ _SHEET_PARTS = re.compile(r"xl/worksheets/sheet(\d+)\.xml$")
 _NOTE_PARTS = re.compile(r"xl/(?:comments\d*|threadedComments/threadedComment\d+|drawings/drawing\d+)\.xml$")
 _SHARE_OF_TIME = 0.7
 _LOOK_EVERY = 256
+# The longest text that a cell can hold in Excel.
 _CELL_CHARACTERS = 32_767
 
 
@@ -40,6 +41,7 @@ def _read_cells(container: Container, deadline: float, limit: int) -> tuple[list
     strings = _read_shared_strings(container)
     rows: list[str] = []
     characters = 0
+    # By number, because by name sheet10 would come before sheet2.
     for _, name in sorted((int(match[1]), name) for name in container.names if (match := _SHEET_PARTS.match(name))):
         for row in _read_rows(container, name, strings):
             rows.append(row)
@@ -79,6 +81,7 @@ def _read_cell(cell: etree._Element, strings: list[str]) -> str:
     if kind == "inlineStr":
         return "".join(node.text or "" for node in cell.iter("{*}t"))
     value = cell.findtext("{*}v")
+    # An error such as ``#DIV/0!`` is no text of the document.
     if value is None or kind == "e":
         return ""
     if kind != "s":

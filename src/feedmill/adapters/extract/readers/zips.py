@@ -40,7 +40,9 @@ class Container:
             raise Unreadable("the file is damaged: its zip directory cannot be read") from exc
         if len(infos) > MAX_ENTRIES:
             raise Unreadable(f"the file has more than {MAX_ENTRIES} parts")
+        # Declared sizes may lie. They are checked first because nothing has to be unpacked for it; reading counts the real bytes.
         declared = sum(info.file_size for info in infos)
+        # A small file may unpack to 10 MB at any ratio: nearly empty sheets compress extremely well.
         if declared > MAX_TOTAL_BYTES or declared > max(10_000_000, len(data) * MAX_RATIO):
             raise Unreadable(f"the file unpacks to {declared} bytes, more than is allowed for its size")
         self._budget = MAX_TOTAL_BYTES

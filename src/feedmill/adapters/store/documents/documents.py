@@ -23,7 +23,7 @@ _BY_ID = Prepared(lambda ids: sa.select(*rows.DOCUMENT).where(documents.c.id.in_
 _NEXT_DIGEST = Prepared(
     lambda _: (
         sa.select(*(documents.c[name] for name in ("url_digest", "state", "secure", "access_class", "text")))
-        # Not ``=``: a row is read in any case, so the duration does not tell whether the document exists.
+        # Not ``=``: a row is read in any case, so the duration does not reveal whether the document exists.
         .where(documents.c.url_digest >= sa.bindparam("digest", type_=sa.LargeBinary))
         .order_by(documents.c.url_digest)
         .suffix_with("LIMIT 1")

@@ -48,6 +48,7 @@ class SqlGroupSnapshotBuilder:
         if again:
             # A process that reads snapshots ahead sees by this that it must read again.
             SqlKeyValueStore(self._connection).put(REDEFINED, str(feed_id))
+        # A full snapshot replaces everything of its source when it is published, so nothing has to be hidden one by one.
         older = {} if snapshot["is_full"] else self._find_visible(snapshot["source"], list(defined))
         next_id = self._next_id()
         new: list[dict[str, Any]] = []
