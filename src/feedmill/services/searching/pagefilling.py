@@ -120,7 +120,7 @@ class PageFiller:
         offset = 0
         while walk.missing > 0 and offset < MAX_REACH:
             size = min(MAX_STEP, MAX_REACH - offset)
-            # From the beginning of another list: this one lacks the candidates, so positions differ. Documents on earlier pages are left out.
+            # From the beginning of another list: this one lacks the candidates, so positions differ. Hits seen before are left out.
             hits = run_query(early, offset, size).hits
             self._take(walk, [hit for hit in hits if hit.key not in walk.seen], window, early)
             offset += size
