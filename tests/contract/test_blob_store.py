@@ -132,8 +132,8 @@ def test_packed_with_contents_of_both_sizes_keeps_them_apart(tmp_path: Path) -> 
 def test_packed_with_full_pack_begins_a_new_one(tmp_path: Path) -> None:
     store = PackedBlobs(tmp_path, limits=SMALL)
     refs = [put(store, bytes([number]) * 60) for number in range(10)]
-    assert [pack.size_bytes for pack in store.list_packs()].count(240) == 2
-    assert len(store.list_packs()) == 3
+    assert [pack.size_bytes for pack in store.list_objects()].count(240) == 2
+    assert len(store.list_objects()) == 3
     assert [store.read(ref)[0] for ref in refs] == list(range(10))
     store.close()
 
@@ -221,8 +221,7 @@ def test_put_with_full_disk_takes_back_and_goes_on(tmp_path: Path, size_bytes: i
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
         signal.signal(signal.SIGXFSZ, handler)
-    assert [pack.size_bytes for pack in store.list_packs()] == [4]
-    assert store.list_files() == []
+    assert [(each.size_bytes, each.is_pack) for each in store.list_objects()] == [(4, True)]
     after = put(store, b"x" * size_bytes)
     store.sync()
     assert (store.read(stored), len(store.read(after))) == (b"kept", size_bytes)
@@ -268,7 +267,7 @@ def test_packed_after_kill_reads_everything_that_was_synced(tmp_path: Path) -> N
     store = PackedBlobs(tmp_path)
     for ref, number in (line.split() for line in lines if line.endswith("\n")):
         assert store.read(BlobRef(ref)) == number.encode() * (1 + int(number) * 7 % 1500)
-    assert not any(file.is_in_use for file in store.list_packs() + store.list_files())
+    assert not any(file.is_in_use for file in store.list_objects())
     store.close()
 
 
@@ -279,11 +278,11 @@ def test_upkeep_with_pack_and_file_lists_and_removes_them(tmp_path: Path) -> Non
     store = PackedBlobs(tmp_path, limits=SMALL)
     small, large = put(store, b"s" * 10), put(store, b"l" * 100)
     (tmp_path / "packs" / "stray.txt").write_text("not ours")
-    pack, file = store.list_packs()[0], store.list_files()[0]
-    assert (pack.size_bytes, file.size_bytes, pack.is_in_use, file.is_in_use) == (10, 100, True, True)
+    pack, file = store.list_objects()
+    assert [(each.size_bytes, each.is_in_use, each.is_pack) for each in (pack, file)] == [(10, True, True), (100, True, False)]
     assert 0 <= pack.age_seconds < 60
     with pytest.raises(Conflict):
-        store.remove_pack(pack.name)
+        store.remove_object(pack.name)
     store.sync()
     store.remove(large)
     store.remove(large)
@@ -293,17 +292,17 @@ def test_upkeep_with_pack_and_file_lists_and_removes_them(tmp_path: Path) -> Non
 
     other = PackedBlobs(tmp_path)
     assert other.read(small) == b"s" * 10
-    other.remove_pack(pack.name)
-    other.remove_pack(pack.name)
-    assert (other.list_packs(), other.list_files()) == ([], [])
+    other.remove_object(pack.name)
+    other.remove_object(pack.name)
+    assert other.list_objects() == []
     for ref in (small, large):
         with pytest.raises(Corrupt):
             other.read(ref)
 
 
-def test_remove_pack_with_foreign_name_is_refused(tmp_path: Path) -> None:
+def test_remove_object_with_foreign_name_is_refused(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("text")
     store = PackedBlobs(tmp_path / "blobs")
     with pytest.raises(Corrupt):
-        store.remove_pack("../../precious")
+        store.remove_object("../../precious")
     assert (tmp_path / "precious").exists()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
+from feedmill.adapters.blobs.packed import PackedBlobs
 from feedmill.adapters.feedparts import FolderFeedParts
 from feedmill.adapters.index.memory.index import MemoryIndex
 from feedmill.adapters.index.tantivy.generations import TantivyGenerations
@@ -53,6 +54,7 @@ def values(folder: Path) -> dict[str, Any]:
             "client": Server(),
             "data": b"<gsafeed><header><datasource>hr</datasource><feedtype>full</feedtype></header><group/></gsafeed>",
             "digest": b"0" * 32,
+            "garbage": PackedBlobs(folder / "blobs"),
             "format": FORMATS.documents["gsafeed"].open(options),
             "generations": TantivyGenerations(folder / "index"),
             "in_flight": MappedInFlight(folder, "role"),
@@ -61,6 +63,7 @@ def values(folder: Path) -> dict[str, Any]:
             "now": datetime(2026, 3, 1, tzinfo=UTC),
             "open_parts": partial(FolderFeedParts, folder / "feed.xml", 1_000),
             "record": b"<record/>",
+            "refs": [],
             "repository": StylesheetFolder(folder / "stylesheets"),
             "stylesheet": STYLESHEET,
             "transformer": ProcessTransformer(),

@@ -118,22 +118,22 @@ def test_pack_of_which_little_is_used_is_rewritten_and_goes_a_round_later(harnes
     harness.push(*[put(name, f"content of {name} " * 20) for name in names])
     extracted(harness, *names)
     blobs = put_aside(harness, tmp_path, 2 * HOUR)
-    (old_pack,) = [pack.name for pack in blobs.list_packs()]
+    (old_pack,) = [pack.name for pack in blobs.list_objects()]
     harness.push(*[delete(name) for name in names[3:]])
     before = contents(harness)
     upkeep = upkeep_of(harness, tmp_path, blobs)
 
     refresh_regularly(upkeep)
     assert contents(harness) == before
-    assert all(blobs.home(document.content) != old_pack for document in harness.live().values() if document.content)
+    assert all(blobs.find_object(document.content) != old_pack for document in harness.live().values() if document.content)
     assert all(not document.awaits_extraction for document in harness.live().values())
     assert {document.version for document in harness.live().values()} == {1}
-    assert old_pack in [pack.name for pack in blobs.list_packs()]
+    assert old_pack in [pack.name for pack in blobs.list_objects()]
 
     next_round(harness, upkeep)
-    assert old_pack in [pack.name for pack in blobs.list_packs()]
+    assert old_pack in [pack.name for pack in blobs.list_objects()]
     next_round(harness, upkeep)
-    assert old_pack not in [pack.name for pack in blobs.list_packs()]
+    assert old_pack not in [pack.name for pack in blobs.list_objects()]
     assert contents(harness) == before
 
 
@@ -189,14 +189,14 @@ def test_file_that_no_document_names_goes_after_a_day(harness: FeedHarness, tmp_
     upkeep = upkeep_of(harness, tmp_path, blobs)
     for _ in range(3):
         next_round(harness, upkeep)
-    assert len(blobs.list_files()) == 2
+    assert sum(not each.is_pack for each in blobs.list_objects()) == 2
 
     let_age(tmp_path, 25 * HOUR)
     next_round(harness, upkeep)
-    assert len(blobs.list_files()) == 2
+    assert sum(not each.is_pack for each in blobs.list_objects()) == 2
     next_round(harness, upkeep)
 
-    assert len(blobs.list_files()) == 1
+    assert sum(not each.is_pack for each in blobs.list_objects()) == 1
     assert contents(harness) == {url("stays"): (b"k" * 5_000, None)}
 
 

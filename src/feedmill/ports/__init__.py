@@ -4,7 +4,7 @@ The ports of signing in and late binding are in ``ports.signin`` and ``ports.htt
 """
 
 from feedmill.ports.access import Acls, AclVersions, Classes, ClassPeriods
-from feedmill.ports.blobs import BlobFile, BlobGarbage, BlobStore
+from feedmill.ports.blobs import BlobGarbage, BlobObject, BlobStore
 from feedmill.ports.clock import Clock
 from feedmill.ports.documents import (
     DocumentReader,
@@ -60,8 +60,8 @@ __all__ = [
     "AccessRepositories",
     "AclVersions",
     "Acls",
-    "BlobFile",
     "BlobGarbage",
+    "BlobObject",
     "BlobStore",
     "BuiltEntries",
     "ClassPeriods",

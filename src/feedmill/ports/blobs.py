@@ -7,7 +7,7 @@ from feedmill.model.document import BlobRef
 
 
 class BlobStore(Protocol):
-    """Stores bytes by reference: small blobs packed together, each large one in its own file.
+    """Stores bytes by reference.
 
     Example::
 
@@ -31,22 +31,22 @@ class BlobStore(Protocol):
         """Returns the size of a blob in bytes."""
 
     def path(self, ref: BlobRef) -> str | None:
-        """Returns the path of a blob with its own file, or None for a packed blob."""
+        """Returns the path of a local file that holds exactly this blob, None if there is none."""
 
     def close(self) -> None:
         """Closes the files."""
 
 
-class BlobFile(Protocol):
-    """A pack of blobs, or the file of a single blob, in the blob folder. Units: seconds since its last change."""
+class BlobObject(Protocol):
+    """What the backend stores as one: a file or an object with one blob, or a pack of many."""
 
     @property
     def name(self) -> str:
-        """The unique name of the pack or file."""
+        """The unique name of the object."""
 
     @property
     def size_bytes(self) -> int:
-        """The size of the file in bytes."""
+        """The size of the object in bytes."""
 
     @property
     def age_seconds(self) -> float:
@@ -56,24 +56,28 @@ class BlobFile(Protocol):
     def is_in_use(self) -> bool:
         """Whether a process may still write to it."""
 
+    @property
+    def is_pack(self) -> bool:
+        """Whether it may hold several blobs."""
+
 
 class BlobGarbage(Protocol):
-    """The files in the blob folder, for a caller that knows all references and may remove the rest."""
+    """The garbage collection of a blob store, for a caller that knows all references: what none of them names may be removed.
 
-    def list_packs(self) -> Sequence[BlobFile]:
-        """Lists packs by name."""
+    Example::
 
-    def list_files(self) -> Sequence[BlobFile]:
-        """Lists the files of single blobs by name."""
+        used = {garbage.find_object(ref) for ref in refs}
+        unused = [each.name for each in garbage.list_objects() if each.name not in used]
+    """
 
-    def home(self, ref: BlobRef) -> str:
-        """Returns the name of the pack or file that holds a blob. Errors: Corrupt for an invalid reference."""
+    def list_objects(self) -> Sequence[BlobObject]:
+        """Lists all objects, packs first, by name."""
+
+    def find_object(self, ref: BlobRef) -> str:
+        """Returns the name of the object that holds a blob, which may be missing. Errors: Corrupt for an invalid reference."""
 
     def put_copy(self, data: bytes) -> BlobRef:
         """Writes a copy of a blob, even if space is short, because the caller then removes the original. Errors: DiskFull."""
 
-    def remove_pack(self, name: str) -> None:
-        """Removes a pack. A pack that does not exist is no error. Errors: Conflict while it is written to."""
-
-    def remove_file(self, name: str) -> None:
-        """Removes the file of a single blob. A file that does not exist is no error."""
+    def remove_object(self, name: str) -> None:
+        """Removes an object with all its blobs. One that does not exist is no error. Errors: Conflict while it is written to."""

@@ -45,6 +45,7 @@ class StoredFile:
     size_bytes: int
     age_seconds: float
     is_in_use: bool
+    is_pack: bool
 
 
 class PackedBlobs:
@@ -188,26 +189,19 @@ class PackedBlobs:
 
     # --- upkeep ---
 
-    def list_packs(self) -> list[StoredFile]:
-        """Lists packs by name, those of other processes too."""
-        return _list(self._packs)
+    def list_objects(self) -> list[StoredFile]:
+        """Lists packs and then single files by name, those of other processes too."""
+        return [*_list(self._packs, are_packs=True), *_list(self._files, are_packs=False)]
 
-    def list_files(self) -> list[StoredFile]:
-        """Lists single files by name, those of other processes too."""
-        return _list(self._files)
-
-    def remove_pack(self, name: str) -> None:
-        """Removes a pack if it exists. Errors: Conflict while its process writes to it."""
-        self._reads.forget(name)
-        _remove(self._packs, name)
-
-    def remove_file(self, name: str) -> None:
-        """Removes a single file if it exists. Errors: Conflict, as above."""
-        _remove(self._files, name)
-
-    def home(self, ref: BlobRef) -> str:
+    def find_object(self, ref: BlobRef) -> str:
         """Returns the name of the pack or single file that a blob is in. Errors: Corrupt."""
         return parse_ref(ref).name
+
+    def remove_object(self, name: str) -> None:
+        """Removes a pack or a single file if it exists. Errors: Conflict while its process writes to it."""
+        self._reads.forget(name)
+        for folder in (self._packs, self._files):
+            _remove(folder, name)
 
     def remove(self, ref: BlobRef) -> None:
         """Removes a blob that is a file of its own, if it exists; a packed one stays until its pack is removed.
@@ -237,7 +231,7 @@ def _read_exactly(stream: BinaryIO, size_bytes: int) -> bytes:
     return data
 
 
-def _list(folder: Path) -> list[StoredFile]:
+def _list(folder: Path, *, are_packs: bool) -> list[StoredFile]:
     remaining = []
     now = time.time()
     for name in sorted(name for name in os.listdir(folder) if is_name(name)):
@@ -245,7 +239,7 @@ def _list(folder: Path) -> list[StoredFile]:
             path = folder / name
             found = path.stat()
             age = max(0.0, now - found.st_mtime)
-            remaining.append(StoredFile(name=name, size_bytes=found.st_size, age_seconds=age, is_in_use=is_in_use(path)))
+            remaining.append(StoredFile(name=name, size_bytes=found.st_size, age_seconds=age, is_in_use=is_in_use(path), is_pack=are_packs))
     return remaining
 
 
