@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import tantivy
 
+from feedmill.adapters.index.analysis import fold_words, highlight_terms
 from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter, can_serve
 from feedmill.adapters.index.tantivy.schema import SCHEMA_VERSION, SERVED_VERSIONS
 from feedmill.model.access import ANONYMOUS, AccessFilter
@@ -327,16 +328,16 @@ def test_search_out_of_bounds_still_counts(opened: Opened, start: int, num: int)
 # --- words of queries and texts -------------------------------------------------------------------------------------------------
 
 
-def test_terms_positive_words_folded_once(opened: Opened) -> None:
+def test_terms_positive_words_folded_once() -> None:
     query = And((Word("Café"), Or((Phrase("Annual Report"), Word("CAFE"))), Not(Word("hidden")), Site("x.com"), Word("東京")))
-    assert opened[0].highlighter.terms(query) == ("cafe", "annual report", "東 京")
+    assert highlight_terms(query) == ("cafe", "annual report", "東 京")
 
 
 @pytest.mark.parametrize("text", ["Hello, Café!", "re\u0301sume\u0301 x", "a東京b", "\ud800 x", "", "ภาษา ไทย"])
-def test_fold_places_point_into_the_text(opened: Opened, text: str) -> None:
-    tokens = opened[0].highlighter.fold(text)
+def test_fold_places_point_into_the_text(text: str) -> None:
+    tokens = fold_words(text)
     for token, start, end in tokens:
-        assert opened[0].highlighter.terms(Word(text[start:end])) == (token,)
+        assert highlight_terms(Word(text[start:end])) == (token,)
     assert [start for _, start, _ in tokens] == sorted(start for _, start, _ in tokens)
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
-from feedmill.core.text.snippets import find_snippet
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import And, Node, Not, Or, Phrase, Some, Word
 from feedmill.model.ranking import Ranking
@@ -95,10 +94,9 @@ def test_some_a_repeated_word_counts_and_is_no_error(opened: Opened) -> None:
         ((Word("東京"),), "東京都 京東", ["東京"]),
     ],
 )
-def test_seek_marks_words_in_all_their_forms(opened: Opened, query: tuple[Node, ...], text: str, marked: list[str]) -> None:
+def test_highlighter_marks_words_in_all_their_forms(opened: Opened, query: tuple[Node, ...], text: str, marked: list[str]) -> None:
     put(opened, *in_language("fr", "x"), replace(DOCUMENT, key=2, body="y"))
-    sought = opened[0].highlighter.seek(And(query))
-    found = find_snippet("filler " * 400 + text, sought)
+    found = opened[0].make_highlighter(And(query)).make_snippet("filler " * 400 + text)
     assert [found.text[start:end] for start, end in found.marks] == marked
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from feedmill.adapters.extract.clean import clean_line, clean_text, strip_controls
 from feedmill.adapters.extract.language import detect_language
 from feedmill.adapters.index.analysis import highlight_terms, lay_out_whole, list_accented, tagged_words
-from feedmill.adapters.index.highlighting import seek
+from feedmill.adapters.index.highlighting import FormsHighlighter
 from feedmill.adapters.index.stemming import LANGUAGES, list_query_stems, stem, stems_of
 from feedmill.adapters.index.tantivy.schema import make_entry
 from feedmill.core.documents.anchors import combine_link_texts, list_link_texts
@@ -28,7 +28,6 @@ from feedmill.core.text import analysis
 from feedmill.core.text.dates import parse_date, parse_iso
 from feedmill.core.text.phrases import complete_from
 from feedmill.core.text.plainwords import is_plain, iter_words, without_accents
-from feedmill.core.text.snippets import find_snippet
 from feedmill.core.text.textblob import decode_headings, decode_link_urls, decode_quotable_text, decode_text, encode_text
 from feedmill.core.text.typedvalues import read_day, text_number_terms, typed_terms
 from feedmill.core.text.units import find_leading_unit, find_unit, find_word_unit
@@ -189,7 +188,7 @@ def test_links_snippets_and_groups_of_any_text(text: str, title: str, query: str
     decode_headings(blob)
     decode_link_urls(blob)
     root = parse_query(query).root
-    snippet = find_snippet(f"{text} {query} {title} " * 3, seek(root, ("en", "de")))
+    snippet = FormsHighlighter(root, ("en", "de")).make_snippet(f"{text} {query} {title} " * 3)
     assert snippet is not None
 
 

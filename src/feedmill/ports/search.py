@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from feedmill.core.text.snippets import Sought
 from feedmill.model.access import AccessFilter
 from feedmill.model.entrybuild import BuildOutcome
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
 from feedmill.model.ranking import Ranking, ScoreBias
+from feedmill.model.results import Snippet
 from feedmill.model.search import Hits, IndexDocument, Sort
 
 
@@ -37,16 +37,19 @@ class Vocabulary(Protocol):
 
 
 class Highlighter(Protocol):
-    """Finds what a query highlights, with the words and word forms of the index."""
+    """Highlights the words of one query in texts, in all forms that the index finds.
 
-    def terms(self, query: Node) -> tuple[str, ...]:
-        """Returns the words that a query would highlight, as the index folds them."""
+    Example::
 
-    def seek(self, query: Node) -> Sought:
-        """Returns what a query highlights: its words in all forms that it finds."""
+        snippet = index.make_highlighter(Word("invoice")).make_snippet("All invoices of 2024")
+        words = [snippet.text[start:end] for start, end in snippet.marks]
+    """
 
-    def fold(self, text: str) -> list[tuple[str, int, int]]:
-        """Splits a text as the index does. Returns each folded token with its start and end position in the text."""
+    def make_snippet(self, text: str) -> Snippet:
+        """Returns the passage of a text that best shows the words of the query, with their positions in it."""
+
+    def find_marks(self, text: str) -> tuple[tuple[int, int], ...]:
+        """Returns the start and end positions of the words of the query in a text."""
 
 
 class SearchIndex(Protocol):
@@ -89,9 +92,8 @@ class SearchIndex(Protocol):
     def vocabulary(self) -> Vocabulary:
         """The words of the index in its current state."""
 
-    @property
-    def highlighter(self) -> Highlighter:
-        """Finds the words of queries in texts."""
+    def make_highlighter(self, query: Node) -> Highlighter:
+        """Returns the highlighter of a query, for the index in its current state."""
 
     def is_visible(self, token: str) -> bool:
         """Whether later searches see the writes of the commit that returned this token. Reloads the index if it is behind."""

@@ -4,49 +4,40 @@ The words of a passage are stemmed as the words of the query were. A word that s
 query word. A passage is short, and only words with the same beginning as a stem are stemmed.
 """
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from itertools import takewhile
 
 from feedmill.adapters.index.analysis import MAX_TERMS, highlight_terms
 from feedmill.adapters.index.querywords import iter_query_words, read_single
 from feedmill.adapters.index.stemming import list_query_stems
 from feedmill.core.text.analysis import fold_words, gram_size
-from feedmill.core.text.snippets import Sought
+from feedmill.core.text.snippets import find_marks, make_snippet
 from feedmill.core.text.wordforms import FOLDED
 from feedmill.model.query import Node
+from feedmill.model.results import Snippet
 
 LEAST_ROOT = 3
 _START = 2
 
 
-def seek(query: Node, languages: Sequence[str]) -> Sought:
-    """Returns the terms to highlight in texts, with the stems of some languages."""
-    terms = highlight_terms(query)
-    singles = [raw for raw in map(read_single, iter_query_words(query)) if raw][:MAX_TERMS]
-    stems = {FOLDED[raw]: list_query_stems(raw, languages) for raw in singles if not gram_size(raw)}
-    hangul = tuple(FOLDED[raw] for raw in singles if gram_size(raw) and FOLDED[raw] >= "\uac00")
-    roots = tuple(f"{term}*" if term in hangul else _find_root(term, stems.get(term, ())) for term in terms)
-    forms = _Forms(stems, hangul, tuple(languages))
-    return Sought(terms=terms, roots=roots, fold=forms.fold, find_forms=forms.find)
+class FormsHighlighter:
+    """Implements ``ports.Highlighter`` with the stems of some languages."""
 
+    def __init__(self, query: Node, languages: Sequence[str]) -> None:
+        self._terms = highlight_terms(query)
+        singles = [raw for raw in map(read_single, iter_query_words(query)) if raw][:MAX_TERMS]
+        stems = {FOLDED[raw]: list_query_stems(raw, languages) for raw in singles if not gram_size(raw)}
+        hangul = tuple(FOLDED[raw] for raw in singles if gram_size(raw) and FOLDED[raw] >= "\uac00")
+        self._roots = tuple(f"{term}*" if term in hangul else _find_root(term, stems.get(term, ())) for term in self._terms)
+        self._forms = _Forms(stems, hangul, tuple(languages))
 
-class IndexHighlighter:
-    """Implements ``ports.Highlighter``. Shape: ``find_languages`` returns the languages in which the index may have words of a query."""
+    def make_snippet(self, text: str) -> Snippet:
+        """Returns the passage of a text that best shows the words of the query, with their positions in it."""
+        return make_snippet(text, self._terms, self._forms.fold, roots=self._roots, find_forms=self._forms.find)
 
-    def __init__(self, find_languages: Callable[[Node], Sequence[str]]) -> None:
-        self._find_languages = find_languages
-
-    def terms(self, query: Node) -> tuple[str, ...]:
-        """Returns the words and phrases that a query would highlight, each as folded words joined by blanks."""
-        return highlight_terms(query)
-
-    def seek(self, query: Node) -> Sought:
-        """Returns what a query highlights: its words in all forms that it finds."""
-        return seek(query, self._find_languages(query))
-
-    def fold(self, text: str) -> list[tuple[str, int, int]]:
-        """Splits a text as the index does."""
-        return fold_words(text)
+    def find_marks(self, text: str) -> tuple[tuple[int, int], ...]:
+        """Returns the start and end positions of the words of the query in a text."""
+        return tuple(find_marks(text, self._terms, self._forms.fold, self._forms.find))
 
 
 def _find_root(term: str, stems: Sequence[str]) -> str:

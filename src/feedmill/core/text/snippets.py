@@ -13,7 +13,6 @@ and no letter must be examined separately.
 
 import re
 from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass
 from functools import lru_cache
 
 from feedmill.core.text.analysis import blank_out, fold_in_place, is_spaceless
@@ -42,26 +41,6 @@ _SENTENCE_END = re.compile(r"[.!?\n]\s+|[。！？]")
 _Places = list[tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """What a query highlights.
-
-    Shape: ``terms`` are folded words, phrases (folded words joined by blanks) or wildcards. ``roots`` say how each term may begin in a
-    text, with a star where it may continue. ``fold`` returns every form of a term as that term; ``find_forms`` does the same for ASCII
-    words.
-    """
-
-    terms: tuple[str, ...]
-    roots: tuple[str, ...]
-    fold: Fold
-    find_forms: FindForms | None = None
-
-
-def find_snippet(text: str, sought: Sought) -> Snippet:
-    """Returns the best passage of a text for a query."""
-    return make_snippet(text, sought.terms, sought.fold, roots=sought.roots, find_forms=sought.find_forms)
-
-
 def make_snippet(
     text: str,
     terms: Sequence[str],
@@ -72,7 +51,9 @@ def make_snippet(
 ) -> Snippet:
     """Returns the best passage with its highlights, or the beginning of the text if no term occurs.
 
-    Shape: ``terms``, ``roots`` and ``find_forms`` as in ``Sought``. Units: ``size`` characters, approximately.
+    Shape: ``terms`` are folded words, phrases (folded words joined by blanks) or wildcards. ``roots`` say how each term may begin in a
+    text, with a star where it may continue. ``fold`` returns every form of a term as that term; ``find_forms`` does the same for ASCII
+    words. Units: ``size`` characters, approximately.
     """
     if text[:1].isspace():
         text = text.lstrip()
@@ -84,7 +65,7 @@ def make_snippet(
 
 
 def find_marks(passage: str, terms: Sequence[str], fold: Fold, find_forms: FindForms | None = None) -> _Places:
-    """Returns the ranges of the terms in a passage; joins ranges that touch. Shape: ``find_forms`` as in ``Sought``."""
+    """Returns the ranges of the terms in a passage; joins ranges that touch. Shape: as in ``make_snippet``."""
     if not terms or not passage:
         return []
     singles, sequences, wildcards = _read_terms(tuple(terms))

@@ -12,13 +12,12 @@ from feedmill.core.documents.visibility import (
     shown_metadata,
     shown_mimetype,
 )
-from feedmill.core.text.snippets import Sought, find_marks, find_snippet
 from feedmill.core.text.textblob import decode_quotable_text, decode_text
 from feedmill.model.document import Document, Metadata
 from feedmill.model.errors import FeedmillError
 from feedmill.model.results import Result, Snippet
 from feedmill.model.search import Hit
-from feedmill.ports import BlobStore
+from feedmill.ports import BlobStore, Highlighter
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.searching.searchstate import PlannedSearch
@@ -48,7 +47,7 @@ class ResultMaker:
         self._documents = documents
         self._blobs = blobs
 
-    def make_results(self, search: PlannedSearch, sought: Sought, hits: Sequence[Hit], granted: Set[str]) -> MadeResults:
+    def make_results(self, search: PlannedSearch, highlighter: Highlighter, hits: Sequence[Hit], granted: Set[str]) -> MadeResults:
         """Makes results from hits while there is time; a result that fails is left out. Shape: ``granted`` as in ``VisibleDocuments``."""
         plan, deadline = search.plan, search.deadline
         results, tried, failed = list[Result](), 0, 0
@@ -64,13 +63,13 @@ class ResultMaker:
                 document = documents.get(hit.key)
                 if document is None or plan.removes(document.url):
                     continue
-                make = partial(self.make, document, hit, sought, plan.request.getfields, is_late=document.url in granted)
+                make = partial(self.make, document, hit, highlighter, plan.request.getfields, is_late=document.url in granted)
                 result = attempt(make, None, step=RESULT_STEP, url=document.url)
                 failed += result is None
                 results += [] if result is None else [result]
         return MadeResults(results=tuple(results), tried=tried, failed=failed)
 
-    def make(self, document: Document, hit: Hit, sought: Sought, getfields: Sequence[str], *, is_late: bool) -> Result:
+    def make(self, document: Document, hit: Hit, highlighter: Highlighter, getfields: Sequence[str], *, is_late: bool) -> Result:
         """Makes a result of a document that may be shown. Shape: ``is_late``: another server permitted it.
 
         A snippet or marks that cannot be made are left out. Errors: any, of what the document holds.
@@ -80,17 +79,18 @@ class ResultMaker:
             raise ValueError(document.damage)
         metadata = shown_metadata(document)
         text = document.text
+        make_snippet = partial(self._make_snippet, document, metadata, highlighter)
         return Result(
             url=document.url,
             display_url=document.attributes.display_url or document.url,
             title=text.title if text is not None else None,
-            snippet=attempt(lambda: self._make_snippet(document, metadata, sought), Snippet(text=""), step=SNIPPET_STEP, url=document.url),
+            snippet=attempt(make_snippet, Snippet(text=""), step=SNIPPET_STEP, url=document.url),
             score=hit.score,
             date=document.attributes.last_modified,
             mimetype=shown_mimetype(document),
             language=text.language if text is not None else None,
             metadata=select_metadata(metadata, getfields),
-            title_marks=attempt(lambda: _mark_title(document, sought), (), step=TITLE_STEP, url=document.url),
+            title_marks=attempt(lambda: _mark_title(document, highlighter), (), step=TITLE_STEP, url=document.url),
             rank=document.rank,
             content_bytes=document.content_bytes,
             has_copy=may_show_copy(document),
@@ -99,14 +99,14 @@ class ResultMaker:
             is_late=is_late,
         )
 
-    def _make_snippet(self, document: Document, metadata: Metadata, sought: Sought) -> Snippet:
+    def _make_snippet(self, document: Document, metadata: Metadata, highlighter: Highlighter) -> Snippet:
         fault_point(SNIPPET_STEP, document.url)
         description = find_description(metadata)
         if has_robots_rule(document, "nosnippet"):
             return Snippet(text="")
-        snippet = find_snippet(self.read_text(document, decode_quotable_text), sought)
+        snippet = highlighter.make_snippet(self.read_text(document, decode_quotable_text))
         if description and not snippet.marks:
-            described = find_snippet(description, sought)
+            described = highlighter.make_snippet(description)
             return described if described.marks or not snippet.text else snippet
         return snippet
 
@@ -126,10 +126,10 @@ class ResultMaker:
         return titles + [self.read_text(document)[:READ_CHARACTERS] for document in documents]
 
 
-def _mark_title(document: Document, sought: Sought) -> tuple[tuple[int, int], ...]:
+def _mark_title(document: Document, highlighter: Highlighter) -> tuple[tuple[int, int], ...]:
     fault_point(TITLE_STEP, document.url)
     title = document.text.title if document.text is not None else None
-    return tuple(find_marks(title or "", sought.terms, sought.fold, sought.find_forms))
+    return highlighter.find_marks(title or "")
 
 
 def report_failed(count: int) -> str:

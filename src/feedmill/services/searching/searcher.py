@@ -95,7 +95,7 @@ class Searcher:
         is_loosened = request.cursor is None and searched != strict
         filled = self._fill(index, searched, hits.total, search)
         chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)
-        made = self._maker.make_results(search, index.highlighter.seek(searched), chosen, granted) if chosen else MadeResults()
+        made = self._maker.make_results(search, index.make_highlighter(searched), chosen, granted) if chosen else MadeResults()
         # Only if nothing was checked: otherwise the request has taken its time already.
         if filled is not None and not filled.checked and not made.results:
             self._imitate(root, access)

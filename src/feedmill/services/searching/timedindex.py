@@ -81,10 +81,9 @@ class TimedIndex:
         """The words of the index in its current state."""
         return _TimedVocabulary(self._index.vocabulary, self)
 
-    @property
-    def highlighter(self) -> Highlighter:
-        """Finds the words of queries in texts."""
-        return self._index.highlighter
+    def make_highlighter(self, query: Node) -> Highlighter:
+        """Returns the highlighter of a query."""
+        return self._index.make_highlighter(query)
 
     def is_visible(self, token: str) -> bool:
         """Returns whether searches from now on see a commit."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from feedmill.adapters.index.analysis import split_words
-from feedmill.adapters.index.highlighting import IndexHighlighter
+from feedmill.adapters.index.highlighting import FormsHighlighter
 from feedmill.adapters.index.memory.matching import Entry, match_entry, score_entry
 from feedmill.adapters.index.reach import RELEVANT
 from feedmill.adapters.index.similarwords import MAX_START_CHARACTERS, Counted, choose_alike
@@ -134,11 +134,9 @@ class MemoryIndex:
 
         return MemoryVocabulary([entry.document for entry in entries.values()], find)
 
-    @property
-    def highlighter(self) -> IndexHighlighter:
-        """Finds the words of queries in texts."""
-        languages = sorted({entry.document.language or "" for entry in self._entries.values()})
-        return IndexHighlighter(lambda _: languages)
+    def make_highlighter(self, query: Node) -> FormsHighlighter:
+        """Returns the highlighter of a query, with the word forms of the documents' languages."""
+        return FormsHighlighter(query, sorted({entry.document.language or "" for entry in self._entries.values()}))
 
     def is_visible(self, token: str) -> bool:
         """Returns whether the commit is visible, which it is at once."""

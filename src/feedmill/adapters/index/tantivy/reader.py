@@ -14,7 +14,7 @@ from typing import TypeVar
 import structlog
 import tantivy
 
-from feedmill.adapters.index.highlighting import IndexHighlighter
+from feedmill.adapters.index.highlighting import FormsHighlighter
 from feedmill.adapters.index.reach import MAX_REACH
 from feedmill.adapters.index.tantivy.failures import translated
 from feedmill.adapters.index.tantivy.guardedfacets import count_bytes_of, count_guarded_facets
@@ -125,11 +125,9 @@ class TantivyIndex:
                 count_bytes_of,
             )
 
-    @property
-    def highlighter(self) -> IndexHighlighter:
-        """Finds the words of queries in texts."""
-        searcher = self._searcher
-        return IndexHighlighter(lambda query: () if searcher is None else WordQueries(searcher, query).languages)
+    def make_highlighter(self, query: Node) -> FormsHighlighter:
+        """Returns the highlighter of a query, with the word forms of the languages in which the index may have its words."""
+        return FormsHighlighter(query, () if self._searcher is None else WordQueries(self._searcher, query).languages)
 
     @property
     def vocabulary(self) -> TantivyVocabulary:
