@@ -1,7 +1,7 @@
 """Authorizes documents of connectors at a connector manager: many documents in one request, for one user.
 
-Its permits and denials count. If the answer reports success, a document that it does not mention is denied. If the manager reports an
-error, a document that it does not mention is undecided.
+If the answer reports success, its permits and denials count, and a document that it does not mention is denied. If the manager reports an
+error, only its denials count, and every other document is undecided.
 Source: googlegsa/manager.v3, ``Authorization`` servlet; googlegsa/secmgr.
 """
 

@@ -51,7 +51,7 @@ class ResponseTimes:
     """How long the last answers of each rule took. May be used from several threads.
 
     A request for one URL that needs no server waits as long as one that does (``LateBinding.imitate``). So the time of a response does not
-    tell whether a hidden document exists.
+    reveal whether a hidden document exists.
     """
 
     def __init__(self) -> None:

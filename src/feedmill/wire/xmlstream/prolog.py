@@ -74,7 +74,7 @@ class _Scanner:
         self._doctypes = 0
 
     def scan(self) -> Prolog:
-        """Walks to the root element, or to anything else that no prolog holds. Errors: _Incomplete if the text ends first."""
+        """Walks to the root element, or to what no prolog holds. Errors: NotWellFormed; _Incomplete if the text ends first."""
         self._skip_lead()
         while True:
             self._copy(self._match_space())

@@ -82,7 +82,7 @@ def _read_part(part: Message, limits: ExtractionLimits, texts: list[str], depth:
 
 
 def _choose(kind: str, parts: list[Message]) -> list[Message]:
-    """Returns one of several alternatives: the plain text if it is not empty, otherwise the first other."""
+    """Returns one of the alternatives: the plain text if it is not empty, otherwise the last, which senders prefer (RFC 2046, 5.1.4)."""
     if kind != "multipart/alternative":
         return parts
     plain = [part for part in parts if part.get_content_type() == "text/plain" and str(part.get_payload()).strip()]
