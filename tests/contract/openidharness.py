@@ -17,7 +17,7 @@ def open_with(folder: Path, provider: OpenIdServer, **given: Any) -> SignInHarne
     return open_signin_harness(folder, clock=clock, openid=(OidcProvider(options, clock),))
 
 
-def depart(browser: Browser, to: str = "/") -> str:
+def redirect_to_provider(browser: Browser, to: str = "/") -> str:
     answer = browser.get(f"/signin/oidc/corp?to={to}")
     assert answer.status == 302
     return answer.headers["location"]

@@ -30,7 +30,7 @@ def open_with(folder: Path, provider: SamlServer, *, public_url: str = f"http://
     return open_signin_harness(folder, clock=clock, saml=(SamlIdentityProvider(options, clock),), public_url=public_url)
 
 
-def depart(browser: Browser) -> str:
+def redirect_to_provider(browser: Browser) -> str:
     answer = browser.get("/signin/saml/corp?to=/search")
     assert answer.status == 302
     return answer.headers["location"]

@@ -10,7 +10,7 @@ from feedmill.adapters.identity.jsonhttp import check_safe_url
 from feedmill.core.access.roles import RoleRules
 from feedmill.model.errors import BadRequest
 from feedmill.model.role import UserRole
-from tests.contract.openidharness import arrive, depart, open_with
+from tests.contract.openidharness import arrive, open_with, redirect_to_provider
 from tests.contract.openidserver import CLIENT, OpenIdServer, new_key, running_openid
 from tests.contract.signinharness import PASSWORD, ManualClock, SignInHarness, users
 
@@ -32,7 +32,7 @@ def test_openid_lets_in_the_user_with_groups_and_role_and_leads_back(harness: Si
     browser = harness.browser()
     assert 'href="/signin/oidc/corp?to=/"' in browser.get("/signin").text
     assert browser.get("/search?q=x&access=a").status == 401
-    back = urlsplit(provider.authorize(depart(browser, "/search")))
+    back = urlsplit(provider.authorize(redirect_to_provider(browser, "/search")))
     answer = browser.get(f"{back.path}?{back.query}")
     assert (answer.status, answer.headers["location"]) == (303, "/search")
     assert users(harness, browser) == [("ad", "corp.example.com", "ann")]
@@ -44,7 +44,7 @@ def test_openid_lets_in_the_user_with_groups_and_role_and_leads_back(harness: Si
 
 
 def test_openid_asks_with_pkce_state_and_nonce_that_are_new_each_time(harness: SignInHarness) -> None:
-    first, second = (dict(parse_qsl(urlsplit(depart(harness.browser())).query)) for _ in range(2))
+    first, second = (dict(parse_qsl(urlsplit(redirect_to_provider(harness.browser())).query)) for _ in range(2))
     assert first["tenant"] == "1"
     assert '"' not in harness.browser().get("/signin/oidc/corp").headers["set-cookie"]
     assert first["redirect_uri"] == "http://search.example.com/signin/oidc/corp/back"
@@ -56,7 +56,7 @@ def test_openid_adds_its_namespace_to_a_session(harness: SignInHarness, provider
     harness.signing.accounts.add("a.smith", PASSWORD)
     browser = harness.browser()
     browser.sign_in("a.smith")
-    assert arrive(browser, provider.authorize(depart(browser))) == 303
+    assert arrive(browser, provider.authorize(redirect_to_provider(browser))) == 303
     assert users(harness, browser) == [("Default", "", "a.smith"), ("ad", "corp.example.com", "ann")]
 
 
@@ -86,7 +86,7 @@ def test_openid_answer_that_is_invalid_signs_no_user_in(
     harness: SignInHarness, provider: OpenIdServer, spoil: Callable[[OpenIdServer], object]
 ) -> None:
     browser = harness.browser()
-    address = depart(browser)
+    address = redirect_to_provider(browser)
     spoil(provider)
     assert arrive(browser, provider.authorize(address)) == 403
     assert users(harness, browser) == []
@@ -95,9 +95,9 @@ def test_openid_answer_that_is_invalid_signs_no_user_in(
 
 def test_openid_answer_counts_for_the_browser_that_began_and_once(harness: SignInHarness, provider: OpenIdServer) -> None:
     attacker, victim = harness.browser(), harness.browser()
-    stolen = provider.authorize(depart(attacker))
+    stolen = provider.authorize(redirect_to_provider(attacker))
     assert arrive(victim, stolen) == 403
-    depart(victim)
+    redirect_to_provider(victim)
     assert arrive(victim, stolen) == 403
     assert users(harness, victim) == []
     assert arrive(attacker, stolen) == 303
@@ -106,7 +106,7 @@ def test_openid_answer_counts_for_the_browser_that_began_and_once(harness: SignI
 
 def test_openid_attempt_ends_in_time_and_cannot_be_forged(harness: SignInHarness, provider: OpenIdServer) -> None:
     browser = harness.browser()
-    back = provider.authorize(depart(browser))
+    back = provider.authorize(redirect_to_provider(browser))
     flow = browser.cookies["feedmill_flow"]
     harness.clock.turn(minutes=11)
     assert arrive(browser, back) == 403
@@ -124,7 +124,7 @@ def test_openid_answer_without_an_attempt_is_refused(harness: SignInHarness, que
 
 def test_openid_answer_of_another_provider_is_refused(harness: SignInHarness, provider: OpenIdServer) -> None:
     browser = harness.browser()
-    back = provider.authorize(depart(browser)).replace("iss=http", "iss=https")
+    back = provider.authorize(redirect_to_provider(browser)).replace("iss=http", "iss=https")
     assert arrive(browser, back) == 403
 
 
@@ -132,7 +132,7 @@ def test_openid_takes_groups_from_userinfo_where_the_token_has_none(harness: Sig
     provider.claims["groups"] = None
     provider.userinfo = {"sub": "0815", "groups": "board"}
     browser = harness.browser()
-    assert arrive(browser, provider.authorize(depart(browser))) == 303
+    assert arrive(browser, provider.authorize(redirect_to_provider(browser))) == 303
     browser.get("/?q=x")
     assert [group.name for group in harness.seen[-1].identity.groups] == ["board"]
 
@@ -140,14 +140,14 @@ def test_openid_takes_groups_from_userinfo_where_the_token_has_none(harness: Sig
 @pytest.mark.parametrize(("kind", "algorithm"), [("RSA", "PS256"), ("EC", "ES256")])
 def test_openid_follows_new_keys(harness: SignInHarness, provider: OpenIdServer, kind: str, algorithm: str) -> None:
     browser = harness.browser()
-    assert arrive(browser, provider.authorize(depart(browser))) == 303
+    assert arrive(browser, provider.authorize(redirect_to_provider(browser))) == 303
     provider.key = provider.shown = new_key(kind)
     provider.algorithm = algorithm
     harness.clock.turn(minutes=2)
-    assert arrive(browser, provider.authorize(depart(browser))) == 303
+    assert arrive(browser, provider.authorize(redirect_to_provider(browser))) == 303
     count_before = provider.requested_paths.count("/keys")
     provider.key = new_key(kind)
-    assert arrive(browser, provider.authorize(depart(browser))) == 403
+    assert arrive(browser, provider.authorize(redirect_to_provider(browser))) == 403
     assert provider.requested_paths.count("/keys") <= count_before + 1
 
 

@@ -20,7 +20,7 @@ from feedmill.adapters.identity.jsonhttp import JsonClient
 from feedmill.adapters.identity.oidc.keys import TokenKeys
 from feedmill.http.signin.threads import AT_ONCE, run_for_provider, run_slowly
 from feedmill.model.errors import Busy
-from tests.contract.openidharness import arrive, depart, open_with
+from tests.contract.openidharness import arrive, open_with, redirect_to_provider
 from tests.contract.openidserver import OpenIdServer, new_key, running_openid
 from tests.contract.signinharness import ManualClock, SignInHarness, users
 from tests.waiting import PATIENCE_SECONDS
@@ -267,7 +267,7 @@ def test_openid_takes_ten_thousand_groups_in_any_script(harness: SignInHarness, 
     spaced = "営業\u3000部"
     provider.claims["groups"] = [*(f"department of purchases number {number:06}" for number in range(10_000)), spaced, "no\u00a0break"]
     browser = harness.browser()
-    assert arrive(browser, provider.authorize(depart(browser))) == 303
+    assert arrive(browser, provider.authorize(redirect_to_provider(browser))) == 303
     browser.get("/?q=x")
     assert [group.name for group in harness.seen[-1].identity.groups[-2:]] == [spaced, "no\u00a0break"]
     assert len(harness.seen[-1].identity.groups) == 10_002
@@ -277,7 +277,7 @@ def test_openid_takes_the_user_from_userinfo_where_the_token_has_none(harness: S
     provider.claims["preferred_username"] = None
     provider.userinfo = {"sub": "0815", "preferred_username": "ann", "groups": ["not these"]}
     browser = harness.browser()
-    assert arrive(browser, provider.authorize(depart(browser))) == 303
+    assert arrive(browser, provider.authorize(redirect_to_provider(browser))) == 303
     assert users(harness, browser) == [("ad", "", "ann")]
     assert [group.name for group in harness.seen[-1].identity.groups] == ["staff", "eng"]
 
@@ -285,7 +285,7 @@ def test_openid_takes_the_user_from_userinfo_where_the_token_has_none(harness: S
 def test_openid_provider_that_promises_to_name_itself_must(harness: SignInHarness, provider: OpenIdServer) -> None:
     provider.about["authorization_response_iss_parameter_supported"] = True
     browser = harness.browser()
-    back = provider.authorize(depart(browser))
+    back = provider.authorize(redirect_to_provider(browser))
     assert arrive(browser, back.partition("&iss=")[0]) == 403
     assert sign_in(harness, provider) == 303
 

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.contract.openidharness import arrive, depart, open_with
+from tests.contract.openidharness import arrive, open_with, redirect_to_provider
 from tests.contract.openidserver import CLIENT, OpenIdServer, new_key, running_openid
 from tests.contract.signinharness import Browser, ManualClock, SignInHarness, read_form, users
 
@@ -27,7 +27,7 @@ def harness(provider: OpenIdServer, tmp_path: Path) -> Iterator[SignInHarness]:
 
 def signed_in(harness: SignInHarness, provider: OpenIdServer) -> Browser:
     browser = harness.browser()
-    assert arrive(browser, provider.authorize(depart(browser))) == 303
+    assert arrive(browser, provider.authorize(redirect_to_provider(browser))) == 303
     return browser
 
 

@@ -17,7 +17,7 @@ from feedmill.adapters.identity.saml.keys import make_key
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, SIGNATURE, read_metadata
 from feedmill.model.errors import BadRequest
 from feedmill.model.role import UserRole
-from tests.contract.samlharness import FROM_ELSEWHERE, arrive, depart, open_with, post
+from tests.contract.samlharness import FROM_ELSEWHERE, arrive, open_with, post, redirect_to_provider
 from tests.contract.samlserver import ENTITY, SamlServer, certify
 from tests.contract.signinharness import PASSWORD, ManualClock, SignInHarness, users
 
@@ -44,7 +44,7 @@ def test_saml_lets_in_the_user_with_groups_and_role_and_leads_back(harness: Sign
     provider.signs = signs
     browser = harness.browser()
     assert "Sign in with Corp" in browser.get("/signin").text
-    status, onward = post(browser, provider.respond(depart(browser)))
+    status, onward = post(browser, provider.respond(redirect_to_provider(browser)))
     assert status == 303
     answer = browser.get(onward)
     assert (answer.status, answer.headers["location"]) == (303, "/search")
@@ -56,7 +56,7 @@ def test_saml_lets_in_the_user_with_groups_and_role_and_leads_back(harness: Sign
 
 
 def test_saml_request_and_metadata_say_who_asks_and_where_to_answer(harness: SignInHarness, provider: SamlServer) -> None:
-    first, second = (provider.read_request(depart(harness.browser())) for _ in range(2))
+    first, second = (provider.read_request(redirect_to_provider(harness.browser())) for _ in range(2))
     assert first.get("ID") != second.get("ID")
     assert first.get("AssertionConsumerServiceURL") == "http://search.example.com/signin/saml/corp/acs"
     assert first.findtext("a:Issuer", "", NAMES) == "http://search.example.com/signin/saml/corp/metadata"
@@ -73,7 +73,7 @@ def test_saml_takes_the_user_of_an_attribute_and_adds_to_a_session(provider: Sam
     harness.signing.accounts.add("ann", PASSWORD)
     browser = harness.browser()
     browser.sign_in("ann")
-    assert arrive(browser, provider.respond(depart(browser))) == 303
+    assert arrive(browser, provider.respond(redirect_to_provider(browser))) == 303
     assert users(harness, browser) == [("Default", "", "ann"), ("ad", "CORP", "a.smith")]
     assert [(group.domain, group.name) for group in harness.seen[-1].identity.groups] == [("CORP", "staff"), ("CORP", "eng")]
 
@@ -82,7 +82,7 @@ def test_saml_attribute_without_a_value_names_no_user(provider: SamlServer, tmp_
     harness = open_with(tmp_path, provider, user_attribute="groups")
     provider.groups = ()
     browser = harness.browser()
-    assert arrive(browser, provider.respond(depart(browser))) == 403
+    assert arrive(browser, provider.respond(redirect_to_provider(browser))) == 403
     assert users(harness, browser) == []
 
 
@@ -105,7 +105,7 @@ def test_saml_response_that_is_invalid_signs_no_user_in(harness: SignInHarness, 
     for name, value in given.items():
         setattr(provider, name, value)
     browser = harness.browser()
-    assert arrive(browser, provider.respond(depart(browser))) == 403
+    assert arrive(browser, provider.respond(redirect_to_provider(browser))) == 403
     assert users(harness, browser) == []
     assert harness.events()[-1][0] == "signin.failed"
 
@@ -115,7 +115,7 @@ def test_saml_response_signed_by_another_key_signs_no_user_in(harness: SignInHar
     for certificate in (forger.certificate, provider.certificate, certify(forger.key, name="idp")):
         forger.certificate = certificate
         browser = harness.browser()
-        assert arrive(browser, forger.respond(depart(browser))) == 403
+        assert arrive(browser, forger.respond(redirect_to_provider(browser))) == 403
 
 
 def _name(element: etree._Element, name: str) -> None:
@@ -203,25 +203,25 @@ def test_saml_response_that_was_rebuilt_signs_no_user_in(
     harness: SignInHarness, provider: SamlServer, edit: Callable[[etree._Element], None]
 ) -> None:
     browser = harness.browser()
-    assert arrive(browser, provider.respond(depart(browser), edit)) == 403
+    assert arrive(browser, provider.respond(redirect_to_provider(browser), edit)) == 403
     assert users(harness, browser) == []
 
 
 def test_saml_name_with_a_comment_in_it_is_never_its_beginning(harness: SignInHarness, provider: SamlServer) -> None:
     provider.name = "root<!-- -->.example"
     browser = harness.browser()
-    status = arrive(browser, provider.respond(depart(browser)))
+    status = arrive(browser, provider.respond(redirect_to_provider(browser)))
     assert users(harness, browser) == ([("ad", "", "root.example")] if status == 303 else [])
 
 
 def test_saml_assertion_counts_once_and_for_the_browser_that_began(harness: SignInHarness, provider: SamlServer) -> None:
     attacker, victim = harness.browser(), harness.browser()
-    stolen = provider.respond(depart(attacker))
-    depart(victim)
+    stolen = provider.respond(redirect_to_provider(attacker))
+    redirect_to_provider(victim)
     assert arrive(victim, stolen) == 403
     assert users(harness, victim) == []
     assert arrive(attacker, stolen) == 403
-    status, onward = post(attacker, provider.respond(depart(attacker)))
+    status, onward = post(attacker, provider.respond(redirect_to_provider(attacker)))
     assert status == 303
     saved = dict(attacker.cookies)
     assert attacker.get(onward).headers["location"] == "/search"
@@ -234,7 +234,7 @@ def test_saml_session_ends_here_when_the_provider_says(harness: SignInHarness, p
     harness.signing.accounts.add("ann", PASSWORD)
     browser = harness.browser()
     browser.sign_in("ann")
-    assert arrive(browser, provider.respond(depart(browser))) == 303
+    assert arrive(browser, provider.respond(redirect_to_provider(browser))) == 303
     harness.clock.turn(minutes=19)
     assert [namespace for namespace, _, _ in users(harness, browser)] == ["Default", "ad"]
     harness.clock.turn(minutes=1)
@@ -243,7 +243,7 @@ def test_saml_session_ends_here_when_the_provider_says(harness: SignInHarness, p
 
 def test_saml_handover_ends_in_time(harness: SignInHarness, provider: SamlServer) -> None:
     browser = harness.browser()
-    _, onward = post(browser, provider.respond(depart(browser)))
+    _, onward = post(browser, provider.respond(redirect_to_provider(browser)))
     harness.clock.turn(seconds=61)
     assert browser.get(onward).status == 403
 

@@ -12,7 +12,7 @@ from feedmill.adapters.identity.saml.keys import make_key, read_key
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES
 from feedmill.model.errors import BadRequest, Denied
 from tests.contract.samlencrypting import CBC_128, CBC_256, GCM, GCM_128, OAEP_SHA256, RSA_15, encrypt_element
-from tests.contract.samlharness import OUR_KEY, arrive, depart, open_with
+from tests.contract.samlharness import OUR_KEY, arrive, open_with, redirect_to_provider
 from tests.contract.samlserver import SamlServer
 from tests.contract.signinharness import ManualClock, SignInHarness, users
 
@@ -46,7 +46,7 @@ def test_encrypted_assertion_signs_in_the_user_it_names(tmp_path: Path, provider
     harness = open_with(tmp_path, provider)
     provider.signs, provider.encrypts = signs, given
     browser = harness.browser()
-    assert arrive(browser, provider.respond(depart(browser))) == 303
+    assert arrive(browser, provider.respond(redirect_to_provider(browser))) == 303
     assert users(harness, browser) == [("ad", "corp.example.com", "ann")]
     harness.search.store.close()
 
@@ -68,7 +68,7 @@ def test_encryption_that_proves_nothing_or_leaks_signs_no_user_in(
     harness = open_with(tmp_path, provider)
     provider.signs, provider.encrypts = signs, given
     browser = harness.browser()
-    assert arrive(browser, provider.respond(depart(browser))) == 403
+    assert arrive(browser, provider.respond(redirect_to_provider(browser))) == 403
     assert why in reason(harness)
     assert users(harness, browser) == []
     harness.search.store.close()
@@ -78,7 +78,7 @@ def test_assertion_encrypted_for_another_server_is_refused_and_says_what_to_do(t
     harness = open_with(tmp_path, provider)
     provider.server_certificate = OTHER_KEY.certificate
     browser = harness.browser()
-    assert arrive(browser, provider.respond(depart(browser))) == 403
+    assert arrive(browser, provider.respond(redirect_to_provider(browser))) == 403
     assert "our metadata" in reason(harness)
     harness.search.store.close()
 
@@ -139,7 +139,7 @@ def test_encrypted_assertion_that_was_changed_signs_no_user_in(
     harness = open_with(tmp_path, provider)
     provider.signs = signs
     browser = harness.browser()
-    assert arrive(browser, provider.respond(depart(browser), edit)) == 403
+    assert arrive(browser, provider.respond(redirect_to_provider(browser), edit)) == 403
     assert users(harness, browser) == []
     harness.search.store.close()
 

@@ -14,7 +14,7 @@ from lxml import etree
 from signxml.algorithms import SignatureMethod
 
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, PROTOCOL, SIGNATURE
-from tests.contract.samlharness import arrive, depart, open_with
+from tests.contract.samlharness import arrive, open_with, redirect_to_provider
 from tests.contract.samlserver import SamlServer, certify
 from tests.contract.signinharness import Browser, ManualClock, SignInHarness, users
 
@@ -35,7 +35,7 @@ def harness(provider: SamlServer, tmp_path: Path) -> Iterator[SignInHarness]:
 
 def sign_in(harness: SignInHarness, provider: SamlServer, edit: Edit | None = None) -> tuple[int, list[tuple[str, str, str]]]:
     browser = harness.browser()
-    status = arrive(browser, provider.respond(depart(browser), edit))
+    status = arrive(browser, provider.respond(redirect_to_provider(browser), edit))
     return status, users(harness, browser)
 
 
@@ -374,7 +374,7 @@ def test_saml_group_of_any_script_is_read_and_one_that_is_no_name_signs_no_user_
 def test_saml_assertion_lasts_no_longer_than_it_must_be_remembered(harness: SignInHarness, provider: SamlServer) -> None:
     edit_before_signing(provider, set_times("2026-01-01T00:00:00Z", "2036-01-01T00:00:00Z"))
     browser = harness.browser()
-    response = provider.respond(depart(browser))
+    response = provider.respond(redirect_to_provider(browser))
     saved = dict(browser.cookies)
     assert arrive(browser, response) == 303
     for later in (timedelta(), timedelta(hours=2), timedelta(days=400)):
@@ -413,7 +413,7 @@ def test_saml_assertion_for_another_server_is_not_taken_under_its_name(provider:
 def test_saml_needs_no_public_url_on_the_machine_itself(provider: SamlServer, tmp_path: Path, host: str) -> None:
     harness = open_with(tmp_path, provider, public_url="")
     browser = harness.browser(headers={"host": host})
-    assert arrive(browser, provider.respond(depart(browser))) == 303
+    assert arrive(browser, provider.respond(redirect_to_provider(browser))) == 303
     elsewhere = harness.browser()
     for step in ("", "/metadata"):
         assert elsewhere.get(f"/signin/saml/corp{step}").status == 403

@@ -11,7 +11,7 @@ from lxml import etree
 
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, POST, PROTOCOL
 from feedmill.adapters.identity.saml.signing import inflate, read_query, verify_element
-from tests.contract.samlharness import FROM_ELSEWHERE, OUR_KEY, arrive, depart, open_with
+from tests.contract.samlharness import FROM_ELSEWHERE, OUR_KEY, arrive, open_with, redirect_to_provider
 from tests.contract.samlserver import LOGOUT, SamlServer, write
 from tests.contract.signinharness import Browser, ManualClock, SignInHarness, read_form, users
 
@@ -35,7 +35,7 @@ def harness(provider: SamlServer, tmp_path: Path) -> Iterator[SignInHarness]:
 
 def signed_in(harness: SignInHarness, provider: SamlServer) -> Browser:
     browser = harness.browser()
-    assert arrive(browser, provider.respond(depart(browser))) == 303
+    assert arrive(browser, provider.respond(redirect_to_provider(browser))) == 303
     return browser
 
 
@@ -114,7 +114,7 @@ def test_answer_that_is_no_success_or_not_the_providers_is_reported_and_changes_
 def test_provider_ends_the_sessions_it_names_and_is_answered(harness: SignInHarness, provider: SamlServer, binding: str) -> None:
     first, second, other = signed_in(harness, provider), signed_in(harness, provider), harness.browser()
     provider.name = "bob@corp.example.com"
-    assert arrive(other, provider.respond(depart(other))) == 303
+    assert arrive(other, provider.respond(redirect_to_provider(other))) == 303
     request = provider.ask_logout(URL, NAME, "session2")
     stranger = harness.browser()  # the message may come without any cookie
     if binding == "redirect":

@@ -41,7 +41,7 @@ def names(harness: SignInHarness) -> list[tuple[str, str, str]]:
 def test_basic_with_the_right_password_is_the_user(harness: SignInHarness) -> None:
     answer = harness.browser().get("/api/v1/search?q=x", authorization=basic("ann"))
     assert answer.status == 200
-    assert (names(harness), harness.seen[-1].role, harness.seen[-1].way) == (
+    assert (names(harness), harness.seen[-1].role, harness.seen[-1].method) == (
         [("Default", "", "ann")],
         UserRole.SEARCHER,
         SignInMethod.BASIC,
@@ -199,7 +199,7 @@ def test_signing_in_on_the_page_leads_back_and_signing_out_ends_the_session(harn
     answer = browser.sign_in("ann", to="/?q=x")
     assert (answer.status, answer.headers["location"]) == (303, "/?q=x")
     page = browser.get("/?q=x")
-    assert (names(harness), harness.seen[-1].way) == ([("Default", "", "ann")], SignInMethod.SESSION)
+    assert (names(harness), harness.seen[-1].method) == ([("Default", "", "ann")], SignInMethod.SESSION)
     form = read_form(page.text)
     saved = dict(browser.cookies)
     assert browser.post(form.action, form.hidden).headers["location"] == "/"

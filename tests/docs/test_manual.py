@@ -25,13 +25,13 @@ from feedmill.http.admin.app import Administration, admin_app
 from feedmill.http.common.problems import Problem, describe_problem
 from feedmill.http.search.frontends import StylesheetEngine
 from feedmill.http.search.stylesheetstore import StylesheetStore
-from feedmill.http.signin.gates import ProviderSignIn
-from feedmill.http.signin.openid import OpenIdWays
-from feedmill.http.signin.openidlogout import OpenIdLogoutWays
+from feedmill.http.signin.openid import OpenIdRoutes
+from feedmill.http.signin.openidlogout import OpenIdLogoutRoutes
 from feedmill.http.signin.page import PageTools, SignInPage
-from feedmill.http.signin.saml import SamlWays
-from feedmill.http.signin.samllogout import SamlLogoutWays
-from feedmill.http.signin.signout import Leavings
+from feedmill.http.signin.providersignin import ProviderSignIn
+from feedmill.http.signin.saml import SamlRoutes
+from feedmill.http.signin.samllogout import SamlLogoutRoutes
+from feedmill.http.signin.signout import ProviderLogouts
 from feedmill.model.audit import AuditKind
 from feedmill.runtime.roles import ROLES, list_subscribers
 from feedmill.services.access.accessreview import AccessReview
@@ -177,10 +177,10 @@ def test_every_admin_route_is_documented(tmp_path: Path) -> None:
 def test_every_route_of_signing_in_is_documented() -> None:
     text = page("reference/admin-port.md") + page("reference/sign-in.md")
     routes = signin_routes(cast(SignInServices, SimpleNamespace(accounts=None, tokens=None, auditing=None)))
-    routes += [*SignInPage(cast(PageTools, None)).routes(), *OpenIdWays((), cast(ProviderSignIn, None)).routes()]
-    routes += SamlWays((), cast(ProviderSignIn, None), cast(OneTimeCodes, None)).routes()
-    logout = (cast(ProviderSignIn, None), cast(SessionService, None), cast(OneTimeCodes, None), cast(Leavings, None))
-    routes += [*OpenIdLogoutWays((), *logout).routes(), *SamlLogoutWays((), *logout).routes()]
+    routes += [*SignInPage(cast(PageTools, None)).routes(), *OpenIdRoutes((), cast(ProviderSignIn, None)).routes()]
+    routes += SamlRoutes((), cast(ProviderSignIn, None), cast(OneTimeCodes, None)).routes()
+    logout = (cast(ProviderSignIn, None), cast(SessionService, None), cast(OneTimeCodes, None), cast(ProviderLogouts, None))
+    routes += [*OpenIdLogoutRoutes((), *logout).routes(), *SamlLogoutRoutes((), *logout).routes()]
     for route in routes:
         assert f"`{route.path}`" in text or f"{route.path}`" in text, route.path
 

@@ -11,7 +11,7 @@ from signxml.algorithms import CanonicalizationMethod, DigestAlgorithm, Signatur
 from signxml.signer import XMLSigner
 
 from feedmill.adapters.identity.saml.keys import make_key, read_key
-from feedmill.adapters.identity.saml.metadata import IdentityProvider, LogoutPlace, read_metadata
+from feedmill.adapters.identity.saml.metadata import IdentityProvider, LogoutEndpoint, read_metadata
 from feedmill.adapters.identity.saml.provider import SamlIdentityProvider, SamlOptions
 from feedmill.model.errors import BadRequest, Denied, Unanswered
 from feedmill.ports.signin import LogoutMessage
@@ -77,7 +77,7 @@ def _key() -> tuple[ec.EllipticCurvePrivateKey, str]:
 @cache
 def _provider() -> SamlIdentityProvider:
     binding = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST"
-    logout = (LogoutPlace(binding=binding, url=_IDP + "slo", answer_url=""),)
+    logout = (LogoutEndpoint(binding=binding, url=_IDP + "slo", answer_url=""),)
     idp = IdentityProvider(entity_id=_IDP, sign_on_url=_IDP + "sso", certificates=(_key()[1],), logout=logout)
     options = SamlOptions(name="corp", label="", namespace="Default", provider=idp, key=read_key(make_key(_NOW)))
     return SamlIdentityProvider(options, lambda: _NOW)

@@ -44,8 +44,8 @@ def test_reason_of_a_chain_that_is_too_long_names_where_it_was_left() -> None:
 
 
 def test_describe_match_of_a_long_way_names_its_ends() -> None:
-    way = (BOB, *(group(f"g{number}") for number in range(20)))
-    match = EntryMatch(entry=permit("g19", scope=GROUP), way=way)
+    path = (BOB, *(group(f"g{number}") for number in range(20)))
+    match = EntryMatch(entry=permit("g19", scope=GROUP), path=path)
     assert describe_match(match) == 'permitted by group "g19", through user "CORP\\bob" > 19 groups > group "g19"'
 
 

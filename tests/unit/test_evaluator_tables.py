@@ -222,7 +222,7 @@ def test_decision_by_a_group_names_the_way_to_it() -> None:
     decision = decide("leaf", who, {"leaf": acl(permit("alice"), permit("EVERYONE", scope=GROUP, fold=True))}.get)
     assert decision.verdict is P
     assert decision.path[0].match is not None
-    assert decision.path[0].match.way == (bob, staff, everyone)
+    assert decision.path[0].match.path == (bob, staff, everyone)
 
 
 @pytest.mark.parametrize(

@@ -216,6 +216,6 @@ def test_resolution_is_the_least_set_closed_under_membership(definitions: list[D
     resolved = resolve_groups(who, directory(definitions))
     assert set(resolved.reached) == set(expected)
     for found in resolved.reached:
-        way = principal_keys_of(resolved).trace(found)
-        assert way[0] in (*who.users, *who.groups)
-        assert len(set(way)) == len(way)
+        path = principal_keys_of(resolved).trace(found)
+        assert path[0] in (*who.users, *who.groups)
+        assert len(set(path)) == len(path)

@@ -34,11 +34,11 @@ class Cause(Enum):
 class EntryMatch:
     """An entry that names the user.
 
-    ``way`` leads from a signed-in user or group through nested groups to the one that the entry names; it is never empty.
+    ``path`` leads from a signed-in user or group through nested groups to the one that the entry names; it is never empty.
     """
 
     entry: Entry
-    way: tuple[Subject, ...]
+    path: tuple[Subject, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

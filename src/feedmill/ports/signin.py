@@ -150,7 +150,7 @@ class BrowserProvider(Provider, Protocol):
         """The provider's name on the sign-in page."""
 
     @property
-    def way(self) -> str:
+    def qualified_name(self) -> str:
         """The provider's name in credentials and the audit log, such as ``saml:example``. No two providers share it."""
 
 
@@ -167,7 +167,7 @@ class OpenIdProvider(BrowserProvider, Protocol):
     def single_logout(self) -> bool:
         """Whether each side notifies the other when a user signs out."""
 
-    def leave(self, session: ProviderSession, left_url: str) -> ProviderRedirect | None:
+    def build_logout(self, session: ProviderSession, left_url: str) -> ProviderRedirect | None:
         """Returns how a browser notifies the provider that the user signs out; None if the provider has no logout address."""
 
     def read_logout(self, text: str) -> LogoutRequest:

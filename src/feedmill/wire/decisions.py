@@ -64,8 +64,8 @@ def _render_step(step: Step) -> dict[str, Any]:
 
 
 def _render_match(match: EntryMatch) -> dict[str, Any]:
-    way = [describe_subject(subject) for subject in match.way]
-    return {**render_principal(match.entry.principal), "access": match.entry.access.value, "through": way}
+    path = [describe_subject(subject) for subject in match.path]
+    return {**render_principal(match.entry.principal), "access": match.entry.access.value, "through": path}
 
 
 def render_principal(principal: Principal) -> dict[str, Any]:

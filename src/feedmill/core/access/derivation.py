@@ -35,7 +35,7 @@ def describe_match(match: EntryMatch) -> str:
     """Describes which entry names the user, and through which groups."""
     verb = "denied" if match.entry.access is Access.DENY else "permitted"
     text = f"{verb} by {describe_principal(match.entry.principal)}"
-    return text if len(match.way) == 1 else f"{text}, through {describe_way(match.way)}"
+    return text if len(match.path) == 1 else f"{text}, through {describe_path(match.path)}"
 
 
 def describe_principal(principal: Principal) -> str:
@@ -50,9 +50,9 @@ def describe_subject(subject: Subject) -> str:
     return " ".join([subject.scope.value, f'"{name}"', *_describe_namespace(subject.namespace)])
 
 
-def describe_way(way: tuple[Subject, ...]) -> str:
+def describe_path(path: tuple[Subject, ...]) -> str:
     """Describes how a group was reached."""
-    parts = [describe_subject(subject) for subject in way]
+    parts = [describe_subject(subject) for subject in path]
     if len(parts) > _WAY_SUBJECTS:
         parts = [parts[0], f"{len(parts) - 2} groups", parts[-1]]
     return " > ".join(parts)

@@ -94,7 +94,7 @@ def decide_locally(acl: Acl, principal_keys: PrincipalKeys) -> tuple[Verdict, En
         subject = principal_keys.find(entry.principal)
         if subject is None:
             continue
-        match = EntryMatch(entry=entry, way=principal_keys.trace(subject))
+        match = EntryMatch(entry=entry, path=principal_keys.trace(subject))
         # One denial suffices, wherever it stands among the entries.
         if entry.access is Access.DENY:
             return _DENY, match

@@ -118,10 +118,10 @@ class PrincipalKeys:
     def trace(self, subject: Subject) -> tuple[Subject, ...]:
         """Returns the path from the signed-in subject to one of the user's subjects, both included; it ends where groups form a circle."""
         reached = self.identity.reached
-        way = [subject]
-        while way[-1] in reached and len(way) <= len(reached):
-            way.append(reached[way[-1]])
-        return tuple(reversed(way))
+        path = [subject]
+        while path[-1] in reached and len(path) <= len(reached):
+            path.append(reached[path[-1]])
+        return tuple(reversed(path))
 
 
 def principal_keys_of(identity: Identity) -> PrincipalKeys:

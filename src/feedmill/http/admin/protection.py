@@ -84,7 +84,7 @@ class AdminLock:
     async def _find(self, request: Request) -> CurrentUser | Refusal:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and self._token and hmac.compare_digest(given.strip().encode(), self._token):
-            return CurrentUser(role=UserRole.ADMINISTRATOR, way=SignInMethod.TOKEN, label="admin.token")
+            return CurrentUser(role=UserRole.ADMINISTRATOR, method=SignInMethod.TOKEN, label="admin.token")
         if self._authenticator is not None:
             try:
                 found = await run_slowly(self._authenticator.find_by_header, request.scope)

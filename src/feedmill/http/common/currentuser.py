@@ -38,7 +38,7 @@ class CurrentUser:
 
     identity: Identity = ANONYMOUS_IDENTITY
     role: UserRole | None = None
-    way: SignInMethod = SignInMethod.NONE
+    method: SignInMethod = SignInMethod.NONE
     label: str = ""
     login: Login | None = field(default=None, repr=False)
 
@@ -79,4 +79,4 @@ class AuthenticationMiddleware:
 def find_by_proxy(scope: Scope, proxy: ProxyTrust) -> CurrentUser:
     """Returns the user that a trusted proxy names."""
     identity = read_proxy_identity(scope, proxy)
-    return CurrentUser(identity=identity, role=UserRole.SEARCHER, way=SignInMethod.PROXY) if identity is not None else SIGNED_OUT
+    return CurrentUser(identity=identity, role=UserRole.SEARCHER, method=SignInMethod.PROXY) if identity is not None else SIGNED_OUT

@@ -10,14 +10,14 @@ from feedmill.http.common.stricttransport import is_https
 from feedmill.http.signin.cookies import Cookies
 from feedmill.http.signin.flows import Flows
 from feedmill.http.signin.forms import FormGuard
-from feedmill.http.signin.gates import ProviderSignIn
-from feedmill.http.signin.openid import OpenIdWays
-from feedmill.http.signin.openidlogout import OpenIdLogoutWays
+from feedmill.http.signin.openid import OpenIdRoutes
+from feedmill.http.signin.openidlogout import OpenIdLogoutRoutes
 from feedmill.http.signin.page import PAGE, Choice, PageTools, SignInPage
+from feedmill.http.signin.providersignin import ProviderSignIn
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
-from feedmill.http.signin.saml import SamlWays
-from feedmill.http.signin.samllogout import SamlLogoutWays
-from feedmill.http.signin.signout import Leavings
+from feedmill.http.signin.saml import SamlRoutes
+from feedmill.http.signin.samllogout import SamlLogoutRoutes
+from feedmill.http.signin.signout import ProviderLogouts
 from feedmill.http.signin.site import SignInSite
 from feedmill.ports.signin import OpenIdProvider, SamlProvider
 from feedmill.services.signin.signing import SignInServices
@@ -63,18 +63,18 @@ def build_signin(signing: SignInServices, options: SignInOptions) -> SignInSite:
         *(Choice(label=each.label, href=f"{PAGE}/saml/{each.name}", namespace=each.namespace) for each in options.saml),
     )
     templates = make_templates()
-    leavings = Leavings(templates)
+    provider_logouts = ProviderLogouts(templates)
     tools = PageTools(
         authenticator=authenticator,
         check=signing.check,
         guard=guard,
         auditing=signing.auditing,
         templates=templates,
-        leavings=leavings,
+        provider_logouts=provider_logouts,
         choices=choices,
     )
     page = SignInPage(tools)
-    gates = ProviderSignIn(
+    provider_sign_in = ProviderSignIn(
         flows=Flows(options.key, cookies, signing.clock),
         admit=page.admit,
         auditing=signing.auditing,
@@ -85,10 +85,10 @@ def build_signin(signing: SignInServices, options: SignInOptions) -> SignInSite:
     )
     routes = (
         *page.routes(),
-        *OpenIdWays(options.openid, gates).routes(),
-        *OpenIdLogoutWays(options.openid, gates, signing.sessions, signing.one_time_codes, leavings).routes(),
-        *SamlWays(options.saml, gates, signing.one_time_codes).routes(),
-        *SamlLogoutWays(options.saml, gates, signing.sessions, signing.one_time_codes, leavings).routes(),
+        *OpenIdRoutes(options.openid, provider_sign_in).routes(),
+        *OpenIdLogoutRoutes(options.openid, provider_sign_in, signing.sessions, signing.one_time_codes, provider_logouts).routes(),
+        *SamlRoutes(options.saml, provider_sign_in, signing.one_time_codes).routes(),
+        *SamlLogoutRoutes(options.saml, provider_sign_in, signing.sessions, signing.one_time_codes, provider_logouts).routes(),
     )
     return SignInSite(
         authenticator=authenticator,

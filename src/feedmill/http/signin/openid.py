@@ -12,21 +12,21 @@ from starlette.responses import Response
 
 from feedmill.http.common.requirements import USER, DeclaredRoute
 from feedmill.http.signin.forms import read_target
-from feedmill.http.signin.gates import ProviderSignIn
+from feedmill.http.signin.providerlookup import find_provider
+from feedmill.http.signin.providersignin import ProviderSignIn
 from feedmill.http.signin.threads import run_for_provider
-from feedmill.http.signin.ways import find_provider
 from feedmill.model.errors import Busy, Denied
 from feedmill.ports.signin import OpenIdProvider
 
 MAX_CODE = 4_000
 
 
-class OpenIdWays:
+class OpenIdRoutes:
     """The routes of the providers of OpenID Connect."""
 
-    def __init__(self, providers: tuple[OpenIdProvider, ...], gates: ProviderSignIn) -> None:
+    def __init__(self, providers: tuple[OpenIdProvider, ...], provider_sign_in: ProviderSignIn) -> None:
         self._providers = {provider.name: provider for provider in providers}
-        self._gates = gates
+        self._provider_sign_in = provider_sign_in
 
     def routes(self) -> list[DeclaredRoute]:
         return [
@@ -37,12 +37,12 @@ class OpenIdWays:
     async def begin(self, request: Request) -> Response:
         """Redirects a browser to the provider."""
         provider = find_provider(self._providers, request)
-        return await run_for_provider(provider.way, self._begin, request, provider)
+        return await run_for_provider(provider.qualified_name, self._begin, request, provider)
 
     async def finish(self, request: Request) -> Response:
         """Begins the session of the user that the provider authenticated."""
         provider = find_provider(self._providers, request)
-        return await run_for_provider(provider.way, self._finish, request, provider)
+        return await run_for_provider(provider.qualified_name, self._finish, request, provider)
 
     def _begin(self, request: Request, provider: OpenIdProvider) -> Response:
         flow = {
@@ -54,12 +54,12 @@ class OpenIdWays:
         try:
             address = provider.begin(self._back(request), state=flow["state"], nonce=flow["nonce"], verifier=flow["verifier"])
         except (Busy, Denied) as exc:
-            return self._gates.turn_away(request, provider.way, exc)
-        return self._gates.depart(request, provider.way, address, flow)
+            return self._provider_sign_in.refuse_attempt(request, provider.qualified_name, exc)
+        return self._provider_sign_in.redirect_to_provider(request, provider.qualified_name, address, flow)
 
     def _finish(self, request: Request, provider: OpenIdProvider) -> Response:
-        way = provider.way
-        flow = self._gates.flows.find(request.scope, way)
+        qualified_name = provider.qualified_name
+        flow = self._provider_sign_in.flows.find(request.scope, qualified_name)
         given = request.query_params
         state = given.get("state", "")
         try:
@@ -75,8 +75,8 @@ class OpenIdWays:
                 self._back(request), code=code, issuer=given.get("iss", ""), nonce=flow["nonce"], verifier=flow["verifier"]
             )
         except (Denied, Busy) as exc:
-            return self._gates.turn_away(request, way, exc)
-        return self._gates.let_in(request, credential, read_target(flow["to"]))
+            return self._provider_sign_in.refuse_attempt(request, qualified_name, exc)
+        return self._provider_sign_in.complete_sign_in(request, credential, read_target(flow["to"]))
 
     def _back(self, request: Request) -> str:
-        return self._gates.url(request, f"/signin/oidc/{request.path_params['name']}/back")
+        return self._provider_sign_in.url(request, f"/signin/oidc/{request.path_params['name']}/back")

@@ -15,10 +15,10 @@ from feedmill.core.signin.sessiondigests import digest_of_session
 from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.requirements import USER, DeclaredRoute
 from feedmill.http.signin.forms import find_field, read_form
-from feedmill.http.signin.gates import ProviderSignIn
-from feedmill.http.signin.signout import Leavings
+from feedmill.http.signin.providerlookup import find_provider
+from feedmill.http.signin.providersignin import ProviderSignIn
+from feedmill.http.signin.signout import ProviderLogouts
 from feedmill.http.signin.threads import run_for_provider
-from feedmill.http.signin.ways import find_provider
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Busy, Denied, TooLarge
 from feedmill.model.signin import Credential
@@ -27,23 +27,23 @@ from feedmill.services.signin.onetimecodes import OneTimeCodes
 from feedmill.services.signin.sessions import SessionService
 
 
-class OpenIdLogoutWays:
+class OpenIdLogoutRoutes:
     """Logging out at the providers of OpenID Connect that send or receive notices of logout."""
 
     def __init__(
         self,
         providers: tuple[OpenIdProvider, ...],
-        gates: ProviderSignIn,
+        provider_sign_in: ProviderSignIn,
         sessions: SessionService,
         one_time_codes: OneTimeCodes,
-        leavings: Leavings,
+        provider_logouts: ProviderLogouts,
     ) -> None:
         self._providers = {provider.name: provider for provider in providers if provider.single_logout}
-        self._gates = gates
+        self._provider_sign_in = provider_sign_in
         self._sessions = sessions
         self._handovers = one_time_codes
         for provider in self._providers.values():
-            leavings.add(provider.way, provider.label, self._leave_by(provider))
+            provider_logouts.add(provider.qualified_name, provider.label, self._build_logout_of(provider))
 
     def routes(self) -> list[DeclaredRoute]:
         return [
@@ -63,36 +63,36 @@ class OpenIdLogoutWays:
             fields = await read_form(request)
         except (BadRequest, TooLarge) as exc:
             return _refuse(str(exc))
-        return await run_for_provider(provider.way, self._take, request, provider, find_field(fields, "logout_token"))
+        return await run_for_provider(provider.qualified_name, self._take, request, provider, find_field(fields, "logout_token"))
 
     def _take(self, request: Request, provider: OpenIdProvider, text: str) -> Response:
-        way = provider.way
+        qualified_name = provider.qualified_name
         try:
             left = provider.read_logout(text)
-            if not self._handovers.use_once(f"logout {way} {left.id}", left.until):
+            if not self._handovers.use_once(f"logout {qualified_name} {left.id}", left.until):
                 raise Denied("the logout token was used before")
         except Denied as exc:
-            self._gates.turn_away(request, way, Denied(f"single logout: {exc}"))
+            self._provider_sign_in.refuse_attempt(request, qualified_name, Denied(f"single logout: {exc}"))
             return _refuse("the logout token is refused")
         except Busy as exc:
-            self._gates.turn_away(request, way, Busy(f"single logout: {exc}"))
+            self._provider_sign_in.refuse_attempt(request, qualified_name, Busy(f"single logout: {exc}"))
             return JSONResponse({"error": "temporarily_unavailable"}, 503, headers=NO_STORE)
         # A token that names sessions ends only these, otherwise all of its user that this provider began.
-        digests = [digest_of_session(way, "", index) for index in left.indexes] or [digest_of_session(way, left.name)]
+        digests = [digest_of_session(qualified_name, "", index) for index in left.indexes] or [digest_of_session(qualified_name, left.name)]
         ended = self._sessions.withdraw(digests)
-        self._gates.log_event(request, AuditKind.SIGNED_OUT, {"name": left.name[:200], "way": way, "sessions": ended})
+        self._provider_sign_in.log_event(request, AuditKind.SIGNED_OUT, {"name": left.name[:200], "way": qualified_name, "sessions": ended})
         return Response(status_code=200, headers=NO_STORE)
 
-    def _leave_by(self, provider: OpenIdProvider) -> Callable[[Request, Credential], ProviderRedirect | None]:
-        def leave(request: Request, credential: Credential) -> ProviderRedirect | None:
+    def _build_logout_of(self, provider: OpenIdProvider) -> Callable[[Request, Credential], ProviderRedirect | None]:
+        def build_logout(request: Request, credential: Credential) -> ProviderRedirect | None:
             if credential.session is None:
                 return None
             try:
-                return provider.leave(credential.session, self._gates.url(request, f"/signin/oidc/{provider.name}/left"))
+                return provider.build_logout(credential.session, self._provider_sign_in.url(request, f"/signin/oidc/{provider.name}/left"))
             except (Busy, Denied):
                 return None  # the user is signed out here, even if the provider cannot be notified
 
-        return leave
+        return build_logout
 
 
 def _refuse(text: str) -> Response:

@@ -23,7 +23,7 @@ from feedmill.http.common.requirements import USER, DeclaredRoute
 from feedmill.http.signin.cookies import SESSION, Cookies
 from feedmill.http.signin.forms import Fields, FormGuard, find_field, is_browser, read_form, read_target
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
-from feedmill.http.signin.signout import Leavings
+from feedmill.http.signin.signout import ProviderLogouts
 from feedmill.http.signin.threads import run_slowly
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import Busy
@@ -50,7 +50,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
+class NamespaceForm:
     """One namespace on the form. ``user`` is the session's user of the namespace, ``problem`` the reason of a failed attempt."""
 
     namespace: str
@@ -68,12 +68,12 @@ class PageTools:
     guard: FormGuard
     auditing: Auditing
     templates: jinja2.Environment
-    leavings: Leavings
+    provider_logouts: ProviderLogouts
     choices: tuple[Choice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
+class _Attempt:
     verified: list[Credential]
     problems: dict[str, str]
     names: dict[str, str]
@@ -97,7 +97,7 @@ class SignInPage:
         ]
 
     def show(self, request: Request) -> Response:
-        return self._render(request, read_target(request.query_params.get(TARGET_FIELD, "/")), _Tried([], {}, {}, 200))
+        return self._render(request, read_target(request.query_params.get(TARGET_FIELD, "/")), _Attempt([], {}, {}, 200))
 
     async def take(self, request: Request) -> Response:
         """Receives the form, and checks each name that has a password."""
@@ -134,7 +134,7 @@ class SignInPage:
         # Programs written for the appliance post without having read the form, so they have no code from it. Browsers need one there too.
         is_program = request.url.path == OLD_PAGE and not is_browser(request.scope)
         if not is_program and not self._tools.guard.is_ours(request.scope, fields):
-            return self._render(request, target, _Tried([], {"": _STRANGE}, {}, 403))
+            return self._render(request, target, _Attempt([], {"": _STRANGE}, {}, 403))
         tried = self._try(request, fields)
         if tried.verified and not tried.problems:
             return self.admit(request, tried.verified, target)
@@ -144,9 +144,9 @@ class SignInPage:
             self._put_session(request, response, tried.verified)
         return response
 
-    def _try(self, request: Request, fields: Fields) -> _Tried:
+    def _try(self, request: Request, fields: Fields) -> _Attempt:
         client = self._tools.authenticator.clients.find(request.scope)
-        tried = _Tried([], {}, {}, 403)
+        tried = _Attempt([], {}, {}, 403)
         status = 403
         for namespace in self._tools.check.list_namespaces():
             name, password = find_field(fields, f"u{namespace}"), find_field(fields, f"pw{namespace}")
@@ -168,15 +168,15 @@ class SignInPage:
                 tried.problems[namespace] = _WRONG
         if not tried.names:
             tried.problems[""] = "Please fill in your name and password."
-        return _Tried(tried.verified, tried.problems, tried.names, status)
+        return _Attempt(tried.verified, tried.problems, tried.names, status)
 
-    def _render(self, request: Request, target: str, tried: _Tried) -> Response:
+    def _render(self, request: Request, target: str, tried: _Attempt) -> Response:
         code, text = self._tools.guard.begin(request.scope)
         body = self._tools.templates.get_template("signin.html").render(
             action=request.url.path,
             code=code,
             target=target,
-            doors=self._list_doors(request, tried),
+            namespace_forms=self._list_namespace_forms(request, tried),
             choices=[(choice, f"{choice.href}?{TARGET_FIELD}={quote(target, safe='/')}") for choice in self._tools.choices],
             problem=tried.problems.get("", ""),
         )
@@ -184,11 +184,11 @@ class SignInPage:
         self._tools.guard.put_cookie(response, request.scope, text)
         return response
 
-    def _list_doors(self, request: Request, tried: _Tried) -> list[Door]:
+    def _list_namespace_forms(self, request: Request, tried: _Attempt) -> list[NamespaceForm]:
         users = {user.namespace: user for user in find_current_user(request).identity.users}
         users |= {credential.user.namespace: credential.user for credential in tried.verified}
         return [
-            Door(
+            NamespaceForm(
                 namespace=namespace,
                 user=write_user(users[namespace]) if namespace in users else "",
                 name=tried.names.get(namespace, ""),
@@ -203,18 +203,18 @@ class SignInPage:
         current_user = find_current_user(request)
         text = self._cookies.read(request.scope, SESSION)
         session = self._tools.authenticator.sessions.find(text) if text else None
-        is_everywhere = bool(find_field(fields, EVERYWHERE_FIELD)) and current_user.way is SignInMethod.SESSION
+        is_everywhere = bool(find_field(fields, EVERYWHERE_FIELD)) and current_user.method is SignInMethod.SESSION
         if is_everywhere:
             self._tools.authenticator.sessions.withdraw(digest_of_user(user) for user in current_user.identity.users)
         if text:
             self._tools.authenticator.sessions.end(text)
-        if current_user.way is SignInMethod.SESSION:
+        if current_user.method is SignInMethod.SESSION:
             actor = ", ".join(write_user(user) for user in current_user.identity.users)
             address = self._tools.authenticator.clients.find(request.scope).address
             self._tools.auditing.log_event(AuditKind.SIGNED_OUT, actor=actor, address=address, details={"everywhere": is_everywhere})
         # comes last, because a provider may take time to return its logout address
-        exits = self._tools.leavings.find(request, session.credentials) if session is not None else []
-        response = self._tools.leavings.render(exits) if exits else RedirectResponse("/", status_code=303, headers=NO_STORE)
+        logouts = self._tools.provider_logouts.find(request, session.credentials) if session is not None else []
+        response = self._tools.provider_logouts.render(logouts) if logouts else RedirectResponse("/", status_code=303, headers=NO_STORE)
         # The browser's cache may hold results that only this user may see.
         response.headers["Clear-Site-Data"] = '"cache"'
         self._cookies.drop(response, request.scope, SESSION)

@@ -62,7 +62,7 @@ class RequestAuthenticator:
         named = read_proxy_identity(scope, self.proxy)
         if named is not None:
             return CurrentUser(
-                identity=_unite(named, by_session.identity), role=by_session.role or UserRole.SEARCHER, way=SignInMethod.PROXY
+                identity=_unite(named, by_session.identity), role=by_session.role or UserRole.SEARCHER, method=SignInMethod.PROXY
             )
         return self.find_by_header(scope) or by_session
 
@@ -96,7 +96,7 @@ class RequestAuthenticator:
         if pair is None:
             return self.refuse("the header Authorization holds no name and password")
         client = self.clients.find(scope)
-        attempt = Attempt(name=pair[0], password=pair[1], address=client.address, is_shared=client.is_shared, way="basic")
+        attempt = Attempt(name=pair[0], password=pair[1], address=client.address, is_shared=client.is_shared, method="basic")
         outcome = self.passwords.check(attempt)
         if outcome.wait_seconds:
             return refuse_for_now(outcome.wait_seconds)
@@ -109,13 +109,13 @@ class RequestAuthenticator:
 
     def _find_by_token(self, given: str) -> CurrentUser | Refusal:
         if self.admin_token and hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self.admin_token.encode()):
-            return CurrentUser(role=UserRole.ADMINISTRATOR, way=SignInMethod.TOKEN, label="admin.token")
+            return CurrentUser(role=UserRole.ADMINISTRATOR, method=SignInMethod.TOKEN, label="admin.token")
         holder = self.tokens.find(given)
         if holder is None:
             challenge = f'{BEARER_CHALLENGE}, error="invalid_token"'
             return Refusal(status=401, text="the token is unknown or has expired", headers={"www-authenticate": challenge})
         identity = Identity(users=(holder.user,)) if holder.user is not None else Identity()
-        return CurrentUser(identity=identity, role=holder.role, way=SignInMethod.TOKEN, label=f"token {holder.label}")
+        return CurrentUser(identity=identity, role=holder.role, method=SignInMethod.TOKEN, label=f"token {holder.label}")
 
 
 def refuse_for_now(wait_seconds: float) -> Refusal:
@@ -125,14 +125,14 @@ def refuse_for_now(wait_seconds: float) -> Refusal:
     return Refusal(status=429, text=f"too many wrong passwords; try again in {wait} seconds", headers={"retry-after": str(wait)})
 
 
-def current_user_of(credentials: Sequence[Credential], way: SignInMethod) -> CurrentUser:
+def current_user_of(credentials: Sequence[Credential], method: SignInMethod) -> CurrentUser:
     """Returns the user of all these credentials together."""
     identity = Identity(
         users=tuple(credential.user for credential in credentials),
         groups=tuple(dict.fromkeys(group for credential in credentials for group in credential.groups)),
     )
     role = max((credential.role for credential in credentials), key=list(UserRole).index)
-    return CurrentUser(identity=identity, role=role, way=way)
+    return CurrentUser(identity=identity, role=role, method=method)
 
 
 def read_basic(given: str) -> tuple[str, str] | None:

@@ -22,9 +22,9 @@ from starlette.responses import RedirectResponse, Response
 from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.requirements import USER, DeclaredRoute, Requirement, Sender
 from feedmill.http.signin.forms import find_field, read_form, read_target
-from feedmill.http.signin.gates import ProviderSignIn
+from feedmill.http.signin.providerlookup import find_provider
+from feedmill.http.signin.providersignin import ProviderSignIn
 from feedmill.http.signin.threads import run_for_provider
-from feedmill.http.signin.ways import find_provider
 from feedmill.model.errors import BadRequest, Busy, Denied, TooLarge
 from feedmill.ports.signin import SamlProvider
 from feedmill.services.signin.onetimecodes import OneTimeCodes
@@ -35,12 +35,12 @@ SIGNED_FORM = Requirement(sender=Sender.USER, allows_foreign_forms=True)
 """The requirement of routes that take signed forms, which the pages of providers send."""
 
 
-class SamlWays:
+class SamlRoutes:
     """The routes of the providers of SAML."""
 
-    def __init__(self, providers: tuple[SamlProvider, ...], gates: ProviderSignIn, one_time_codes: OneTimeCodes) -> None:
+    def __init__(self, providers: tuple[SamlProvider, ...], provider_sign_in: ProviderSignIn, one_time_codes: OneTimeCodes) -> None:
         self._providers = {provider.name: provider for provider in providers}
-        self._gates = gates
+        self._provider_sign_in = provider_sign_in
         self._handovers = one_time_codes
 
     def routes(self) -> list[DeclaredRoute]:
@@ -58,8 +58,8 @@ class SamlWays:
         try:
             address = provider.begin(self._back(request), flow["request"])
         except Denied as exc:
-            return self._gates.turn_away(request, provider.way, exc)
-        return self._gates.depart(request, provider.way, address, flow)
+            return self._provider_sign_in.refuse_attempt(request, provider.qualified_name, exc)
+        return self._provider_sign_in.redirect_to_provider(request, provider.qualified_name, address, flow)
 
     async def take(self, request: Request) -> Response:
         """Receives the form of the provider's page."""
@@ -67,8 +67,8 @@ class SamlWays:
         try:
             fields = await read_form(request, max_bytes=MAX_FORM_BYTES)
         except (BadRequest, TooLarge) as exc:
-            return self._gates.turn_away(request, provider.way, exc)
-        return await run_for_provider(provider.way, self._take, request, provider, find_field(fields, "SAMLResponse"))
+            return self._provider_sign_in.refuse_attempt(request, provider.qualified_name, exc)
+        return await run_for_provider(provider.qualified_name, self._take, request, provider, find_field(fields, "SAMLResponse"))
 
     def _take(self, request: Request, provider: SamlProvider, encoded: str) -> Response:
         try:
@@ -77,14 +77,14 @@ class SamlWays:
                 raise Denied("the assertion was used before")
             code = self._handovers.put(assertion.credential, assertion.answers, HANDOVER)
         except (Denied, BadRequest, Busy) as exc:
-            return self._gates.turn_away(request, provider.way, exc)
+            return self._provider_sign_in.refuse_attempt(request, provider.qualified_name, exc)
         onward = f"/signin/saml/{provider.name}/back?code={code}"
         return RedirectResponse(onward, status_code=303, headers=NO_STORE)
 
     def finish(self, request: Request) -> Response:
         """Begins the session of the user that the provider authenticated."""
         provider = find_provider(self._providers, request)
-        flow = self._gates.flows.find(request.scope, provider.way)
+        flow = self._provider_sign_in.flows.find(request.scope, provider.qualified_name)
         try:
             if flow is None:
                 raise Denied("the answer belongs to no attempt of this browser")
@@ -92,11 +92,11 @@ class SamlWays:
             if held is None:
                 raise Denied("the answer was taken before, or too late")
             credential, answers = held
-            if answers != flow["request"] or credential.provider != provider.way:
+            if answers != flow["request"] or credential.provider != provider.qualified_name:
                 raise Denied("the answer is for another request")
         except Denied as exc:
-            return self._gates.turn_away(request, provider.way, exc)
-        return self._gates.let_in(request, credential, read_target(flow["to"]))
+            return self._provider_sign_in.refuse_attempt(request, provider.qualified_name, exc)
+        return self._provider_sign_in.complete_sign_in(request, credential, read_target(flow["to"]))
 
     def describe(self, request: Request) -> Response:
         """Returns the metadata of this server."""
@@ -104,8 +104,8 @@ class SamlWays:
         try:
             about = provider.describe(self._back(request))
         except Denied as exc:
-            return self._gates.turn_away(request, provider.way, exc)
+            return self._provider_sign_in.refuse_attempt(request, provider.qualified_name, exc)
         return Response(about, media_type="application/samlmetadata+xml")
 
     def _back(self, request: Request) -> str:
-        return self._gates.own_url(request, f"/signin/saml/{request.path_params['name']}/acs")
+        return self._provider_sign_in.own_url(request, f"/signin/saml/{request.path_params['name']}/acs")

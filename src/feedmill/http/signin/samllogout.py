@@ -15,11 +15,11 @@ from feedmill.core.signin.sessiondigests import digest_of_session
 from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.signin.forms import find_field, read_form
-from feedmill.http.signin.gates import ProviderSignIn
+from feedmill.http.signin.providerlookup import find_provider
+from feedmill.http.signin.providersignin import ProviderSignIn
 from feedmill.http.signin.saml import SIGNED_FORM
-from feedmill.http.signin.signout import Leavings
+from feedmill.http.signin.signout import ProviderLogouts
 from feedmill.http.signin.threads import run_slowly
-from feedmill.http.signin.ways import find_provider
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Denied, NotFound, TooLarge
 from feedmill.model.signin import Credential
@@ -30,24 +30,24 @@ from feedmill.services.signin.sessions import SessionService
 MAX_RELAY_STATE = 2_000
 
 
-class SamlLogoutWays:
+class SamlLogoutRoutes:
     """Logging out at the providers of SAML that send or receive notices of logout."""
 
     def __init__(
         self,
         providers: tuple[SamlProvider, ...],
-        gates: ProviderSignIn,
+        provider_sign_in: ProviderSignIn,
         sessions: SessionService,
         one_time_codes: OneTimeCodes,
-        leavings: Leavings,
+        provider_logouts: ProviderLogouts,
     ) -> None:
         self._providers = {provider.name: provider for provider in providers if provider.logout is not None}
-        self._gates = gates
+        self._provider_sign_in = provider_sign_in
         self._sessions = sessions
         self._handovers = one_time_codes
-        self._leavings = leavings
+        self._provider_logouts = provider_logouts
         for provider in self._providers.values():
-            leavings.add(provider.way, provider.label, self._leave_by(provider))
+            provider_logouts.add(provider.qualified_name, provider.label, self._build_logout_of(provider))
 
     def routes(self) -> list[DeclaredRoute]:
         return [
@@ -85,28 +85,30 @@ class SamlLogoutWays:
             return self._refuse(request, exc)
         self._end(request, provider, logout_request)
         entity_id = provider.entity_id(self._url(request, "acs"))
-        departure = logout.answer(logout_request, entity_id, relay_state[:MAX_RELAY_STATE], is_done=True)
-        return self._leavings.send(departure) if departure is not None else Response(status_code=200)
+        redirect = logout.answer(logout_request, entity_id, relay_state[:MAX_RELAY_STATE], is_done=True)
+        return self._provider_logouts.send(redirect) if redirect is not None else Response(status_code=200)
 
     def _end(self, request: Request, provider: SamlProvider, logout_request: LogoutRequest) -> None:
-        way = provider.way
+        qualified_name = provider.qualified_name
         indexes = logout_request.indexes or [""]
-        digests = [digest_of_session(way, logout_request.name, index) for index in indexes]
+        digests = [digest_of_session(qualified_name, logout_request.name, index) for index in indexes]
         ended = self._sessions.withdraw(digests)
-        self._gates.log_event(request, AuditKind.SIGNED_OUT, {"name": logout_request.name[:200], "way": way, "sessions": ended})
+        self._provider_sign_in.log_event(
+            request, AuditKind.SIGNED_OUT, {"name": logout_request.name[:200], "way": qualified_name, "sessions": ended}
+        )
 
     def _refuse(self, request: Request, error: Denied | BadRequest | TooLarge) -> Response:
         provider, _ = self._find(request)
-        return self._gates.turn_away(request, provider.way, Denied(f"single logout: {error}"))
+        return self._provider_sign_in.refuse_attempt(request, provider.qualified_name, Denied(f"single logout: {error}"))
 
-    def _leave_by(self, provider: SamlProvider) -> Callable[[Request, Credential], ProviderRedirect | None]:
-        def leave(request: Request, credential: Credential) -> ProviderRedirect | None:
+    def _build_logout_of(self, provider: SamlProvider) -> Callable[[Request, Credential], ProviderRedirect | None]:
+        def build_logout(request: Request, credential: Credential) -> ProviderRedirect | None:
             if credential.session is None or provider.logout is None:
                 return None
-            back_url = self._gates.url(request, f"/signin/saml/{provider.name}/acs")
+            back_url = self._provider_sign_in.url(request, f"/signin/saml/{provider.name}/acs")
             return provider.logout.begin(credential.session, provider.entity_id(back_url))
 
-        return leave
+        return build_logout
 
     def _find(self, request: Request) -> tuple[SamlProvider, SamlLogout]:
         provider = find_provider(self._providers, request)
@@ -115,4 +117,4 @@ class SamlLogoutWays:
         return provider, provider.logout
 
     def _url(self, request: Request, step: str) -> str:
-        return self._gates.own_url(request, f"/signin/saml/{request.path_params['name']}/{step}")
+        return self._provider_sign_in.own_url(request, f"/signin/saml/{request.path_params['name']}/{step}")

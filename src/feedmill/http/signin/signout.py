@@ -19,46 +19,46 @@ from feedmill.ports.signin import ProviderRedirect
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 """The policy of the page. It does not limit the targets of forms, because providers redirect to addresses of their choice."""
 
-Leave = Callable[[Request, Credential], ProviderRedirect | None]
+BuildLogout = Callable[[Request, Credential], ProviderRedirect | None]
 """Returns the redirect that logs a user out at a provider; None if the provider needs no notice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exit:
+class ProviderLogout:
     """One provider to notify, as the page offers it."""
 
     label: str
-    departure: ProviderRedirect
+    redirect: ProviderRedirect
 
 
 @dataclass(frozen=True, slots=True)
-class Leavings:
+class ProviderLogouts:
     """The providers to notify of a logout, by their names in credentials."""
 
     templates: jinja2.Environment
-    ways: dict[str, tuple[str, Leave]] = field(default_factory=dict)
+    logout_builders: dict[str, tuple[str, BuildLogout]] = field(default_factory=dict)
 
-    def add(self, provider: str, label: str, leave: Leave) -> None:
+    def add(self, provider: str, label: str, build_logout: BuildLogout) -> None:
         """Adds a provider."""
-        self.ways[provider] = (label, leave)
+        self.logout_builders[provider] = (label, build_logout)
 
-    def find(self, request: Request, credentials: Sequence[Credential]) -> list[Exit]:
+    def find(self, request: Request, credentials: Sequence[Credential]) -> list[ProviderLogout]:
         """Returns the providers to notify when a session of these credentials ends."""
-        found: list[Exit] = []
+        found: list[ProviderLogout] = []
         for credential in credentials:
-            label, leave = self.ways.get(credential.provider, ("", None))
-            departure = leave(request, credential) if leave is not None else None
-            if departure is not None:
-                found.append(Exit(label=label, departure=departure))
+            label, build_logout = self.logout_builders.get(credential.provider, ("", None))
+            redirect = build_logout(request, credential) if build_logout is not None else None
+            if redirect is not None:
+                found.append(ProviderLogout(label=label, redirect=redirect))
         return found
 
-    def render(self, exits: Sequence[Exit]) -> Response:
+    def render(self, logouts: Sequence[ProviderLogout]) -> Response:
         """Returns the page that leads to one provider, or lists several."""
-        body = self.templates.get_template("leaving.html").render(exits=exits)
+        body = self.templates.get_template("leaving.html").render(logouts=logouts)
         return HTMLResponse(body, headers={**NO_STORE, "Content-Security-Policy": POLICY})
 
-    def send(self, departure: ProviderRedirect) -> Response:
+    def send(self, redirect: ProviderRedirect) -> Response:
         """Redirects a browser that did not come from a form of this server."""
-        if departure.fields:
-            return self.render([Exit(label="", departure=departure)])
-        return RedirectResponse(departure.url, status_code=303, headers=NO_STORE)
+        if redirect.fields:
+            return self.render([ProviderLogout(label="", redirect=redirect)])
+        return RedirectResponse(redirect.url, status_code=303, headers=NO_STORE)

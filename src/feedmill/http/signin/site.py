@@ -51,8 +51,8 @@ class SignInSite:
         href = f"{PAGE}?{TARGET_FIELD}={quote(read_target(target), safe='/')}"
         if current_user.is_signed_in:
             name = ", ".join(write_user(user) for user in current_user.identity.users) or current_user.label
-            code = self.guard.code_of_session(request.scope) if current_user.way is SignInMethod.SESSION else ""
-            return ShownAccount(name=name, code=code, href=href if current_user.way is SignInMethod.SESSION else "")
+            code = self.guard.code_of_session(request.scope) if current_user.method is SignInMethod.SESSION else ""
+            return ShownAccount(name=name, code=code, href=href if current_user.method is SignInMethod.SESSION else "")
         return ShownAccount(href=href) if self.is_offered() else None
 
     def demand(self, request: Request, target: str, *, is_page: bool) -> Response | None:

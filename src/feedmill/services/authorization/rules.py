@@ -197,19 +197,19 @@ class LateBinding:
     def _ask_in_turn(self, urls: Sequence[str], current_user: Identity, late: LateAccess) -> dict[str, Verdict]:
         """Runs the first matching rule on each URL, the second on the URLs that are still undecided, and so on."""
         decided: dict[str, Verdict] = {}
-        ways = {url: deque(authorizer for authorizer in self._authorizers if authorizer.matches(url)) for url in urls}
-        while ways and not self.is_over(late):
+        remaining = {url: deque(authorizer for authorizer in self._authorizers if authorizer.matches(url)) for url in urls}
+        while remaining and not self.is_over(late):
             chosen: dict[int, list[str]] = {}
-            for url, way in list(ways.items()):
-                if way:
-                    chosen.setdefault(self._authorizers.index(way.popleft()), []).append(url)
+            for url, authorizers in list(remaining.items()):
+                if authorizers:
+                    chosen.setdefault(self._authorizers.index(authorizers.popleft()), []).append(url)
                 else:
-                    del ways[url]
+                    del remaining[url]
             for url, verdict in self._ask_at_once(chosen, current_user, late).items():
                 if verdict is not Verdict.INDETERMINATE:
                     self._cache.put(current_user, url, verdict)
                     decided[url] = verdict
-                    del ways[url]
+                    del remaining[url]
         return decided
 
     def _ask_at_once(self, chosen: dict[int, list[str]], current_user: Identity, late: LateAccess) -> dict[str, Verdict]:

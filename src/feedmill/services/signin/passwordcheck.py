@@ -43,7 +43,7 @@ class Attempt:
     namespace: str | None = None
     address: str = ""
     is_shared: bool = False
-    way: str = "page"
+    method: str = "page"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +172,7 @@ class PasswordCheck:
         return list(verified.values())
 
     def _record(self, kind: AuditKind, attempt: Attempt, verified: Sequence[Credential] = ()) -> None:
-        details: dict[str, Detail] = {"name": attempt.name[:MAX_NAME_CHARACTERS], "way": attempt.way}
+        details: dict[str, Detail] = {"name": attempt.name[:MAX_NAME_CHARACTERS], "way": attempt.method}
         if verified:
             details["proved"] = [f"{credential.provider}:{credential.user.namespace}" for credential in verified]
         elif attempt.namespace is not None:

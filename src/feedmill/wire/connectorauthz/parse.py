@@ -68,21 +68,21 @@ class _Reading(SmallReader):
 
     def start(self, _name: str, _attributes: dict[str, str]) -> None:
         """Begins an answer."""
-        self.is_response = self.is_response or self.way == _ANSWER[:1]
+        self.is_response = self.is_response or self.path == _ANSWER[:1]
         self._text, self._size = [], 0
-        if self.way == _ANSWER:
+        if self.path == _ANSWER:
             self._one = _One()
 
     def end(self, _name: str) -> None:
         """Stores the value of an element that counts."""
         text = "".join(self._text).strip()
-        if self.way == _RESOURCE:
+        if self.path == _RESOURCE:
             self._one.resources.append(text)
-        elif self.way == _DECISION:
+        elif self.path == _DECISION:
             self._one.decisions.append(text)
-        elif self.way == _STATUS:
+        elif self.path == _STATUS:
             self.status = text
-        elif self.way == _ANSWER:
+        elif self.path == _ANSWER:
             self._take_answer()
         self._text, self._size = [], 0
 

@@ -79,14 +79,16 @@ class _Reading(SmallReader):
 
     def _place(self) -> tuple[str, ...] | None:
         """Returns the path below the body, None outside of the body."""
-        way = self.way
-        is_below = len(way) > 2 and way[0] in (f"{SOAP} Envelope", f"{SOAP_12} Envelope") and way[1] == way[0].replace("Envelope", "Body")
-        return tuple(way[2:]) if is_below else None
+        path = self.path
+        is_below = (
+            len(path) > 2 and path[0] in (f"{SOAP} Envelope", f"{SOAP_12} Envelope") and path[1] == path[0].replace("Envelope", "Body")
+        )
+        return tuple(path[2:]) if is_below else None
 
     def start(self, _name: str, attributes: dict[str, str]) -> None:
         """Begins the value for an element if the element is in its proper place."""
         self._text = None
-        self.has_body = self.has_body or self.way in ([f"{uri} Envelope", f"{uri} Body"] for uri in (SOAP, SOAP_12))
+        self.has_body = self.has_body or self.path in ([f"{uri} Envelope", f"{uri} Body"] for uri in (SOAP, SOAP_12))
         place = self._place()
         if place is None:
             return

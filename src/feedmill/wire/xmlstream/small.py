@@ -21,7 +21,7 @@ class SmallReader(ABC):
         self._parser.StartElementHandler = self._enter
         self._parser.EndElementHandler = self._leave
         self._parser.CharacterDataHandler = self.take_text
-        self.way: list[str] = []
+        self.path: list[str] = []
         """The elements from the root to the current one."""
 
     @property
@@ -40,11 +40,11 @@ class SmallReader(ABC):
 
     @abstractmethod
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Handles the start of an element, the last of ``way``."""
+        """Handles the start of an element, the last of ``path``."""
 
     @abstractmethod
     def end(self, name: str) -> None:
-        """Handles the end of an element, still the last of ``way``."""
+        """Handles the end of an element, still the last of ``path``."""
 
     @abstractmethod
     def take_text(self, text: str) -> None:
@@ -54,11 +54,11 @@ class SmallReader(ABC):
         raise NotWellFormed("a document type declaration, which is refused", line=self.line)
 
     def _enter(self, name: str, attributes: dict[str, str]) -> None:
-        self.way.append(name)
-        if len(self.way) > MAX_DEPTH:
+        self.path.append(name)
+        if len(self.path) > MAX_DEPTH:
             raise NotWellFormed(f"elements nested more than {MAX_DEPTH} deep", line=self.line)
         self.start(name, attributes)
 
     def _leave(self, name: str) -> None:
         self.end(name)
-        self.way.pop()
+        self.path.pop()

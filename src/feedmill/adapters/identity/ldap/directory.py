@@ -84,7 +84,7 @@ class LdapOptions:
     roles: RoleRules = field(default_factory=RoleRules)
 
 
-class Watch:
+class Watchdog:
     """Shuts the connections of a block when the time for the whole exchange is over. Units: seconds.
 
     The timeouts of the LDAP library restart with every piece that arrives, so a server that drips its response would hold them for ever.
@@ -124,9 +124,9 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _Endpoint:
     server: Server
-    watch: Watch
+    watchdog: Watchdog
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,8 @@ class _CheckedTls(Tls):  # type: ignore[misc]  # ldap3 has no types
 
     def wrap_socket(self, connection: Connection, do_handshake: bool = False) -> None:
         """Starts TLS on a connection's socket."""
-        with Watch(self._timeout_seconds) as watch:
-            watch.hold(connection.socket)
+        with Watchdog(self._timeout_seconds) as watchdog:
+            watchdog.hold(connection.socket)
             connection.socket = self._context.wrap_socket(
                 connection.socket, server_hostname=connection.server.host, do_handshake_on_connect=do_handshake
             )
@@ -170,8 +170,8 @@ class LdapDirectory:
         last: Exception | None = None
         for server in self._servers:
             try:
-                with Watch(self._options.timeout_seconds * ANSWERS_AT_MOST) as watch:
-                    return self._verify_at(_Way(server, watch), bare.strip(), name.strip(), password)
+                with Watchdog(self._options.timeout_seconds * ANSWERS_AT_MOST) as watchdog:
+                    return self._verify_at(_Endpoint(server, watchdog), bare.strip(), name.strip(), password)
             except (LDAPException, OSError, *_UNREADABLE) as exc:
                 if not _is_trouble(exc):
                     raise Busy(f"the directory {self.name} refuses to be asked: {_explain(exc)}") from exc
@@ -186,10 +186,10 @@ class LdapDirectory:
             return True
         return bool(own) and fold(domain) in (fold(own), fold(shorten_domain(own)))
 
-    def _verify_at(self, way: _Way, name: str, login: str, password: str) -> Credential | None:
-        with self._connected(way, self._options.bind_dn, self._options.password) as searching:
+    def _verify_at(self, endpoint: _Endpoint, name: str, login: str, password: str) -> Credential | None:
+        with self._connected(endpoint, self._options.bind_dn, self._options.password) as searching:
             found = self._find(searching, name, login)
-            if found is None or not self._is_password(way, found.dn, password):
+            if found is None or not self._is_password(endpoint, found.dn, password):
                 return None
             groups = self._list_groups(searching, found, login) if self._options.group_base else ()
         domain, namespace = self._options.domain, self.namespace
@@ -202,9 +202,9 @@ class LdapDirectory:
         )
 
     @contextmanager
-    def _connected(self, way: _Way, dn: str, password: str) -> Iterator[Connection]:
+    def _connected(self, endpoint: _Endpoint, dn: str, password: str) -> Iterator[Connection]:
         connection = Connection(
-            way.server,
+            endpoint.server,
             user=dn or None,
             password=password or None,
             receive_timeout=math.ceil(self._options.timeout_seconds),
@@ -215,17 +215,17 @@ class LdapDirectory:
         )
         try:
             connection.open()
-            way.watch.hold(connection.socket)
-            if self._options.start_tls and not way.server.ssl:
+            endpoint.watchdog.hold(connection.socket)
+            if self._options.start_tls and not endpoint.server.ssl:
                 connection.start_tls()
             connection.bind()
             yield connection
         finally:
             _close(connection)
 
-    def _is_password(self, way: _Way, dn: str, password: str) -> bool:
+    def _is_password(self, endpoint: _Endpoint, dn: str, password: str) -> bool:
         try:
-            with self._connected(way, dn, password):
+            with self._connected(endpoint, dn, password):
                 return True
         except (LDAPBusyResult, LDAPUnavailableResult, LDAPConfidentialityRequiredResult, LDAPStrongerAuthRequiredResult):
             raise

@@ -58,7 +58,7 @@ class OidcProvider:
 
     def __init__(self, options: OidcOptions, clock: Callable[[], datetime]) -> None:
         self.name, self.label, self.namespace = options.name, options.label or options.name, options.namespace
-        self.way = f"oidc:{options.name}"
+        self.qualified_name = f"oidc:{options.name}"
         self._options = options
         self._clock = clock
         self._client = JsonClient(ca_file=options.ca_file, timeout_seconds=options.timeout_seconds)
@@ -100,14 +100,14 @@ class OidcProvider:
             raise Denied(f"the provider names no user: the claim {self._options.user_claim} is missing")
         role = self._options.roles.find(groups)
         session = ProviderSession(name=str(claims["sub"]), index=str(claims.get("sid") or ""), details=id_token[:MAX_STORED_TOKEN])
-        return Credential(provider=self.way, user=user, groups=groups, role=role, session=session)
+        return Credential(provider=self.qualified_name, user=user, groups=groups, role=role, session=session)
 
     @property
     def single_logout(self) -> bool:
         """Returns whether each side notifies the other when a user signs out."""
         return self._options.single_logout
 
-    def leave(self, session: ProviderSession, left_url: str) -> ProviderRedirect | None:
+    def build_logout(self, session: ProviderSession, left_url: str) -> ProviderRedirect | None:
         """Returns the redirect that notifies the provider that the user signs out. Source: RP-Initiated Logout 1.0, 2."""
         known = self._discovery.learn()
         if not known.has("end_session_endpoint"):

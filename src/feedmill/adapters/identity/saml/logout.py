@@ -22,7 +22,7 @@ from lxml import etree
 from feedmill.adapters.identity.addresses import with_query
 from feedmill.adapters.identity.saml.encryption import find_name
 from feedmill.adapters.identity.saml.keys import ServerKey
-from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, PROTOCOL, REDIRECT, IdentityProvider, LogoutPlace, parse_xml
+from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, PROTOCOL, REDIRECT, IdentityProvider, LogoutEndpoint, parse_xml
 from feedmill.adapters.identity.saml.signing import MAX_MESSAGE_BYTES, read_query, sign_element, verify_element, write_query
 from feedmill.adapters.identity.saml.text import SUCCESS, text_of, time_of, write_time
 from feedmill.model.errors import BadRequest, Denied
@@ -45,16 +45,16 @@ class SamlLogoutFlow:
 
     def begin(self, session: ProviderSession, entity_id: str) -> ProviderRedirect | None:
         """Returns the redirect that notifies the provider that the user signs out; None if the provider has no logout address."""
-        place = self._choose_place()
-        if place is None:
+        endpoint = self._choose_endpoint()
+        if endpoint is None:
             return None
         now = self._clock()
-        root = self._make("LogoutRequest", entity_id, place.url, {"NotOnOrAfter": write_time(now + LASTING)})
+        root = self._make("LogoutRequest", entity_id, endpoint.url, {"NotOnOrAfter": write_time(now + LASTING)})
         name = etree.SubElement(root, f"{{{ASSERTION}}}NameID", _read_details(session.details))
         name.text = session.name
         if session.index:
             etree.SubElement(root, f"{{{PROTOCOL}}}SessionIndex").text = session.index
-        return self._send("SAMLRequest", root, place, place.url, "")
+        return self._send("SAMLRequest", root, endpoint, endpoint.url, "")
 
     def read(self, message: LogoutMessage, logout_url: str) -> LogoutRequest:
         """Returns a logout request of the provider. Errors: Denied."""
@@ -81,14 +81,14 @@ class SamlLogoutFlow:
 
     def answer(self, asked: LogoutRequest, entity_id: str, relay_state: str, *, is_done: bool) -> ProviderRedirect | None:
         """Returns the redirect that takes the response to the provider; None if the provider has no address for it."""
-        place = self._choose_place()
-        if place is None:
+        endpoint = self._choose_endpoint()
+        if endpoint is None:
             return None
-        url = place.answer_url or place.url
+        url = endpoint.answer_url or endpoint.url
         root = self._make("LogoutResponse", entity_id, url, {"InResponseTo": asked.number})
         status = etree.SubElement(root, f"{{{PROTOCOL}}}Status")
         etree.SubElement(status, f"{{{PROTOCOL}}}StatusCode", {"Value": SUCCESS if is_done else _RESPONDER})
-        return self._send("SAMLResponse", root, place, url, relay_state)
+        return self._send("SAMLResponse", root, endpoint, url, relay_state)
 
     def confirm(self, message: LogoutMessage, logout_url: str) -> None:
         """Checks the provider's response to a logout request of this server. Errors: Denied, also if it did not end the session."""
@@ -98,8 +98,8 @@ class SamlLogoutFlow:
         if status is None or status.get("Value") != SUCCESS:
             raise Denied(f"the provider did not end all: {(status.get('Value', '') if status is not None else '')[:200]!a}")
 
-    def _choose_place(self) -> LogoutPlace | None:
-        places = sorted(self._provider.logout, key=lambda place: place.binding != REDIRECT)
+    def _choose_endpoint(self) -> LogoutEndpoint | None:
+        places = sorted(self._provider.logout, key=lambda endpoint: endpoint.binding != REDIRECT)
         return places[0] if places else None
 
     def _make(self, kind: str, entity_id: str, url: str, given: dict[str, str]) -> etree._Element:
@@ -113,8 +113,8 @@ class SamlLogoutFlow:
         etree.SubElement(root, f"{{{ASSERTION}}}Issuer").text = entity_id
         return root
 
-    def _send(self, name: str, root: etree._Element, place: LogoutPlace, url: str, relay_state: str) -> ProviderRedirect:
-        if place.binding == REDIRECT:
+    def _send(self, name: str, root: etree._Element, endpoint: LogoutEndpoint, url: str, relay_state: str) -> ProviderRedirect:
+        if endpoint.binding == REDIRECT:
             return ProviderRedirect(url=with_query(url, write_query(name, root, self._key, relay_state)))
         fields = {name: base64.b64encode(etree.tostring(sign_element(root, self._key))).decode()}
         return ProviderRedirect(url=url, fields=fields | ({"RelayState": relay_state} if relay_state else {}))

@@ -30,7 +30,7 @@ MAX_BYTES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogoutPlace:
+class LogoutEndpoint:
     """An address for notices of logout at a provider, and its binding. Shape: ``answer_url`` is "" if it is the same."""
 
     binding: str
@@ -45,7 +45,7 @@ class IdentityProvider:
     entity_id: str
     sign_on_url: str
     certificates: tuple[str, ...]
-    logout: tuple[LogoutPlace, ...] = ()
+    logout: tuple[LogoutEndpoint, ...] = ()
 
 
 def parse_xml(data: bytes) -> etree._Element:
@@ -85,10 +85,10 @@ def read_metadata(data: bytes) -> IdentityProvider:
     return IdentityProvider(entity_id=entity.get("entityID", ""), sign_on_url=places[0], certificates=certificates, logout=logout)
 
 
-def _read_logout(role: etree._Element) -> tuple[LogoutPlace, ...]:
+def _read_logout(role: etree._Element) -> tuple[LogoutEndpoint, ...]:
     """Returns the usable addresses for logging out; a provider may have none."""
     listed = [
-        LogoutPlace(binding=service.get("Binding", ""), url=service.get("Location", ""), answer_url=service.get("ResponseLocation", ""))
+        LogoutEndpoint(binding=service.get("Binding", ""), url=service.get("Location", ""), answer_url=service.get("ResponseLocation", ""))
         for service in role.findall("m:SingleLogoutService", NAMES)
     ]
     web = ("https://", "http://")

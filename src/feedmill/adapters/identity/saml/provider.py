@@ -61,7 +61,7 @@ class SamlIdentityProvider:
 
     def __init__(self, options: SamlOptions, clock: Callable[[], datetime]) -> None:
         self.name, self.label, self.namespace = options.name, options.label or options.name, options.namespace
-        self.way = f"saml:{options.name}"
+        self.qualified_name = f"saml:{options.name}"
         self._options = options
         self._clock = clock
         self._logout = SamlLogoutFlow(options.provider, options.key, clock)
@@ -161,7 +161,7 @@ class SamlIdentityProvider:
         if not number:
             raise Denied("the assertion has no ID")
         session = _read_session(assertion, name_id)
-        credential = Credential(provider=self.way, user=user, groups=groups, role=role, session=session)
+        credential = Credential(provider=self.qualified_name, user=user, groups=groups, role=role, session=session)
         return Assertion(id=f"{issuer} {number}", answers=answers, credential=credential, until=until)
 
 

@@ -52,13 +52,13 @@ class ProviderSignIn:
             raise Denied("signin.public_url is not set: what a provider says to another server of its could be taken as said to this one")
         return self.url(request, path)
 
-    def depart(self, request: Request, provider: str, address: str, flow: Mapping[str, str]) -> Response:
+    def redirect_to_provider(self, request: Request, provider: str, address: str, flow: Mapping[str, str]) -> Response:
         """Redirects a browser to a provider."""
         response = RedirectResponse(address, status_code=302, headers=NO_STORE)
         self.flows.begin(response, request.scope, provider, flow)
         return response
 
-    def let_in(self, request: Request, credential: Credential, target: str) -> Response:
+    def complete_sign_in(self, request: Request, credential: Credential, target: str) -> Response:
         """Begins the session of a user whom a provider authenticated."""
         verified = [f"{credential.provider}:{credential.user.namespace}"]
         details: dict[str, Detail] = {"name": credential.user.name, "way": credential.provider, "proved": verified}
@@ -73,7 +73,7 @@ class ProviderSignIn:
         """Writes a provider's action to the audit log."""
         self.auditing.log_event(kind, address=self.clients.find(request.scope).address, details=details)
 
-    def turn_away(self, request: Request, provider: str, error: FeedmillError) -> Response:
+    def refuse_attempt(self, request: Request, provider: str, error: FeedmillError) -> Response:
         """Responds to a failed attempt. Only the audit log holds the exact reason, not the response."""
         self._report_refusal(request, provider, error)
         if isinstance(error, Denied | BadRequest):
