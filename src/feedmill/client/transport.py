@@ -110,6 +110,7 @@ class Transport:
         try:
             try:
                 connection.request(method, prefix + path, body, dict(headers), encode_chunked=False)
+            # The server may refuse a feed before it has read all of it. Its response is still there to be read.
             except (BrokenPipeError, ConnectionResetError):
                 if body is None:
                     raise
@@ -153,6 +154,8 @@ class Transport:
         context = ssl.create_default_context()
         if self.certificate:
             context.load_verify_locations(self.certificate)
+            # The file is the certificate of this very server, whose name may
+            # differ from the local address, and whose issuer may be unknown.
             context.check_hostname = False
             context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         return context

@@ -104,6 +104,7 @@ class QueueWatch:
     def _find(self, queues: Sequence[WaitingQueue], now: datetime) -> list[StuckQueue]:
         bound = now - timedelta(seconds=self.stuck_seconds)
         started_at = self.started_at()
+        # The time before the start does not count, so a server that has just started has no stuck queue.
         if started_at is not None and started_at > bound:
             return []
         moved = {queue.name: queue.moved_at for queue in queues}

@@ -80,6 +80,7 @@ def read_entry(section: str, name: str, value: Any) -> BaseModel:
     except ValidationError as exc:
         faults = [f"{dotted(error['loc']) or 'entry'}: {explain(error)}" for error in exc.errors(include_url=False)]
         raise BadRequest("; ".join(faults)) from exc
+    # An entry of the API has no file next to which a relative path could lead.
     if isinstance(entry, FrontEndSettings) and entry.stylesheet and not Path(entry.stylesheet).is_absolute():
         raise BadRequest(f"stylesheet: '{entry.stylesheet}' is no whole path; give one that begins with /")
     return entry

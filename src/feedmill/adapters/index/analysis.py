@@ -59,6 +59,7 @@ class _Forms:
 def lay_out_whole(text: str, stems: Stems) -> LaidOut:
     """Returns the words, stems and accented words of a text."""
     text = without_typography(text)
+    # No accents and no spaceless script, so neither of the slower ways below is needed.
     if text.isascii():
         words = lay_out(text)
         raw = words.split()
@@ -73,6 +74,7 @@ def lay_out_whole(text: str, stems: Stems) -> LaidOut:
 
 def _list_forms(raw: list[str], stems: Stems) -> _Forms:
     """Returns the forms of a text's words, from the cache unless there are very many different words."""
+    # A text with fewer words cannot have so many different ones, so no set is made for it.
     different = list(set(raw)) if len(raw) >= MANY_WORDS else []
     if len(different) < MANY_WORDS:
         return _Forms(FOLDED, stems, ACCENTED)
@@ -123,6 +125,7 @@ def list_accented(parts: Sequence[LaidOut]) -> list[str]:
     if not counts:
         return []
     held = Counter(word for part in parts for word in part.words.split() if word in counts)
+    # The accented words are among the words too, without their accents. A larger count there means that some had none.
     marks = " ".join(f"{ONLY_ACCENTED}{word}" for word, count in counts.items() if word and held[word] <= count)
     return [*accented, marks] if marks else accented
 

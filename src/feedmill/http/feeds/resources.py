@@ -98,6 +98,7 @@ class FeedResources:
             raise BadRequest("parameter url is missing; give the document's URL, percent-encoded")
         inspection = await self._run(lambda: inspect_url(self._store, url))
         if not find_right(request.scope).allows(inspection.document.datasource):
+            # The error for a missing document, so that a token learns nothing about the sources of others.
             raise unknown_document(url)
         return JSONResponse(render_document(inspection))
 
@@ -154,6 +155,7 @@ class FeedResources:
         wanted = sorted(right.datasources) if datasource is None and right.is_limited else [datasource]
         with self._store.reading() as unit:
             found = [feed for name in wanted for feed in unit.feeds.reader.list_newest(name, limit)]
+            # The newest feeds of all sources are among the newest of each.
             feeds = sorted(found, key=lambda feed: feed.id, reverse=True)[:limit]
             logs = [unit.feeds.log.list_log(each.id, LISTED_LOG_ENTRIES) if each.logged or each.late_logged else [] for each in feeds]
         return [render_feed(feed, log, self._find_stuck_for(feed, right)) for feed, log in zip(feeds, logs, strict=True)]

@@ -105,6 +105,7 @@ def prepare(build: Callable[[IndexDocument], P], document: IndexDocument) -> Pre
         except BaseException as error:
             if not belongs_to_item(error):
                 raise
+            # The first failure, that of the whole document, is the one to report.
             reason = reason or describe(BUILD, error)
         else:
             return Preparation(entry, BuildFailure(BUILD, reason, omitted) if omitted else None)

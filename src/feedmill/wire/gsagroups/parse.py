@@ -139,4 +139,5 @@ class _Membership:
 
     def _fail(self, reason: str) -> None:
         self._fault = self._fault or reason
+        # A group in error may have millions of members, of which none counts any more.
         self._members.clear()

@@ -50,6 +50,7 @@ class SamlLogoutFlow:
             return None
         now = self._clock()
         root = self._make("LogoutRequest", entity_id, endpoint.url, {"NotOnOrAfter": write_time(now + LASTING)})
+        # With its qualifiers, since the provider compares the name with all of them.
         name = etree.SubElement(root, f"{{{ASSERTION}}}NameID", _read_details(session.details))
         name.text = session.name
         if session.index:
@@ -129,6 +130,7 @@ class SamlLogoutFlow:
                 raise Denied(f"the message has more than {MAX_MESSAGE_BYTES} bytes")
             else:
                 posted = parse_xml(base64.b64decode(message.encoded, validate=False))
+                # Only this element is signed. The posted document may hold other messages around it.
                 root = verify_element(posted, certificates)
         except (BadRequest, binascii.Error, ValueError) as exc:
             raise Denied(f"the message cannot be read: {exc}") from exc

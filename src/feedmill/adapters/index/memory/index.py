@@ -150,6 +150,7 @@ class MemoryIndex:
         """Applies a batch, with None for a removal, and returns its token."""
         made = {key: Entry.of(document) for key, document in changes.items() if document is not None}
         with self._lock:
+            # A new dictionary, so that a search under way continues on the old one.
             remaining = {key: entry for key, entry in self._entries.items() if key not in changes}
             self._entries = remaining | made
             self._commits += 1

@@ -89,6 +89,7 @@ class SqlSessions:
 
     def remove_expired(self, now: datetime) -> int:
         """Removes expired sessions."""
+        # The digests are removed first, because only their session says whether they have expired.
         is_over = sessions.c.expires_at <= to_micros(now)
         self._connection.execute(
             sa.delete(session_digests).where(session_digests.c.session_digest.in_(sa.select(sessions.c.digest).where(is_over)))
@@ -143,6 +144,7 @@ class SqlOneTimeValues:
 
     def take(self, digest: bytes, now: datetime) -> str | None:
         """Returns a value and removes it."""
+        # One statement, so that of two requests with the same value only one gets it.
         taking = (
             sa.delete(one_time_values)
             .where(one_time_values.c.digest == digest)
