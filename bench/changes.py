@@ -17,14 +17,14 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.access.classes import class_of, in_one_order
 from feedmill.core.access.evaluator import decide_for
 from feedmill.core.access.principals import read_identity
-from feedmill.model.access import AccessKey, Acl, InheritanceType, Principal, Scope
-from feedmill.model.change import PutGroup, SourcePosition
+from feedmill.model.access import AccessKey, Acl, InheritanceType, Scope
 from feedmill.ports import ComparisonCursor
 from feedmill.services.access.explaining import resolve_many
 from feedmill.services.access.history.changes import AccessChanges
 from feedmill.services.access.resulttrimming import read_chains_at
-from tests.builders.access import make_stored_acl, permit
+from tests.builders.access import make_stored_acl, permit, user_principal
 from tests.builders.documents import make_document
+from tests.builders.groups import define_group
 
 DOCUMENTS = 200_000
 GROUPS_OF_THE_USER = 1_000
@@ -100,12 +100,10 @@ def put_acls(store: SqlStore, acls: dict[str, Acl], at: datetime) -> None:
 def put_groups(store: SqlStore, feed_id: int, at: datetime, more: list[str] | None = None) -> None:
     """Publishes the groups of the user as of a time."""
     names = [f"other{number}" for number in range(GROUPS_OF_THE_USER)] + (more or [])
-    ann = Principal(scope=Scope.USER, name="ann")
+    ann = user_principal("ann")
     with store.writing() as unit:
         unit.groups.snapshot_builder.build(feed_id, "ldap", is_full=True)
-        place = SourcePosition(record=1, line=1)
-        groups = [PutGroup(place=place, group=Principal(scope=Scope.GROUP, name=name), members=(ann,)) for name in names]
-        unit.groups.snapshot_builder.define_many(feed_id, groups)
+        unit.groups.snapshot_builder.define_many(feed_id, [define_group(name, ann) for name in names])
         reached: ComparisonCursor | None = ComparisonCursor()
         while reached is not None:
             reached = unit.groups.history.compare(feed_id, reached, AT_ONCE)

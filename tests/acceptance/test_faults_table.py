@@ -13,6 +13,7 @@ import pytest
 
 from tests.acceptance.promises import post_fields
 from tests.appliance import Appliance, feed_of, record, running
+from tests.builders.groups import make_groups_feed, make_membership
 from tests.faultsteps import ANSWERING, BAD, COUNT, FEEDING, STEPS, documents, marker_of, page_of, source_of, url_of, word_of
 from tests.waiting import wait_for, wait_until
 
@@ -91,13 +92,6 @@ def test_documents_that_cannot_be_removed_stay_behind_a_full_feed(faulty: Applia
     check_later(faulty)
 
 
-def groups_feed() -> bytes:
-    user = '<principal namespace="Default" scope="USER">bob</principal>'
-    names = (f"{'groups/bad' if number in BAD else 'good'}{number}" for number in range(COUNT))
-    groups = (f'<principal namespace="Default" scope="GROUP">{name}</principal><members>{user}</members>' for name in names)
-    return f"<xmlgroups>{''.join(f'<membership>{group}</membership>' for group in groups)}</xmlgroups>".encode()
-
-
 def push_groups(server: Appliance, source: str, xml: bytes) -> str:
     fields = [("groupsource", source.encode()), ("feedtype", b"full"), ("data", xml)]
     status, headers, body = post_fields(server, "/xmlgroups", fields)
@@ -106,7 +100,8 @@ def push_groups(server: Appliance, source: str, xml: bytes) -> str:
 
 
 def test_groups_for_which_it_fails_are_in_error(faulty: Appliance) -> None:
-    receipt = faulty.wait(push_groups(faulty, "staff", groups_feed()))
+    names = (f"{'groups/bad' if number in BAD else 'good'}{number}" for number in range(COUNT))
+    receipt = faulty.wait(push_groups(faulty, "staff", make_groups_feed(*(make_membership(name, ["bob"]) for name in names))))
     assert (receipt["state"], receipt["included"], receipt["errors"]) == ("completed with errors", GOOD, len(BAD))
     assert all("step groups failed: " in entry["reason"] for entry in receipt["log"])
     assert [entry["record"] for entry in receipt["log"]] == [number + 1 for number in BAD]

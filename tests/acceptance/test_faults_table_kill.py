@@ -14,6 +14,7 @@ import pytest
 
 from tests.acceptance.promises import post_fields
 from tests.appliance import Appliance, feed_of, record, running
+from tests.builders.groups import make_groups_feed, make_membership
 from tests.faultsteps import COUNT, NOT_KILLED, STEPS, marker_of, word_of
 from tests.waiting import wait_for, wait_until
 
@@ -80,10 +81,8 @@ class Killed:
         self.pushed["groups"] = self.push_groups()
 
     def push_groups(self) -> str:
-        user = '<principal namespace="Default" scope="USER">bob</principal>'
         names = (f"{marker_of('groups') if number == 17 else 'good'}{number}" for number in range(COUNT))
-        groups = (f'<principal namespace="Default" scope="GROUP">{name}</principal><members>{user}</members>' for name in names)
-        xml = f"<xmlgroups>{''.join(f'<membership>{group}</membership>' for group in groups)}</xmlgroups>".encode()
+        xml = make_groups_feed(*(make_membership(name, ["bob"]) for name in names))
         fields = [("groupsource", b"staff"), ("feedtype", b"full"), ("data", xml)]
         status, headers, body = post_fields(self.server, "/xmlgroups", fields)
         assert (status, body) == (200, b"Success"), body

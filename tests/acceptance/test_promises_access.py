@@ -11,6 +11,7 @@ import pytest
 
 from tests.acceptance.promises import acl_of, post_fields, put, run_command, run_process
 from tests.appliance import Appliance, feed_of, record, running
+from tests.builders.groups import make_groups_feed, make_membership
 from tests.waiting import wait_for
 
 PROXY = """
@@ -46,16 +47,9 @@ def find(server: Appliance, query: str, user: str = "", groups: str = "", **para
 
 
 def put_groups(server: Appliance, source: str, groups: dict[str, list[str]], feedtype: str = "full") -> None:
-    xml = "".join(
-        f'<membership><principal namespace="Default" scope="GROUP">{group}</principal><members>'
-        + "".join(
-            f'<principal case-sensitivity-type="EVERYTHING_CASE_INSENSITIVE" namespace="Default" scope="USER">{user}</principal>'
-            for user in users
-        )
-        + "</members></membership>"
-        for group, users in groups.items()
-    )
-    fields = [("groupsource", source.encode()), ("feedtype", feedtype.encode()), ("data", f"<xmlgroups>{xml}</xmlgroups>".encode())]
+    attributes = 'case-sensitivity-type="EVERYTHING_CASE_INSENSITIVE" namespace="Default"'
+    xml = make_groups_feed(*(make_membership(group, users, attributes=attributes) for group, users in groups.items()))
+    fields = [("groupsource", source.encode()), ("feedtype", feedtype.encode()), ("data", xml)]
     status, headers, body = post_fields(server, "/xmlgroups", fields)
     assert (status, body) == (200, b"Success"), body
     assert server.wait(headers["x-feedmill-feed"])["state"] == "completed"

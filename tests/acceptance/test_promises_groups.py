@@ -17,6 +17,7 @@ from feedmill.model.access import Scope
 from feedmill.model.identity import Subject
 from tests.acceptance.promises import counts, post_fields, run_process
 from tests.appliance import Appliance, feed_of, record, running
+from tests.builders.groups import make_groups_feed, make_membership
 
 Membership = tuple[str, Sequence[str]]
 
@@ -24,15 +25,8 @@ Membership = tuple[str, Sequence[str]]
 def xmlgroups(*memberships: Membership) -> bytes:
     """Returns a groups feed of groups and the users in them, as the adaptor library writes it."""
     head = '<?xml version="1.0" encoding="UTF-8" standalone="no"?><!DOCTYPE xmlgroups PUBLIC "-//Google//DTD GSA Feeds//EN" "">'
-    return f"{head}<xmlgroups>{''.join(membership(group, users) for group, users in memberships)}</xmlgroups>".encode()
-
-
-def membership(group: str, users: Sequence[str], scope: str = "GROUP") -> str:
-    members = "".join(
-        f'<principal case-sensitivity-type="EVERYTHING_CASE_INSENSITIVE" namespace="Default" scope="USER">{user}</principal>'
-        for user in users
-    )
-    return f'<membership><principal namespace="Default" scope="{scope}">{group}</principal><members>{members}</members></membership>'
+    attributes = 'case-sensitivity-type="EVERYTHING_CASE_INSENSITIVE" namespace="Default"'
+    return make_groups_feed(*(make_membership(group, users, attributes=attributes) for group, users in memberships), head=head)
 
 
 def post(server: Appliance, xml: bytes | None, path: str = "/xmlgroups", data: str = "data", **fields: str) -> dict[str, Any]:
@@ -109,7 +103,7 @@ def test_group_in_two_sources_has_the_members_of_both(server: Appliance) -> None
 
 
 def test_user_as_principal_is_one_error_and_the_rest_loads(server: Appliance) -> None:
-    xml = f"<xmlgroups>{membership('eve', ['uma'], 'USER')}{membership('good', ['uma'])}</xmlgroups>".encode()
+    xml = make_groups_feed(make_membership("eve", ["uma"], scope="USER"), make_membership("good", ["uma"]))
     receipt = post(server, xml, groupsource="mixed", feedtype="full")
     assert counts(receipt) == ("completed with errors", 2, 1, 1)
     assert [(entry["level"], entry["record"]) for entry in receipt["log"]] == [("error", 1)]
@@ -123,7 +117,7 @@ def test_truncated_or_foreign_feed_changes_nothing(server: Appliance) -> None:
         receipt = post(server, bad, groupsource="cut", feedtype="full")
         assert (receipt["state"], receipt["included"]) == ("failed in error", 0)
         assert groups_of(server, "vera") == {"kept"}
-    bad = f"<xmlgroups>{membership('eve', [], 'USER')}</xmlgroups>".encode()
+    bad = make_groups_feed(make_membership("eve", scope="USER"))
     assert counts(post(server, bad, groupsource="cut", feedtype="full")) == ("failed in error", 1, 0, 1)
     assert groups_of(server, "vera") == {"kept"}
 

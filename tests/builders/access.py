@@ -20,6 +20,14 @@ def principal(
     return Principal(scope=scope, name=text, namespace=namespace, case_sensitive=not fold, unqualified=unqualified)
 
 
+def user_principal(text: str, *, namespace: str = "Default", fold: bool = False) -> Principal:
+    return principal(text, namespace=namespace, fold=fold)
+
+
+def group_principal(text: str, *, namespace: str = "Default", fold: bool = False) -> Principal:
+    return principal(text, scope=Scope.GROUP, namespace=namespace, fold=fold)
+
+
 def permit(text: str, *, scope: Scope = Scope.USER, namespace: str = "Default", fold: bool = False, unqualified: bool = False) -> Entry:
     return Entry(access=Access.PERMIT, principal=principal(text, scope=scope, namespace=namespace, fold=fold, unqualified=unqualified))
 

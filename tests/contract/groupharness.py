@@ -4,18 +4,24 @@ from datetime import datetime
 
 from feedmill.model.feed import FeedKind, FeedState
 from feedmill.services.feeds.groupsrun import GroupsLimits, GroupsRun
+from tests.builders.groups import make_groups_feed, make_membership
 from tests.contract.feedharness import FeedHarness
 
 Definitions = dict[str, list[str]]
 
 
-def xml(definitions: Definitions) -> bytes:
+def write_groups(definitions: Definitions) -> bytes:
     """Returns a feed of groups; a member in upper case is the group of that name."""
-    memberships = []
-    for group, members in definitions.items():
-        named = [f'<principal scope="{"GROUP" if name.isupper() else "USER"}">{name.lower()}</principal>' for name in members]
-        memberships.append(f'<membership><principal scope="GROUP">{group}</principal><members>{"".join(named)}</members></membership>')
-    return f"<xmlgroups>{''.join(memberships)}</xmlgroups>".encode()
+    return make_groups_feed(
+        *(
+            make_membership(
+                group,
+                [name for name in members if not name.isupper()],
+                groups=[name.lower() for name in members if name.isupper()],
+            )
+            for group, members in definitions.items()
+        )
+    )
 
 
 def push(
@@ -23,7 +29,7 @@ def push(
 ) -> datetime:
     """Applies a groups feed, restarted after every step, and returns when it ended."""
     feed_id = harness.receive([], datasource=source, kind=kind)
-    harness.groups[feed_id] = xml(definitions or {})
+    harness.groups[feed_id] = write_groups(definitions or {})
     run = GroupsRun(harness.feed(feed_id), harness.tools, limits or GroupsLimits())
     while not run.feed.phase.is_past_feeder:
         run.step()

@@ -12,21 +12,21 @@ from starlette.types import ASGIApp
 
 from feedmill.http.common.searchthreads import SearchBounds, find_deadline
 from feedmill.http.search.app import SearchSite, search_app
-from feedmill.model.access import ANONYMOUS, Access, Acl, Entry, Principal, Scope
-from feedmill.model.change import PutGroup, SourcePosition
+from feedmill.model.access import ANONYMOUS, Acl, Scope
 from feedmill.model.errors import OutOfTime
 from feedmill.ports import UnitOfWork
 from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.deadline import Deadline
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searchservices import SearchServices
-from tests.builders.access import acl, permit
+from tests.builders.access import acl, group_principal, permit, user_principal
+from tests.builders.groups import define_group, publish_groups
 from tests.contract.searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
 from tests.contract.test_search_deadline import Caller
 from tests.waiting import wait_for, wait_until
 
-STAFF = Principal(scope=Scope.GROUP, name="staff")
-FOR_STAFF = acl(Entry(access=Access.PERMIT, principal=STAFF))
+STAFF = group_principal("staff")
+FOR_STAFF = acl(permit("staff", scope=Scope.GROUP))
 HERS, STAFFS, OPEN = "http://hers.test/", "http://staff.test/", "http://open.test/"
 
 
@@ -82,7 +82,7 @@ class _Slow:
 def harness(tmp_path: Path) -> Iterator[SearchHarness]:
     made = open_harness(tmp_path)
     made.add([made.make(url, "needle", title="needle") for url in (OPEN, HERS, STAFFS)], acls={HERS: FOR_ANN, STAFFS: FOR_STAFF})
-    publish(made, 1, {"staff": [Principal(scope=Scope.USER, name="ann")]})
+    publish_groups(made.store, 1, define_group("staff", user_principal("ann")))
     yield made
     made.store.close()
 
@@ -92,15 +92,6 @@ def slow(harness: SearchHarness) -> Iterator[SlowGroups]:
     made = SlowGroups(harness)
     yield made
     made.let_go.set()
-
-
-def publish(harness: SearchHarness, feed_id: int, groups: dict[str, list[Principal]]) -> None:
-    with harness.store.writing() as unit:
-        unit.groups.snapshot_builder.build(feed_id, f"source{feed_id}", is_full=True)
-        place = SourcePosition(record=1, line=1)
-        defined = [PutGroup(place=place, group=Principal(scope=Scope.GROUP, name=name), members=tuple(of)) for name, of in groups.items()]
-        unit.groups.snapshot_builder.define_many(feed_id, defined)
-        unit.groups.snapshot_builder.publish(feed_id)
 
 
 def bounded(harness: SearchHarness, services: SearchServices, seconds: float) -> ASGIApp:
@@ -161,7 +152,7 @@ def test_groups_that_change_while_results_are_made_leave_public_results(harness:
         documents = unit.documents.reader.find_many([OPEN, HERS]).values()
         keys = [document.id or 0 for document in documents]
     assert len(services.documents.list_visible(keys, access, deadline=Deadline(60))) == 2
-    publish(harness, 2, {"others": [STAFF]})
+    publish_groups(harness.store, 2, define_group("others", STAFF), source="others")
     slow, deadline = SlowGroups(harness), Deadline(0.2)
     refreshing = threading.Thread(target=services.permissions.load)
     refreshing.start()
@@ -175,7 +166,7 @@ def test_groups_that_change_while_results_are_made_leave_public_results(harness:
 
 def test_many_groups_and_classes_are_taken_up_by_later_requests(harness: SearchHarness) -> None:
     names = [f"group{number}" for number in range(5_000)]
-    publish(harness, 2, {name: [STAFF, Principal(scope=Scope.USER, name=f"user{name}")] for name in names})
+    publish_groups(harness.store, 2, *(define_group(name, STAFF, user_principal(f"user{name}")) for name in names), source="others")
     many = (Acl(entries=(permit(name, scope=Scope.GROUP),)) for name in names)
     harness.add([], acls={f"http://many.test/{number}": acl for number, acl in enumerate(many)})
     directory = PermissionCache(harness.store)

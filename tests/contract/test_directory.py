@@ -28,8 +28,9 @@ from feedmill.services.access.explaining import Explaining, Question
 from feedmill.services.access.grouptable import GroupTable
 from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.access.resulttrimming import read_chains
-from tests.builders.access import acl, deny, identity, make_stored_acl, permit
+from tests.builders.access import acl, deny, group_principal, identity, make_stored_acl, permit, user_principal
 from tests.builders.documents import make_document
+from tests.builders.groups import define_group, publish_groups
 from tests.builders.times import NOW, minutes
 from tests.waiting import PATIENCE_SECONDS
 
@@ -47,25 +48,6 @@ def put_acls(store: SqlStore, acls: dict[str, Acl | None]) -> None:
     with store.writing() as unit:
         unit.access.acls.save_many([make_stored_acl(url, acl=acl) for url, acl in acls.items() if acl is not None], at=NOW)
         unit.access.acls.remove_many([url for url, acl in acls.items() if acl is None], at=NOW)
-
-
-def publish(store: SqlStore, feed_id: int, groups: dict[str, Sequence[Principal]], *, source: str = "src", whole: bool = False) -> None:
-    with store.writing() as unit:
-        unit.groups.snapshot_builder.build(feed_id, source, is_full=whole)
-        unit.groups.snapshot_builder.define_many(feed_id, [define(name, members) for name, members in groups.items()])
-        unit.groups.snapshot_builder.publish(feed_id)
-
-
-def define(name: str, members: Sequence[Principal]) -> PutGroup:
-    return PutGroup(place=SourcePosition(record=1, line=1), group=Principal(scope=Scope.GROUP, name=name), members=tuple(members))
-
-
-def user(name: str, **given: bool) -> Principal:
-    return Principal(scope=Scope.USER, name=name, case_sensitive=given.get("case_sensitive", True))
-
-
-def group(name: str, **given: bool) -> Principal:
-    return Principal(scope=Scope.GROUP, name=name, case_sensitive=given.get("case_sensitive", True))
 
 
 def seen(store: SqlStore, directory: PermissionCache, who: Identity) -> set[str]:
@@ -98,13 +80,13 @@ def test_directory_groups_that_change_count_at_once(store: SqlStore) -> None:
     put_acls(store, {URLS[0]: acl(permit("staff", scope=Scope.GROUP))})
     directory = PermissionCache(store)
     assert seen(store, directory, ANN) == set()
-    publish(store, 1, {"staff": [group("eng")], "eng": [user("ANN", case_sensitive=False)]})
+    publish_groups(store, 1, define_group("staff", group_principal("eng")), define_group("eng", user_principal("ANN", fold=True)))
     assert seen(store, directory, ANN) == {URLS[0]}
-    publish(store, 2, {"eng": [user("bob")]})
+    publish_groups(store, 2, define_group("eng", user_principal("bob")))
     assert seen(store, directory, ANN) == set()
-    publish(store, 3, {"staff": [user("ann")]}, whole=True)
+    publish_groups(store, 3, define_group("staff", user_principal("ann")), is_full=True)
     assert seen(store, directory, ANN) == {URLS[0]}
-    publish(store, 4, {}, whole=True)
+    publish_groups(store, 4, is_full=True)
     assert seen(store, directory, ANN) == set()
 
 
@@ -149,7 +131,7 @@ def test_directory_that_refreshes_reads_before_a_request_and_ends_on_its_event(s
     directory, is_over = PermissionCache(store), threading.Event()
     following = threading.Thread(target=directory.refresh_regularly, args=(is_over, 0.01))
     following.start()
-    publish(store, 1, {"staff": [user("ann")]})
+    publish_groups(store, 1, define_group("staff", user_principal("ann")))
     assert seen(store, directory, ANN) == {URLS[0]}
     is_over.set()
     following.join(PATIENCE_SECONDS)
@@ -163,15 +145,15 @@ def test_groups_read_ahead_are_those_that_are_published(store: SqlStore, grown: 
     put_acls(store, {url: acl(permit(f"group{number}", scope=Scope.GROUP)) for number, url in enumerate(URLS)})
     with store.writing() as unit:
         unit.groups.snapshot_builder.build(1, "src", is_full=True)
-        unit.groups.snapshot_builder.define_many(1, [define(f"group{number}", [user("bob")]) for number in range(4)])
+        unit.groups.snapshot_builder.define_many(1, [define_group(f"group{number}", user_principal("bob")) for number in range(4)])
     directory.read_ahead(threading.Event())
     with store.writing() as unit:
-        unit.groups.snapshot_builder.define_many(1, [define("group4", [user("ann")])])
+        unit.groups.snapshot_builder.define_many(1, [define_group("group4", user_principal("ann"))])
         if grown:
-            unit.groups.snapshot_builder.extend(1, Principal(scope=Scope.GROUP, name="group0"), [user("ann")])
+            unit.groups.snapshot_builder.extend(1, group_principal("group0"), [user_principal("ann")])
         if redefined:
-            unit.groups.snapshot_builder.define_many(1, [define("group1", []), define("group4", [user("ann")])])
-            unit.groups.snapshot_builder.define_many(1, [define("group5", [user("ann")])])
+            unit.groups.snapshot_builder.define_many(1, [define_group("group1"), define_group("group4", user_principal("ann"))])
+            unit.groups.snapshot_builder.define_many(1, [define_group("group5", user_principal("ann"))])
     assert seen(store, directory, ANN) == set()
     directory.read_ahead(threading.Event())
     with store.writing() as unit:
@@ -183,7 +165,7 @@ def test_groups_read_ahead_are_those_that_are_published(store: SqlStore, grown: 
 
 
 def test_directory_refuses_who_is_in_too_many_groups(store: SqlStore) -> None:
-    publish(store, 1, {f"group{number}": [user("ann")] for number in range(4)})
+    publish_groups(store, 1, *(define_group(f"group{number}", user_principal("ann")) for number in range(4)))
     table = GroupTable(max_groups=3)
     with store.reading() as unit:
         table.refresh(unit.groups.snapshots)
@@ -193,7 +175,8 @@ def test_directory_refuses_who_is_in_too_many_groups(store: SqlStore) -> None:
 
 def test_group_of_very_many_members_is_read_whole(store: SqlStore) -> None:
     members = 50_001
-    publish(store, 1, {"staff": [user("ann"), *(user(f"user{number}") for number in range(members))], "few": [user("ann"), group("staff")]})
+    staff = define_group("staff", user_principal("ann"), *(user_principal(f"user{number}") for number in range(members)))
+    publish_groups(store, 1, staff, define_group("few", user_principal("ann"), group_principal("staff")))
     table = GroupTable()
     with store.reading() as unit:
         table.refresh(unit.groups.snapshots)
@@ -445,7 +428,7 @@ def test_review_lists_what_no_user_sees_what_is_public_and_unknown_groups(store:
         URLS[3]: acl(deny("ann"), permit("ann"), parent=URLS[0]),
     }
     put_acls(store, dict(acls))
-    publish(store, 1, {"Staff": [user("ann")]})
+    publish_groups(store, 1, define_group("Staff", user_principal("ann")))
     with store.writing() as unit:
         classes = unit.access.acls.find_classes(list(acls))
         guarded = [make_document(url, secure=True, access_class=classes[url]) for url in acls]

@@ -18,6 +18,7 @@ from feedmill.services.feeds.recordwatch import MAX_READINGS, Caution, OthersFir
 from feedmill.services.isolation.attempts import Attempts
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.sweeps.admissionsweep import AdmissionSweep
+from tests.builders.groups import make_groups_feed, make_membership
 from tests.childprocess import is_killed
 from tests.contract.feedharness import FeedHarness, SilentNotifier, open_harness, put, url
 
@@ -137,16 +138,11 @@ def test_scan_that_ends_the_process_ends_the_feed(harness: FeedHarness, tmp_path
 
 
 def test_memberships_that_end_the_process_cost_themselves(harness: FeedHarness, tmp_path: Path) -> None:
-    members = "".join(
-        f'<membership><principal namespace="Default" scope="group">{name_of(number)}</principal>'
-        f'<members><principal namespace="Default" scope="user">bob</principal></members></membership>'
-        for number in range(200)
-    )
     with harness.store.writing() as unit:
         feed_id = unit.feeds.queue.add(
             NewFeed(datasource="g", kind=FeedKind.GROUPS_FULL, file="", size_bytes=1, received_at=harness.clock())
         )
-    harness.groups[feed_id] = f"<xmlgroups>{members}</xmlgroups>".encode()
+    harness.groups[feed_id] = make_groups_feed(*(make_membership(name_of(number), ["bob"]) for number in range(200)))
     assert feed_with(harness, tmp_path, "groups=kill:marked") == 6
     feed = harness.feed(feed_id)
     assert (feed.state, feed.included, feed.errors) == (FeedState.COMPLETED_WITH_ERRORS, 197, 3)

@@ -16,6 +16,7 @@ from feedmill.services.feeds.feeding import Admission
 from feedmill.services.feeds.groupsrun import GroupsRun
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.sweeps.admissionsweep import AdmissionSweep
+from tests.builders.groups import make_groups_feed, make_membership
 from tests.contract.databases import DAMAGES, damage
 from tests.contract.feedharness import OPEN, STAFF, FeedHarness, SilentNotifier, delete, open_harness, put, put_acl, url
 from tests.feedreaders import gsafeed_reader
@@ -148,15 +149,10 @@ def test_document_that_cannot_be_checked_against_new_patterns_is_hidden(harness:
 
 
 def groups_feed(harness: FeedHarness) -> int:
-    members = "".join(
-        f'\n<membership><principal namespace="Default" scope="group">{name_of(number)}</principal>'
-        f'<members><principal namespace="Default" scope="user">bob</principal></members></membership>'
-        for number in range(200)
-    )
     kind = FeedKind.GROUPS_FULL
     with harness.store.writing() as unit:
         feed_id = unit.feeds.queue.add(NewFeed(datasource="g", kind=kind, file="", size_bytes=1, received_at=harness.clock()))
-    harness.groups[feed_id] = f"<xmlgroups>{members}</xmlgroups>".encode()
+    harness.groups[feed_id] = make_groups_feed(*("\n" + make_membership(name_of(number), ["bob"]) for number in range(200)))
     return feed_id
 
 

@@ -12,20 +12,17 @@ from feedmill.model.feed import Feed, FeedKind, FeedState, Phase
 from feedmill.model.identity import Subject
 from feedmill.services.feeds.groupcleaning import clean_groups
 from feedmill.services.feeds.groupsrun import AT_CAPACITY, GroupsLimits, GroupsRun
+from tests.builders.groups import make_groups_feed, make_membership
 from tests.contract.feedharness import FeedHarness, open_harness
 
 FULL, INCREMENTAL, CLEANUP = FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP
+NO_GROUP = make_membership("d", ["ann"], scope="USER")
 SMALL = GroupsLimits(memberships=3, definitions=2, max_memberships=11)
 
 
 def xml(**groups: str) -> bytes:
-    """Returns a feed of groups, each with its users' names; ``!`` is a member that cannot be read, upper case a group that is a user."""
-    memberships = []
-    for group, users in groups.items():
-        members = "".join(f'<principal scope="{"X" if user == "!" else "USER"}">{user}</principal>' for user in users.split())
-        scope = "USER" if group.isupper() else "GROUP"
-        memberships.append(f'<membership><principal scope="{scope}">{group}</principal><members>{members}</members></membership>')
-    return f"<xmlgroups>{''.join(memberships)}</xmlgroups>".encode()
+    """Returns a feed of groups, each with its users' names."""
+    return make_groups_feed(*(make_membership(group, users.split()) for group, users in groups.items()))
 
 
 def begin(harness: FeedHarness, data: bytes = b"", kind: FeedKind = FULL, source: str = "src") -> int:
@@ -76,7 +73,10 @@ def test_run_full_feed_in_many_slices_is_published_at_the_end(tmp_path: Path) ->
 def test_run_restarted_after_any_step_comes_to_the_same(tmp_path: Path, steps: int) -> None:
     harness = open_harness(tmp_path)
     push(harness, xml(a="ann", old="ann"))
-    feed_id = begin(harness, xml(a="bob", big="u1 u2 u3 u4 u5 u6 ann", b="ann", c="ann", D="x"), INCREMENTAL)
+    memberships = [("a", "bob"), ("big", "u1 u2 u3 u4 u5 u6 ann"), ("b", "ann"), ("c", "ann")]
+    feed_id = begin(
+        harness, make_groups_feed(*(make_membership(name, users.split()) for name, users in memberships), NO_GROUP), INCREMENTAL
+    )
     run = GroupsRun(harness.feed(feed_id), harness.tools, SMALL)
     for _ in range(steps):
         if not run.feed.phase.is_past_feeder:
@@ -107,7 +107,8 @@ def test_run_large_group_killed_between_its_pieces_is_put_again(tmp_path: Path) 
 def test_run_membership_in_error_keeps_what_its_group_had(tmp_path: Path, kind: FeedKind) -> None:
     harness = open_harness(tmp_path)
     push(harness, xml(stays="ann", new="ann"))
-    feed = push(harness, xml(stays="bob !", new="bob"), kind)
+    in_error = make_membership("stays", ["bob"], more='<principal scope="X">eve</principal>')
+    feed = push(harness, make_groups_feed(in_error, make_membership("new", ["bob"])), kind)
     assert (feed.state, feed.included, feed.errors) == (FeedState.COMPLETED_WITH_ERRORS, 1, 1)
     assert (groups_of(harness, "ann"), groups_of(harness, "bob")) == (["stays"], ["new"])
     [entry] = harness.log(feed.id)
@@ -115,7 +116,7 @@ def test_run_membership_in_error_keeps_what_its_group_had(tmp_path: Path, kind: 
 
 
 @pytest.mark.parametrize("kind", [FULL, INCREMENTAL])
-@pytest.mark.parametrize("data", [xml(A="ann"), xml(a="ann")[:-5], b"<gsafeed/>"])
+@pytest.mark.parametrize("data", [make_groups_feed(NO_GROUP), xml(a="ann")[:-5], b"<gsafeed/>"])
 def test_run_feed_that_fails_changes_nothing(tmp_path: Path, kind: FeedKind, data: bytes) -> None:
     harness = open_harness(tmp_path)
     push(harness, xml(stays="ann"))
@@ -151,7 +152,7 @@ def test_clean_groups_leaves_what_is_seen(tmp_path: Path) -> None:
     push(harness, xml(a="ann bob", b="ann u1 u2 u3 u4 u5 u6 u7"))
     push(harness, xml(a="ann", c="ann"))
     push(harness, xml(a="", b="bob"), INCREMENTAL)
-    push(harness, xml(A="ann"))
+    push(harness, make_groups_feed(NO_GROUP))
     for _ in range(2):
         list(clean_groups(harness.store, members_at_once=2))
     assert (groups_of(harness, "ann"), groups_of(harness, "bob")) == (["c"], ["b"])

@@ -28,6 +28,7 @@ from feedmill.model.identity import Subject
 from feedmill.ports import FeedFiles, StoredRefs
 from feedmill.services.feeds.groupsrun import GroupsRun
 from feedmill.services.upkeep import Upkeep, UpkeepLimits
+from tests.builders.groups import make_groups_feed, make_membership
 from tests.contract.feedharness import BEGIN, STAFF, FeedHarness, delete, faulty, open_harness, put, put_acl, url
 
 HOUR = 3600.0
@@ -404,9 +405,7 @@ def test_history_goes_when_its_time_is_over_and_leaves_what_holds_now(harness: F
     harness.push(put("stays", acl=STAFF), put("gone", acl=STAFF), put("opened", acl=STAFF))
     for user in ("ann", "bob"):
         feed_id = harness.receive([], datasource="ldap", kind=FeedKind.GROUPS_FULL)
-        members = f'<members><principal scope="USER">{user}</principal></members>'
-        xml = f'<xmlgroups><membership><principal scope="GROUP">staff</principal>{members}</membership></xmlgroups>'
-        harness.groups[feed_id] = xml.encode()
+        harness.groups[feed_id] = make_groups_feed(make_membership("staff", [user]))
         run = GroupsRun(harness.feed(feed_id), harness.tools)
         while not run.feed.phase.is_past_feeder:
             run.step()
