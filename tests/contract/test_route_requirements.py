@@ -132,6 +132,8 @@ POST          /xmlfeed                                      trusted address, pus
 POST          /xmlfeed/                                     trusted address, push token, any host, status 200 for other addresses
 POST          /xmlgroups                                    trusted address, push token, any host, status 200 for other addresses
 POST          /xmlgroups/                                   trusted address, push token, any host, status 200 for other addresses
+POST          /recvdata.xml                                 address of a dataload profile, push token, status 200 for other addresses
+POST          /{script:path}/recvdata.xml                   address of a dataload profile, push token, status 200 for other addresses
 GET,HEAD      /getbacklogcount                              trusted address, any host
 GET,HEAD      /push                                         trusted address, push token
 GET,HEAD      /                                             trusted address

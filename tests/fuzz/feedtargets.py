@@ -5,10 +5,14 @@ import io
 import zlib
 from typing import BinaryIO
 
+from feedmill.model.change import PutDocument
 from feedmill.model.errors import BadFeed, BadRequest, TooLarge
+from feedmill.services.feeds.reading import FeedReader
 from feedmill.wire.gsafeed.parse import FeedParser
 from feedmill.wire.gsagroups.parse import GroupsParser
+from feedmill.wire.registry import DATALOAD, FORMATS
 from feedmill.wire.upload.reader import FEED_FORM, GROUPS_FORM, UploadReader
+from tests.feedreaders import GIVEN
 from tests.fuzz.target import Target
 
 _CHUNK = 1_000
@@ -30,6 +34,12 @@ _GROUPS = b"""<?xml version="1.0" encoding="UTF-8"?><xmlgroups><membership>
 <principal namespace="Default" case-sensitivity-type="EVERYTHING_CASE_INSENSITIVE" scope="GROUP">eng</principal>
 <members><principal scope="USER" namespace="Default">ann</principal><principal scope="GROUP">CORP\\ops</principal></members>
 </membership></xmlgroups>"""
+_REFS = base64.b64encode(b"<results><result><Url>http://a/</Url><Ref>http://a/b</Ref></result></results>").decode()
+_DATALOAD = f"""<?xml version="1.0"?><ThunderstoneReplication xmlns:dt="urn:schemas-microsoft-com:datatypes"><Item><Type>I</Type>
+<Url>http://a.example.com/1</Url><Size>1</Size><CTR>0.5</CTR><Visited>2005-10-25 15:25:18</Visited><Body dt:dt="bin.base64">dGV4dA==</Body>
+<Charset>ISO-8859-1</Charset><Title>t</Title><Category>c</Category><Refs dt:dt="bin.base64">{_REFS}</Refs><u:State>NY</u:State>
+<RawData dt:dt="bin.base64">PHA+eDwvcD4=</RawData></Item><Item><Type>D</Type><Url>http://a.example.com/2</Url></Item>
+<Item><Type>UI</Type></Item></ThunderstoneReplication>""".encode()
 _XML_WORDS = tuple(
     word.encode()
     for word in """<group> </group> <record> </record> <acl> </acl> <principal> <metadata> <meta <content> </content> <![CDATA[ ]]> <!-- -->
@@ -64,6 +74,18 @@ def read_groups(data: bytes) -> int:
     finally:
         parser.discard()
     return sum(len(repr(change)) for change in changes) + len(repr(parser.remarks))
+
+
+def read_dataload(data: bytes) -> int:
+    """Reads a dataload as the feeder does."""
+    reader = FeedReader(opener=lambda: io.BytesIO(data), format=FORMATS.documents[DATALOAD].open(GIVEN), piece_bytes=_CHUNK)
+    reader.scan()
+    size = 0
+    for change in reader.changes():
+        size += len(repr(change))
+        if isinstance(change, PutDocument) and change.content is not None:
+            change.content.stream.close()
+    return size
 
 
 def read_upload(data: bytes) -> int:
@@ -102,6 +124,9 @@ TARGETS = (
         words=_XML_WORDS,
     ),
     Target(name="groups", run=read_groups, seeds=(_GROUPS,), errors=(BadFeed,), words=_XML_WORDS),
+    Target(
+        name="dataload", run=read_dataload, seeds=(_DATALOAD,), errors=(BadFeed,), words=(*_XML_WORDS, b'dt:dt="bin.base64"', b"<Item>")
+    ),
     Target(
         name="upload",
         run=read_upload,

@@ -97,7 +97,7 @@ class Reference:
             self.name(url, source, change)
         elif isinstance(change, Delete):
             self.delete(url, source)
-        elif change.acl is not None:
+        elif isinstance(change, PutAcl) and change.acl is not None:
             self.acls[url] = AclOf(change.acl, "acl", source)
         elif url in self.acls and self.acls[url].writer == source:
             del self.acls[url]

@@ -27,6 +27,11 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def read_local_time(moment: datetime) -> datetime:
+    """Returns the UTC time of a time in the zone of this machine."""
+    return moment.astimezone(UTC)
+
+
 class ProcessNotifier(Notifier, Protocol):
     """A notifier whose wait a signal handler can end."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.bootstrap.context import AppContext, read_local_time, utc_now
 from feedmill.core.documents.admission import build_rules, digest_of_rules
 from feedmill.model.feed import Feed, FeedType
 from feedmill.ports.feedformats import FeedFormats, FormatOptions, RegisteredFormat
@@ -84,6 +84,8 @@ def _build_reader(context: AppContext, feed: Feed, formats: Mapping[str, Registe
         require_fqdn=gate.require_fqdn,
         max_inflated_bytes=gate.max_feed_bytes,
         max_inflation=gate.max_inflation,
+        profile=context.settings.dataload.find_profile(feed.datasource),
+        read_local=read_local_time,
     )
     opened = find_format(formats, feed.format).open(options)
     return FeedReader(opener=_opener_of(context, feed), format=opened, files=context.files)

@@ -63,6 +63,7 @@ class PutDocument:
     """Creates or changes a document, or parts of it.
 
     ``whole``: omitted parts are removed (a full feed); otherwise they stay unchanged. ``metadata`` and ``content`` are None if omitted.
+    ``reports`` are errors that the sender met with the document; its history shows them.
     """
 
     place: SourcePosition
@@ -72,6 +73,7 @@ class PutDocument:
     content: Content | None = None
     acl: AclChange = AclChange()
     whole: bool = False
+    reports: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
 
 
@@ -107,6 +109,15 @@ class PutAcl:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshIndex:
+    """Requests that searches find the earlier changes. It changes nothing, because every change is indexed as soon as it is applied."""
+
+    place: SourcePosition
+    url: None = None
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InvalidRecord:
     """A record (or, with ``place.record`` 0, a group-level ACL) in error. It changes nothing and is counted.
 
@@ -133,4 +144,4 @@ class PutGroup:
 GroupChange = PutGroup | InvalidRecord
 """The changes of a groups feed, in which a record is a membership."""
 
-Change = PutDocument | RequestCrawl | Delete | PutAcl | InvalidRecord
+Change = PutDocument | RequestCrawl | Delete | PutAcl | RefreshIndex | InvalidRecord

@@ -42,6 +42,11 @@ class AuthMethod(Enum):
 class Attributes:
     """What a record says about its document besides content and metadata.
 
+    - ``title`` replaces the title that extraction finds.
+    - ``links`` are absolute URLs to which the document links, besides those that extraction finds.
+    - ``text_bytes``: the content begins with this many bytes of plain text, which replaces the text of the document in the bytes after it.
+    - ``overrides_own``: fed metadata replaces the document's own meta tags of the same name.
+
     Units: pagerank 68 to 100, feedrank 1 to 100; ``last_modified`` an aware UTC time.
     Source: Feeds Protocol Developer's Guide, "Defining the XML Record for a Document".
     """
@@ -56,6 +61,10 @@ class Attributes:
     scoring: str | None = None
     crawl_immediately: bool = False
     crawl_once: bool = False
+    title: str | None = None
+    links: tuple[str, ...] = ()
+    text_bytes: int = 0
+    overrides_own: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +147,7 @@ class EventKind(Enum):
     ACL_CHANGED = "acl changed"
     EXTRACTION_FAILED = "extraction failed"
     CUT = "text cut"
+    REPORTED = "error reported by the sender"
     FETCHED = "fetched"
 
 

@@ -34,7 +34,8 @@ class ExtractionLimits:
 class Task:
     """One document to extract: its bytes, or the path of a file that holds them if they are large.
 
-    ``mimetype`` is the sender's value and only a hint; ``charset`` is from a protocol header, None without one.
+    ``mimetype`` is the sender's value and only a hint; ``charset`` is from a protocol header, None without one. ``text_bytes``: that many
+    bytes at the beginning are the text of the document in the bytes after them, and ``charset`` is theirs.
     """
 
     key: int
@@ -43,6 +44,7 @@ class Task:
     data: bytes | None = None
     path: str | None = None
     charset: str | None = None
+    text_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

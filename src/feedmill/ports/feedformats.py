@@ -3,9 +3,11 @@
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, BinaryIO, Generic, Protocol, TypeVar
 
 from feedmill.model.change import Change, GroupChange, InvalidRecord
+from feedmill.model.dataload import Profile
 from feedmill.model.feed import FeedHeader, FeedType, LogEntry
 
 EVERYTHING = sys.maxsize
@@ -15,11 +17,17 @@ ItemT = TypeVar("ItemT")
 ChangeT_co = TypeVar("ChangeT_co", covariant=True, bound=Change | GroupChange)
 
 
+def read_as_utc(moment: datetime) -> datetime:
+    """Returns a time without a zone as a time in UTC."""
+    return moment.replace(tzinfo=UTC)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormatOptions:
     """What a format may need to know besides the bytes. Units: bytes; ``max_inflation`` is a ratio.
 
-    ``spool`` opens a temporary file for one large content. ``require_fqdn`` refuses URLs whose host has no domain.
+    ``spool`` opens a temporary file for one large content. ``require_fqdn`` refuses URLs whose host has no domain. ``profile`` is that of
+    the feed's data source, None if it has none. ``read_local`` returns the UTC time of a time in the zone of the server.
     """
 
     feedtype: FeedType
@@ -27,6 +35,8 @@ class FormatOptions:
     max_inflated_bytes: int
     max_inflation: int
     require_fqdn: bool = False
+    profile: Profile | None = None
+    read_local: Callable[[datetime], datetime] = read_as_utc
 
 
 class FeedParser(Protocol[ItemT]):

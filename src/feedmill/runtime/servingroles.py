@@ -15,7 +15,7 @@ from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.bootstrap.search import build_circuit_note, build_clicks, build_search_services, build_stylesheet_engine, find_clusters
 from feedmill.bootstrap.signin import build_push_check, build_signing
 from feedmill.bootstrap.signinproviders import make_openid, make_saml
-from feedmill.core.urls.networks import Networks
+from feedmill.core.urls.networks import Networks, parse_allowed
 from feedmill.http.admin.api.access import AccessTools
 from feedmill.http.admin.api.policies import policy_routes
 from feedmill.http.admin.app import Administration, AdminSignIn, admin_app, metrics_route
@@ -64,6 +64,7 @@ def run_gate(context: AppContext, ports: Ports) -> None:
         max_inflation=settings.max_inflation,
         server_header=settings.server_header,
         allow_origins=settings.allow_origins,
+        profiles={profile.name: parse_allowed(profile.allowed) for profile in context.settings.dataload.profiles},
     )
     app = gate_app(
         config=lambda: config,

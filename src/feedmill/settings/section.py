@@ -1,5 +1,6 @@
 """The base classes of the tables of the settings, and the text types that several tables use."""
 
+import re
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
@@ -9,6 +10,7 @@ from feedmill.core.urls.patterns import is_expression, is_remark, parse_pattern
 from feedmill.model.errors import BadRequest
 
 MAX_EXPRESSIONS = 1_000
+_SOURCE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]*")
 
 
 class Section(BaseModel):
@@ -68,6 +70,13 @@ def wrap_word(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
+def _check_source_name(text: str) -> str:
+    if not _SOURCE_NAME.fullmatch(text):
+        raise ValueError(f"'{text}' is no data source's name; it begins with a letter or _, then letters, digits, _ and -")
+    return text
+
+
+SourceName = Annotated[str, AfterValidator(_check_source_name)]
 NetworkText = Annotated[str, AfterValidator(check_network)]
 NetworkList = Annotated[tuple[NetworkText, ...], BeforeValidator(wrap_word)]
 Pattern = Annotated[str, AfterValidator(_check_list_entry)]

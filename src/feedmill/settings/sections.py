@@ -14,12 +14,12 @@ from pydantic import AfterValidator, BaseModel, Field
 from feedmill.core.urls.hostnames import normalize_entry
 from feedmill.model.errors import BadRequest
 from feedmill.settings.authorization import AuthorizationSettings, LateBindingSettings, MechanismSettings
+from feedmill.settings.dataload import DataloadSettings
 from feedmill.settings.policyacls import PolicyAclSettings
-from feedmill.settings.section import NetworkList, OpenSection, PatternList, RulePattern, Section
+from feedmill.settings.section import NetworkList, OpenSection, PatternList, RulePattern, Section, SourceName
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, QuerySettings, SynonymSettings
 from feedmill.settings.signin import Audit, History, SignIn
 
-_SOURCE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]*")
 _IMAGE_SOURCE = re.compile(r"https?://(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::[0-9]{1,5})?")
 _STORE_URL = re.compile(r"postgresql(\+psycopg)?://.")
 
@@ -61,12 +61,6 @@ def _check_image_source(text: str) -> str:
     return text
 
 
-def _check_source_name(text: str) -> str:
-    if not _SOURCE_NAME.fullmatch(text):
-        raise ValueError(f"'{text}' is no data source's name; it begins with a letter or _, then letters, digits, _ and -")
-    return text
-
-
 def _check_store(text: str) -> str:
     if text not in ("", "sqlite:") and not _STORE_URL.match(text):
         raise ValueError("must be empty or begin with postgresql://, or be sqlite:")
@@ -88,7 +82,6 @@ def _check_blobs(text: str) -> str:
 Port = Annotated[int, Field(ge=0, le=65535)]
 Bind = Annotated[str, AfterValidator(_check_bind)]
 Hosts = tuple[Annotated[str, AfterValidator(_check_host)], ...]
-SourceName = Annotated[str, AfterValidator(_check_source_name)]
 
 
 class Gate(Section):
@@ -280,7 +273,7 @@ class Settings(Section):
     synonyms: tuple[SynonymSettings, ...] = ()
     biases: tuple[BiasSettings, ...] = ()
     sources: tuple[Named, ...] = ()
-    dataload: OpenSection = OpenSection()
+    dataload: DataloadSettings = DataloadSettings()
 
     def is_secure_source(self, name: str) -> bool:
         """Returns whether documents of a data source are closed to all users if they have no ACL."""

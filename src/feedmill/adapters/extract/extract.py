@@ -4,6 +4,7 @@ An exception of a reader becomes an answer with a reason in plain words, except 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from feedmill.adapters.extract import sniff
 from feedmill.adapters.extract.charset import decode
@@ -24,6 +25,7 @@ from feedmill.core.urls.links import resolve_links
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 
 _METADATA_CHARACTERS = 400_000
+_PLAIN = "text/plain"
 _HEADINGS_CHARACTERS = 20_000
 
 _BINARY_READERS: dict[str, Callable[[bytes, ExtractionLimits], Content]] = {
@@ -43,6 +45,8 @@ def extract(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int]
     """Extracts one document. Shape: ``read_file`` returns the first bytes of a path. Errors: none but those that end the process."""
     mimetype = sniff.normalize(task.mimetype) or sniff.BINARY
     try:
+        if task.text_bytes:
+            return _extract_around_text(task, limits, read_file)
         data, cut = _load(task, limits, read_file)
         mimetype = sniff.sniff(data, task.mimetype, task.url)
         return _answer(task, mimetype, _read(task, data, mimetype, cut, limits), cut, limits)
@@ -55,6 +59,19 @@ def extract(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int]
     except Exception as exc:  # noqa: BLE001 - one document, and the reason is kept with it
         reason = clean_line(f"the document cannot be read: {type(exc).__name__}: {exc}", 300)
     return Extraction(key=task.key, mimetype=mimetype, reason=reason)
+
+
+def _extract_around_text(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int], bytes]) -> Extraction:
+    """Takes the text as its sender gives it, and everything else from the document in the bytes after it."""
+    loaded, _ = _load(task, replace(limits, max_document_bytes=limits.max_document_bytes + task.text_bytes), read_file)
+    given, data = loaded[: task.text_bytes], loaded[task.text_bytes :]
+    cut = len(given) > limits.max_document_bytes
+    content = read_plain(given[: limits.max_document_bytes], task.charset)
+    if not data:
+        return _answer(task, sniff.normalize(task.mimetype) or _PLAIN, content, cut, limits)
+    answer = _answer(task, _PLAIN, content, cut, limits)
+    original = extract(replace(task, data=data, path=None, charset=None, text_bytes=0), limits)
+    return replace(original, text=answer.text, language=answer.language or original.language, headings="", reason=answer.reason)
 
 
 def _load(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int], bytes]) -> tuple[bytes, bool]:

@@ -28,14 +28,14 @@ from feedmill.core.access.classes import is_secure
 from feedmill.core.documents.receipts import entry_at
 from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
 from feedmill.model.access import AclOrigin, StoredAcl
-from feedmill.model.change import AclChange, Change, Delete, InvalidRecord, PutAcl, PutDocument, RequestCrawl
+from feedmill.model.change import AclChange, Change, Delete, InvalidRecord, PutAcl, PutDocument, RefreshIndex, RequestCrawl
 from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Event, EventKind, Metadata, Origin
 from feedmill.model.feed import LogEntry, LogLevel
 from feedmill.model.provenance import ProvenanceKind
 
 _BROUGHT: dict[ProvenanceKind, tuple[type[Change], ...]] = {
-    ProvenanceKind.FEED: (PutDocument, RequestCrawl, Delete, PutAcl, InvalidRecord),
-    ProvenanceKind.RUN: (PutDocument, RequestCrawl, Delete, PutAcl, InvalidRecord),
+    ProvenanceKind.FEED: (PutDocument, RequestCrawl, Delete, PutAcl, RefreshIndex, InvalidRecord),
+    ProvenanceKind.RUN: (PutDocument, RequestCrawl, Delete, PutAcl, RefreshIndex, InvalidRecord),
     ProvenanceKind.FETCH: (PutDocument, Delete, InvalidRecord),
     ProvenanceKind.MAINTENANCE: (),
 }
@@ -43,6 +43,9 @@ _BROUGHT: dict[ProvenanceKind, tuple[type[Change], ...]] = {
 
 _NO_CONTENT: dict[str, Any] = {"content": None, "content_bytes": 0, "charset": None, "text": None}
 
+
+NOTHING_TO_DELETE = "there is no document to delete"
+"""The notice in a feed's log about a delete of a URL without a document."""
 
 PUBLIC_NOW = "the document is public now: no acl and no other rule protects it"
 """The warning in a feed's log when a document loses its protection."""
@@ -78,6 +81,8 @@ def _apply(change: Change, state: UrlState, context: ApplyContext, content: Blob
             return _delete(change, state, context)
         case PutAcl():
             return _put_acl(change, state, context)
+        case RefreshIndex():
+            return Outcome(state=state, counted=Counted.INCLUDED)
 
 
 def _is_fetch(context: ApplyContext) -> bool:
@@ -217,6 +222,10 @@ def _next_attributes(given: Attributes, document: Document | None, *, states_all
         scoring=given.scoring or old.scoring,
         crawl_immediately=given.crawl_immediately or old.crawl_immediately,
         crawl_once=given.crawl_once or old.crawl_once,
+        title=given.title or old.title,
+        links=given.links or old.links,
+        text_bytes=old.text_bytes,
+        overrides_own=given.overrides_own or old.overrides_own,
     )
 
 
@@ -226,7 +235,7 @@ def _delete(change: Delete, state: UrlState, context: ApplyContext) -> Outcome:
         if state.acl is not None and state.acl.datasource == context.datasource and not _is_fetch(context):
             events = (_event(EventKind.ACL_CHANGED, change, context, "removed"),)
             return Outcome(state=replace(state, acl=None), counted=Counted.INCLUDED, events=events)
-        return Outcome(state=state, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, "there is no document to delete"),))
+        return Outcome(state=state, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, NOTHING_TO_DELETE),))
     if old.origin is Origin.CONTENT and (old.datasource != context.datasource or _is_fetch(context)):
         notice = f"data source {old.datasource} owns this document, so that it is not deleted"
         # Nothing is deleted, but the feed has named the URL, so its sweep must not remove the ACL either.
@@ -367,8 +376,13 @@ def _settled(
         state=after,
         counted=Counted.INCLUDED,
         log=log + _warn_if_public(change, before, after),
-        events=(_event(kind, change, context),),
+        events=(_event(kind, change, context), *_report_events(change, context)),
     )
+
+
+def _report_events(change: PutDocument | RequestCrawl, context: ApplyContext) -> tuple[Event, ...]:
+    reports = change.reports if isinstance(change, PutDocument) else ()
+    return tuple(_event(EventKind.REPORTED, change, context, report) for report in reports)
 
 
 def _log(change: Change, level: LogLevel, reason: str) -> LogEntry:

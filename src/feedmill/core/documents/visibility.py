@@ -1,7 +1,8 @@
 """Decides what is shown of a document: whether searches find it, its metadata, its robots rules, its types.
 
-Fed metadata comes first, then the document's own meta tags; a pair that occurs in both is shown once. ``google:acl*`` entries are access
-rules in the form of metadata and are never shown.
+Fed metadata comes first, then the document's own meta tags; a pair that occurs in both is shown once. Where fed metadata overrides the
+document's own, a name that was fed has the fed values only. ``google:acl*`` entries are access rules in the form of metadata and are
+never shown.
 """
 
 from collections.abc import Sequence
@@ -20,9 +21,17 @@ def is_indexed(document: Document) -> bool:
 def shown_metadata(document: Document) -> Metadata:
     """Returns all metadata of a document that may be shown, in order."""
     own = document.text.metadata if document.text is not None else ()
+    if document.attributes.overrides_own:
+        names = {name.strip().casefold() for name, _ in document.metadata}
+        own = tuple(pair for pair in own if pair[0].strip().casefold() not in names)
     fed = set(document.metadata)
     pairs = document.metadata + tuple(pair for pair in own if pair not in fed)
     return tuple(pair for pair in pairs if not pair[0].strip().lower().startswith(ACL_NAME_PREFIX))
+
+
+def shown_title(document: Document) -> str | None:
+    """Returns the title that the sender gives, else the one that was found in the content."""
+    return document.attributes.title or (document.text.title if document.text is not None else None)
 
 
 def select_metadata(metadata: Metadata, names: Sequence[str]) -> Metadata:

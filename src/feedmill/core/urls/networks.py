@@ -3,6 +3,7 @@
 An IPv4 address over an IPv6 socket (``::ffff:10.0.0.1``) counts as the IPv4 address. An IPv6 zone (``fe80::1%eth0``) is ignored.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, collapse_addresses, ip_address, ip_interface, ip_network
@@ -51,6 +52,27 @@ def parse_network(text: str) -> Network:
         return ip_network(text)
     except ValueError as exc:
         raise BadRequest(_explain(text)) from exc
+
+
+_WILDCARDS = re.compile(r"(?:[0-9]{1,3}\.){1,3}\*(?:\.\*){0,2}")
+
+
+def parse_allowed(texts: Iterable[str]) -> Networks:
+    """Parses addresses and networks as Thunderstone's appliance writes them: also ``10.1.2.*``, and a host with its mask.
+
+    Errors: BadRequest.
+    """
+    return Networks(networks=tuple(_parse_allowed(text.strip()) for text in texts))
+
+
+def _parse_allowed(text: str) -> Network:
+    if _WILDCARDS.fullmatch(text):
+        octets = text.replace("*", "").strip(".").split(".")
+        text = f"{'.'.join([*octets, *['0'] * (4 - len(octets))])}/{8 * len(octets)}"
+    try:
+        return ip_network(text, strict=False)
+    except ValueError as exc:
+        raise BadRequest(f"'{text}' is no address, no network and no address with '*' in its last places") from exc
 
 
 def _explain(text: str) -> str:

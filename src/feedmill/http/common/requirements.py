@@ -35,6 +35,7 @@ class Sender(Enum):
     #: The token is optional without the setting ``gate.require_token``.
     PUSH_TOKEN = "trusted address, push token"  # noqa: S105 - a sentence
     UNLIMITED_PUSH_TOKEN = "trusted address, push token for all data sources"  # noqa: S105 - a sentence
+    PROFILE_ADDRESS = "address of a dataload profile, push token"
     ROLE = "a role"
 
 

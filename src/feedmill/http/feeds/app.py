@@ -21,11 +21,21 @@ from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.origin import OriginCheck
 from feedmill.http.common.problems import answer_http_error, answer_problem
 from feedmill.http.common.requirements import ANYONE, DeclaredRoute, Requirement, Sender, Unmatched, build_app
+from feedmill.http.feeds.dataload import DataloadEndpoint
 from feedmill.http.feeds.gateconfig import CurrentConfig
 from feedmill.http.feeds.pushing import GROUPS, CountFeed, PushEndpoint
 from feedmill.http.feeds.pushtoken import PushTokenCheck, PushTokens
 from feedmill.http.feeds.resources import FeedResources, FindStuck, finds_none
-from feedmill.http.feeds.trust import PUSH, PUSH_OF_FEEDS, PUSH_UNLIMITED, SENDERS, TRUSTED, TRUSTED_UNDER_ANY_HOST, TrustedOnly
+from feedmill.http.feeds.trust import (
+    PUSH,
+    PUSH_OF_DATALOADS,
+    PUSH_OF_FEEDS,
+    PUSH_UNLIMITED,
+    SENDERS,
+    TRUSTED,
+    TRUSTED_UNDER_ANY_HOST,
+    TrustedOnly,
+)
 from feedmill.model.errors import FeedmillError
 from feedmill.services.auditing import Auditing
 from feedmill.services.feeds.intake import Intake
@@ -84,12 +94,15 @@ def gate_app(
     uploads = ThreadPoolExecutor(_UPLOAD_THREADS, thread_name_prefix="gate-upload")
     push = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed)
     push_groups = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed, intent=GROUPS)
+    dataloads = DataloadEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed)
     own = [
         DeclaredRoute("/xmlfeed", push, methods=["POST"], requires=PUSH_OF_FEEDS),
         # Not by a redirect to the first form, because many clients follow none for a POST.
         DeclaredRoute("/xmlfeed/", push, methods=["POST"], requires=PUSH_OF_FEEDS),
         DeclaredRoute("/xmlgroups", push_groups, methods=["POST"], requires=PUSH_OF_FEEDS),
         DeclaredRoute("/xmlgroups/", push_groups, methods=["POST"], requires=PUSH_OF_FEEDS),
+        DeclaredRoute("/recvdata.xml", dataloads, methods=["POST"], requires=PUSH_OF_DATALOADS),
+        DeclaredRoute("/{script:path}/recvdata.xml", dataloads, methods=["POST"], requires=PUSH_OF_DATALOADS),
         DeclaredRoute("/getbacklogcount", resources.count_backlog, requires=TRUSTED_UNDER_ANY_HOST),
         DeclaredRoute("/push", _PushPage(config).show, requires=PUSH),
         DeclaredRoute("/", _go_to_push_page, requires=TRUSTED),

@@ -98,13 +98,13 @@ class PushEndpoint:
 
     async def _receive(self, scope: Scope, body: Body, client: str) -> tuple[int, Submission, int]:
         config, right = self._config(), find_right(scope)
-        reader = _open_reader(self._intent.form, Headers(scope=scope), config)
+        reader = open_reader(self._intent.form, Headers(scope=scope), config)
         spool = Spool(self._intake, self._workers)
         try:
-            await _read_body(body, reader, spool, config.idle_seconds, right)
+            await read_body(body, reader, spool, config.idle_seconds, right)
             submission = replace(self._intent.read(reader.values, reader.size_bytes > 0), format=self._intent.format)
             if not right.allows(submission.datasource):
-                raise _explain_right(submission.datasource)
+                raise explain_right(submission.datasource)
             if submission.kind.command is not None:
                 return await spool.keep_bare(submission, client), submission, 0
             if reader.size_bytes == 0:
@@ -117,7 +117,8 @@ class PushEndpoint:
             raise
 
 
-def _open_reader(form: Form, headers: Headers, config: GateConfig) -> UploadReader:
+def open_reader(form: Form, headers: Headers, config: GateConfig) -> UploadReader:
+    """Returns a reader for the body of a request. Errors: TooLarge, by its headers alone."""
     content_type, coding = headers.get("content-type", ""), headers.get("content-encoding", "")
     length = headers.get("content-length", "")
     if length.isdecimal() and is_surely_too_large(int(length), content_type, coding, config.max_feed_bytes):
@@ -126,7 +127,7 @@ def _open_reader(form: Form, headers: Headers, config: GateConfig) -> UploadRead
     return UploadReader(form, content_type=content_type, content_encoding=coding, **limits)
 
 
-async def _read_body(body: Body, reader: UploadReader, spool: Spool, idle_seconds: float, right: PushRight) -> None:
+async def read_body(body: Body, reader: UploadReader, spool: Spool, idle_seconds: float, right: PushRight) -> None:
     """Reads a body to its end, or to a field that names a source outside the token's right.
 
     Errors: BadRequest, Denied, TooLarge, DiskFull, Busy, SenderGone.
@@ -159,8 +160,9 @@ def _check_right(reader: UploadReader, right: PushRight) -> None:
         for field in SOURCE_FIELDS:
             name = reader.values.get(field, "").strip()
             if name and not right.allows(name):
-                raise _explain_right(name)
+                raise explain_right(name)
 
 
-def _explain_right(name: str) -> Denied:
+def explain_right(name: str) -> Denied:
+    """Returns the error for a data source that the token of a request does not permit."""
     return Denied(f"the token is not for the source {name[:80]!a}")

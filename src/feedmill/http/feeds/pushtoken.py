@@ -37,6 +37,8 @@ FindRight = Callable[[str], PushRight | None]
 
 _RIGHT: Final = "feedmill.push_right"
 _WITHOUT_TOKEN: Final = (Sender.ANYONE, Sender.TRUSTED_ADDRESS)
+_LIMITED: Final = (Sender.PUSH_TOKEN, Sender.PROFILE_ADDRESS)
+"""Routes of these limit a token for some data sources to these."""
 _REFUSED: Final = (Problem.UNAUTHORIZED.status, Problem.FORBIDDEN.status)
 
 log = structlog.get_logger(__name__)
@@ -88,7 +90,7 @@ class PushTokenCheck:
             return
         if right is None:
             await _refuse(scope, body, send)
-        elif right.is_limited and find_requirement(scope).sender not in (*_WITHOUT_TOKEN, Sender.PUSH_TOKEN):
+        elif right.is_limited and find_requirement(scope).sender not in (*_WITHOUT_TOKEN, *_LIMITED):
             await send_problem(body, send, Problem.FORBIDDEN, "this needs a token for all data sources", STRANGERS)
             await self._run(self._report_refusal, scope, "the token is for some data sources alone", right.label)
         else:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from feedmill.core.documents.visibility import shown_title
 from feedmill.model.access import Acl
 from feedmill.model.document import Event
 from feedmill.model.feed import DataSource, Feed, FeedTarget, LogEntry
@@ -47,7 +48,7 @@ def render_document(inspection: Inspection) -> Json:
         "state": standing.state,
         "searchable": standing.searchable,
         "reason": standing.reason,
-        "title": text.title if text is not None else None,
+        "title": shown_title(document),
         "mimetype": mimetype or attributes.mimetype,
         "last_modified": render_time(attributes.last_modified),
         "metadata": group_metadata(document.metadata),

@@ -90,7 +90,7 @@ class FeedResources:
             "content-disposition": f'attachment; filename="feed-{feed_id}.xml"',
             "x-content-type-options": "nosniff",
         }
-        return StreamingResponse(_iter_file(stream, size_bytes), media_type="application/octet-stream", headers=headers)
+        return StreamingResponse(iter_file(stream, size_bytes), media_type="application/octet-stream", headers=headers)
 
     async def show_document(self, request: Request) -> Response:
         url = request.query_params.get("url")
@@ -201,7 +201,8 @@ def _check_name(right: PushRight, datasource: str) -> None:
         raise Denied(f"the token is not for the data source {datasource[:80]!a}")
 
 
-def _iter_file(stream: BinaryIO, size_bytes: int) -> Iterator[bytes]:
+def iter_file(stream: BinaryIO, size_bytes: int) -> Iterator[bytes]:
+    """Yields the first bytes of a file in pieces, and closes it."""
     with stream:
         while size_bytes > 0 and (piece := stream.read(min(size_bytes, _READ_BYTES))):
             size_bytes -= len(piece)

@@ -7,7 +7,7 @@ import structlog
 
 from feedmill.core.access.classes import class_of
 from feedmill.core.documents.anchors import NO_INCOMING_LINKS, IncomingLinks
-from feedmill.core.documents.visibility import shown_metadata
+from feedmill.core.documents.visibility import shown_metadata, shown_title
 from feedmill.core.ranking.scoring import fed_rank
 from feedmill.core.text.textblob import decode_headings, decode_link_urls, decode_text
 from feedmill.model.document import Document
@@ -52,7 +52,7 @@ def entry_of(
         url=document.url,
         display_url=document.attributes.display_url,
         access_class=int(class_of(document)),
-        title=(text.title if text is not None else None) or "",
+        title=shown_title(document) or "",
         body=stored.body,
         metadata=shown_metadata(document),
         datasource=document.datasource,
@@ -60,7 +60,7 @@ def entry_of(
         language=text.language if text is not None else None,
         last_modified=document.attributes.last_modified,
         pagerank=fed_rank(document.attributes),
-        links=stored.links,
+        links=(*stored.links, *document.attributes.links),
         headings=stored.headings,
         anchors=incoming.texts,
         link_rank=incoming.rank,

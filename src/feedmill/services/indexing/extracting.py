@@ -215,8 +215,15 @@ class Extracting:
             task = Task(key=index_task.document_id, url=document.url, mimetype=None)
             self._done.append((_Job(index_task=index_task, document=document, task=task), text))
             return
-        mimetype = document.attributes.mimetype
-        task = Task(key=index_task.document_id, url=document.url, mimetype=mimetype, data=data, path=path, charset=document.charset)
+        task = Task(
+            key=index_task.document_id,
+            url=document.url,
+            mimetype=document.attributes.mimetype,
+            data=data,
+            path=path,
+            charset=document.charset,
+            text_bytes=document.attributes.text_bytes,
+        )
         self._jobs[index_task.document_id] = _Job(index_task=index_task, document=document, task=task)
         self._extractor.submit(task, quick=index_task.lane is Lane.QUICK and self._pacing.admit(task, document.datasource))
 

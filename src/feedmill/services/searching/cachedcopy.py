@@ -9,7 +9,7 @@ from datetime import datetime
 
 import structlog
 
-from feedmill.core.documents.visibility import may_show_copy
+from feedmill.core.documents.visibility import may_show_copy, shown_title
 from feedmill.core.query.language import parse_query
 from feedmill.core.text.analysis import fold_in_place
 from feedmill.core.text.textblob import decode_text
@@ -78,7 +78,7 @@ class CachedCopies:
             raise NotFound("the cached copy of this document cannot be shown")
         none: list[tuple[int, int]] = []
         marks = tuple(attempt(lambda: find_words(text, query), none, step=COPY_STEP, url=document.url))
-        title = (document.text.title if document.text is not None else None) or document.url
+        title = shown_title(document) or document.url
         return CachedCopy(url=document.url, title=title, text=text, marks=marks, updated_at=document.updated_at)
 
     def _read(self, document: Document) -> str | None:

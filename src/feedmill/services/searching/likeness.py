@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Set
 
+from feedmill.core.documents.visibility import shown_title
 from feedmill.core.text.plainwords import is_plain, iter_words
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import And, Everything, Info, Node, Not, Or, Related, Some, Word
@@ -38,8 +39,7 @@ def resolve_urls(index: SearchIndex, root: Node, search: PlannedSearch, document
     for url in urls:
         document = documents.find_typed(url, search.access, search.deadline)
         if document is not None:
-            title = document.text.title if document.text is not None else None
-            found[url] = find_like(index, document.url, title or "", maker.read_text(document), search.access)
+            found[url] = find_like(index, document.url, shown_title(document) or "", maker.read_text(document), search.access)
     return replace_urls(root, found, absent)
 
 

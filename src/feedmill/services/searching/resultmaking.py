@@ -11,6 +11,7 @@ from feedmill.core.documents.visibility import (
     select_metadata,
     shown_metadata,
     shown_mimetype,
+    shown_title,
 )
 from feedmill.core.text.textblob import decode_quotable_text, decode_text
 from feedmill.model.document import Document, Metadata
@@ -83,7 +84,7 @@ class ResultMaker:
         return Result(
             url=document.url,
             display_url=document.attributes.display_url or document.url,
-            title=text.title if text is not None else None,
+            title=shown_title(document),
             snippet=attempt(make_snippet, Snippet(text=""), step=SNIPPET_STEP, url=document.url),
             score=hit.score,
             date=document.attributes.last_modified,
@@ -122,14 +123,13 @@ class ResultMaker:
 
     def read_titles_and_texts(self, documents: Sequence[Document]) -> list[str]:
         """Reads the titles of documents and the beginnings of their texts."""
-        titles = [document.text.title or "" for document in documents if document.text is not None]
+        titles = [title for document in documents if (title := shown_title(document)) is not None]
         return titles + [self.read_text(document)[:READ_CHARACTERS] for document in documents]
 
 
 def _mark_title(document: Document, highlighter: Highlighter) -> tuple[tuple[int, int], ...]:
     fault_point(TITLE_STEP, document.url)
-    title = document.text.title if document.text is not None else None
-    return highlighter.find_marks(title or "")
+    return highlighter.find_marks(shown_title(document) or "")
 
 
 def report_failed(count: int) -> str:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
+from feedmill.core.documents.visibility import shown_title
 from feedmill.core.text.analysis import is_spaceless
 from feedmill.core.text.phrases import complete_from
 from feedmill.core.text.plainwords import iter_words, without_accents
@@ -97,4 +98,4 @@ def _complete(documents: Sequence[Document], typed: str) -> dict[str, str]:
 def _complete_from(documents: Sequence[Document], typed: str) -> dict[str, str]:
     for document in documents:
         fault_point(SUGGEST_STEP, document.url)
-    return complete_from([document.text.title for document in documents if document.text is not None and document.text.title], typed)
+    return complete_from([title for document in documents if (title := shown_title(document))], typed)

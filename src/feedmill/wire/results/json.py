@@ -6,7 +6,7 @@ Source: docs/reference/search-api.md.
 import json
 from typing import Any, Final
 
-from feedmill.core.documents.visibility import shown_metadata, shown_mimetype
+from feedmill.core.documents.visibility import shown_metadata, shown_mimetype, shown_title
 from feedmill.core.text.measures import read_number
 from feedmill.model.document import Document
 from feedmill.model.facets import Facet, FacetCounts, FacetType
@@ -48,7 +48,7 @@ def render_document(document: Document, *, is_searchable: bool) -> bytes:
             "display_url": attributes.display_url or document.url,
             "state": document.state.value,
             "searchable": is_searchable,
-            "title": text.title if text is not None else None,
+            "title": shown_title(document),
             "mimetype": shown_mimetype(document),
             "last_modified": render_time(attributes.last_modified),
             "metadata": group_metadata(shown_metadata(document)),

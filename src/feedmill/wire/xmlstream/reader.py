@@ -49,6 +49,11 @@ _PLAIN_WORDS = {
 }
 
 
+def local_name(name: str) -> str:
+    """Returns a name without its namespace prefix."""
+    return name.rpartition(":")[2]
+
+
 def _do_nothing(_: Attributes) -> None:
     return None
 
@@ -76,7 +81,9 @@ _UNDECLARED = Element()
 class XmlReader:
     """One reading of one text. ``feed`` pieces in order, then ``close``; after an error it is unusable."""
 
-    def __init__(self, root: str, grammar: Element) -> None:
+    def __init__(self, root: str, grammar: Element, *, ignores_prefixes: bool = False) -> None:
+        """``ignores_prefixes``: the root and attributes may have any namespace prefix, declared or not."""
+        self._ignores_prefixes = ignores_prefixes
         self._root = root
         self._grammar = grammar
         self._front = Front()
@@ -188,7 +195,7 @@ class XmlReader:
         element.end(text)
 
     def _enter_root(self, name: str) -> Element:
-        if name != self._root:
+        if (local_name(name) if self._ignores_prefixes else name) != self._root:
             self.refuse(f"the root element is <{name[:100]}>, not <{self._root}>")
         return self._grammar
 
@@ -196,7 +203,8 @@ class XmlReader:
         if len(attributes) > MAX_ATTRIBUTES:
             self.refuse(f"an element has more than {MAX_ATTRIBUTES} attributes")
         for name in attributes:
-            if name not in element.attributes and not name.startswith("xmlns"):
+            known = local_name(name) if self._ignores_prefixes else name
+            if known not in element.attributes and not name.startswith("xmlns"):
                 self._ignore(name)
 
     def _ignore(self, name: str) -> None:

@@ -31,7 +31,7 @@ class BadFrame(Exception):
 def pack_task(task: Task) -> bytes:
     """Returns the message that sends a task to a worker."""
     # Both ends are the same program with the same interpreter, so a format that other versions cannot read does no harm.
-    body = marshal.dumps((task.key, task.url, task.mimetype, task.data, task.path, task.charset))
+    body = marshal.dumps((task.key, task.url, task.mimetype, task.data, task.path, task.charset, task.text_bytes))
     return _TASK.pack(len(body)) + body
 
 
@@ -44,8 +44,8 @@ def read_task(stream: BinaryIO) -> Task | None:
     body = stream.read(size)
     if len(body) < size:
         return None
-    key, url, mimetype, data, path, charset = marshal.loads(body)  # noqa: S302 - written by the pool, never by a document
-    return Task(key=key, url=url, mimetype=mimetype, data=data, path=path, charset=charset)
+    key, url, mimetype, data, path, charset, text_bytes = marshal.loads(body)  # noqa: S302 - written by the pool, never by a document
+    return Task(key=key, url=url, mimetype=mimetype, data=data, path=path, charset=charset, text_bytes=text_bytes)
 
 
 def pack_answer(answer: Extraction) -> bytes:

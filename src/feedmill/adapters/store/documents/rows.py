@@ -36,13 +36,14 @@ def _attributes_to_json(attributes: Attributes) -> str:
         fields["last_modified"] = to_micros(attributes.last_modified)
     if attributes.authmethod is not None:
         fields["authmethod"] = attributes.authmethod.value
-    for name in ("pagerank", "feedrank", "scoring"):
+    for name in ("pagerank", "feedrank", "scoring", "title"):
         value = getattr(attributes, name)
         if value is not None:
             fields[name] = value
-    for name in ("lock", "crawl_immediately", "crawl_once"):
-        if getattr(attributes, name):
-            fields[name] = True
+    for name in ("lock", "crawl_immediately", "crawl_once", "links", "text_bytes", "overrides_own"):
+        value = getattr(attributes, name)
+        if value:
+            fields[name] = value
     return dumps(fields)
 
 
@@ -53,6 +54,8 @@ def _attributes_from_json(text: str) -> Attributes:
         fields["last_modified"] = from_micros(fields["last_modified"])
     if "authmethod" in fields:
         fields["authmethod"] = AuthMethod(fields["authmethod"])
+    if "links" in fields:
+        fields["links"] = tuple(fields["links"])
     return Attributes(**fields)
 
 
