@@ -22,8 +22,8 @@ class Acls(Protocol):
     def save_many(self, acls: Sequence[StoredAcl], *, at: datetime) -> None:
         """Inserts or replaces ACLs by URL, and stores a version of each ACL that changed."""
 
-    def remove_many(self, urls: Sequence[str], *, at: datetime, feed_id: int = 0) -> None:
-        """Removes ACLs by URL, and stores when each ended."""
+    def remove_many(self, urls: Sequence[str], *, at: datetime, feed_id: int | None = None) -> None:
+        """Removes ACLs by URL, and stores when each ended and by which feed, if any."""
 
     def list_of_source(self, datasource: str, *, limit: int, unseen_by: int | None = None) -> list[StoredAcl]:
         """Lists the ACLs that a source wrote last; with ``unseen_by`` only those that feed did not name."""

@@ -43,12 +43,12 @@ class DocumentWriter(Protocol):
     """Changes documents. The caller holds the only write transaction."""
 
     def save_many(
-        self, documents: Sequence[Document], *, at: datetime | None = None, feed_id: int = 0, moved: Container[str] | None = None
+        self, documents: Sequence[Document], *, at: datetime | None = None, feed_id: int | None = None, moved: Container[str] | None = None
     ) -> dict[str, int]:
         """Inserts or replaces documents by URL and returns the id of each.
 
         If a document's access class changes, it stores the change as of ``at`` (None: the time of the document's update) and ``feed_id``,
-        0 for no feed. ``moved`` names the URLs whose class may have changed; None: any.
+        None for no feed. ``moved`` names the URLs whose class may have changed; None: any.
         """
 
     def save_texts(self, texts: Sequence[tuple[int, Text]], *, at: datetime) -> None:

@@ -27,13 +27,14 @@ class IndexTask:
     """A document to write to the index. ``revokes_access``: until it is written, the index applies an earlier access class.
 
     Shape: ``is_refresh`` if the index already has its newest version and only related data changed, such as patterns or links to it.
+    ``feed_id`` is None if no feed waits for it.
     """
 
     document_id: int
     version: int
     stage: Stage
     lane: Lane
-    feed_id: int
+    feed_id: int | None
     datasource: str
     revokes_access: bool = False
     is_refresh: bool = False
@@ -45,7 +46,13 @@ class IndexTask:
         No feed waits for it, and it runs after other tasks.
         """
         return cls(
-            document_id=document_id, version=version, stage=Stage.INDEX, lane=Lane.BULK, feed_id=0, datasource=datasource, is_refresh=True
+            document_id=document_id,
+            version=version,
+            stage=Stage.INDEX,
+            lane=Lane.BULK,
+            feed_id=None,
+            datasource=datasource,
+            is_refresh=True,
         )
 
 

@@ -263,7 +263,7 @@ class ChangeBatch:
         moved = {document.url for document in documents if _held_class(self._before[document.url].document) != _held_class(document)}
         saved = [document for document, _ in with_events]
         # Documents before events and index tasks, since a new document gets its id here.
-        ids = self._unit.documents.writer.save_many(saved, at=self._context.now, feed_id=self._context.feed_id or 0, moved=moved)
+        ids = self._unit.documents.writer.save_many(saved, at=self._context.now, feed_id=self._context.feed_id, moved=moved)
         self._unit.documents.writer.add_events([(ids[d.url], number, event) for d, numbered in with_events for number, event in numbered])
         self._save_acls(changed)
         new = {document.url: document for document in documents if self._is_new_version(document)}
@@ -336,7 +336,7 @@ class ChangeBatch:
         states = [(self._before[url].acl, self._states[url].acl, url) for url in changed]
         now, removed = self._context.now, [url for old, new, url in states if new is None and old is not None]
         self._unit.access.acls.save_many([new for old, new, _ in states if new is not None and new != old], at=now)
-        self._unit.access.acls.remove_many(removed, at=now, feed_id=self._context.feed_id or 0)
+        self._unit.access.acls.remove_many(removed, at=now, feed_id=self._context.feed_id)
 
     def _is_new_version(self, document: Document) -> bool:
         before = self._before[document.url].document
@@ -351,7 +351,7 @@ class ChangeBatch:
             version=document.version,
             stage=Stage.EXTRACT if document.awaits_extraction else Stage.INDEX,
             lane=self._lane,
-            feed_id=self._context.feed_id or 0,
+            feed_id=self._context.feed_id,
             datasource=document.datasource,
             revokes_access=before is not None and document.state is DocumentState.LIVE and _moves(before, document),
         )

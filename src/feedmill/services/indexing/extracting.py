@@ -322,5 +322,5 @@ def _key_of(step: str, index_task: IndexTask) -> str:
     return key_of_document(step, index_task.document_id)
 
 
-def _feed_of(job: _Job) -> dict[int, int]:
+def _feed_of(job: _Job) -> dict[int, int | None]:
     return {job.task.key: job.index_task.feed_id}

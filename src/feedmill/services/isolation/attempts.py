@@ -98,7 +98,8 @@ class Attempts:
         if not ids:
             return frozenset()
         with self._store.reading() as unit:
-            return frozenset(task.feed_id for task in unit.processing.index_tasks.find_many(ids).values()) - {0}
+            tasks = unit.processing.index_tasks.find_many(ids).values()
+        return frozenset(task.feed_id for task in tasks if task.feed_id is not None)
 
     def is_hopeless(self, key: str) -> bool:
         """Returns whether an item is to be set aside."""

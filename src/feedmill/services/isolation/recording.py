@@ -26,11 +26,16 @@ class FailureRecorder:
         self._on_failed = on_failed
 
     def record(
-        self, unit: UnitOfWork, failed: Sequence[FailedItem[Document]], *, feeds: Mapping[int, int] | None = None, is_found: bool = False
+        self,
+        unit: UnitOfWork,
+        failed: Sequence[FailedItem[Document]],
+        *,
+        feeds: Mapping[int, int | None] | None = None,
+        is_found: bool = False,
     ) -> None:
         """Stores failures and reports each new one: in the process's log, and as a warning in the log of the document's feed.
 
-        Shape: stored documents; ``feeds`` has by document the feed that waits, else it is that of the last change, 0 for none;
+        Shape: stored documents; ``feeds`` has by document the feed that waits, else it is that of the last change, None for none;
         ``is_found``: the index has them in a reduced form. A failure in the same step of the same version is reported once, however often
         it is retried. The feed's count of errors stays: it counts records that were not accepted, and these were.
         """
@@ -47,7 +52,7 @@ class FailureRecorder:
             log.warning("document_failed", url=document.url, step=each.step, reason=each.reason, is_found=is_found)
             self._on_failed(each.step)
             feed_id = (feeds or {}).get(document.id or 0, document.feed_id)
-            if feed_id:
+            if feed_id is not None:
                 late.setdefault(feed_id, []).append(_entry_of(unit, each, feed_id, is_found))
         for feed_id, entries in late.items():
             unit.feeds.log.log_late(feed_id, entries)

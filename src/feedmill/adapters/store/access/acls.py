@@ -169,12 +169,12 @@ class SqlAcls:
         self._connection.execute(upsert(self._connection, acls, ["url_digest"]), values)
         self._keep_versions([value for value in values if value["access_class"] != before.get(value["url"])], at)
 
-    def remove_many(self, urls: Sequence[str], *, at: datetime, feed_id: int = 0) -> None:
+    def remove_many(self, urls: Sequence[str], *, at: datetime, feed_id: int | None = None) -> None:
         """Removes ACLs by URL, and stores when each ended."""
         there = self.find_classes(urls)
         for batch in batches([digest_of_url(url) for url in there]):
             self._connection.execute(sa.delete(acls).where(acls.c.url_digest.in_(batch)))
-        gone = [{"url_digest": digest_of_url(url), "url": url, "access_class": None, "feed_id": feed_id} for url in there]
+        gone = [{"url_digest": digest_of_url(url), "url": url, "access_class": None, "feed_id": feed_id or 0} for url in there]
         self._keep_versions(gone, at)
 
     def _keep_versions(self, values: Sequence[Mapping[str, object]], at: datetime) -> None:

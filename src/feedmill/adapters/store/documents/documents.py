@@ -81,7 +81,7 @@ class SqlDocuments:
         return found
 
     def save_many(
-        self, changed: Sequence[Document], *, at: datetime | None = None, feed_id: int = 0, moved: Container[str] | None = None
+        self, changed: Sequence[Document], *, at: datetime | None = None, feed_id: int | None = None, moved: Container[str] | None = None
     ) -> dict[str, int]:
         """Inserts or replaces documents by URL, and stores their earlier classes."""
         if not changed:
@@ -91,7 +91,7 @@ class SqlDocuments:
         classed: dict[str, dict[str, int]] = {}
         for document in moving:
             held = None if document.id is None else before.get(document.id)
-            classed[document.url] = self._spells.columns_of(document, held, to_micros(at or document.updated_at), feed_id)
+            classed[document.url] = self._spells.columns_of(document, held, to_micros(at or document.updated_at), feed_id or 0)
         staying = [rows.document_to_row(document) for document in changed if document.url not in classed]
         # Two statements, because rows that stay in their class must keep the columns of its beginning.
         if staying:

@@ -45,7 +45,7 @@ class SqlIndexTasks:
         feeds = {task.document_id: task.feed_id for task in changed}
         held = self.find_many(list(feeds)).values()
         replaced_by_others = [
-            {"document_id": task.document_id, "feed_id": task.feed_id, "revokes_access": task.revokes_access}
+            {"document_id": task.document_id, "feed_id": task.feed_id or 0, "revokes_access": task.revokes_access}
             for task in held
             if task.feed_id != feeds[task.document_id]
         ]
@@ -61,7 +61,7 @@ class SqlIndexTasks:
         query = sa.select(index_tasks).where(index_tasks.c.stage == stage.value).order_by(*order).limit(limit)
         if after is not None:
             # Compared as a whole row: the next task in the order, wherever a lane or a feed ends.
-            query = query.where(sa.tuple_(*order) > sa.tuple_(after.lane.value, after.feed_id, after.document_id))
+            query = query.where(sa.tuple_(*order) > sa.tuple_(after.lane.value, after.feed_id or 0, after.document_id))
         if lane is not None:
             query = query.where(index_tasks.c.lane == lane.value)
         return [rows.task_from_row(row) for row in self._connection.execute(query).mappings()]
