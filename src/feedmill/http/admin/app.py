@@ -31,6 +31,8 @@ from feedmill.services.signin.signing import SignInServices
 from feedmill.settings.editing import SettingsEditor
 from feedmill.telemetry.metrics import CONTENT_TYPE
 
+# A request that misses a resource, such as /api/v1/users/ (redirected to the path without the slash) or /api/v1/users/ann (404), needs the
+# role of that resource and is audited as it is.
 _UNMATCHED = Unmatched(
     otherwise=VIEW_OR_ADMINISTER,
     prefixes={

@@ -98,7 +98,10 @@ class DeclaredMount(Mount):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmatched:
-    """The requirement of paths without a route: that of the longest prefix which fits, else ``otherwise``."""
+    """The requirement of paths without a route: that of the longest prefix which fits, else ``otherwise``.
+
+    Such a path is mostly one of a resource with a slash or a segment too many, so a prefix repeats the requirement of that resource.
+    """
 
     otherwise: Requirement
     prefixes: Mapping[str, Requirement] = field(default_factory=dict)

@@ -59,6 +59,7 @@ class ServerName:
         await self._app(scope, receive, named)
 
 
+# A request that misses a resource, such as /api/v1/feeds/ (redirected) or /api/v1/feeds/7/x (404), needs the token of that resource.
 _UNMATCHED: Final = Unmatched(
     otherwise=PUSH,
     prefixes={"/api/": PUSH_UNLIMITED} | {f"/api/v1/{name}/": PUSH for name in ("feeds", "documents", "datasources", "openapi.json")},

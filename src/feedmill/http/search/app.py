@@ -69,6 +69,7 @@ MAX_PAGE_NUM = 100
 APPLIANCE_VERSION = "7.4.0-0"
 
 _HERE = Path(__file__).parents[1]
+# Probes and browsers may add a slash, as in /healthz/, and are redirected: that needs no sign-in where the resource needs none.
 _UNMATCHED = Unmatched(otherwise=USER, prefixes=dict.fromkeys(("/healthz", "/readyz", "/sw_version.txt", "/static/"), ANYONE))
 _JSON = "application/json"
 
