@@ -89,6 +89,6 @@ def test_documents_without_acl_are_shown_to_users_that_other_servers_permit(tmp_
         status = json.loads(server.request("GET", server.admin, "/api/v1/status", headers=headers)[2])
         assert "authorization 1" in [each["rule"] for each in status["authorization"]["open_circuits"]]
         log = server.log.read_text()
-        assert "authorization_resting" in log
+        assert "authorization_circuit_opened" in log
         assert "authorization_failed" in log
         assert PASSWORD not in log

@@ -56,7 +56,7 @@ def test_decisions_are_remembered_for_the_user_for_a_while(point: DecisionPoint)
     clock = Now()
     point.permit("ann", URLS[0])
     point.decisions["ann", URLS[1]] = "Deny"
-    late = binding(saml(point), clock=clock, kept_seconds=60.0)
+    late = binding(saml(point), clock=clock, cache_seconds=60.0)
     assert select(late, URLS[:3]) == {URLS[0]}
     point.permit("ann", URLS[1], URLS[2])
     assert select(late, URLS[:3]) == {URLS[0], URLS[2]}
@@ -68,7 +68,7 @@ def test_decisions_are_remembered_for_the_user_for_a_while(point: DecisionPoint)
 
 def test_remembered_decisions_keep_to_their_number(point: DecisionPoint) -> None:
     point.permit("ann", *URLS)
-    late = binding(saml(point), kept=2)
+    late = binding(saml(point), cache_entries=2)
     assert select(late, URLS) == set(URLS)
     assert select(late, URLS[3:]) == set(URLS[3:])
     assert len(point.batches) == 1

@@ -83,7 +83,7 @@ def test_authorization_makes_rules_with_files_beside_the_settings(tmp_path: Path
     assert (first.label, first.mechanism, second.label, second.uses_get) == ("authorization 1", Mechanism.SAML, "files", True)
     assert first.trust == Trust(ca=str(tmp_path / "ca.pem"), certificate=str(tmp_path / "ca.pem"), key=str(tmp_path / "key.pem"))
     limits = limits_of(settings.late_binding)
-    assert (limits.seconds, limits.kept) == (2.5, 7)
+    assert (limits.seconds, limits.cache_entries) == (2.5, 7)
 
 
 @pytest.mark.parametrize(
@@ -104,5 +104,5 @@ def test_rules_stand_in_the_order_of_mechanisms_and_then_of_the_file(
     rules = rules_of(settings.authorization, settings.mechanisms)
     assert [rule.label.removeprefix("authorization ") for rule in rules] == labels
     assert early_order(settings.mechanisms) == early
-    cache_seconds = limits_of(settings.late_binding, settings.mechanisms).kept_seconds
+    cache_seconds = limits_of(settings.late_binding, settings.mechanisms).cache_seconds
     assert (cache_seconds == 0) is (order is not None and "cache" not in order)

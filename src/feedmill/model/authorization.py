@@ -120,13 +120,13 @@ class AuthorizationRule:
 class LateLimits:
     """The limits of late binding. Units: seconds and documents for one search; seconds and decisions in the cache.
 
-    After ``rest_after`` failures without a success between them, a server is not queried for ``rest_seconds`` at first; 0: never.
+    After ``open_after_failures`` failures without a success between them, a server is not queried for ``open_seconds`` at first; 0: never.
     """
 
     seconds: float = 5.0
     candidates: int = 1_000
-    kept_seconds: float = 300.0
-    kept: int = 100_000
+    cache_seconds: float = 300.0
+    cache_entries: int = 100_000
     confirms: bool = False
-    rest_after: int = 5
-    rest_seconds: float = 30.0
+    open_after_failures: int = 5
+    open_seconds: float = 30.0

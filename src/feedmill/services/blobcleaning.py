@@ -22,8 +22,8 @@ from feedmill.model.document import BlobRef
 from feedmill.model.errors import Conflict, Corrupt
 from feedmill.ports import BlobGarbage, BlobObject, BlobStore, Store, StoredRefs
 
-PACK_REST_SECONDS = 3600.0
-FILE_REST_SECONDS = 86400.0
+PACK_MIN_AGE_SECONDS = 3600.0
+FILE_MIN_AGE_SECONDS = 86400.0
 DOCUMENTS_AT_ONCE = 500
 COPIED_BYTES_AT_ONCE = 4_000_000
 
@@ -145,5 +145,5 @@ def _refs_of(stored: StoredRefs) -> list[BlobRef]:
 
 
 def _is_settled(found: BlobObject) -> bool:
-    rest_seconds = PACK_REST_SECONDS if found.is_pack else FILE_REST_SECONDS
-    return not found.is_in_use and found.age_seconds >= rest_seconds
+    min_age_seconds = PACK_MIN_AGE_SECONDS if found.is_pack else FILE_MIN_AGE_SECONDS
+    return not found.is_in_use and found.age_seconds >= min_age_seconds

@@ -46,7 +46,7 @@ PATTERNS_KNOWN = "patterns.known"
 PATTERNS_CURSOR = "patterns.cursor"
 """The progress of the sweep towards other patterns: ``DIGEST:ID``."""
 
-AUTHORIZATION_RESTING = "authorization.resting"
+OPEN_CIRCUITS = "authorization.resting"
 """The authorization servers whose circuit is open: a JSON list, empty when there are none."""
 
 SIGNIN_KEY = "signin.key"

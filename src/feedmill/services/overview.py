@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from feedmill.ports import Store
-from feedmill.services.authorization.circuitnote import read_resting
+from feedmill.services.authorization.circuitnote import read_open_circuits
 from feedmill.services.keyvalues import (
-    AUTHORIZATION_RESTING,
     INDEX_FOLDER,
     INDEX_GENERATION,
     INDEX_PARTIAL,
     INDEX_PROGRESS,
     INDEX_REBUILD,
+    OPEN_CIRCUITS,
     PATTERNS_CURSOR,
 )
 
@@ -24,7 +24,7 @@ def read_overview(store: Store) -> dict[str, Any]:
         return {
             "feeds_waiting": unit.feeds.reader.count_waiting(),
             "documents": unit.documents.scan.count_live(),
-            "authorization": {"open_circuits": read_resting(unit.state.key_values.get(AUTHORIZATION_RESTING))},
+            "authorization": {"open_circuits": read_open_circuits(unit.state.key_values.get(OPEN_CIRCUITS))},
             "index_tasks": {stage.value: count for stage, count in tasks.items()},
             "index": {
                 "folder": unit.state.key_values.get(INDEX_FOLDER),

@@ -66,8 +66,8 @@ class LateBindingSettings(Section):
     max_candidates: Annotated[int, Field(ge=1, le=1_000)] = 1_000
     cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 300.0
     cache_entries: Annotated[int, Field(ge=0, le=10_000_000)] = 100_000
-    rest_after: Annotated[int, Field(ge=0, le=1_000)] = 5
-    rest_seconds: Annotated[float, Field(gt=0, le=3_600)] = 30.0
+    open_after_failures: Annotated[int, Field(ge=0, le=1_000)] = 5
+    open_seconds: Annotated[float, Field(gt=0, le=3_600)] = 30.0
 
 
 def names_servers(pattern: str) -> bool:
@@ -140,9 +140,9 @@ def limits_of(settings: LateBindingSettings, mechanisms: MechanismSettings | Non
     return LateLimits(
         seconds=settings.seconds,
         candidates=settings.max_candidates,
-        kept_seconds=settings.cache_seconds if "cache" in used.order else 0.0,
+        cache_seconds=settings.cache_seconds if "cache" in used.order else 0.0,
         confirms=used.confirm_permits,
-        kept=settings.cache_entries,
-        rest_after=settings.rest_after,
-        rest_seconds=settings.rest_seconds,
+        cache_entries=settings.cache_entries,
+        open_after_failures=settings.open_after_failures,
+        open_seconds=settings.open_seconds,
     )

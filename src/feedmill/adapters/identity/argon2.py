@@ -21,16 +21,16 @@ class Argon2Hasher:
 
     def __init__(self, parameters: argon2.Parameters = argon2.profiles.RFC_9106_LOW_MEMORY) -> None:
         self._hasher = argon2.PasswordHasher.from_parameters(parameters)
-        self._places = threading.BoundedSemaphore(AT_ONCE)
+        self._slots = threading.BoundedSemaphore(AT_ONCE)
 
     def hash(self, password: str) -> str:
         """Returns a hash with a salt of its own. Errors: Busy."""
-        with self._place():
+        with self._slot():
             return self._hasher.hash(_encode(password))
 
     def is_match(self, password_hash: str, password: str) -> bool:
         """Returns whether a password matches a hash. Errors: Busy."""
-        with self._place():
+        with self._slot():
             try:
                 return self._hasher.verify(password_hash, _encode(password))
             except (VerificationError, InvalidHashError):
@@ -43,22 +43,22 @@ class Argon2Hasher:
         except InvalidHashError:
             return True
 
-    def _place(self) -> "_Place":
-        return _Place(self._places)
+    def _slot(self) -> "_HashSlot":
+        return _HashSlot(self._slots)
 
 
-class _Place:
-    """One of the places for computing a hash."""
+class _HashSlot:
+    """One of the slots for computing a hash."""
 
-    def __init__(self, places: threading.BoundedSemaphore) -> None:
-        self._places = places
+    def __init__(self, slots: threading.BoundedSemaphore) -> None:
+        self._slots = slots
 
     def __enter__(self) -> None:
-        if not self._places.acquire(timeout=PATIENCE_SECONDS):
+        if not self._slots.acquire(timeout=PATIENCE_SECONDS):
             raise Busy("too many passwords are being checked now; try again")
 
     def __exit__(self, *_exc: object) -> None:
-        self._places.release()
+        self._slots.release()
 
 
 def _encode(password: str) -> bytes:

@@ -1,7 +1,7 @@
 """Limits how many searches of one client run at once, so that one client cannot take the server from others.
 
 Further searches of the client wait in order, for at most half of the deadline. Beyond ``WAITING`` times the bound they are
-refused at once. A search occupies its place until no thread works for it, which may be after its response.
+refused at once. A search occupies its slot until no thread works for it, which may be after its response.
 """
 
 import asyncio
@@ -29,20 +29,20 @@ class Owner:
 
 
 @dataclass(slots=True)
-class _Line:
+class _OwnerSearches:
     """The searches of one owner: the number that run, and the queue that waits."""
 
     running: int = 0
     waiting: "deque[asyncio.Future[None]]" = field(default_factory=deque)
 
 
-class SearchPlaces:
-    """The places of all clients. For one event loop: its other threads may call only ``leave``, through the loop."""
+class SearchSlots:
+    """The slots of all clients. For one event loop: its other threads may call only ``leave``, through the loop."""
 
     def __init__(self, at_once: int, clients: Clients) -> None:
         self._at_once = at_once
         self._clients = clients
-        self._lines: dict[str, _Line] = {}
+        self._searches: dict[str, _OwnerSearches] = {}
 
     def find_owner(self, request: Request) -> Owner:
         """Returns the owner of a search: the signed-in user, otherwise the address, of which IPv6 counts the /64 network."""
@@ -53,42 +53,42 @@ class SearchPlaces:
         return Owner(name_network(client.address), self._at_once * (MANY if client.is_shared else 1))
 
     async def enter(self, owner: Owner, seconds: float) -> bool:
-        """Waits for a place for at most this time. Returns whether there was one."""
-        line = self._lines.setdefault(owner.name, _Line())
-        if line.running < owner.at_once:
-            line.running += 1
+        """Waits for a slot for at most this time. Returns whether there was one."""
+        searches = self._searches.setdefault(owner.name, _OwnerSearches())
+        if searches.running < owner.at_once:
+            searches.running += 1
             return True
-        if len(line.waiting) >= WAITING * owner.at_once:
+        if len(searches.waiting) >= WAITING * owner.at_once:
             return False
         turn = asyncio.get_running_loop().create_future()
-        line.waiting.append(turn)
+        searches.waiting.append(turn)
         try:
             await asyncio.wait_for(turn, seconds)
         except TimeoutError:
             return False
         except asyncio.CancelledError:
-            # The place was given in the moment in which the request was cancelled: it is passed on.
+            # The slot was given in the moment in which the request was cancelled: it is passed on.
             if turn.done() and not turn.cancelled():
                 self.leave(owner)
             raise
         finally:
-            if turn in line.waiting:
-                line.waiting.remove(turn)
+            if turn in searches.waiting:
+                searches.waiting.remove(turn)
         return True
 
     def leave(self, owner: Owner) -> None:
-        """Frees a place and passes it to the search that waits longest."""
-        line = self._lines[owner.name]
-        while line.waiting:
-            turn = line.waiting.popleft()
+        """Frees a slot and passes it to the search that waits longest."""
+        searches = self._searches[owner.name]
+        while searches.waiting:
+            turn = searches.waiting.popleft()
             if not turn.done():
-                # ``running`` stays: the place changes hands without becoming free.
+                # ``running`` stays: the slot changes hands without becoming free.
                 turn.set_result(None)
                 return
-        line.running -= 1
-        if not line.running:
-            del self._lines[owner.name]
+        searches.running -= 1
+        if not searches.running:
+            del self._searches[owner.name]
 
     def count(self) -> int:
         """Returns the number of clients that have searches at work."""
-        return len(self._lines)
+        return len(self._searches)

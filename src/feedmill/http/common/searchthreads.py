@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.types import Receive
 
 from feedmill.http.common.clientaddress import Clients
-from feedmill.http.common.searchconcurrency import SearchPlaces
+from feedmill.http.common.searchconcurrency import SearchSlots
 from feedmill.services.deadline import Deadline
 from feedmill.telemetry.metrics import SEARCHES_BOUNDED
 
@@ -59,7 +59,7 @@ class SearchThreads:
 
     def __init__(self, bounds: SearchBounds, clients: Clients) -> None:
         self._bounds = bounds
-        self._places = SearchPlaces(bounds.at_once, clients)
+        self._slots = SearchSlots(bounds.at_once, clients)
 
     def endpoint(self, act: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
         """Returns an endpoint that runs another one in a thread and within the bounds."""
@@ -72,14 +72,14 @@ class SearchThreads:
 
     async def run(self, request: Request, act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Runs a request's search. Errors: HTTPException 503 if the client has too many searches at work."""
-        loop, owner = asyncio.get_running_loop(), self._places.find_owner(request)
+        loop, owner = asyncio.get_running_loop(), self._slots.find_owner(request)
         deadline = Deadline(self._bounds.deadline_seconds, owner=owner.name)
-        if not await self._places.enter(owner, self._bounds.deadline_seconds / 2):
+        if not await self._slots.enter(owner, self._bounds.deadline_seconds / 2):
             SEARCHES_BOUNDED.add("refused")
             text = f"more than {owner.at_once} searches of this client are at work; try again in a second ([search] searches_per_client)"
             raise HTTPException(503, text, {"retry-after": str(RETRY_SECONDS)})
         request.scope[_KEY] = deadline
-        # The search itself counts as a job, so its place is free only after its thread and all its engine jobs have ended.
+        # The search itself counts as a job, so its slot is free only after its thread and all its engine jobs have ended.
         deadline.begin_job()
 
         def work() -> T:
@@ -91,7 +91,7 @@ class SearchThreads:
         def leave() -> None:
             # the event loop may end before the engine does
             with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(self._places.leave, owner)
+                loop.call_soon_threadsafe(self._slots.leave, owner)
 
         watching: list[asyncio.Task[None]] = []
         later = loop.call_later(WATCHED_SECONDS, lambda: watching.append(loop.create_task(_watch(request.receive, deadline))))

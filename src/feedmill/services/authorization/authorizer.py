@@ -76,7 +76,7 @@ class SafeAuthorizer:
     ) -> dict[str, Verdict]:
         """Returns the decisions about a batch, none if the circuit is open or the server returns no usable answer."""
         rule, server = authorizer.rule, authorizer.server_of(batch)
-        if not self._breaker.may_ask(rule.label, server):
+        if not self._breaker.allows_request(rule.label, server):
             self._counts.count(rule.mechanism, LateOutcome.CIRCUIT_OPEN, len(batch))
             return {}
         begun = self._clock()
@@ -91,7 +91,7 @@ class SafeAuthorizer:
             return {}
         except Exception:
             # the job runs in a thread of its own: whatever error it meets, its documents stay hidden
-            self._breaker.pass_over(rule.label, server)
+            self._breaker.release_trial(rule.label, server)
             self._counts.count(rule.mechanism, LateOutcome.FAILED, len(batch))
             log.exception("authorization_broken", rule=rule.label, documents=len(batch))
             return {}
@@ -99,7 +99,7 @@ class SafeAuthorizer:
             self._breaker.succeed(rule.label, server)
             self._counts.observe(rule.mechanism, self._clock() - begun)
         else:
-            self._breaker.pass_over(rule.label, server)
+            self._breaker.release_trial(rule.label, server)
         self._count_found(rule, batch, found)
         return found
 
@@ -107,7 +107,7 @@ class SafeAuthorizer:
         if isinstance(error, Rejected):
             self._breaker.succeed(rule.label, server)  # it works, and rejected this one request
         elif is_cut_short:
-            self._breaker.pass_over(rule.label, server)  # it had less time than the rule allows
+            self._breaker.release_trial(rule.label, server)  # it had less time than the rule allows
         else:
             self._breaker.fail(rule.label, server, str(error))
 

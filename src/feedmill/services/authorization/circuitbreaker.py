@@ -47,10 +47,10 @@ class CircuitBreaker:
         self._lock = threading.Lock()
         self._report_lock = threading.Lock()
 
-    def may_ask(self, rule: str, server: str) -> bool:
+    def allows_request(self, rule: str, server: str) -> bool:
         """Whether a request may be sent to a server now.
 
-        Shape: after True the caller must report the outcome with ``succeed``, ``fail`` or ``pass_over``.
+        Shape: after True the caller must report the outcome with ``succeed``, ``fail`` or ``release_trial``.
         """
         with self._lock:
             known = self._servers.get((rule, server))
@@ -67,32 +67,32 @@ class CircuitBreaker:
         with self._lock:
             known = self._servers.pop((rule, server), None)
         if known is not None and known.until is not None:
-            log.info("authorization_resumed", rule=rule, server=server)
+            log.info("authorization_circuit_closed", rule=rule, server=server)
             self._report_all()
 
     def fail(self, rule: str, server: str, reason: str) -> None:
         """Records that a server did not answer as it should."""
-        if not self._limits.rest_after:
+        if not self._limits.open_after_failures:
             return
         with self._lock:
             known = self._servers.get((rule, server)) or _Server()
             self._servers[rule, server] = known  # the server that failed least recently is evicted first
             known.failures += 1
-            # a failed trial opens the circuit again at once; a closed circuit opens after ``rest_after`` failures
-            is_due = known.is_half_open or (known.until is None and known.failures >= self._limits.rest_after)
+            # a failed trial opens the circuit again at once; a closed circuit opens after ``open_after_failures`` failures
+            is_due = known.is_half_open or (known.until is None and known.failures >= self._limits.open_after_failures)
             known.is_half_open = False
             if not is_due:
                 return
-            seconds = self._limits.rest_seconds * min(2**known.pauses, MAX_PAUSE_FACTOR)
+            seconds = self._limits.open_seconds * min(2**known.pauses, MAX_PAUSE_FACTOR)
             # Bounded, so that the power above stays a small number.
             known.pauses = min(known.pauses + 1, 10)
             known.until = self._clock() + seconds
             known.reason = reason
             failures = known.failures
-        log.error("authorization_resting", rule=rule, server=server, failures=failures, seconds=seconds, reason=reason)
+        log.error("authorization_circuit_opened", rule=rule, server=server, failures=failures, seconds=seconds, reason=reason)
         self._report_all()
 
-    def pass_over(self, rule: str, server: str) -> None:
+    def release_trial(self, rule: str, server: str) -> None:
         """Records that no request was sent, or that its outcome says nothing about the server."""
         with self._lock:
             known = self._servers.get((rule, server))
@@ -103,8 +103,8 @@ class CircuitBreaker:
         # Lock order: ``_report_lock`` before ``_lock``. ``_report_lock`` keeps reports in order; ``_lock`` is free during a report.
         with self._report_lock:
             with self._lock:
-                resting = self._list()
-            self._report(resting)
+                open_circuits = self._list()
+            self._report(open_circuits)
 
     def _list(self) -> list[OpenCircuit]:
         return [

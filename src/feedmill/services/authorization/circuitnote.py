@@ -11,7 +11,7 @@ import structlog
 from feedmill.model.authorization import OpenCircuit
 from feedmill.model.errors import FeedmillError
 from feedmill.ports import Store
-from feedmill.services.keyvalues import AUTHORIZATION_RESTING
+from feedmill.services.keyvalues import OPEN_CIRCUITS
 
 log = structlog.get_logger(__name__)
 
@@ -26,7 +26,7 @@ class CircuitNote:
     def clear(self) -> None:
         """Removes the note of a process that has ended."""
         with self._store.reading() as unit:
-            is_empty = not unit.state.key_values.get(AUTHORIZATION_RESTING)
+            is_empty = not unit.state.key_values.get(OPEN_CIRCUITS)
         if not is_empty:
             self(())
 
@@ -36,15 +36,15 @@ class CircuitNote:
         try:
             with self._store.writing() as unit:
                 earlier = {
-                    (each["rule"], each["server"]): each["since"] for each in read_resting(unit.state.key_values.get(AUTHORIZATION_RESTING))
+                    (each["rule"], each["server"]): each["since"] for each in read_open_circuits(unit.state.key_values.get(OPEN_CIRCUITS))
                 }
                 noted = [{**asdict(each), "since": earlier.get((each.rule, each.server), now)} for each in circuits]
-                unit.state.key_values.put(AUTHORIZATION_RESTING, json.dumps(noted) if noted else "")
+                unit.state.key_values.put(OPEN_CIRCUITS, json.dumps(noted) if noted else "")
         except FeedmillError as exc:
             # the log has the event; a failure to store the state must not stop a search
             log.warning("authorization_not_noted", reason=str(exc))
 
 
-def read_resting(text: str | None) -> list[dict[str, Any]]:
+def read_open_circuits(text: str | None) -> list[dict[str, Any]]:
     """Reads the note: ``rule``, ``server``, ``failures``, ``reason``, ``since`` of each server whose circuit is open."""
     return list(json.loads(text)) if text else []

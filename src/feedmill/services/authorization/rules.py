@@ -111,7 +111,7 @@ class LateBinding:
         self._safe = SafeAuthorizer(clock, CircuitBreaker(clock, self.limits, report), self._counts)
         self._authorizers = list(authorizers)
         self._clock = clock
-        self._cache = AuthorizationCache(clock, seconds=self.limits.kept_seconds, entries=self.limits.kept)
+        self._cache = AuthorizationCache(clock, seconds=self.limits.cache_seconds, entries=self.limits.cache_entries)
         sizes = [THREADS_FOR_SEARCHES * authorizer.rule.parallel for authorizer in self._authorizers]
         self._threads = [ThreadPoolExecutor(size, "authorization") for size in sizes]
         self._places = threading.BoundedSemaphore(MAX_SEARCHES)

@@ -44,11 +44,11 @@ class Place:
     def __init__(self, *authorizers: Authorizer, **limits: float) -> None:
         self.clock, self.counts = Now(), Counts()
         self.reports: list[list[str]] = []
-        late_limits = LateLimits(**{"rest_after": 3, "rest_seconds": 30.0, "kept_seconds": 0.0, "seconds": 60.0} | limits)  # type: ignore[arg-type]
+        late_limits = LateLimits(**{"open_after_failures": 3, "open_seconds": 30.0, "cache_seconds": 0.0, "seconds": 60.0} | limits)  # type: ignore[arg-type]
         self.late = LateBinding(authorizers, self.clock, late_limits, counts=self.counts, report=self._report)
 
-    def _report(self, resting: Sequence[OpenCircuit]) -> None:
-        self.reports.append([f"{each.rule} {each.reason}" for each in resting])
+    def _report(self, open_circuits: Sequence[OpenCircuit]) -> None:
+        self.reports.append([f"{each.rule} {each.reason}" for each in open_circuits])
 
 
 def test_server_that_fails_repeatedly_opens_its_circuit_then_is_tried_once_and_resumed(point: DecisionPoint) -> None:
@@ -59,8 +59,10 @@ def test_server_that_fails_repeatedly_opens_its_circuit_then_is_tried_once_and_r
         for _ in range(5):
             assert select(place.late, URLS) == set()
     assert len(point.requests) == 3
-    resting = [entry for entry in logs if entry["event"] == "authorization_resting"]
-    assert [(entry["log_level"], entry["rule"], entry["failures"], entry["seconds"]) for entry in resting] == [("error", "pdp", 3, 30.0)]
+    open_circuits = [entry for entry in logs if entry["event"] == "authorization_circuit_opened"]
+    assert [(entry["log_level"], entry["rule"], entry["failures"], entry["seconds"]) for entry in open_circuits] == [
+        ("error", "pdp", 3, 30.0)
+    ]
     assert place.reports == [["pdp it answers with status 503"]]
     assert place.counts.documents == {("saml", "failed"): 15, ("saml", "circuit open"): 10}
 
@@ -77,19 +79,19 @@ def test_server_that_fails_repeatedly_opens_its_circuit_then_is_tried_once_and_r
     with capture_logs() as logs:
         assert select(place.late, URLS) == set(URLS)
         assert select(place.late, URLS) == set(URLS)
-    assert [entry["event"] for entry in logs] == ["authorization_resumed"]
+    assert [entry["event"] for entry in logs] == ["authorization_circuit_closed"]
     assert place.reports[-1] == []
 
 
 def test_rest_never_grows_beyond_its_bound(point: DecisionPoint) -> None:
-    place = Place(saml(point), rest_after=1, rest_seconds=1.0)
+    place = Place(saml(point), open_after_failures=1, open_seconds=1.0)
     point.misbehave = DOWN
     with capture_logs() as logs:
         for _ in range(12):
             select(place.late, URLS)
             place.clock.seconds += 1_000.0
-    rests = [entry["seconds"] for entry in logs if entry["event"] == "authorization_resting"]
-    assert rests == [1.0, 2.0, 4.0, 8.0, *[16.0] * 8]
+    pauses = [entry["seconds"] for entry in logs if entry["event"] == "authorization_circuit_opened"]
+    assert pauses == [1.0, 2.0, 4.0, 8.0, *[16.0] * 8]
 
 
 def test_success_between_failures_resets_the_count(point: DecisionPoint) -> None:
@@ -103,7 +105,7 @@ def test_success_between_failures_resets_the_count(point: DecisionPoint) -> None
 
 def test_status_about_one_question_is_no_failure_of_the_server(point: DecisionPoint) -> None:
     point.permit("bob", *URLS)
-    place = Place(saml(point), rest_after=1)
+    place = Place(saml(point), open_after_failures=1)
     for _ in range(4):
         point.misbehave = say("HTTP/1.1 400 All queries must be for the same subject")
         assert select(place.late, URLS) == set()
@@ -116,7 +118,7 @@ def test_time_that_a_search_had_left_is_not_held_against_a_server(point: Decisio
     point.permit("ann", *URLS)
     point.delay_seconds = 60.0
     counts = Counts()
-    late = LateBinding([saml(point)], time.monotonic, LateLimits(seconds=0.2, rest_after=1), counts=counts)
+    late = LateBinding([saml(point)], time.monotonic, LateLimits(seconds=0.2, open_after_failures=1), counts=counts)
     for number in (1, 2):
         assert select(late, URLS) == set()
         wait_until(lambda: counts.requests["saml"] == number, f"request {number} to be over")  # noqa: B023 - called at once
@@ -125,7 +127,7 @@ def test_time_that_a_search_had_left_is_not_held_against_a_server(point: Decisio
 
 def test_server_that_hangs_costs_searches_nothing_once_it_is_left_alone(point: DecisionPoint) -> None:
     point.delay_seconds = 60.0
-    late = LateBinding([saml(point, seconds=0.3)], time.monotonic, LateLimits(rest_after=1, rest_seconds=600.0, seconds=60.0))
+    late = LateBinding([saml(point, seconds=0.3)], time.monotonic, LateLimits(open_after_failures=1, open_seconds=600.0, seconds=60.0))
     for _ in range(20):
         assert select(late, URLS) == set()
     assert len(point.requests) <= 1
@@ -133,7 +135,7 @@ def test_server_that_hangs_costs_searches_nothing_once_it_is_left_alone(point: D
 
 def test_user_who_causes_no_request_is_no_trial(point: DecisionPoint) -> None:
     point.permit("ann", *URLS)
-    place = Place(saml(point), rest_after=1)
+    place = Place(saml(point), open_after_failures=1)
     point.misbehave = DOWN
     select(place.late, URLS)
     point.misbehave = None
@@ -149,7 +151,7 @@ def test_servers_of_documents_are_left_alone_each_for_itself(point: DecisionPoin
         urls, lost = files(point, {"/a": {"ann"}}), files(dead, {"/a": {"ann"}, "/b": {"ann"}})
         point.passwords = dead.passwords = {"ann": "pa:ss"}
         here, there = f"http://127.0.0.1:{point.port}/", f"http://127.0.0.1:{dead.port}/"
-        place = Place(head(point, patterns=(here, there), allow_private=(here, there)), rest_after=2)
+        place = Place(head(point, patterns=(here, there), allow_private=(here, there)), open_after_failures=2)
         for _ in range(4):
             assert select(place.late, [*urls, *lost], login=LOGIN) == set(urls)
         assert place.reports[-1] == ["head it answers with status 503"]
@@ -160,7 +162,7 @@ def test_servers_of_documents_are_left_alone_each_for_itself(point: DecisionPoin
 def test_everything_that_comes_of_documents_is_counted(point: DecisionPoint) -> None:
     point.permit("ann", *URLS[:2])
     point.decisions["ann", URLS[2]] = "Deny"
-    place = Place(saml(point, batch=2), kept_seconds=60.0)
+    place = Place(saml(point, batch=2), cache_seconds=60.0)
     for _ in range(2):
         select(place.late, URLS)
     assert place.counts.documents == {
