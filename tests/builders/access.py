@@ -56,3 +56,8 @@ def group(text: str, namespace: str = "Default") -> Subject:
 def identity(text: str = "bob", groups: Iterable[str] = (), namespace: str = "Default") -> Identity:
     """Returns a signed-in user with groups, all of one namespace, split by the notation rules."""
     return Identity(users=(user(text, namespace),), groups=tuple(group(name, namespace) for name in groups))
+
+
+ANN = identity("ann")
+FOR_ANN = acl(permit("ann"))
+STAFF = acl(permit("staff", scope=Scope.GROUP))

@@ -8,37 +8,20 @@ from pathlib import Path
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.core.documents.urlstate import Rules
-from feedmill.model.access import Acl, Scope, StoredAcl
-from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, PutAcl, PutDocument, SourcePosition
-from feedmill.model.document import Attributes, Document, DocumentState, Event, Metadata
+from feedmill.model.access import StoredAcl
+from feedmill.model.change import Change, PutDocument
+from feedmill.model.document import Document, DocumentState, Event
 from feedmill.model.errors import FeedmillError
 from feedmill.model.feed import Feed, FeedKind, LogEntry, NewFeed
-from feedmill.model.topic import Topic
 from feedmill.ports import BlobStore
 from feedmill.services.feeds.feeding import Admission, SliceLimits, faulty_of
 from feedmill.services.feeds.feedrun import FeedDependencies, FeedRun
 from feedmill.services.feeds.reading import ItemWatch, ScanReport
-from tests.builders.access import acl, permit
+from tests.builders.changes import OPEN
 from tests.feedreaders import gsagroups_reader
 from tests.migratedstore import open_migrated
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
-STAFF = acl(permit("staff", scope=Scope.GROUP))
-OPEN = Rules(refusal=lambda _url: None, make_public=lambda _url: None)
-
-
-class SilentNotifier:
-    """Wakes no process and never waits."""
-
-    def __init__(self) -> None:
-        self.notified: list[Topic] = []
-
-    def notify(self, topic: Topic) -> None:
-        self.notified.append(topic)
-
-    def wait(self, timeout_seconds: float) -> None:
-        assert timeout_seconds > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,44 +143,6 @@ def open_harness(folder: Path, *, max_documents: int = 0, changes_a_slice: int =
     return FeedHarness(
         store=store, admission=Admission(rules=OPEN, max_documents=max_documents), limits=SliceLimits(changes=changes_a_slice)
     )
-
-
-def url(name: str) -> str:
-    return f"http://docs.test/{name}"
-
-
-def put(
-    name: str,
-    content: str | None = "body",
-    *,
-    record: int = 1,
-    metadata: Metadata | None = None,
-    acl: Acl | None = None,
-    attributes: Attributes | None = None,
-    whole: bool = False,
-) -> PutDocument:
-    body = None if content is None else Content(stream=io.BytesIO(content.encode()), size_bytes=len(content))
-    return PutDocument(
-        place=SourcePosition(record=record, line=record),
-        url=url(name),
-        attributes=attributes or Attributes(),
-        metadata=metadata,
-        content=body,
-        acl=AclChange(element=acl),
-        whole=whole,
-    )
-
-
-def delete(name: str) -> Delete:
-    return Delete(place=SourcePosition(record=1, line=1), url=url(name))
-
-
-def faulty(name: str | None, *, record: int = 1, reason: str = "no host") -> InvalidRecord:
-    return InvalidRecord(place=SourcePosition(record=record, line=record), url=None if name is None else url(name), reason=reason)
-
-
-def put_acl(name: str, acl: Acl | None = STAFF) -> PutAcl:
-    return PutAcl(place=SourcePosition(record=0, line=1), url=url(name), acl=acl)
 
 
 def is_live(document: Document) -> bool:

@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 
 from feedmill.adapters.identity.oidc.provider import OidcOptions, OidcProvider
 from tests.contract.openidserver import CLIENT, SECRET, OpenIdServer
-from tests.contract.signinharness import Browser, ManualClock, SignInHarness, open_signin_harness
+from tests.contract.signinharness import Browser, SignInHarness, open_signin_harness
+from tests.fakes import ManualClock
 
 
 def open_with(folder: Path, provider: OpenIdServer, **given: Any) -> SignInHarness:

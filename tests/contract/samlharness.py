@@ -8,7 +8,8 @@ from feedmill.adapters.identity.saml.metadata import read_metadata
 from feedmill.adapters.identity.saml.provider import SamlIdentityProvider, SamlOptions
 from feedmill.core.access.roles import RoleRules
 from tests.contract.samlserver import SamlServer
-from tests.contract.signinharness import HOST, Browser, ManualClock, SignInHarness, open_signin_harness
+from tests.contract.signinharness import HOST, Browser, SignInHarness, open_signin_harness
+from tests.fakes import ManualClock
 
 FROM_ELSEWHERE = {"origin": "https://idp.example.test", "sec_fetch_site": "cross-site"}
 OUR_KEY = read_key(make_key(ManualClock().now))

@@ -25,7 +25,7 @@ from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_TOKEN
 from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.services.searching.searchservices import SearchServices, wire_search_services
 from tests.asgi import Answer, ask_app
-from tests.builders.access import acl, identity, make_stored_acl, permit
+from tests.builders.access import make_stored_acl
 from tests.builders.documents import make_document
 from tests.migratedstore import open_migrated
 
@@ -113,10 +113,6 @@ def _guarded(unit: UnitOfWork, document: Document, acl: Acl | None) -> Document:
     if acl is not None:
         unit.access.acls.save_many([_stored(document.url, acl)], at=NOW)
     return replace(document, secure=True, access_class=unit.access.classes.number_many([key])[key])
-
-
-ANN = identity("ann")
-FOR_ANN = acl(permit("ann"))
 
 
 def open_harness(folder: Path) -> SearchHarness:

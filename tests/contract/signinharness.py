@@ -3,7 +3,6 @@
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -36,28 +35,13 @@ from feedmill.services.signin.throttle import Bounds, Throttle
 from feedmill.services.signin.tokencheck import TokenCheck
 from tests.asgi import Answer, ask_app
 from tests.contract.searchharness import SearchHarness, open_harness
+from tests.fakes import ManualClock
 
 CHEAP = argon2.Parameters(type=argon2.Type.ID, version=19, salt_len=16, hash_len=32, time_cost=1, memory_cost=8, parallelism=1)
 PASSWORD = "a good long password"
 ADMIN_TOKEN = "the-administrators-token"
 PROXY = "10.0.0.1"
 HOST = "search.example.com"
-
-
-@dataclass(slots=True)
-class ManualClock:
-    """A clock that a test turns."""
-
-    now: datetime = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def seconds(self) -> float:
-        return self.now.timestamp()
-
-    def turn(self, **given: float) -> None:
-        self.now += timedelta(**given)
 
 
 @dataclass(slots=True)

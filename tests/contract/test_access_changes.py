@@ -25,8 +25,10 @@ from feedmill.services.access.history.changes import AccessChanges
 from feedmill.services.access.resulttrimming import read_chains
 from feedmill.services.keyvalues import HISTORY_SINCE
 from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep
-from tests.contract.feedharness import FeedHarness, SilentNotifier, delete, put, put_acl, url
+from tests.builders.changes import delete, put, put_acl, url
+from tests.contract.feedharness import FeedHarness
 from tests.contract.groupharness import Definitions, push
+from tests.fakes import SilentNotifier
 
 FULL, INCREMENTAL, CLEANUP = FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP
 USERS = {name: read_identity(name or None, "Default", ()) for name in ("", "ann", "bob")}

@@ -19,9 +19,9 @@ from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.deadline import Deadline
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searchservices import SearchServices
-from tests.builders.access import acl, group_principal, permit, user_principal
+from tests.builders.access import ANN, FOR_ANN, acl, group_principal, permit, user_principal
 from tests.builders.groups import define_group, publish_groups
-from tests.contract.searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
+from tests.contract.searchharness import SearchHarness, ask, open_harness
 from tests.contract.test_search_deadline import Caller
 from tests.waiting import wait_for, wait_until
 

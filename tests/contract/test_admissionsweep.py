@@ -13,8 +13,11 @@ from feedmill.services import keyvalues
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.sweeps import admissionsweep
 from feedmill.services.sweeps.admissionsweep import AdmissionSweep
-from tests.contract.feedharness import STAFF, FeedHarness, SilentNotifier, open_harness, put, url
+from tests.builders.access import STAFF
+from tests.builders.changes import put, url
+from tests.contract.feedharness import FeedHarness, open_harness
 from tests.contract.fuses import LosingStore
+from tests.fakes import SilentNotifier
 
 
 @pytest.fixture

@@ -13,7 +13,9 @@ from feedmill.model.errors import Broken, Busy, DiskFull, FeedmillError
 from feedmill.model.extraction import Answer, Task
 from feedmill.ports import Stage
 from feedmill.services.indexing.extracting import Extracting
-from tests.contract.feedharness import FeedHarness, SilentNotifier, open_harness, put, url
+from tests.builders.changes import put, url
+from tests.contract.feedharness import FeedHarness, open_harness
+from tests.fakes import SilentNotifier
 
 
 @dataclass

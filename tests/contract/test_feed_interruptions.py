@@ -18,9 +18,11 @@ from feedmill.services.feeds.recordwatch import MAX_READINGS, Caution, OthersFir
 from feedmill.services.isolation.attempts import Attempts
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.sweeps.admissionsweep import AdmissionSweep
+from tests.builders.changes import put, url
 from tests.builders.groups import make_groups_feed, make_membership
 from tests.childprocess import is_killed
-from tests.contract.feedharness import FeedHarness, SilentNotifier, open_harness, put, url
+from tests.contract.feedharness import FeedHarness, open_harness
+from tests.fakes import SilentNotifier
 
 MARKED = (3, 77, 199)
 MAX_DEATHS = 20

@@ -16,9 +16,12 @@ from feedmill.services.feeds.feeding import Admission
 from feedmill.services.feeds.groupsrun import GroupsRun
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.sweeps.admissionsweep import AdmissionSweep
+from tests.builders.access import STAFF
+from tests.builders.changes import OPEN, delete, put, put_acl, url
 from tests.builders.groups import make_groups_feed, make_membership
 from tests.contract.databases import DAMAGES, damage
-from tests.contract.feedharness import OPEN, STAFF, FeedHarness, SilentNotifier, delete, open_harness, put, put_acl, url
+from tests.contract.feedharness import FeedHarness, open_harness
+from tests.fakes import SilentNotifier
 from tests.feedreaders import gsafeed_reader
 
 MARKED = (3, 77, 199)

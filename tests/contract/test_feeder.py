@@ -10,7 +10,9 @@ from feedmill.model.feed import Feed, FeedKind, FeedState
 from feedmill.model.topic import Topic
 from feedmill.services.feeds.feeder import RETRY, RETRY_AFTER_FAULT, Feeder, FeederLane
 from feedmill.services.feeds.feeding import SliceLimits
-from tests.contract.feedharness import FeedHarness, ListReader, SilentNotifier, delete, open_harness, put, url
+from tests.builders.changes import delete, put, url
+from tests.contract.feedharness import FeedHarness, ListReader, open_harness
+from tests.fakes import SilentNotifier
 
 
 @pytest.fixture

@@ -14,7 +14,9 @@ from feedmill.ports import IndexTask, Lane, Stage
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.feeds.feedrun import FeedRun
 from feedmill.services.feeds.progress import LOG_ENTRIES, ended
-from tests.contract.feedharness import BEGIN, OPEN, STAFF, FeedHarness, delete, faulty, is_live, open_harness, put, put_acl, url
+from tests.builders.access import STAFF
+from tests.builders.changes import OPEN, delete, faulty, put, put_acl, url
+from tests.contract.feedharness import BEGIN, FeedHarness, is_live, open_harness
 from tests.contract.fuses import LosingStore
 
 

@@ -22,8 +22,8 @@ from feedmill.model.serving import DEFAULT_FRONTEND, FrontEnd, Serving
 from feedmill.ports import UnitOfWork
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searchservices import SearchServices
-from tests.builders.access import acl, permit
-from tests.contract.searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
+from tests.builders.access import ANN, FOR_ANN, acl, permit
+from tests.contract.searchharness import SearchHarness, ask, open_harness
 
 FOR_BOB = acl(permit("bob"))
 

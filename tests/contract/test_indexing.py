@@ -23,9 +23,11 @@ from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_REBUILD
 from feedmill.services.overview import read_overview
 from feedmill.services.searching.searchservices import wire_search_services
 from feedmill.services.searching.searchstate import REBUILDING
+from tests.builders.changes import delete, put
 from tests.contract.callablegenerations import CallableGenerations
-from tests.contract.feedharness import BEGIN, FeedHarness, SilentNotifier, delete, open_harness, put
+from tests.contract.feedharness import BEGIN, FeedHarness, open_harness
 from tests.contract.fuses import Fuse, FusedStore, Killed
+from tests.fakes import SilentNotifier
 
 
 @dataclass

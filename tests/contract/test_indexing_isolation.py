@@ -24,11 +24,14 @@ from feedmill.services.indexing.preparing import iter_reduced
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.isolation.recording import FailureRecorder
+from tests.builders.access import STAFF
+from tests.builders.changes import put, url
 from tests.childprocess import is_killed
 from tests.contract.callablegenerations import CallableGenerations
 from tests.contract.databases import DAMAGES, damage
-from tests.contract.feedharness import BEGIN, STAFF, FeedHarness, SilentNotifier, open_harness, put, url
+from tests.contract.feedharness import BEGIN, FeedHarness, open_harness
 from tests.contract.indexharness import DOCUMENT
+from tests.fakes import SilentNotifier
 
 
 class PickyWriter(MemoryWriter):

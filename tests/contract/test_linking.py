@@ -21,9 +21,12 @@ from feedmill.ports import Lane, LinkWork, Stage, Store
 from feedmill.services import keyvalues
 from feedmill.services.indexing.indexer import IndexDependencies, Indexing
 from feedmill.services.inspection import inspect_url
+from tests.builders.access import STAFF
+from tests.builders.changes import delete, put, put_acl, url
 from tests.contract.callablegenerations import CallableGenerations
-from tests.contract.feedharness import BEGIN, STAFF, FeedHarness, SilentNotifier, delete, open_harness, put, put_acl, url
+from tests.contract.feedharness import BEGIN, FeedHarness, open_harness
 from tests.contract.fuses import Fuse, FusedStore, Killed
+from tests.fakes import SilentNotifier
 
 
 class CountingWriter(MemoryWriter):

@@ -33,11 +33,12 @@ from feedmill.services.access.policykeeping import adopt_policies
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searchservices import SearchServices
 from tests.asgi import Answer
-from tests.builders.access import acl, permit
+from tests.builders.access import ANN, FOR_ANN, acl, permit
 from tests.contract.samlharness import OUR_KEY
 from tests.contract.samlserver import SamlServer
-from tests.contract.searchharness import ANN, FOR_ANN, NOW, SearchHarness, ask, open_harness
-from tests.contract.signinharness import ManualClock, open_signin_harness
+from tests.contract.searchharness import NOW, SearchHarness, ask, open_harness
+from tests.contract.signinharness import open_signin_harness
+from tests.fakes import ManualClock
 
 BOB = read_identity("bob", "Default", ["staff"])
 SECRET = "zyxsecret"

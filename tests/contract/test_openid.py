@@ -12,7 +12,8 @@ from feedmill.model.errors import BadRequest
 from feedmill.model.role import UserRole
 from tests.contract.openidharness import arrive, open_with, redirect_to_provider
 from tests.contract.openidserver import CLIENT, OpenIdServer, new_key, running_openid
-from tests.contract.signinharness import PASSWORD, ManualClock, SignInHarness, users
+from tests.contract.signinharness import PASSWORD, SignInHarness, users
+from tests.fakes import ManualClock
 
 
 @pytest.fixture

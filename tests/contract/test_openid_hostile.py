@@ -22,7 +22,8 @@ from feedmill.http.signin.threads import AT_ONCE, run_for_provider, run_slowly
 from feedmill.model.errors import Busy
 from tests.contract.openidharness import arrive, open_with, redirect_to_provider
 from tests.contract.openidserver import OpenIdServer, new_key, running_openid
-from tests.contract.signinharness import ManualClock, SignInHarness, users
+from tests.contract.signinharness import SignInHarness, users
+from tests.fakes import ManualClock
 from tests.waiting import PATIENCE_SECONDS
 
 DISCOVERY = "/.well-known/openid-configuration"

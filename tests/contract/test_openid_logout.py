@@ -9,7 +9,8 @@ import pytest
 
 from tests.contract.openidharness import arrive, open_with, redirect_to_provider
 from tests.contract.openidserver import CLIENT, OpenIdServer, new_key, running_openid
-from tests.contract.signinharness import Browser, ManualClock, SignInHarness, read_form, users
+from tests.contract.signinharness import Browser, SignInHarness, read_form, users
+from tests.fakes import ManualClock
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.resultlist import list_results
 from feedmill.services.searching.searchservices import SearchServices, wire_search_services
 from tests.asgi import Answer
-from tests.builders.access import acl, permit
-from tests.contract.searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
+from tests.builders.access import ANN, FOR_ANN, acl, permit
+from tests.contract.searchharness import SearchHarness, ask, open_harness
 from tests.decisionpoint import DecisionPoint
 
 

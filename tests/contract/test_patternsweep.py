@@ -18,9 +18,11 @@ from feedmill.services.indexing.indexer import IndexDependencies, Indexing
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.services.sweeps import patternsweep
+from tests.builders.changes import delete, put
 from tests.contract.callablegenerations import CallableGenerations
-from tests.contract.feedharness import BEGIN, FeedHarness, SilentNotifier, delete, open_harness, put
+from tests.contract.feedharness import BEGIN, FeedHarness, open_harness
 from tests.contract.fuses import Fuse, FusedStore, Killed
+from tests.fakes import SilentNotifier
 
 
 @dataclass

@@ -19,7 +19,10 @@ from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.access.policykeeping import adopt_of_settings, adopt_policies, read_closed
 from feedmill.services.access.resulttrimming import ResultTrimmer, read_chains
 from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep, is_obeyed, is_swept
-from tests.contract.feedharness import OPEN, STAFF, FeedHarness, SilentNotifier, open_harness, put, url
+from tests.builders.access import STAFF
+from tests.builders.changes import OPEN, put, url
+from tests.contract.feedharness import FeedHarness, open_harness
+from tests.fakes import SilentNotifier
 
 SECURE = Attributes(authmethod=AuthMethod.NTLM)
 ANN, BOB = read_identity("ann", "Default", []), read_identity("bob", "Default", ["staff"])

@@ -12,7 +12,9 @@ from feedmill.model.feed import FeedKind
 from feedmill.model.provenance import Provenance, from_fetch, from_run
 from feedmill.ports import Lane
 from feedmill.services.feeds.feeding import ChangeBatch, SliceLimits, take_slice
-from tests.contract.feedharness import OPEN, STAFF, FeedHarness, delete, open_harness, put, url
+from tests.builders.access import STAFF
+from tests.builders.changes import OPEN, delete, put, url
+from tests.contract.feedharness import FeedHarness, open_harness
 
 
 @pytest.fixture

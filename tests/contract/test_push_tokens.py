@@ -26,7 +26,7 @@ from feedmill.services.signin.pushcheck import PushCheck
 from feedmill.services.signin.throttle import Bounds, Throttle
 from feedmill.services.signin.tokencheck import TokenCheck
 from tests.asgi import Answer, ask_app
-from tests.contract.feedharness import SilentNotifier
+from tests.fakes import SilentNotifier
 from tests.migratedstore import open_migrated
 
 UNAUTHORIZED = "Error - Unauthorized Request"

@@ -17,7 +17,9 @@ from feedmill.services.feeds.readprogress import ReadProgress
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.keyvalues import ADMISSION_CURSOR
 from feedmill.services.queues import QueueWatch, describe_stuck
-from tests.contract.feedharness import FeedHarness, SilentNotifier, open_harness, put, url
+from tests.builders.changes import put, url
+from tests.contract.feedharness import FeedHarness, open_harness
+from tests.fakes import SilentNotifier
 
 LATER = timedelta(seconds=61)
 

@@ -38,10 +38,10 @@ from feedmill.services.feeds.intake import Intake
 from feedmill.settings import load_settings
 from feedmill.settings.editing import SettingsEditor
 from tests.asgi import ask_app
-from tests.contract.feedharness import SilentNotifier
 from tests.contract.samlharness import OUR_KEY
 from tests.contract.samlserver import SamlServer
-from tests.contract.signinharness import ManualClock, open_signin_harness
+from tests.contract.signinharness import open_signin_harness
+from tests.fakes import ManualClock, SilentNotifier
 
 ADMIN_PORT = """
 GET,HEAD      /healthz                                      anyone

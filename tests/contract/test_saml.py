@@ -19,7 +19,8 @@ from feedmill.model.errors import BadRequest
 from feedmill.model.role import UserRole
 from tests.contract.samlharness import FROM_ELSEWHERE, arrive, open_with, post, redirect_to_provider
 from tests.contract.samlserver import ENTITY, SamlServer, certify
-from tests.contract.signinharness import PASSWORD, ManualClock, SignInHarness, users
+from tests.contract.signinharness import PASSWORD, SignInHarness, users
+from tests.fakes import ManualClock
 
 
 @pytest.fixture(scope="module")

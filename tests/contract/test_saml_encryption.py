@@ -14,7 +14,8 @@ from feedmill.model.errors import BadRequest, Denied
 from tests.contract.samlencrypting import CBC_128, CBC_256, GCM, GCM_128, OAEP_SHA256, RSA_15, encrypt_element
 from tests.contract.samlharness import OUR_KEY, arrive, open_with, redirect_to_provider
 from tests.contract.samlserver import SamlServer
-from tests.contract.signinharness import ManualClock, SignInHarness, users
+from tests.contract.signinharness import SignInHarness, users
+from tests.fakes import ManualClock
 
 THEIRS = SamlServer(now=ManualClock())
 OTHER_KEY = read_key(make_key(ManualClock().now))

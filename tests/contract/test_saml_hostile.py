@@ -16,7 +16,8 @@ from signxml.algorithms import SignatureMethod
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, PROTOCOL, SIGNATURE
 from tests.contract.samlharness import arrive, open_with, redirect_to_provider
 from tests.contract.samlserver import SamlServer, certify
-from tests.contract.signinharness import Browser, ManualClock, SignInHarness, users
+from tests.contract.signinharness import Browser, SignInHarness, users
+from tests.fakes import ManualClock
 
 Edit = Callable[[etree._Element], None]
 

@@ -13,7 +13,8 @@ from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, POST, PRO
 from feedmill.adapters.identity.saml.signing import inflate, read_query, verify_element
 from tests.contract.samlharness import FROM_ELSEWHERE, OUR_KEY, arrive, open_with, redirect_to_provider
 from tests.contract.samlserver import LOGOUT, SamlServer, write
-from tests.contract.signinharness import Browser, ManualClock, SignInHarness, read_form, users
+from tests.contract.signinharness import Browser, SignInHarness, read_form, users
+from tests.fakes import ManualClock
 
 THEIRS = SamlServer(now=ManualClock())
 URL = "http://search.example.com/signin/saml/corp"

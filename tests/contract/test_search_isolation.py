@@ -15,8 +15,9 @@ from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.clustering import cluster_results
 from feedmill.services.searching.suggesting import Typing, suggest
+from tests.builders.access import ANN, FOR_ANN
 from tests.contract.databases import DAMAGES, damage
-from tests.contract.searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
+from tests.contract.searchharness import SearchHarness, ask, open_harness
 
 MARKED = (3, 77, 199)
 

@@ -11,7 +11,8 @@ from feedmill.model.errors import Corrupt
 from feedmill.ports import SearchIndex
 from feedmill.services.searching.searchservices import wire_search_services
 from tests.anytext import any_query, any_text
-from tests.contract.searchharness import ANN, FOR_ANN, NOW, SearchHarness, ask, open_harness
+from tests.builders.access import ANN, FOR_ANN
+from tests.contract.searchharness import NOW, SearchHarness, ask, open_harness
 
 # what either port of searching reads besides the query
 _READ_PARAMETERS = """

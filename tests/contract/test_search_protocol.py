@@ -6,7 +6,8 @@ import pytest
 from lxml import etree
 
 from feedmill.http.search.app import SearchSite, search_app
-from tests.contract.searchharness import ANN, FOR_ANN, NOW, SearchHarness, ask, open_harness
+from tests.builders.access import ANN, FOR_ANN
+from tests.contract.searchharness import NOW, SearchHarness, ask, open_harness
 
 
 @pytest.fixture

@@ -21,7 +21,8 @@ from feedmill.services.searching.resultlist import list_results
 from feedmill.services.searching.searcher import Searcher
 from feedmill.services.searching.searchservices import wire_search_services
 from feedmill.services.searching.searchstate import SearchStates
-from tests.contract.searchharness import ANN, FOR_ANN, NOW, SearchHarness, open_harness
+from tests.builders.access import ANN, FOR_ANN
+from tests.contract.searchharness import NOW, SearchHarness, open_harness
 
 Ask = Callable[..., ResultPage]
 

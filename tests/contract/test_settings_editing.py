@@ -25,7 +25,7 @@ from feedmill.settings import Loaded, load_settings
 from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.serving import merge_stored, serving_of
 from tests.asgi import ask_app
-from tests.contract.feedharness import SilentNotifier
+from tests.fakes import SilentNotifier
 from tests.migratedstore import open_migrated
 
 FILE = """

@@ -10,7 +10,8 @@ from feedmill.core.access.classes import class_of
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from tests.asgi import Answer
-from tests.contract.searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
+from tests.builders.access import ANN, FOR_ANN
+from tests.contract.searchharness import SearchHarness, ask, open_harness
 
 
 @pytest.fixture

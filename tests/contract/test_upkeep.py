@@ -28,8 +28,10 @@ from feedmill.model.identity import Subject
 from feedmill.ports import FeedFiles, StoredRefs
 from feedmill.services.feeds.groupsrun import GroupsRun
 from feedmill.services.upkeep import Upkeep, UpkeepLimits
+from tests.builders.access import STAFF
+from tests.builders.changes import delete, faulty, put, put_acl, url
 from tests.builders.groups import make_groups_feed, make_membership
-from tests.contract.feedharness import BEGIN, STAFF, FeedHarness, delete, faulty, open_harness, put, put_acl, url
+from tests.contract.feedharness import BEGIN, FeedHarness, open_harness
 
 HOUR = 3600.0
 NO_REST = UpkeepLimits(rest=0.0)

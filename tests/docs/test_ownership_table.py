@@ -1,16 +1,16 @@
 """The table of provenances in the manual says what the lifecycle does."""
 
-import io
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from feedmill.core.documents.lifecycle import apply
-from feedmill.core.documents.urlstate import ApplyContext, Rules, UrlState
-from feedmill.model.change import Change, Content, Delete, PutDocument, RequestCrawl, SourcePosition
+from feedmill.core.documents.urlstate import ApplyContext, UrlState
+from feedmill.model.change import Change, Delete, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, BlobRef, Origin
 from feedmill.model.provenance import Provenance, from_feed, from_fetch, from_run
+from tests.builders.changes import OPEN, make_content
 
 PAGE = Path(__file__).parents[2] / "docs/explanation/ownership.md"
 URL, PLACE = "http://docs.test/a", SourcePosition(record=1)
@@ -30,12 +30,11 @@ ROWS: dict[str, list[tuple[Provenance, str]]] = {
 
 
 def put() -> PutDocument:
-    return PutDocument(place=PLACE, url=URL, attributes=Attributes(), content=Content(stream=io.BytesIO(b"x"), size_bytes=1))
+    return PutDocument(place=PLACE, url=URL, attributes=Attributes(), content=make_content("x"))
 
 
 def do(state: UrlState, change: Change, provenance: Provenance) -> UrlState:
-    rules = Rules(refusal=lambda _url: None, make_public=lambda _url: None)
-    context = ApplyContext(provenance=provenance, now=datetime(2026, 3, 1, tzinfo=UTC), rules=rules)
+    context = ApplyContext(provenance=provenance, now=datetime(2026, 3, 1, tzinfo=UTC), rules=OPEN)
     return apply(change, state, context, BlobRef(provenance.kind.value) if isinstance(change, PutDocument) else None).state
 
 

@@ -1,4 +1,3 @@
-import io
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -11,17 +10,16 @@ from feedmill.core.access.classes import class_of, is_secure
 from feedmill.core.documents.lifecycle import apply, gone
 from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
 from feedmill.model.access import AccessClass, Acl, AclOrigin, Scope
-from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, Note, PutAcl, PutDocument, RequestCrawl, SourcePosition
+from feedmill.model.change import AclChange, Change, Delete, InvalidRecord, Note, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, EventKind, Metadata, Origin, Text
 from feedmill.model.feed import LogLevel
 from feedmill.model.provenance import from_feed
-from tests.builders.access import acl, permit
+from tests.builders.access import STAFF, acl, permit
+from tests.builders.changes import OPEN, make_content
 
 URL = "http://docs.test/a"
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-OPEN = Rules(refusal=lambda _url: None, make_public=lambda _url: None)
 CLOSED = replace(OPEN, refusal=lambda url: f"'{url}' matches the do-not-follow pattern 'docs.test/'")
-STAFF = acl(permit("staff", scope=Scope.GROUP))
 BOARD = acl(permit("board", scope=Scope.GROUP))
 EMPTY = UrlState(url=URL)
 PLACE = SourcePosition(record=1, line=7)
@@ -39,13 +37,12 @@ def put(
     attributes: Attributes | None = None,
     whole: bool = False,
 ) -> PutDocument:
-    body = None if content is None else Content(stream=io.BytesIO(content.encode()), size_bytes=len(content))
     return PutDocument(
         place=PLACE,
         url=URL,
         attributes=attributes or Attributes(),
         metadata=metadata,
-        content=body,
+        content=None if content is None else make_content(content),
         acl=acl or AclChange(),
         whole=whole,
     )

@@ -1,6 +1,5 @@
 """Random histories of one store of URLs, applied by the code and by a reference that is as plain as the rules' own sentences."""
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -11,11 +10,12 @@ from hypothesis import strategies as st
 from feedmill.core.documents.lifecycle import PUBLIC_NOW, apply, gone, secured
 from feedmill.core.documents.urlstate import ApplyContext, Counted, Rules, UrlState
 from feedmill.model.access import Acl, AclOrigin, Scope
-from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, PutAcl, PutDocument, RequestCrawl, SourcePosition
+from feedmill.model.change import AclChange, Change, Delete, InvalidRecord, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, Metadata
 from feedmill.model.feed import FeedKind
 from feedmill.model.provenance import Provenance, ProvenanceKind
 from tests.builders.access import acl, permit
+from tests.builders.changes import make_content
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 URLS = ("http://a.test/1", "http://a.test/2", "http://blocked.test/1")
@@ -258,7 +258,7 @@ acls = st.sampled_from([an_acl("staff"), an_acl("board")])
 metadata = st.sampled_from([None, (), (("k", "1"),), (("k", "2"), ("k", "3"))])
 attributes = st.sampled_from([None, None, AuthMethod.NONE, AuthMethod.NTLM]).map(lambda method: Attributes(authmethod=method))
 acl_changes = st.builds(AclChange, element=st.none() | acls, legacy=st.none() | acls, overwrite=st.sampled_from([None, None, True, False]))
-contents = st.sampled_from(["one", "two"]).map(lambda text: Content(stream=io.BytesIO(text.encode()), size_bytes=len(text)))
+contents = st.sampled_from(["one", "two"]).map(make_content)
 RECORD, BESIDE = SourcePosition(record=1, line=1), SourcePosition(record=0, line=1)
 
 

@@ -1,29 +1,27 @@
 """The ownership tables of docs/explanation/ownership.md, for each way in which a change comes."""
 
-import io
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from feedmill.core.documents.lifecycle import apply
-from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
-from feedmill.model.access import AclOrigin, Scope, StoredAcl
-from feedmill.model.change import AclChange, Change, Content, Delete, PutAcl, PutDocument, RequestCrawl, SourcePosition
+from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, UrlState
+from feedmill.model.access import AclOrigin, StoredAcl
+from feedmill.model.change import AclChange, Change, Delete, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, EventKind, Origin
 from feedmill.model.provenance import MAINTENANCE, Provenance, from_feed, from_fetch, from_run
-from tests.builders.access import acl, permit
+from tests.builders.access import STAFF
+from tests.builders.changes import OPEN, make_content
 
 URL = "http://docs.test/a"
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-STAFF = acl(permit("staff", scope=Scope.GROUP))
 PLACE = SourcePosition(record=1)
 FEED, RUN, FETCH = from_feed(9, "hr"), from_run("hr"), from_fetch("crawler")
-RULES = Rules(refusal=lambda _url: None, make_public=lambda _url: None)
 
 
 def put(text: str | None = "new", **given: object) -> PutDocument:
-    content = None if text is None else Content(stream=io.BytesIO(text.encode()), size_bytes=len(text))
+    content = None if text is None else make_content(text)
     return replace(PutDocument(place=PLACE, url=URL, attributes=Attributes(mimetype="text/new"), content=content), **given)  # type: ignore[arg-type]
 
 
@@ -37,7 +35,7 @@ NOTHING = UrlState(url=URL)
 
 def do(state: UrlState, change: Change, provenance: Provenance) -> Outcome:
     ref = BlobRef("new") if isinstance(change, PutDocument) and change.content is not None else None
-    return apply(change, state, ApplyContext(provenance=provenance, now=NOW, rules=RULES), ref)
+    return apply(change, state, ApplyContext(provenance=provenance, now=NOW, rules=OPEN), ref)
 
 
 def states() -> dict[str, UrlState]:
