@@ -3,6 +3,7 @@
 FeedmillError
 +-- BadRequest       the caller must send something else
 |   +-- BadFeed      the feed's XML is refused; holds line and column
+|   +-- BadStream    the output of an adaptor's command is refused; holds byte and command
 |   +-- TooLarge     the input exceeds a limit; the text names the limit and its setting
 |   +-- BadSettings  the settings file or environment is wrong; holds every error with its line
 +-- NotFound         there is no such thing
@@ -46,6 +47,18 @@ class BadFeed(BadRequest):
     def placed_reason(self) -> str:
         """The reason with line and column, if both are known, as a feed's log shows it."""
         return f"{self.reason}, line {self.line}, column {self.column}" if self.line and self.column else self.reason
+
+
+class BadStream(BadRequest):
+    """A command stream is refused. What was read before the error stays valid.
+
+    Units: ``offset`` is the byte at which the command starts, ``command`` counts from 1; 0 = the header.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.offset = 0
+        self.command = 0
 
 
 class TooLarge(BadRequest):
