@@ -38,8 +38,8 @@ class Response:
 class Transport:
     """A server by its base URL, which may hold a user and a password or token: ``http://user:token@host:port``.
 
-    ``token`` is sent as Bearer and wins over those. ``certificate`` is a PEM file to trust in addition to the known authorities, for the
-    server of this machine.
+    ``token`` is sent as Bearer and wins over those. ``certificate`` is a PEM file whose first certificate is the server's own. With it, no
+    other certificate is accepted, and the name in it does not matter.
 
     Example::
 
@@ -151,14 +151,24 @@ class Transport:
         return "Basic " + b64encode(pair.encode()).decode("ascii")
 
     def _trust(self) -> ssl.SSLContext:
-        context = ssl.create_default_context()
-        if self.certificate:
-            context.load_verify_locations(self.certificate)
-            # The file is the certificate of this very server, whose name may
-            # differ from the local address, and whose issuer may be unknown.
-            context.check_hostname = False
-            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        if not self.certificate:
+            return ssl.create_default_context()
+        # Only this one certificate is accepted, so neither its issuer nor the name in it matters: the server may be reached by a local
+        # address that is not in the certificate.
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        try:
+            context.load_verify_locations(cadata=_read_certificate(self.certificate))
+        except OSError as exc:
+            raise BadRequest(f"no certificate can be read from '{self.certificate}': {exc}") from exc
         return context
+
+
+def _read_certificate(path: str) -> str:
+    """Returns the first certificate in a PEM file, which is that of the server; those of its issuers follow it."""
+    head, end, _ = Path(path).read_text("latin-1").partition("-----END CERTIFICATE-----")
+    return head[head.find("-----BEGIN CERTIFICATE-----") :] + end + "\n"
 
 
 def quote_name(name: str) -> str:

@@ -1,0 +1,66 @@
+"""Which certificates the client accepts from a server."""
+
+import ssl
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from feedmill.adapters.identity.saml.keys import make_key, read_key
+from feedmill.client.transport import Transport
+from feedmill.model.errors import BadRequest, FeedmillError
+from tests.contract.signinharness import ManualClock
+from tests.selfsigned import CERTIFICATE, KEY
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+@pytest.fixture
+def port(tmp_path: Path) -> Iterator[int]:
+    """The port of a server that shows ``CERTIFICATE``, which the machine trusts."""
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    certificate.write_text(CERTIFICATE)
+    key.write_text(KEY)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+def test_certificate_of_the_server_is_accepted_under_any_name(port: int, tmp_path: Path) -> None:
+    chain = tmp_path / "chain.pem"
+    chain.write_text("subject=/CN=server\n" + CERTIFICATE + read_key(make_key(ManualClock().now)).certificate)
+    assert Transport(base_url=f"https://127.0.0.1:{port}", certificate=str(chain)).get_json("/") == {}
+
+
+def test_certificate_of_another_server_is_refused(port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
+    other = tmp_path / "other.pem"
+    other.write_text(read_key(make_key(ManualClock().now)).certificate + CERTIFICATE)
+    with pytest.raises(FeedmillError, match="certificate verify failed"):
+        Transport(base_url=f"https://127.0.0.1:{port}", certificate=str(other)).get_json("/")
+
+
+@pytest.mark.parametrize("content", [None, "no certificate"])
+def test_file_without_a_certificate_is_named(tmp_path: Path, content: str | None) -> None:
+    file = tmp_path / "certificate.pem"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(BadRequest, match=f"no certificate can be read from '{file}'"):
+        Transport(base_url="https://127.0.0.1:9", certificate=str(file)).get_json("/")
