@@ -215,6 +215,17 @@ def test_request_counts_once_and_only_by_the_providers_key(harness: SignInHarnes
     assert is_in(harness, again)
 
 
+def test_request_of_a_fast_clock_counts_once(harness: SignInHarness, provider: SamlServer) -> None:
+    signed_in(harness, provider)
+    request = provider.ask_logout(URL, NAME, IssueInstant=write(provider.now() + timedelta(minutes=5)))
+    query = provider.query("SAMLRequest", request)
+    assert harness.browser().get(f"/signin/saml/corp/slo?{query}").status == 303
+    harness.clock.turn(minutes=10)
+    again = signed_in(harness, provider)
+    assert again.get(f"/signin/saml/corp/slo?{query}").status == 403
+    assert is_in(harness, again)
+
+
 def test_flood_of_forged_messages_fills_no_log(harness: SignInHarness) -> None:
     flooder = harness.browser(peer="192.168.5.5")
     for _ in range(40):

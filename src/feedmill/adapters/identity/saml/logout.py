@@ -71,7 +71,9 @@ class SamlLogoutFlow:
         if not name:
             raise Denied("the request names no user")
         identity = f"{self._provider.entity_id} {root.get('ID', '')}"
-        lasting = LASTING + 2 * LEEWAY
+        # A request is accepted from LASTING + LEEWAY before its IssueInstant to as long after it.
+        # Its ID is remembered for all of that time.
+        lasting = 2 * (LASTING + LEEWAY) + LEEWAY
         return LogoutRequest(
             id=identity,
             number=root.get("ID", ""),
