@@ -137,7 +137,8 @@ class _Reading(SmallReader):
 
     def _end_inside(self, answer: _Answer, place: tuple[str, ...], said: str | None) -> None:
         if place == _NAME:
-            answer.subject = said
+            # None: elements stand in the name, so it names no user. An absent subject would count for every user.
+            answer.subject = said or ""
         elif place == _ACTION and said is not None:
             answer.actions.append(said)
         elif place == _AUDIENCE and said is not None:
