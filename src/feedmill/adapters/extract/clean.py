@@ -6,7 +6,7 @@ one translation removes them. Only text that is not ASCII is searched for the re
 
 import re
 
-_TO_NEWLINE = bytes.maketrans(b"\x0b\x0c\r\t\xff", b"\n\n\n \xff")
+_TO_NEWLINE = bytes.maketrans(b"\x0b\x0c\r\t", b"\n\n\n ")
 _CONTROLS = bytes(set(range(32)) - {9, 10, 11, 12, 13}) + b"\x7f"
 _UNWANTED = re.compile("[\x80-\x9f\u00ad\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff]|[\U0001fffe\U0001ffff]")
 _SEPARATORS = re.compile("[\u0085\u2028\u2029]")
