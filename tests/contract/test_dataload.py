@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from feedmill.http.feeds.gateconfig import GateConfig
-from tests.contract.dataloadharness import HOST, PATH, DataloadHarness, insert, load_of, open_dataload, results_of, rows_of
+from feedmill.settings.dataload import ProfileSettings
+from tests.contract.dataloadharness import HOST, PATH, PROFILE, DataloadHarness, insert, load_of, open_dataload, results_of, rows_of
 
 OK = {"Type": "I", "Status": "OK"}
 REFRESH = "<Type>UI</Type>"
@@ -53,6 +54,80 @@ def test_deleted_document_is_gone_and_an_unknown_one_is_not_found(harness: Datal
 
     assert results == [{"Type": "D", "Status": "OK"}, {"Type": "D", "Status": "OK", "Info": "Not found"}, {"Type": "UI", "Status": "OK"}]
     assert (harness.find("mayflies"), harness.document("short-lived")) == ([], {})
+
+
+def update(name: str, *inside: str) -> str:
+    return f"<Type>U</Type><Url>{HOST}/{name}</Url>{''.join(inside)}"
+
+
+def test_update_leaves_what_it_does_not_state(harness: DataloadHarness) -> None:
+    values = (
+        "<Keywords>one</Keywords><Views>1</Views><Clicks>1</Clicks><Modified>2020-01-02 03:04:05</Modified><MimeType>text/html</MimeType>"
+    )
+    harness.load(insert("updated", "<Title>First</Title><Body>wombats</Body>", values))
+    before = harness.document("updated")
+
+    results = harness.load(update("updated", "<Views>2</Views><Clicks></Clicks><CTR>wrong</CTR><Title>Second</Title>"), REFRESH)
+
+    assert [result["Status"] for result in results] == ["OK", "OK"]
+    after = harness.document("updated")
+    assert (after["title"], after["metadata"]) == ("Second", {"keywords": ["one"], "views": ["2"]})
+    assert [after[name] for name in ("last_modified", "mimetype")] == [before[name] for name in ("last_modified", "mimetype")]
+    assert (harness.find("wombats"), harness.find("second"), harness.find("first")) == (["updated"], ["updated"], [])
+
+
+def test_update_of_the_body_leaves_title_and_metadata(harness: DataloadHarness) -> None:
+    harness.load(insert("rewritten", "<Title>Kept</Title><Body>bilbies</Body><Meta>kept too</Meta>"))
+
+    harness.load(update("rewritten", "<Body>numbats</Body>"), REFRESH)
+
+    document = harness.document("rewritten")
+    assert (document["title"], document["metadata"]) == ("Kept", {"meta": ["kept too"]})
+    assert (harness.find("numbats"), harness.find("bilbies")) == (["rewritten"], [])
+
+
+def test_empty_elements_of_an_update_remove_what_the_document_had(harness: DataloadHarness) -> None:
+    refs = f"<Refs{BASE64}>{encoded('<results><result><Ref>http://r.example.com/1</Ref></result></results>')}</Refs>"
+    harness.load(insert("emptied", "<Title>Old</Title><Modified>2020-01-02 03:04:05</Modified><Meta>old</Meta>", refs))
+
+    harness.load(update("emptied", "<Title/><Modified/><Meta/><Refs/>"), REFRESH)
+
+    document = harness.document("emptied")
+    assert (document["title"], document["last_modified"], document["metadata"]) == (None, None, {})
+    assert harness.find("link:http://r.example.com/1") == []
+
+
+def test_update_of_an_unknown_url_fails_and_creates_nothing(harness: DataloadHarness) -> None:
+    assert harness.load(update("nowhere", "<Title>x</Title>")) == [{"Type": "U", "Status": "FAIL", "Info": "Not found"}]
+    assert harness.document("nowhere") == {}
+
+
+def delete_matching(pattern: str) -> str:
+    return f"<Type>DP</Type><Url>{pattern}</Url>"
+
+
+def test_deletion_by_a_pattern_says_how_many_are_gone(harness: DataloadHarness) -> None:
+    harness.load(*(insert(f"dir/{number}.html", "<Body>kiwis</Body>") for number in range(4)), insert("dirt", "<Body>kiwis</Body>"))
+
+    results = harness.load(insert("dir/4.txt"), delete_matching(f"{HOST}/dir/*.html"), insert("dir/0.html", "<Body>kiwis</Body>"), REFRESH)
+
+    assert results[1] == {"Type": "DP", "DP": "4", "Status": "OK"}
+    assert sorted(harness.find("kiwis")) == ["dir/0.html", "dirt"]
+    assert harness.load(delete_matching(f"{HOST}/dir/*"), delete_matching(f"{HOST}/dir/*")) == [
+        {"Type": "DP", "DP": "2", "Status": "OK"},
+        {"Type": "DP", "DP": "0", "Status": "OK"},
+    ]
+
+
+def test_deletion_by_a_pattern_leaves_other_profiles_alone(tmp_path: Path) -> None:
+    other = ProfileSettings(name="other")
+    with open_dataload(tmp_path, [PROFILE, other]) as harness:
+        harness.load(insert("mine", "<Body>emus</Body>"))
+        harness.load(insert("theirs", "<Body>emus</Body>"), REFRESH, profile="other")
+
+        results = harness.load(delete_matching("*"), REFRESH)
+
+        assert (results[0]["DP"], harness.find("emus")) == ("1", ["theirs"])
 
 
 # --- elements -------------------------------------------------------------------------------------------------------------------
@@ -139,6 +214,8 @@ def test_base64_body_is_read_in_its_charset(harness: DataloadHarness) -> None:
         (insert("bad", f"<Refs{BASE64}>{encoded('<results>')}</Refs>"), "FAIL", "Refs"),
         ("<Type>I</Type><Body>x</Body>", "FAIL", "url"),
         ("<Type>D</Type>", "FAIL", "url"),
+        ("<Type>DP</Type>", "FAIL", "url"),
+        ("<Type>U</Type><Title>x</Title>", "FAIL", "url"),
         (f"<Type>X</Type><Url>{HOST}/bad</Url>", "FAIL_UNKNOWNTYPE", "unknown"),
         (f"<Url>{HOST}/bad</Url>", "FAIL_UNKNOWNTYPE", "missing"),
     ],

@@ -39,7 +39,8 @@ _DATALOAD = f"""<?xml version="1.0"?><ThunderstoneReplication xmlns:dt="urn:sche
 <Url>http://a.example.com/1</Url><Size>1</Size><CTR>0.5</CTR><Visited>2005-10-25 15:25:18</Visited><Body dt:dt="bin.base64">dGV4dA==</Body>
 <Charset>ISO-8859-1</Charset><Title>t</Title><Category>c</Category><Refs dt:dt="bin.base64">{_REFS}</Refs><u:State>NY</u:State>
 <RawData dt:dt="bin.base64">PHA+eDwvcD4=</RawData></Item><Item><Type>D</Type><Url>http://a.example.com/2</Url></Item>
-<Item><Type>UI</Type></Item></ThunderstoneReplication>""".encode()
+<Item><Type>U</Type><Url>http://a.example.com/1</Url><Title/><Views>2</Views></Item>
+<Item><Type>DP</Type><Url>http://a.example.com/*</Url></Item><Item><Type>UI</Type></Item></ThunderstoneReplication>""".encode()
 _XML_WORDS = tuple(
     word.encode()
     for word in """<group> </group> <record> </record> <acl> </acl> <principal> <metadata> <meta <content> </content> <![CDATA[ ]]> <!-- -->

@@ -78,6 +78,25 @@ class PutDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateDocument:
+    """Changes parts of a document that exists, and leaves everything else of it.
+
+    ``stated`` are the names of the attributes that it states, and ``names`` those of the metadata, in lower case; a name without a value is
+    removed. ``content`` is None if it is omitted.
+    """
+
+    place: SourcePosition
+    url: str
+    attributes: Attributes
+    stated: frozenset[str] = frozenset()
+    metadata: Metadata = ()
+    names: frozenset[str] = frozenset()
+    content: Content | None = None
+    reports: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RequestCrawl:
     """Names a URL for the crawler, with the metadata to store with the fetched document."""
 
@@ -95,6 +114,16 @@ class Delete:
 
     place: SourcePosition
     url: str
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteMatching:
+    """Deletes the documents of the source whose URLs match a pattern, in which ``*`` means any characters."""
+
+    place: SourcePosition
+    pattern: str
+    url: None = None
     notes: tuple[Note, ...] = ()
 
 
@@ -144,4 +173,4 @@ class PutGroup:
 GroupChange = PutGroup | InvalidRecord
 """The changes of a groups feed, in which a record is a membership."""
 
-Change = PutDocument | RequestCrawl | Delete | PutAcl | RefreshIndex | InvalidRecord
+Change = PutDocument | UpdateDocument | RequestCrawl | Delete | DeleteMatching | PutAcl | RefreshIndex | InvalidRecord

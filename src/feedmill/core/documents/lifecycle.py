@@ -6,6 +6,8 @@ Rules, in the order in which they are applied:
 - A put of a content feed makes its source the owner, whichever source owned the document before. Parts that it omits stay, unless it states
   the whole document. A record with content states all its attributes; one without content leaves the attributes that it omits. The last
   authmethod given for the URL stays in force until another is given.
+- An update changes what it states of a document that a content feed or a run owns, and makes its source the owner. For any other URL it is
+  in error: it is no whole document.
 - A request to crawl changes nothing if a content feed owns the document.
 - The changes of a pull source's run have the same rights as those of a content feed.
 - A fetch brings documents and deletions only. It changes nothing if a content feed or a run owns the document. It never changes the owner:
@@ -28,14 +30,25 @@ from feedmill.core.access.classes import is_secure
 from feedmill.core.documents.receipts import entry_at
 from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
 from feedmill.model.access import AclOrigin, StoredAcl
-from feedmill.model.change import AclChange, Change, Delete, InvalidRecord, PutAcl, PutDocument, RefreshIndex, RequestCrawl
+from feedmill.model.change import (
+    AclChange,
+    Change,
+    Delete,
+    DeleteMatching,
+    InvalidRecord,
+    PutAcl,
+    PutDocument,
+    RefreshIndex,
+    RequestCrawl,
+    UpdateDocument,
+)
 from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Event, EventKind, Metadata, Origin
 from feedmill.model.feed import LogEntry, LogLevel
 from feedmill.model.provenance import ProvenanceKind
 
 _BROUGHT: dict[ProvenanceKind, tuple[type[Change], ...]] = {
-    ProvenanceKind.FEED: (PutDocument, RequestCrawl, Delete, PutAcl, RefreshIndex, InvalidRecord),
-    ProvenanceKind.RUN: (PutDocument, RequestCrawl, Delete, PutAcl, RefreshIndex, InvalidRecord),
+    ProvenanceKind.FEED: (PutDocument, UpdateDocument, RequestCrawl, Delete, PutAcl, RefreshIndex, InvalidRecord),
+    ProvenanceKind.RUN: (PutDocument, UpdateDocument, RequestCrawl, Delete, PutAcl, RefreshIndex, InvalidRecord),
     ProvenanceKind.FETCH: (PutDocument, Delete, InvalidRecord),
     ProvenanceKind.MAINTENANCE: (),
 }
@@ -46,6 +59,9 @@ _NO_CONTENT: dict[str, Any] = {"content": None, "content_bytes": 0, "charset": N
 
 NOTHING_TO_DELETE = "there is no document to delete"
 """The notice in a feed's log about a delete of a URL without a document."""
+
+NOTHING_TO_UPDATE = "there is no document to update"
+"""The error in a feed's log about an update of a URL without a fed document."""
 
 PUBLIC_NOW = "the document is public now: no acl and no other rule protects it"
 """The warning in a feed's log when a document loses its protection."""
@@ -68,7 +84,7 @@ def _apply(change: Change, state: UrlState, context: ApplyContext, content: Blob
     match change:
         case InvalidRecord():
             return _reject(change, state, context, change.reason, EventKind.REJECTED)
-        case PutDocument() | RequestCrawl():
+        case PutDocument() | UpdateDocument() | RequestCrawl():
             refusal = context.rules.refusal(change.url)
             if refusal is not None:
                 # What the patterns refuse must not stay either, even if it was admitted under earlier patterns.
@@ -76,6 +92,8 @@ def _apply(change: Change, state: UrlState, context: ApplyContext, content: Blob
                 return _reject(change, gone, context, refusal, EventKind.BLOCKED)
             if isinstance(change, RequestCrawl):
                 return _request_crawl(change, state, context)
+            if isinstance(change, UpdateDocument):
+                return _update(change, state, context, content)
             return (_put_fetched if _is_fetch(context) else _put)(change, state, context, content)
         case Delete():
             return _delete(change, state, context)
@@ -83,6 +101,8 @@ def _apply(change: Change, state: UrlState, context: ApplyContext, content: Blob
             return _put_acl(change, state, context)
         case RefreshIndex():
             return Outcome(state=state, counted=Counted.INCLUDED)
+        case DeleteMatching():
+            raise TypeError("the feeder deletes what matches a pattern one by one")
 
 
 def _is_fetch(context: ApplyContext) -> bool:
@@ -115,6 +135,25 @@ def _put(change: PutDocument, state: UrlState, context: ApplyContext, content: B
     document = _next_document(state, context, Origin.CONTENT, attributes, acl, metadata=metadata, **body)
     kind = _kind_of_put(change, old, context)
     return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, context, kind, log)
+
+
+def _update(change: UpdateDocument, state: UrlState, context: ApplyContext, content: BlobRef | None) -> Outcome:
+    """Updates a document whose content was fed; for any other URL the change is in error."""
+    old = state.live
+    if old is None or old.origin is Origin.WEB:
+        return _reject(change, state, context, NOTHING_TO_UPDATE, EventKind.REJECTED)
+    body: dict[str, Any] = {}
+    if change.content is not None:
+        body = {"content": content, "content_bytes": change.content.size_bytes, "charset": change.content.charset, "text": None}
+    attributes = replace(old.attributes, **{name: getattr(change.attributes, name) for name in change.stated})
+    metadata = (*((name, value) for name, value in old.metadata if name.strip().casefold() not in change.names), *change.metadata)
+    acl = _named(state.acl, context)
+    document = _next_document(state, context, Origin.CONTENT, attributes, acl, metadata=metadata, **body)
+    if old.datasource != context.datasource:
+        kind = EventKind.TAKEN_OVER
+    else:
+        kind = EventKind.METADATA_FED if change.content is None else EventKind.REPLACED
+    return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, context, kind, ())
 
 
 def _put_fetched(change: PutDocument, state: UrlState, context: ApplyContext, content: BlobRef | None) -> Outcome:
@@ -370,7 +409,12 @@ def _warn_if_public(change: Change, before: UrlState, after: UrlState) -> tuple[
 
 
 def _settled(
-    change: PutDocument | RequestCrawl, after: UrlState, before: UrlState, context: ApplyContext, kind: EventKind, log: tuple[LogEntry, ...]
+    change: PutDocument | UpdateDocument | RequestCrawl,
+    after: UrlState,
+    before: UrlState,
+    context: ApplyContext,
+    kind: EventKind,
+    log: tuple[LogEntry, ...],
 ) -> Outcome:
     return Outcome(
         state=after,
@@ -380,8 +424,8 @@ def _settled(
     )
 
 
-def _report_events(change: PutDocument | RequestCrawl, context: ApplyContext) -> tuple[Event, ...]:
-    reports = change.reports if isinstance(change, PutDocument) else ()
+def _report_events(change: PutDocument | UpdateDocument | RequestCrawl, context: ApplyContext) -> tuple[Event, ...]:
+    reports = () if isinstance(change, RequestCrawl) else change.reports
     return tuple(_event(EventKind.REPORTED, change, context, report) for report in reports)
 
 

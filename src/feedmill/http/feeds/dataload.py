@@ -20,7 +20,8 @@ import structlog
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from feedmill.core.documents.lifecycle import NOTHING_TO_DELETE
+from feedmill.core.documents.lifecycle import NOTHING_TO_DELETE, NOTHING_TO_UPDATE
+from feedmill.core.documents.receipts import read_deleted
 from feedmill.core.documents.submission import Submission
 from feedmill.http.common.answers import TRUSTED, Body, drop, send_early
 from feedmill.http.feeds.gateconfig import CurrentConfig, GateConfig
@@ -189,8 +190,10 @@ class ItemResults:
             return ItemResult(status=Status.FAIL, type=text, info=f"the log of feed {self._feed.id} is too long to say what became of it")
         is_failed = any(entry.level is LogLevel.ERROR for entry in entries)
         failed = Status.FAIL if find_type(text) is not None else Status.UNKNOWN_TYPE
-        info = "; ".join(_NOT_FOUND if entry.reason == NOTHING_TO_DELETE else entry.reason for entry in entries)
-        return ItemResult(status=failed if is_failed else Status.OK, type=text, info=info)
+        deleted = next((count for entry in entries if (count := read_deleted(entry.reason)) is not None), None)
+        reasons = [entry.reason for entry in entries if read_deleted(entry.reason) is None]
+        info = "; ".join(_NOT_FOUND if reason in (NOTHING_TO_DELETE, NOTHING_TO_UPDATE) else reason for reason in reasons)
+        return ItemResult(status=failed if is_failed else Status.OK, type=text, deleted=deleted, info=info)
 
 
 def _check_profile(name: str, config: GateConfig, addresses: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from feedmill.core.access.policyacls import PolicySet
 from feedmill.core.documents.lifecycle import PUBLIC_NOW, apply, gone, secured
 from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
 from feedmill.model.access import AccessClass, AccessKey, StoredAcl
-from feedmill.model.change import Change, Content, InvalidRecord, PutDocument
+from feedmill.model.change import Change, Content, InvalidRecord, PutDocument, UpdateDocument
 from feedmill.model.document import BlobRef, Document, DocumentState, Event, EventKind
 from feedmill.model.feed import LogEntry, LogLevel
 from feedmill.ports import IndexTask, Lane, Stage, Store, UnitOfWork
@@ -102,7 +102,7 @@ def take_slice(
     try:
         for change in changes:
             ref = None
-            if isinstance(change, PutDocument) and change.content is not None:
+            if isinstance(change, PutDocument | UpdateDocument) and change.content is not None:
                 size_bytes += change.content.size_bytes
                 begin(applied + len(taken) + 1, CONTENT_STEP)
                 change, ref = _store_content(change, change.content, blobs)
@@ -117,7 +117,7 @@ def take_slice(
     return Taken(taken)
 
 
-def _store_content(change: PutDocument, content: Content, blobs: PutBlobs) -> tuple[Change, BlobRef | None]:
+def _store_content(change: PutDocument | UpdateDocument, content: Content, blobs: PutBlobs) -> tuple[Change, BlobRef | None]:
     try:
         with content.stream as stream:
             fault_point(CONTENT_STEP, change.url)

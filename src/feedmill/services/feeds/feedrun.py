@@ -5,20 +5,22 @@ the last transaction, and a feeder with many feeds can run one step of each in t
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
 
+from feedmill.core.documents.receipts import describe_deleted, entry_at
 from feedmill.core.documents.urlstate import ApplyContext, Counted
+from feedmill.core.urls.wildcards import matches_wildcards
 from feedmill.model.access import StoredAcl
-from feedmill.model.change import Change, GroupChange, InvalidRecord
+from feedmill.model.change import Change, Delete, DeleteMatching, GroupChange, InvalidRecord
 from feedmill.model.document import BlobRef, Document, EventKind
 from feedmill.model.errors import BadFeed, NotFound
 from feedmill.model.feed import Feed, FeedState, FeedType, LogEntry, LogLevel, Phase, SourceCommand
 from feedmill.model.provenance import from_feed
 from feedmill.model.queue import queue_of
-from feedmill.ports import Clock, Lane, Store, UnitOfWork
+from feedmill.ports import Clock, Lane, LiveUrl, Store, UnitOfWork
 from feedmill.services.feeds.feeding import (
     APPLY_STEP,
     EVICTION_STEP,
@@ -157,7 +159,8 @@ class FeedRun:
         if taken.slice:
             # Before the transaction: a reference must not be committed before the bytes that it names are durable.
             self._tools.blobs.sync()
-            self._put(taken.slice)
+            for part in _split(taken.slice):
+                self._put(part)
         # The slice before the cut was applied, and its checkpoint stored. Only then the feed ends.
         if taken.cut is not None:
             self._cut_short(_report_cut(taken.cut))
@@ -168,6 +171,9 @@ class FeedRun:
 
     def _put(self, taken: Slice) -> None:
         """Applies a slice in one transaction, after a failure in smaller ones, until the change that fails alone is in error."""
+        if isinstance(taken[0][0], DeleteMatching):
+            self._delete_matching(taken[0][0])
+            return
         try:
             self._put_whole(taken, pushes_out=not self._is_full)
         except Exception as error:
@@ -230,6 +236,49 @@ class FeedRun:
                 raise
             # Not even the state of the URL can be read, so the change is counted by its position alone.
             self._put_whole([(replace(faulty, url=None), None)], moves=False)
+
+    def _delete_matching(self, change: DeleteMatching) -> None:
+        """Deletes the documents that match a pattern in bounded transactions, and then counts the change with their number.
+
+        After an interruption it begins again: the documents that are gone already are not counted then.
+        """
+        count = after = 0
+        try:
+            while live := self._list_live_urls(after):
+                after = live[-1].document_id
+                matching = [each.url for each in live if each.datasource == self.feed.datasource]
+                count += self._delete_all([url for url in matching if matches_wildcards(change.pattern, url)], change)
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            self._reject(change, describe(APPLY_STEP, error))
+            return
+        notes = [entry_at(change.place, note.level, note.reason) for note in change.notes]
+        entry = entry_at(change.place, LogLevel.NOTICE, describe_deleted(count))
+        counts = dict.fromkeys(Counted, 0) | {Counted.INCLUDED: 1}
+        with self._tools.store.writing() as unit:
+            feed = self._save_progress(unit, BatchResult(counts=counts, log=(*notes, entry)))
+        self.feed = feed
+
+    def _list_live_urls(self, after: int) -> list[LiveUrl]:
+        with self._tools.store.reading() as unit:
+            return unit.documents.scan.list_live_urls(after=after, limit=self._tools.limits.changes)
+
+    def _delete_all(self, urls: Sequence[str], change: DeleteMatching) -> int:
+        """Deletes documents of the source in one transaction. Returns how many are gone by it."""
+        if not urls:
+            return 0
+        number = self.feed.applied + 1
+        with self._tools.store.writing() as unit:
+            batch = ChangeBatch(unit, self._context(self._tools.admission()), self._lane, begin=self._watch.begin_url)
+            self._watch.begin_many(number, 1, STORE_STEP)
+            batch.load(urls)
+            for url in urls:
+                self._watch.begin(number, APPLY_STEP, url)
+                batch.apply(Delete(place=change.place, url=url), None)
+            result = batch.finish()
+        # a document that another feed took over meanwhile stays, with an entry that says so
+        return result.counts[Counted.INCLUDED] - len(result.log)
 
     def _context(self, admission: Admission) -> ApplyContext:
         return ApplyContext(provenance=from_feed(self.feed.id, self.feed.datasource), now=self._tools.clock(), rules=admission.rules)
@@ -377,6 +426,21 @@ class FeedRun:
             if feed.phase.is_past_feeder:
                 unit.processing.queues.note_progress(queue_of(feed))
         self.feed = feed
+
+
+def _split(taken: Slice) -> Iterator[Slice]:
+    """Yields the parts of a slice, in order: a deletion by a pattern is a part of its own."""
+    part: Slice = []
+    for change, content in taken:
+        if isinstance(change, DeleteMatching):
+            if part:
+                yield part
+            yield [(change, content)]
+            part = []
+        else:
+            part.append((change, content))
+    if part:
+        yield part
 
 
 def _names_each_once(taken: Slice, reasons: Mapping[str, str]) -> bool:

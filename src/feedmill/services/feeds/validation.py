@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from feedmill.core.documents.receipts import entry_at, final_state
 from feedmill.core.documents.submission import WEB, decide_kind
-from feedmill.model.change import Change, GroupChange, InvalidRecord, PutDocument
+from feedmill.model.change import Change, GroupChange, InvalidRecord, PutDocument, UpdateDocument
 from feedmill.model.errors import BadFeed, BadRequest
 from feedmill.model.feed import FeedHeader, FeedKind, FeedState, LogEntry, LogLevel
 from feedmill.ports.feedformats import FeedFormats, FormatOptions
@@ -90,7 +90,7 @@ def _validate_changes(
     for change in changes:
         counts[_count(change)] += 1
         log.extend(_report(change)[: MAX_LOG_ENTRIES - len(log)])
-        if isinstance(change, PutDocument) and change.content is not None:
+        if isinstance(change, PutDocument | UpdateDocument) and change.content is not None:
             change.content.stream.close()
     return Validation(
         state=final_state(included=counts["included"], errors=counts["error"], acls=counts["acl"]),

@@ -2,12 +2,12 @@
 
 Rules:
 
-1. ``I`` puts a whole document, ``D`` deletes one, ``UI`` requests that searches find the earlier items. An item without a type, or with
-   another one, is in error.
+1. ``I`` puts a whole document, ``U`` changes what it states of one, ``D`` deletes one, ``DP`` deletes those that match a pattern, ``UI``
+   requests that searches find the earlier items. An item without a type, or with another one, is in error.
 2. A missing URL, base64 that cannot be decoded, and broken XML in Refs or Errors make the item an error.
 3. A value of the wrong type, and a category that the profile does not have, cost only themselves, with a warning.
 4. The text of a document is Body. RawData is the document itself, from which text, title and metadata are extracted; other elements
-   replace what is extracted. An empty element states nothing.
+   replace what is extracted. In an insert an empty element states nothing; in an update it removes what the document had.
 5. A dataload never says who may see a document, so it leaves the ACL of a URL as it is.
 6. Dates are in the time zone of the server.
 Source: Thunderstone Search Appliance Manual, "Submitting Content"; docs/reference/dataload.md.
@@ -15,13 +15,25 @@ Source: Thunderstone Search Appliance Manual, "Submitting Content"; docs/referen
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import BinaryIO, Final
 
 from feedmill.core.urls.links import resolve_links
 from feedmill.core.urls.validation import MAX_URL_CHARACTERS, check_url
-from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, Note, PutDocument, RefreshIndex, SourcePosition
+from feedmill.model.change import (
+    AclChange,
+    Change,
+    Content,
+    Delete,
+    DeleteMatching,
+    InvalidRecord,
+    Note,
+    PutDocument,
+    RefreshIndex,
+    SourcePosition,
+    UpdateDocument,
+)
 from feedmill.model.dataload import Profile
 from feedmill.model.document import Attributes, Metadata
 from feedmill.model.extraction import Link
@@ -44,6 +56,8 @@ _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-
 _NOT_OF_LABELS: Final = re.compile(r"[^a-z0-9]")
 _WIDE_CODECS: Final = {name.replace("-", ""): name for name in ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")}
 _NO_DATE: Final = "no date in the form YYYY-MM-DD HH:MM:SS"
+_ATTRIBUTES: Final = {"Title": "title", "MimeType": "mimetype", "Modified": "last_modified", "Refs": "links"}
+"""The elements that become attributes of a document, and the names of these."""
 _COPY_BYTES: Final = 1_048_576
 
 
@@ -64,7 +78,7 @@ class Adapter:
             change = self._adapt(item, place, url, notes)
         except Unreadable as exc:
             change = InvalidRecord(place=place, url=_readable(url), reason=str(exc), notes=tuple(notes))
-        if not isinstance(change, PutDocument):
+        if not isinstance(change, PutDocument | UpdateDocument):
             close_contents(item)
         return change
 
@@ -77,6 +91,8 @@ class Adapter:
             raise Unreadable(item.fault)
         if kind is ItemType.REFRESH:
             return RefreshIndex(place=place, notes=tuple(notes))
+        if kind is ItemType.DELETE_PATTERN and _readable(url) is not None:
+            return DeleteMatching(place=place, pattern=url, notes=tuple(notes))
         check = check_url(url, require_fqdn=self.options.require_fqdn)
         if check is not None and (_readable(url) is None or (check.level is LogLevel.ERROR and kind is not ItemType.DELETE)):
             raise Unreadable(check.reason)
@@ -84,7 +100,8 @@ class Adapter:
             return Delete(place=place, url=url, notes=tuple(notes))
         if check is not None:
             notes.append(check)
-        return _ItemReader(item, url, self.options, notes).read_put(place)
+        reader = _ItemReader(item, url, self.options, notes)
+        return reader.read_put(place) if kind is ItemType.INSERT else reader.read_update(place)
 
 
 class _ItemReader:
@@ -96,35 +113,54 @@ class _ItemReader:
         self._options = options
         self._profile = options.profile or Profile()
         self._notes = notes
+        self._wrong: set[str] = set()
         self._charset = self._find_charset()
 
     def read_put(self, place: SourcePosition) -> PutDocument:
         """Returns the change that puts the whole document. Errors: Unreadable."""
-        metadata, reports = self._read_metadata(), self._read_inner("Errors", "Reason")
+        attributes, metadata, reports = self._read_attributes(), self._read_metadata(), self._read_inner("Errors", "Reason")
         content, text_bytes = self._read_content()
-        try:
-            attributes = Attributes(
-                mimetype=self._read_mimetype(),
-                last_modified=self._read_date("Modified"),
-                title=self._read_title() or None,
-                links=self._read_links(),
-                text_bytes=text_bytes,
-                overrides_own=True,
-            )
-        except Unreadable:
-            if content is not None:
-                content.stream.close()
-            raise
         return PutDocument(
             place=place,
             url=self._url,
-            attributes=attributes,
+            attributes=replace(attributes, text_bytes=text_bytes),
             metadata=metadata,
             content=content,
             acl=AclChange(overwrite=False),
             whole=True,
             reports=reports[:MAX_REPORTS],
             notes=tuple(self._notes),
+        )
+
+    def read_update(self, place: SourcePosition) -> UpdateDocument:
+        """Returns the change that updates parts of the document. Errors: Unreadable."""
+        attributes, metadata, reports = self._read_attributes(), self._read_metadata(), self._read_inner("Errors", "Reason")
+        # a value of the wrong type leaves the earlier one
+        wrong = self._wrong
+        stated = {_ATTRIBUTES[value.name] for value in self._item.values if value.name in _ATTRIBUTES and not value.is_field}
+        names = {value.name.lower() for value in self._item.values if value.name in METADATA and not value.is_field}
+        content, text_bytes = self._read_content()
+        if content is not None:
+            stated.add("text_bytes")
+        return UpdateDocument(
+            place=place,
+            url=self._url,
+            attributes=replace(attributes, text_bytes=text_bytes),
+            stated=frozenset({*stated, "overrides_own"} - {_ATTRIBUTES.get(name, "") for name in wrong}),
+            metadata=metadata,
+            names=frozenset(names - {name.lower() for name in wrong} | {name for name, _ in metadata}),
+            content=content,
+            reports=reports[:MAX_REPORTS],
+            notes=tuple(self._notes),
+        )
+
+    def _read_attributes(self) -> Attributes:
+        return Attributes(
+            mimetype=self._read_mimetype(),
+            last_modified=self._read_date("Modified"),
+            title=self._read_title() or None,
+            links=self._read_links(),
+            overrides_own=True,
         )
 
     # --- charsets and contents ---
@@ -240,6 +276,7 @@ class _ItemReader:
         return next((name for name in self._profile.categories if name.casefold() == text.casefold()), None)
 
     def _warn_of_type(self, name: str, text: str, reason: str) -> None:
+        self._wrong.add(name)
         self._warn(f'{name} "{shorten(text)}" is {reason}, and is ignored')
 
     def _warn(self, reason: str) -> None:

@@ -37,6 +37,8 @@ class ItemType(Enum):
 
     INSERT = "I"
     DELETE = "D"
+    DELETE_PATTERN = "DP"
+    UPDATE = "U"
     REFRESH = "UI"
 
 
