@@ -32,6 +32,7 @@ COMMANDS = {
     "push": _Command("push", "push", "PUSH_EXAMPLES"),
     "push-groups": _Command("push", "push_groups", "PUSH_GROUPS_EXAMPLES"),
     "validate": _Command("validate", "validate", "VALIDATE_EXAMPLES"),
+    "adaptor": _Command("adaptor", "adaptor_app"),
     "make-feed": _Command("makefeed", "make_feed", "MAKE_FEED_EXAMPLES"),
     "search": _Command("search", "search", "SEARCH_EXAMPLES"),
     "status": _Command("status", "status", "STATUS_EXAMPLES"),

@@ -24,6 +24,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Url = Annotated[str, typer.Option("--url", metavar="http://HOST:PORT", help="A server other than that of the data folder.")]
 InputFile = Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True)]
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
+
 DATA = Path("data")
 """The default data folder."""
 
@@ -54,19 +56,20 @@ def read_time(text: str) -> datetime:
 
 def print_json(value: Any) -> None:
     """Prints one JSON value a line on standard output."""
-    sys.stdout.write(_render_json(value) + "\n")
+    sys.stdout.write(render_json(value) + "\n")
 
 
 def print_json_list(values: Iterable[Any]) -> None:
     """Prints one JSON array, value by value as they arrive, so that it may be of any length."""
     sys.stdout.write("[")
     for number, value in enumerate(values):
-        sys.stdout.write((", " if number else "") + _render_json(value))
+        sys.stdout.write((", " if number else "") + render_json(value))
     sys.stdout.write("]\n")
 
 
-def _render_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace").decode()
+def render_json(value: Any) -> str:
+    """Returns one JSON value as text that UTF-8 can hold."""
+    return _ENCODER.encode(value).encode("utf-8", "backslashreplace").decode()
 
 
 def clean(text: str) -> str:
