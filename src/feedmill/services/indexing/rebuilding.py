@@ -73,6 +73,7 @@ class Rebuild:
     pending_ids: set[int] = field(default_factory=set)
     begun_at_seconds: float = field(default_factory=time.monotonic)
     noted_at_seconds: float = 0.0
+    written_at_once: int = DOCUMENTS_AT_ONCE
 
     def copy_some(self, store: Store, entry_writing: EntryWriting, attempts: Attempts) -> list[int] | None:
         """Copies the next documents for a bounded time; returns those that are left to their tasks, None after the last document.
@@ -81,8 +82,11 @@ class Rebuild:
         state of a document, which an older one must not replace.
         """
         begun = time.monotonic()
+        # A document that is read but not written now is read again in the next call, since it may change until then. So the limit is twice
+        # what the last call wrote.
+        limit = min(2 * self.written_at_once, DOCUMENTS_AT_ONCE)
         with store.reading() as unit:
-            documents = unit.documents.scan.list_live(after=self.reached, limit=DOCUMENTS_AT_ONCE)
+            documents = unit.documents.scan.list_live(after=self.reached, limit=limit)
             if not self.reached:
                 self.total = unit.documents.scan.count_live()
             failed = unit.processing.failures.find_many(_ids_of(documents)).keys()
@@ -93,6 +97,7 @@ class Rebuild:
         fit = {key: document for key, document in wanted.items() if key not in failed and not _is_suspected(key, entry_writing, attempts)}
         link_texts = entry_writing.find_incoming_links(list(fit.values()))
         left: list[int] = []
+        written_before = self.written
         for document, document_id in zip(documents, _ids_of(documents), strict=True):
             is_written = False
             if document_id in fit:
@@ -105,6 +110,7 @@ class Rebuild:
             self.written += 1
             if time.monotonic() - begun > SLICE_SECONDS:
                 break
+        self.written_at_once = self.written - written_before
         return left
 
     def note_progress(self, store: Store) -> None:
