@@ -25,8 +25,8 @@ from feedmill.services.authorization.authorizer import Authorizer
 from feedmill.services.authorization.connectorauthorizer import ConnectorAuthorizer
 from feedmill.services.authorization.denyauthorizer import DenyAuthorizer
 from feedmill.services.authorization.rules import LateBinding
-from feedmill.wire.connectorauthz.parse import parse_answers
-from feedmill.wire.connectorauthz.render import connector_of, render_query
+from feedmill.wire.connectorauthorization.parse import parse_answers
+from feedmill.wire.connectorauthorization.render import connector_of, render_query
 from tests.waiting import PATIENCE_SECONDS
 
 ANN = Identity(users=(Subject(scope=Scope.USER, name="ann & <co>", domain="corp"),))

@@ -15,8 +15,8 @@ from feedmill.adapters.identity.saml.metadata import IdentityProvider, LogoutEnd
 from feedmill.adapters.identity.saml.provider import SamlIdentityProvider, SamlOptions
 from feedmill.model.errors import BadRequest, Denied, Unanswered
 from feedmill.ports.signin import LogoutMessage
-from feedmill.wire.connectorauthz.parse import parse_answers
-from feedmill.wire.samlauthz.parse import parse_statements
+from feedmill.wire.connectorauthorization.parse import parse_answers
+from feedmill.wire.samlauthorization.parse import parse_statements
 from tests.fuzz.target import Target
 
 _NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -150,8 +150,18 @@ TARGETS = (
         errors=(BadRequest,),
         words=_WORDS,
     ),
-    Target(name="saml_authz", run=lambda data: len(repr(parse_statements(data))), seeds=(_DECISION,), errors=(Unanswered,), words=_WORDS),
     Target(
-        name="connector_authz", run=lambda data: len(repr(parse_answers(data))), seeds=(_CONNECTOR,), errors=(Unanswered,), words=_WORDS
+        name="saml_authorization",
+        run=lambda data: len(repr(parse_statements(data))),
+        seeds=(_DECISION,),
+        errors=(Unanswered,),
+        words=_WORDS,
+    ),
+    Target(
+        name="connector_authorization",
+        run=lambda data: len(repr(parse_answers(data))),
+        seeds=(_CONNECTOR,),
+        errors=(Unanswered,),
+        words=_WORDS,
     ),
 )

@@ -14,10 +14,10 @@ from feedmill.model.decision import Verdict
 from feedmill.model.errors import Unanswered
 from feedmill.model.identity import Subject
 from feedmill.model.scope import Scope
-from feedmill.wire.samlauthz.adapt import match_statements
-from feedmill.wire.samlauthz.parse import parse_statements
-from feedmill.wire.samlauthz.render import is_writable, render_list, render_queries, resource_of
-from feedmill.wire.samlauthz.schema import Envelope, Query, Statement
+from feedmill.wire.samlauthorization.adapt import match_statements
+from feedmill.wire.samlauthorization.parse import parse_statements
+from feedmill.wire.samlauthorization.render import is_writable, render_list, render_queries, resource_of
+from feedmill.wire.samlauthorization.schema import Envelope, Query, Statement
 from feedmill.wire.xmlstream.small import MAX_DEPTH
 
 NOW = datetime(2026, 3, 1, 12, 30, 15, 250_000, tzinfo=UTC)

@@ -16,8 +16,8 @@ from feedmill.model.identity import Identity, Subject
 from feedmill.ports.http import HttpClient
 from feedmill.services.authorization.authorizer import find_login, find_user
 from feedmill.services.authorization.posting import Endpoint
-from feedmill.wire.connectorauthz.parse import parse_answers
-from feedmill.wire.connectorauthz.render import connector_of, is_writable, render_query
+from feedmill.wire.connectorauthorization.parse import parse_answers
+from feedmill.wire.connectorauthorization.render import connector_of, is_writable, render_query
 
 SERVLET = "/authorization"
 _ANSWERED = {200}

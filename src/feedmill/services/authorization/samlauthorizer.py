@@ -17,10 +17,10 @@ from feedmill.ports import Clock
 from feedmill.ports.http import HttpClient
 from feedmill.services.authorization.authorizer import find_login, find_user
 from feedmill.services.authorization.posting import Endpoint
-from feedmill.wire.samlauthz.adapt import match_statements
-from feedmill.wire.samlauthz.parse import parse_statements
-from feedmill.wire.samlauthz.render import is_writable, name_of, render_list, render_queries, resource_of
-from feedmill.wire.samlauthz.schema import CONTENT_TYPE, SOAP_ACTION, Envelope, Query
+from feedmill.wire.samlauthorization.adapt import match_statements
+from feedmill.wire.samlauthorization.parse import parse_statements
+from feedmill.wire.samlauthorization.render import is_writable, name_of, render_list, render_queries, resource_of
+from feedmill.wire.samlauthorization.schema import CONTENT_TYPE, SOAP_ACTION, Envelope, Query
 
 MAX_GROUPS = 2_000
 _ANSWERED = {200, 206}

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from xml.sax.saxutils import escape
 
 from feedmill.model.identity import Subject
-from feedmill.wire.samlauthz.schema import ASSERTION, GET, GHPP, GOOGLE, LIST_VERSION, PROTOCOL, SOAP, Envelope, Query
+from feedmill.wire.samlauthorization.schema import ASSERTION, GET, GHPP, GOOGLE, LIST_VERSION, PROTOCOL, SOAP, Envelope, Query
 from feedmill.wire.xmltext import clean_text, is_clean
 
 # characters that java.net.URI, by which adaptors read a resource, refuses anywhere behind the host

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from feedmill.core.access.strictness import stricter
 from feedmill.model.decision import Verdict
-from feedmill.wire.samlauthz.schema import Query, Statement
+from feedmill.wire.samlauthorization.schema import Query, Statement
 
 SKEW = timedelta(minutes=5)
 """The permitted difference between the clocks of two servers."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from feedmill.model.errors import Unanswered
-from feedmill.wire.samlauthz.schema import ASSERTION, DECISIONS, GET, PROTOCOL, SOAP, SOAP_12, SUCCESS, Statement
+from feedmill.wire.samlauthorization.schema import ASSERTION, DECISIONS, GET, PROTOCOL, SOAP, SOAP_12, SUCCESS, Statement
 from feedmill.wire.xmlstream.errors import NotWellFormed
 from feedmill.wire.xmlstream.small import SmallReader
 
