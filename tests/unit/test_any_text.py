@@ -13,10 +13,10 @@ from feedmill.adapters.index.highlighting import FormsHighlighter
 from feedmill.adapters.index.stemming import LANGUAGES, list_query_stems, stem, stems_of
 from feedmill.adapters.index.tantivy.schema import make_entry
 from feedmill.core.documents.anchors import combine_link_texts, list_link_texts
+from feedmill.core.query.builder import read_languages
 from feedmill.core.query.fields import read_fields
 from feedmill.core.query.inmeta import read_days, read_inmeta
 from feedmill.core.query.language import parse_query
-from feedmill.core.query.languages import read_languages
 from feedmill.core.query.matching import loosen
 from feedmill.core.query.sites import read_site
 from feedmill.core.query.terms import read_words

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.query.builder import read_request
-from feedmill.core.query.languages import read_languages
+from feedmill.core.query.builder import read_languages, read_request
 from feedmill.model.query import And, Everything, Language, Node, Not, Or, Word
 from feedmill.model.search import SearchRequest
 

@@ -1,4 +1,4 @@
-"""Explains a decision in words, for people who want to know why a user does or does not see a document.
+"""Explains a decision in words, for administrators who want to know why a user does or does not see a document.
 
 A text names the entry and the URL whose ACL contains it. If the entry names a group, the text also names the path from the user to that
 group.

@@ -10,16 +10,37 @@
 Source: Search Protocol Reference, "Request Format" and "Filtering by metadata".
 """
 
+import re
 from dataclasses import dataclass, replace
 
-from feedmill.core.query.fields import read_fields
+from feedmill.core.query.fields import read_fields, read_tree
 from feedmill.core.query.language import parse_query
-from feedmill.core.query.languages import read_languages
 from feedmill.core.query.nodes import join_all, parts_of
-from feedmill.model.query import And, Everything, FileType, InTitle, InUrl, LinksTo, Node, Not, Or, Phrase, Plain, Site, Wildcard, Word
+from feedmill.model.query import (
+    And,
+    Everything,
+    FileType,
+    InTitle,
+    InUrl,
+    Language,
+    LinksTo,
+    Node,
+    Not,
+    Or,
+    Phrase,
+    Plain,
+    Site,
+    Wildcard,
+    Word,
+)
 from feedmill.model.search import Advanced, Occurrence, ParsedQuery, SearchRequest
 
 _BLANK = ParsedQuery(root=Everything())
+
+# ISO 639-1, with an optional prefix of the appliance and a narrower part
+_LANGUAGE_CODE = re.compile(r"(?:lang_)?([a-z]{2,3})(?:[-_][a-z0-9]{2,8})*", re.IGNORECASE)
+_NEWER_CODES = {"iw": ("he",), "in": ("id",), "ji": ("yi",), "jw": ("jv",), "mo": ("ro",), "sh": ("sr", "hr"), "tl": ("tl", "fil")}
+_NORWEGIAN = ("no", "nb", "nn")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,3 +137,34 @@ def _place(node: Node, occurrence: Occurrence) -> Node:
             return Not(_place(part, occurrence))
         case _:
             return node
+
+
+def read_languages(text: str) -> tuple[Node | None, tuple[str, ...]]:
+    """Returns the restriction of ``lr=``, None for nothing, and the warnings for the user. Errors: none.
+
+        lr       = clause { "." clause }          as in ``core.query.fields``: "|" joins alternatives, "-" excludes, parentheses group
+        language = [ "-" ] [ "lang_" ] CODE
+
+    A code is one of ISO 639-1, in any letter case. Older and narrower codes are mapped to the codes that documents have: ``iw`` to ``he``,
+    ``zh-TW`` to ``zh``. A document whose language is unknown matches none. An invalid code demands nothing and causes a warning.
+    Source: Search Protocol Reference, "Language Filters".
+    """
+    unknown: list[str] = []
+
+    def read_term(piece: str) -> Node | None:
+        is_out = piece.startswith("-")
+        found = _LANGUAGE_CODE.fullmatch(piece.removeprefix("-").strip())
+        if found is None:
+            unknown.append(piece)
+            return None
+        node = _language_of(found[1].lower())
+        return Not(node) if is_out else node
+
+    node, is_cut = read_tree(text, read_term)
+    warnings = [f"lr=: {piece[:50]} is no language and was passed over" for piece in unknown[:3]]
+    return node, (*warnings, *(("lr= is too long and was cut",) if is_cut else ()))
+
+
+def _language_of(code: str) -> Node:
+    codes = _NORWEGIAN if code in _NORWEGIAN else _NEWER_CODES.get(code, (code,))
+    return Language(codes[0]) if len(codes) == 1 else Or(tuple(Language(one) for one in codes))

@@ -29,7 +29,7 @@ LOGGED = Bounds(by_both=20, by_address=50, by_name=2_000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInOptions:
-    """The ways by which people may sign in."""
+    """How users may sign in."""
 
     proxy: ProxyTrust
     key: bytes

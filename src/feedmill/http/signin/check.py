@@ -14,7 +14,7 @@ from feedmill.model.errors import FeedmillError
 
 
 class SignInCheck:
-    """ASGI middleware in place of ``AuthenticationMiddleware`` if people can sign in."""
+    """ASGI middleware in place of ``AuthenticationMiddleware`` if users can sign in."""
 
     def __init__(self, app: ASGIApp, *, authenticator: RequestAuthenticator) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""The page on which people sign in and out.
+"""The page on which users sign in and out.
 
 GET, POST /signin                         the form: a name and a password for each namespace with passwords
 GET, POST /security-manager/samlauthn     the same form, at the path of the old appliance
