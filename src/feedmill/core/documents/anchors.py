@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from feedmill.core.access.classes import class_of
-from feedmill.core.documents.visibility import has_robots_rule, is_indexed
+from feedmill.core.documents.presentation import has_robots_rule, is_indexed
 from feedmill.core.text.analysis import fold_value
 from feedmill.model.access import AccessClass
 from feedmill.model.document import Document

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from feedmill.core.documents.visibility import shown_title
+from feedmill.core.documents.presentation import shown_title
 from feedmill.model.access import Acl
 from feedmill.model.document import Event
 from feedmill.model.feed import DataSource, Feed, FeedTarget, LogEntry

@@ -7,7 +7,7 @@ import structlog
 
 from feedmill.core.access.classes import class_of
 from feedmill.core.documents.anchors import NO_INCOMING_LINKS, IncomingLinks
-from feedmill.core.documents.visibility import shown_metadata, shown_title
+from feedmill.core.documents.presentation import shown_metadata, shown_title
 from feedmill.core.ranking.scoring import fed_rank
 from feedmill.core.text.textblob import decode_headings, decode_link_urls, decode_text
 from feedmill.model.document import Document

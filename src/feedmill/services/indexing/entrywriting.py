@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from feedmill.core.documents.anchors import NO_INCOMING_LINKS, IncomingLinks
-from feedmill.core.documents.visibility import is_indexed
+from feedmill.core.documents.presentation import is_indexed
 from feedmill.model.document import Document, DocumentState
 from feedmill.model.entrybuild import BuildFailure
 from feedmill.model.search import IndexDocument

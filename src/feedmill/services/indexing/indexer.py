@@ -19,7 +19,7 @@ from dataclasses import replace
 import structlog
 
 from feedmill import __version__
-from feedmill.core.documents.visibility import is_indexed
+from feedmill.core.documents.presentation import is_indexed
 from feedmill.model.document import Document, DocumentState
 from feedmill.model.entrybuild import BuildFailure
 from feedmill.model.errors import Corrupt, FeedmillError

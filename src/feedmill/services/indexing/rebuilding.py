@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from feedmill.core.documents.visibility import is_indexed
+from feedmill.core.documents.presentation import is_indexed
 from feedmill.model.document import Document
 from feedmill.model.queue import QueueName
 from feedmill.ports import IndexGenerations, IndexWriter, Store, UnitOfWork

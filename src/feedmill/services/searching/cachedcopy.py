@@ -9,7 +9,7 @@ from datetime import datetime
 
 import structlog
 
-from feedmill.core.documents.visibility import may_show_copy, shown_title
+from feedmill.core.documents.presentation import may_show_copy, shown_title
 from feedmill.core.query.language import parse_query
 from feedmill.core.text.analysis import fold_in_place
 from feedmill.core.text.textblob import decode_text

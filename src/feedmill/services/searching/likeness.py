@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Set
 
-from feedmill.core.documents.visibility import shown_title
+from feedmill.core.documents.presentation import shown_title
 from feedmill.core.text.plainwords import is_plain, iter_words
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import And, Everything, Info, Node, Not, Or, Related, Some, Word

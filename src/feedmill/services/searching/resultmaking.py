@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
-from feedmill.core.documents.visibility import (
+from feedmill.core.documents.presentation import (
     find_description,
     has_robots_rule,
     may_show_copy,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from feedmill.core.documents.visibility import has_robots_rule
+from feedmill.core.documents.presentation import has_robots_rule
 from feedmill.core.query.matching import ENOUGH, loosen
 from feedmill.core.query.nodes import parts_of
 from feedmill.core.query.plan import QueryPlan

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from feedmill.core.documents.visibility import shown_title
+from feedmill.core.documents.presentation import shown_title
 from feedmill.core.text.analysis import is_spaceless
 from feedmill.core.text.phrases import complete_from
 from feedmill.core.text.plainwords import iter_words, without_accents

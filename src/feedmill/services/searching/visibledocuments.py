@@ -7,7 +7,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
-from feedmill.core.documents.visibility import has_robots_rule
+from feedmill.core.documents.presentation import has_robots_rule
 from feedmill.core.ranking.indexterms import complete_scheme, complete_url
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document, Origin

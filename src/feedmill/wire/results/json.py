@@ -6,7 +6,7 @@ Source: docs/reference/search-api.md.
 import json
 from typing import Any, Final
 
-from feedmill.core.documents.visibility import shown_metadata, shown_mimetype, shown_title
+from feedmill.core.documents.presentation import shown_metadata, shown_mimetype, shown_title
 from feedmill.core.text.measures import read_number
 from feedmill.model.document import Document
 from feedmill.model.facets import Facet, FacetCounts, FacetType
