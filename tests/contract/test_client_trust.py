@@ -11,7 +11,7 @@ import pytest
 from feedmill.adapters.identity.saml.keys import make_key, read_key
 from feedmill.client.transport import Transport
 from feedmill.model.errors import BadRequest, FeedmillError
-from tests.contract.signinharness import ManualClock
+from tests.fakes import ManualClock
 from tests.selfsigned import CERTIFICATE, KEY
 
 
