@@ -5,12 +5,15 @@ next call. The result for a user is cached until ACLs or groups change, up to a 
 
 A call with a deadline returns at once if the answer is cached and the store has not changed since. Otherwise a separate thread reads and
 computes it. The call gives up on that thread when its time is over; the next call uses the thread's result.
+
+``AccessFilters`` adds to the result what late binding may decide, for the length of one request.
 """
 
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import structlog
@@ -19,7 +22,8 @@ from cachetools import LRUCache
 from feedmill.core.access.principals import PrincipalKeys, principal_keys_of
 from feedmill.core.access.setevaluator import Bytes
 from feedmill.model.access import ANONYMOUS, AccessFilter, ClassMap
-from feedmill.model.errors import FeedmillError
+from feedmill.model.authorization import Login
+from feedmill.model.errors import FeedmillError, OutOfTime
 from feedmill.model.identity import Identity
 from feedmill.model.policyacl import EARLY_ORDER, EarlyMechanism
 from feedmill.ports import Store, UnitOfWork
@@ -27,6 +31,7 @@ from feedmill.services.access.classtable import ClassTable
 from feedmill.services.access.grouptable import GroupTable, Membership
 from feedmill.services.access.policykeeping import read_closed
 from feedmill.services.access.policytable import PolicyTable
+from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.deadline import Deadline
 
 CACHE_BYTES = 128_000_000
@@ -259,3 +264,25 @@ class PermissionCache:
         """Makes all computed classes outdated; those of a user are computed again when they are needed."""
         self._undecided = self._unsaid = None
         self._revision += 1
+
+
+class AccessFilters:
+    """Makes the access filters of requests. May be used from several threads."""
+
+    def __init__(self, permissions: PermissionCache, late: LateBinding | None = None) -> None:
+        self._permissions = permissions
+        self._late = late
+
+    def find_filter(self, identity: Identity, login: Login | None = None, deadline: Deadline | None = None) -> AccessFilter:
+        """Returns the classes that the user may see now, and those that other servers may decide about, for one request only.
+
+        If they are not known at ``until_access`` of the deadline, they are those of anonymous users, and the deadline records that.
+        Errors: Denied for a user in too many groups; Busy.
+        """
+        try:
+            access = self._permissions.classes_of(identity, deadline)
+            return access if self._late is None else self._late.allow(access, partial(self._permissions.undecided, deadline), login)
+        except OutOfTime:
+            if deadline is not None:
+                deadline.leave_out_secure()
+            return ANONYMOUS

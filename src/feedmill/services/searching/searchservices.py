@@ -5,8 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from feedmill.ports import BlobStore, Store
-from feedmill.services.access.accessfilters import AccessFilters
-from feedmill.services.access.permissioncache import PermissionCache
+from feedmill.services.access.permissioncache import AccessFilters, PermissionCache
 from feedmill.services.access.resulttrimming import ResultTrimmer
 from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.searchconfigprovider import SearchConfigProvider, nothing_set
