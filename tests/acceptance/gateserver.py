@@ -110,11 +110,6 @@ def body_of(answer: bytes) -> bytes:
     return answer.partition(b"\r\n\r\n")[2]
 
 
-def multipart(*fields: tuple[str, bytes], boundary: str = "<<") -> bytes:
-    parts = [f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n'.encode() + value + b"\r\n" for name, value in fields]
-    return b"".join(parts) + f"--{boundary}--\r\n".encode()
-
-
 @contextmanager
 def serve(app: ASGIApp) -> Iterator[int]:
     """Runs an application on a free port and yields the port."""

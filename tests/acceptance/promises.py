@@ -12,21 +12,14 @@ from typing import Any
 from feedmill.cli.main import main
 from tests import programs
 from tests.appliance import Appliance, feed_of
+from tests.builders.requests import make_multipart
 
 Fields = Sequence[tuple[str, bytes]]
 
 
-def make_body(fields: Fields, boundary: bytes = b"<<") -> bytes:
-    """Returns a multipart body."""
-    parts = [
-        b'--%s\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % (boundary, name.encode(), value) for name, value in fields
-    ]
-    return b"".join(parts) + b"--%s--\r\n" % boundary
-
-
 def post_fields(server: Appliance, path: str, fields: Fields) -> tuple[int, dict[str, str], bytes]:
     """Posts form fields as multipart."""
-    return server.request("POST", server.gate, path, make_body(fields), {"Content-Type": "multipart/form-data; boundary=<<"})
+    return server.request("POST", server.gate, path, make_multipart(*fields), {"Content-Type": "multipart/form-data; boundary=<<"})
 
 
 def counts(receipt: dict[str, Any]) -> tuple[str, int, int, int]:

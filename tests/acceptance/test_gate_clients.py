@@ -7,7 +7,8 @@ import threading
 from pathlib import Path
 
 from feedmill.model.feed import FeedKind
-from tests.acceptance.gateserver import Gate, body_of, header, multipart, read_answer, run_gate, status
+from tests.acceptance.gateserver import Gate, body_of, header, read_answer, run_gate, status
+from tests.builders.requests import make_multipart
 from tests.waiting import PATIENCE_SECONDS
 
 XML = b'<?xml version="1.0" encoding="UTF-8"?><gsafeed><header><datasource>x</datasource></header><group/></gsafeed>'
@@ -92,7 +93,7 @@ def test_connector_script_with_an_extra_empty_line_is_taken(tmp_path: Path) -> N
 def test_browser_form_with_slash_is_taken(tmp_path: Path) -> None:
     boundary = "----WebKitFormBoundary7MA4YWxkTrZu0gW"
     with run_gate(tmp_path) as gate:
-        form = multipart(("datasource", b"web"), ("feedtype", b"incremental"), ("data", XML), ("submit", b"Remove"), boundary=boundary)
+        form = make_multipart(("datasource", b"web"), ("feedtype", b"incremental"), ("data", XML), ("submit", b"Remove"), boundary=boundary)
         origin = f"Origin: http://gsa:{19900}"
         assert body_of(gate.post(form, f"multipart/form-data; boundary={boundary}", origin, path="/xmlfeed/")) == SUCCESS
         check_recorded(gate, "web", FeedKind.METADATA_AND_URL, XML)
@@ -101,7 +102,7 @@ def test_browser_form_with_slash_is_taken(tmp_path: Path) -> None:
 def test_own_form_with_file_or_text_is_taken(tmp_path: Path) -> None:
     file = b'--B\r\nContent-Disposition: form-data; name="data"; filename="f.xml"\r\nContent-Type: text/xml\r\n\r\n%s\r\n'
     text = b'--B\r\nContent-Disposition: form-data; name="data"\r\n\r\n%s\r\n'
-    fields = multipart(("datasource", b"hr"), ("feedtype", b"full"), boundary="B").removesuffix(b"--B--\r\n")
+    fields = make_multipart(("datasource", b"hr"), ("feedtype", b"full"), boundary="B").removesuffix(b"--B--\r\n")
     with run_gate(tmp_path) as gate:
         for body in (file % XML + text % b"", file.replace(b"f.xml", b"") % b"" + text % XML):
             assert body_of(gate.post(fields + body + b"--B--\r\n", "multipart/form-data; boundary=B")) == SUCCESS
@@ -126,7 +127,7 @@ def test_raw_xml_whose_header_names_both_is_taken(tmp_path: Path) -> None:
 def test_posted_fields_beat_the_header_of_the_xml(tmp_path: Path) -> None:
     xml = b"<gsafeed><header><datasource>other</datasource><feedtype>full</feedtype></header><group/></gsafeed>"
     with run_gate(tmp_path) as gate:
-        body = multipart(("data", xml), ("datasource", b"hr"), ("feedtype", b"incremental"))
+        body = make_multipart(("data", xml), ("datasource", b"hr"), ("feedtype", b"incremental"))
         assert body_of(gate.post(body, "multipart/form-data; boundary=<<")) == SUCCESS
         check_recorded(gate, "hr", FeedKind.INCREMENTAL, xml)
 
@@ -149,7 +150,7 @@ def test_fifty_clients_at_once_are_all_taken(tmp_path: Path) -> None:
         answers: dict[int, bytes] = {}
 
         def push(number: int) -> None:
-            body = multipart(("datasource", b"s%d" % number), ("feedtype", b"full"), ("data", b"<a>%d</a>" % number * 20_000))
+            body = make_multipart(("datasource", b"s%d" % number), ("feedtype", b"full"), ("data", b"<a>%d</a>" % number * 20_000))
             answers[number] = gate.post(body, "multipart/form-data; boundary=<<")
 
         threads = [threading.Thread(target=push, args=(number,)) for number in range(50)]
@@ -170,6 +171,6 @@ def test_fifty_clients_at_once_are_all_taken(tmp_path: Path) -> None:
 def test_large_feed_with_slow_parts_is_stored_whole(tmp_path: Path) -> None:
     data = b"".join(b"<r>%08d</r>\r\n" % number for number in range(1_000_000))
     with run_gate(tmp_path) as gate:
-        answer = gate.post(multipart(("data", data), ("datasource", b"hr"), ("feedtype", b"full")), "multipart/form-data; boundary=<<")
+        answer = gate.post(make_multipart(("data", data), ("datasource", b"hr"), ("feedtype", b"full")), "multipart/form-data; boundary=<<")
         assert (status(answer), body_of(answer)) == (200, SUCCESS)
         check_recorded(gate, "hr", FeedKind.FULL, data)

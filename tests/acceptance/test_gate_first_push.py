@@ -4,12 +4,13 @@ from pathlib import Path
 
 from feedmill.model.feed import FeedKind
 from feedmill.model.topic import Topic
-from tests.acceptance.gateserver import body_of, header, multipart, run_gate, status
+from tests.acceptance.gateserver import body_of, header, run_gate, status
+from tests.builders.requests import make_multipart
 
 
 def test_push_acknowledged_keeps_file_and_row(tmp_path: Path) -> None:
     with run_gate(tmp_path) as gate:
-        body = multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", b"<gsafeed/>"))
+        body = make_multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", b"<gsafeed/>"))
         answer = gate.post(body, "multipart/form-data; boundary=<<")
         [feed] = gate.feeds()
         assert status(answer) == 200

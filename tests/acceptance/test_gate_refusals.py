@@ -10,13 +10,14 @@ import pytest
 
 from feedmill.core.urls.networks import Networks
 from feedmill.http.feeds.gateconfig import GateConfig
-from tests.acceptance.gateserver import Gate, body_of, header, multipart, read_answer, run_gate, status
+from tests.acceptance.gateserver import Gate, body_of, header, read_answer, run_gate, status
+from tests.builders.requests import make_multipart
 from tests.waiting import PATIENCE_SECONDS
 
 STRANGERS = GateConfig(trusted=Networks.parse(["10.1.2.3"]))
 SMALL = GateConfig(max_feed_bytes=100_000)
 UNAUTHORIZED = b"Error - Unauthorized Request"
-GOOD = multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", b"<gsafeed/>"))
+GOOD = make_multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", b"<gsafeed/>"))
 TYPE = "multipart/form-data; boundary=<<"
 
 
@@ -102,7 +103,7 @@ def test_trust_changed_while_running_counts_at_once(tmp_path: Path) -> None:
 )
 def test_push_with_bad_fields_is_refused_by_name(tmp_path: Path, fields: tuple[tuple[str, bytes], ...], text: bytes) -> None:
     with run_gate(tmp_path) as gate:
-        answer = gate.post(multipart(*fields), TYPE)
+        answer = gate.post(make_multipart(*fields), TYPE)
         assert status(answer) == 400
         assert text in body_of(answer)
         check_nothing_stored(gate)
@@ -144,7 +145,7 @@ def test_push_too_large_by_its_length_is_refused_at_once(tmp_path: Path) -> None
 
 
 def test_push_too_large_in_chunks_is_refused(tmp_path: Path) -> None:
-    body = multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", bytes(3_000_000)))
+    body = make_multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", bytes(3_000_000)))
     with run_gate(tmp_path, SMALL) as gate:
         head = f"POST /xmlfeed HTTP/1.1\r\nHost: gsa\r\nContent-Type: {TYPE}\r\nTransfer-Encoding: chunked\r\n\r\n"
         answer = gate.send(head.encode() + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
@@ -153,7 +154,7 @@ def test_push_too_large_in_chunks_is_refused(tmp_path: Path) -> None:
 
 
 def test_push_of_a_gzip_bomb_is_refused(tmp_path: Path) -> None:
-    bomb = gzip.compress(multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", bytes(50_000_000))), 1)
+    bomb = gzip.compress(make_multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", bytes(50_000_000))), 1)
     with run_gate(tmp_path, SMALL) as gate:
         assert status(gate.post(bomb, TYPE, "Content-Encoding: gzip")) == 413
         check_nothing_stored(gate)

@@ -16,9 +16,10 @@ from feedmill.model.document import Attributes, Document, DocumentState
 from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.model.topic import Topic
 from feedmill.ports import IndexTask, Lane, Stage
-from tests.acceptance.gateserver import DTD, Gate, body_of, header, multipart, run_gate, serve, status
+from tests.acceptance.gateserver import DTD, Gate, body_of, header, run_gate, serve, status
 from tests.builders.access import make_stored_acl
 from tests.builders.documents import make_document, save
+from tests.builders.requests import make_multipart
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 TYPE = "multipart/form-data; boundary=<<"
@@ -27,7 +28,7 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 def push(gate: Gate, datasource: str, data: bytes = b"<gsafeed/>") -> str:
-    answer = gate.post(multipart(("datasource", datasource.encode()), ("feedtype", b"full"), ("data", data)), TYPE)
+    answer = gate.post(make_multipart(("datasource", datasource.encode()), ("feedtype", b"full"), ("data", data)), TYPE)
     return header(answer, "x-feedmill-feed") or ""
 
 

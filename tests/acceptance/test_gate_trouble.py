@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 from feedmill.http.feeds.gateconfig import GateConfig
 from feedmill.model.errors import Busy, DiskFull
 from feedmill.ports import FeedFile, FeedFiles, Store, UnitOfWork
-from tests.acceptance.gateserver import Gate, body_of, multipart, read_answer, run_gate, status
+from tests.acceptance.gateserver import Gate, body_of, read_answer, run_gate, status
 from tests.acceptance.smalldisk import small_disk
+from tests.builders.requests import make_multipart
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 DISK_FULL = b"Feed not accepted due to insufficient disk space. Contact Google Cloud Support."
 TYPE = "multipart/form-data; boundary=<<"
-GOOD = multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", b"<gsafeed/>"))
-LARGE = multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", b"<a/>" * 1_000_000))
+GOOD = make_multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", b"<gsafeed/>"))
+LARGE = make_multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", b"<a/>" * 1_000_000))
 
 
 @dataclass
@@ -114,7 +115,7 @@ def test_push_below_the_reserve_is_refused_with_the_documented_text(tmp_path: Pa
 
 def test_push_on_a_full_file_system_is_refused_with_the_documented_text() -> None:
     with small_disk(8_000_000) as disk, run_gate(disk.folder) as gate:
-        answer = gate.post(multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", bytes(20_000_000))), TYPE)
+        answer = gate.post(make_multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", bytes(20_000_000))), TYPE)
         assert (status(answer), body_of(answer)) == (200, DISK_FULL)
         check_nothing_stored(gate)
 

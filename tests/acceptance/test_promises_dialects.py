@@ -6,8 +6,9 @@ import zlib
 
 import pytest
 
-from tests.acceptance.promises import counts, get, levels, make_body, put
+from tests.acceptance.promises import counts, get, levels, put
 from tests.appliance import Appliance, feed_of, record
+from tests.builders.requests import make_multipart
 
 PROLOG = "<?xml version='1.0' encoding='{label}'?><gsafeed><header/><group>"
 END = "</group></gsafeed>"
@@ -189,7 +190,7 @@ def test_adaptor_library_feed_is_taken_compressed_and_in_chunks(server: Applianc
     header = "<!--GSA EasyConnector--><header><datasource>x</datasource><feedtype>metadata-and-url</feedtype></header>"
     named = f'<record crawl-immediately="true" mimetype="text/plain" url="{url}"/>'
     xml = f"{prolog}<gsafeed>{header}<group>{named}</group></gsafeed>"
-    body = gzip.compress(make_body([("datasource", b"library"), ("feedtype", b"metadata-and-url"), ("data", xml.encode())]))
+    body = gzip.compress(make_multipart(("datasource", b"library"), ("feedtype", b"metadata-and-url"), ("data", xml.encode())))
     chunks = b"".join(b"%x\r\n%s\r\n" % (len(body[at : at + 99]), body[at : at + 99]) for at in range(0, len(body), 99)) + b"0\r\n\r\n"
     headers = {"Content-Type": "multipart/form-data; boundary=<<", "Content-Encoding": "gzip", "Transfer-Encoding": "chunked"}
     status, answered, answer = server.request("POST", server.gate, "/xmlfeed", chunks, headers)

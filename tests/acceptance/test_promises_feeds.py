@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.promises import acl_of, counts, get, group, groups_feed, levels, make_body, post_fields, put
+from tests.acceptance.promises import acl_of, counts, get, group, groups_feed, levels, post_fields, put
 from tests.appliance import Appliance, feed_of, record
+from tests.builders.requests import make_multipart
 
 NOWHERE = '<record url="" mimetype="text/plain"><content>nowhere</content></record>'
 
@@ -246,7 +247,7 @@ def test_form_posted_url_encoded_under_a_wrong_header_is_taken(server: Appliance
 @pytest.mark.parametrize("origin", ["http://evil.example.com", "null"])
 def test_requests_from_other_sites_are_refused_on_every_port(server: Appliance, origin: str) -> None:
     headers = {"Origin": origin, "Content-Type": "multipart/form-data; boundary=<<"}
-    body = make_body([("datasource", b"origin"), ("feedtype", b"full"), ("data", b"<gsafeed><group/></gsafeed>")])
+    body = make_multipart(("datasource", b"origin"), ("feedtype", b"full"), ("data", b"<gsafeed><group/></gsafeed>"))
     for port, path in (
         (server.gate, "/xmlfeed"),
         (server.search_port, "/api/v1/search"),

@@ -1,6 +1,5 @@
 """Documents that a policy decision point, or their own server, decides about, at a whole server."""
 
-import base64
 import json
 import re
 from pathlib import Path
@@ -8,9 +7,9 @@ from urllib.parse import urlencode
 
 from tests import programs
 from tests.appliance import Appliance, feed_of, record, running
+from tests.builders.requests import PASSWORD, make_basic
 from tests.decisionpoint import DecisionPoint, running_point
 
-PASSWORD = "a good long password"
 PDP = "http://late.example/"
 
 
@@ -36,7 +35,7 @@ cache_seconds = 0
 
 
 def headers_of(name: str) -> dict[str, str]:
-    return {"Authorization": "Basic " + base64.b64encode(f"{name}:{PASSWORD}".encode()).decode()} if name else {}
+    return {"Authorization": make_basic(name, PASSWORD)} if name else {}
 
 
 def get(server: Appliance, path: str, name: str, **parameters: str) -> tuple[int, str]:

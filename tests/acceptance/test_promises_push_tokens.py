@@ -1,6 +1,5 @@
 """A whole server that wants a token for pushing, by its ports and commands alone."""
 
-import base64
 import json
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -11,6 +10,7 @@ import pytest
 from feedmill.client import Client, Denied, FeedBuilder
 from tests import programs
 from tests.appliance import Appliance, feed_of, record, running
+from tests.builders.requests import make_basic
 
 UNAUTHORIZED = b"Error - Unauthorized Request"
 TYPE = {"Content-Type": "multipart/form-data; boundary=xx"}
@@ -43,7 +43,7 @@ def push(server: Appliance, datasource: str, headers: Mapping[str, str]) -> tupl
 
 def test_a_server_with_require_token_takes_feeds_with_a_token_alone(appliance: Appliance, tmp_path: Path) -> None:
     limited = make_token(appliance, "--datasource", "hr")
-    basic = {"Authorization": "Basic " + base64.b64encode(f"old-script:{limited}".encode()).decode()}
+    basic = {"Authorization": make_basic("old-script", limited)}
     assert push(appliance, "hr", basic) == (200, b"Success")
     assert push(appliance, "finance", basic) == (401, UNAUTHORIZED)
     assert push(appliance, "hr", {"Authorization": "Bearer fm_wrong"}) == (401, UNAUTHORIZED)

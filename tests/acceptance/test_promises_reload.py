@@ -17,8 +17,9 @@ import pytest
 
 from feedmill.runtime.server.deadlines import HEAD_SECONDS
 from feedmill.runtime.server.draining import IDLE_SECONDS
-from tests.acceptance.promises import make_body, put
+from tests.acceptance.promises import put
 from tests.appliance import Appliance, feed_of, record, running
+from tests.builders.requests import make_multipart
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import wait_for, wait_until
 
@@ -28,7 +29,7 @@ certificate = "gate.pem"
 key = "gate.key"
 server_header = "header-{number}"
 """
-BODY = make_body([("datasource", b"reloaded"), ("feedtype", b"incremental"), ("data", feed_of(record("http://re.example.com/a", "x")))])
+BODY = make_multipart(("datasource", b"reloaded"), ("feedtype", b"incremental"), ("data", feed_of(record("http://re.example.com/a", "x"))))
 MULTIPART = {"Content-Type": "multipart/form-data; boundary=<<"}
 HEAD = (
     f"POST /xmlfeed HTTP/1.1\r\nHost: gsa\r\nContent-Type: multipart/form-data; boundary=<<\r\nContent-Length: {len(BODY)}\r\n\r\n".encode()

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.acceptance.promises import acl_of, counts, get, is_public, make_body, put, run_json
+from tests.acceptance.promises import acl_of, counts, get, is_public, put, run_json
 from tests.appliance import Appliance, feed_of, record, running
+from tests.builders.requests import make_multipart
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import wait_for
 
@@ -147,8 +148,8 @@ def test_text_beyond_the_limit_is_cut_and_the_document_says_so(guarded: Applianc
 
 
 def test_feed_beyond_the_limit_is_refused(guarded: Appliance) -> None:
-    body = make_body(
-        [("datasource", b"toolarge"), ("feedtype", b"full"), ("data", b"<gsafeed><!--" + b"x" * 300_000 + b"--><group/></gsafeed>")]
+    body = make_multipart(
+        ("datasource", b"toolarge"), ("feedtype", b"full"), ("data", b"<gsafeed><!--" + b"x" * 300_000 + b"--><group/></gsafeed>")
     )
     headers = {"Content-Type": "multipart/form-data; boundary=<<"}
     assert guarded.request("POST", guarded.gate, "/xmlfeed", body, headers)[0] == 413
@@ -158,7 +159,7 @@ def test_feed_beyond_the_limit_is_refused(guarded: Appliance) -> None:
 
 
 def test_server_header_and_allowed_origins_are_settings(guarded: Appliance) -> None:
-    body = make_body([("datasource", b"tools"), ("feedtype", b"full"), ("data", b"<gsafeed><group/></gsafeed>")])
+    body = make_multipart(("datasource", b"tools"), ("feedtype", b"full"), ("data", b"<gsafeed><group/></gsafeed>"))
     headers = {"Content-Type": "multipart/form-data; boundary=<<", "Origin": "http://tools.example.com"}
     status, answered, answer = guarded.request("POST", guarded.gate, "/xmlfeed", body, headers)
     assert (status, answer, answered["server"]) == (200, b"Success", "mill/1")
@@ -167,7 +168,7 @@ def test_server_header_and_allowed_origins_are_settings(guarded: Appliance) -> N
 
 def test_feed_port_speaks_tls_where_a_certificate_is_set(guarded: Appliance) -> None:
     xml = feed_of(record("http://tls.example.com/a", "x"))
-    body = make_body([("datasource", b"tls"), ("feedtype", b"incremental"), ("data", xml)])
+    body = make_multipart(("datasource", b"tls"), ("feedtype", b"incremental"), ("data", xml))
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     client = http.client.HTTPSConnection("127.0.0.1", guarded.tls, timeout=30, context=trusting)
@@ -206,7 +207,7 @@ def test_changed_settings_remove_and_hide_and_bring_nothing_back(guarded: Applia
 
 def test_address_no_longer_trusted_gets_nothing_from_the_feed_port(guarded: Appliance) -> None:
     guarded.reload(settings(DENY, ["10.9.8.7"]))
-    body = make_body([("datasource", b"s"), ("feedtype", b"full"), ("data", b"<gsafeed><group/></gsafeed>")])
+    body = make_multipart(("datasource", b"s"), ("feedtype", b"full"), ("data", b"<gsafeed><group/></gsafeed>"))
     headers = {"Content-Type": "multipart/form-data; boundary=<<", "X-Forwarded-For": "10.9.8.7"}
     _, answered, answer = guarded.request("POST", guarded.gate, "/xmlfeed", body, headers)
     assert (answer, "x-feedmill-feed" in answered) == (b"Error - Unauthorized Request", False)

@@ -1,6 +1,5 @@
 """Signing in at a whole server, by its ports and commands alone."""
 
-import base64
 import json
 import subprocess
 from collections.abc import Iterator
@@ -9,8 +8,8 @@ import pytest
 
 from tests import programs
 from tests.appliance import Appliance, feed_of, record, running
+from tests.builders.requests import PASSWORD, make_basic
 
-PASSWORD = "a good long password"
 SETTINGS = """
 [signin.proxy]
 trusted = ["127.0.0.1"]
@@ -29,7 +28,7 @@ def command(server: Appliance, *words: str, given: str = "") -> subprocess.Compl
 
 
 def basic(name: str, password: str = PASSWORD) -> dict[str, str]:
-    return {"Authorization": "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()}
+    return {"Authorization": make_basic(name, password)}
 
 
 def get(server: Appliance, path: str, headers: dict[str, str] | None = None, port: int = 0) -> tuple[int, dict[str, str], bytes]:

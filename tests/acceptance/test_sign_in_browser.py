@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, Page, expect
 from tests import programs
 from tests.appliance import Appliance, running
 from tests.browsers import PHONE, follow, launched, needs_chromium, new_page
+from tests.builders.requests import PASSWORD
 
-PASSWORD = "a good long password"
 SETTINGS = """
 [[signin.oidc]]
 name = "corp"

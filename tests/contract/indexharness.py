@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
@@ -17,21 +16,6 @@ ENGINES = ("tantivy", "memory")
 
 Opened = tuple[SearchIndex, IndexWriter]
 BOTH = AccessFilter(permitted=frozenset({0, 1}))
-
-DOCUMENT = IndexDocument(
-    key=1,
-    url="http://www.example.com/dir/page.html",
-    display_url=None,
-    access_class=0,
-    title="",
-    body="",
-    metadata=(),
-    datasource="hr",
-    mimetype="text/html",
-    language="en",
-    last_modified=None,
-    pagerank=96,
-)
 
 
 @contextmanager
@@ -56,11 +40,3 @@ def put(opened: Opened, *documents: IndexDocument) -> None:
 
 def keys(opened: Opened, query: Node, access: AccessFilter = ANONYMOUS) -> list[int]:
     return [hit.key for hit in opened[0].search(query, access, start=0, num=100).hits]
-
-
-def with_body(*bodies: str) -> list[IndexDocument]:
-    return [replace(DOCUMENT, key=number, body=body) for number, body in enumerate(bodies, 1)]
-
-
-def with_url(*urls: str) -> list[IndexDocument]:
-    return [replace(DOCUMENT, key=number, url=url, body="x") for number, url in enumerate(urls, 1)]

@@ -1,6 +1,5 @@
 """A search port on which people can sign in, and a browser that remembers cookies."""
 
-import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -34,11 +33,11 @@ from feedmill.services.signin.signing import SignInServices
 from feedmill.services.signin.throttle import Bounds, Throttle
 from feedmill.services.signin.tokencheck import TokenCheck
 from tests.asgi import Answer, ask_app
+from tests.builders.requests import PASSWORD
 from tests.contract.searchharness import SearchHarness, open_harness
 from tests.fakes import ManualClock
 
 CHEAP = argon2.Parameters(type=argon2.Type.ID, version=19, salt_len=16, hash_len=32, time_cost=1, memory_cost=8, parallelism=1)
-PASSWORD = "a good long password"
 ADMIN_TOKEN = "the-administrators-token"
 PROXY = "10.0.0.1"
 HOST = "search.example.com"
@@ -117,10 +116,6 @@ def make_signing(tools: PasswordCheckDependencies, clock: ManualClock, auditing:
         one_time_codes=OneTimeCodes(store, clock),
         clock=clock,
     )
-
-
-def basic(name: str, password: str = PASSWORD) -> str:
-    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
 
 
 @dataclass(slots=True)

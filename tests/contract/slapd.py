@@ -11,6 +11,7 @@ from pathlib import Path
 
 from feedmill.adapters.identity.ldap.directory import LdapOptions
 from tests.appliance import reserve_port
+from tests.builders.requests import PASSWORD
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
@@ -19,7 +20,6 @@ SCHEMAS = Path("/etc/ldap/schema")
 BASE = "dc=example,dc=test"
 ADMIN = f"cn=admin,{BASE}"
 ADMIN_PASSWORD = "directory secret"
-PASSWORD = "a good long password"
 
 _CONF = """
 include {schemas}/core.schema

@@ -9,7 +9,8 @@ import pytest
 from feedmill.http.common.requirements import requirements_of
 from feedmill.model.role import UserRole
 from feedmill.model.signin import TokenScope
-from tests.contract.signinharness import ADMIN_TOKEN, PASSWORD, Browser, SignInHarness, basic, open_signin_harness
+from tests.builders.requests import PASSWORD, make_basic
+from tests.contract.signinharness import ADMIN_TOKEN, Browser, SignInHarness, open_signin_harness
 
 BEARER = f"Bearer {ADMIN_TOKEN}"
 
@@ -54,9 +55,9 @@ def test_admin_port_lets_in_those_whose_role_is_enough(harness: SignInHarness, m
     scope = {"type": "http", "method": method, "path": path, "root_path": ""}
     assert requirements_of(harness.admin()).find(scope).role_for(method) is needed
     for role in UserRole:
-        status, _ = ask(harness, method, path, basic(role.value))
+        status, _ = ask(harness, method, path, make_basic(role.value))
         assert (status != 403) == role.may_act_as(needed), role
-    assert ask(harness, method, path, basic("administrator", "wrong password"))[0] == 401
+    assert ask(harness, method, path, make_basic("administrator", "wrong password"))[0] == 401
     assert ask(harness, method, path)[0] not in (401, 403)
 
 
@@ -168,10 +169,10 @@ def test_token_that_cannot_be_is_refused(harness: SignInHarness, body: object) -
 
 
 def test_what_administrators_do_is_written_down_without_secrets(harness: SignInHarness) -> None:
-    ask(harness, "POST", "/api/v1/users", basic("administrator"), {"name": "ann", "password": "the secret of ann"})
-    ask(harness, "POST", "/api/v1/reindex", basic("viewer"))
+    ask(harness, "POST", "/api/v1/users", make_basic("administrator"), {"name": "ann", "password": "the secret of ann"})
+    ask(harness, "POST", "/api/v1/reindex", make_basic("viewer"))
     ask(harness, "GET", "/api/v1/status", "Bearer wrong")
-    ask(harness, "GET", "/api/v1/access/explain?url=http://x/&user=ann", basic("viewer"))
+    ask(harness, "GET", "/api/v1/access/explain?url=http://x/&user=ann", make_basic("viewer"))
     ask(harness, "GET", "/api/v1/status")
     entries = [entry.event for entry in harness.signing.auditing.iter_entries() if not entry.event.kind.value.startswith("signin")]
     assert [(event.kind.value, event.actor, event.details["status"]) for event in entries] == [
@@ -189,10 +190,10 @@ def test_what_administrators_do_is_written_down_without_secrets(harness: SignInH
 
 
 def test_audit_log_is_exported_to_administrators(harness: SignInHarness) -> None:
-    ask(harness, "POST", "/api/v1/reindex", basic("viewer"))
+    ask(harness, "POST", "/api/v1/reindex", make_basic("viewer"))
     browser = Browser(harness.admin(), peer="127.0.0.1")
     answer = browser.send("GET", "/api/v1/audit/export?since=2001-01-01&kind=admin", b"", {"authorization": BEARER})
     [line] = answer.body.splitlines()
     assert (answer.status, json.loads(line)["kind"]) == (200, "admin.refused")
     assert browser.send("GET", "/api/v1/audit/export?since=x", b"", {"authorization": BEARER}).status == 400
-    assert browser.send("GET", "/api/v1/audit/export", b"", {"authorization": basic("viewer")}).status == 403
+    assert browser.send("GET", "/api/v1/audit/export", b"", {"authorization": make_basic("viewer")}).status == 403

@@ -15,12 +15,13 @@ from feedmill.model.access import ANONYMOUS
 from feedmill.model.errors import BadRequest
 from feedmill.model.query import Everything, Word
 from feedmill.model.search import Advanced, Cursor, Match, Occurrence, SearchRequest, Sort
-from tests.contract.indexharness import BOTH, DOCUMENT, Opened, put
+from tests.builders.indexdocuments import make_index_document
+from tests.contract.indexharness import BOTH, Opened, put
 from tests.contract.searchharness import SearchHarness, ask, open_harness
 
 
 def test_list_by_key_returns_each_once_in_order(opened: Opened) -> None:
-    put(opened, *[replace(DOCUMENT, key=key, body="word", access_class=key % 2) for key in (9, 3, 7, 2, 8, 4)])
+    put(opened, *[make_index_document(key=key, body="word", access_class=key % 2) for key in (9, 3, 7, 2, 8, 4)])
     index = opened[0]
     assert [hit.key for hit in index.list_by_key(Word("word"), BOTH, after=-1, num=4).hits] == [2, 3, 4, 7]
     page = index.list_by_key(Word("word"), BOTH, after=7, num=4)

@@ -26,11 +26,11 @@ from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.isolation.recording import FailureRecorder
 from tests.builders.access import STAFF
 from tests.builders.changes import put, url
+from tests.builders.indexdocuments import make_index_document
 from tests.childprocess import is_killed
 from tests.contract.callablegenerations import CallableGenerations
 from tests.contract.databases import DAMAGES, damage
 from tests.contract.feedharness import BEGIN, FeedHarness, open_harness
-from tests.contract.indexharness import DOCUMENT
 from tests.fakes import SilentNotifier
 
 
@@ -439,7 +439,7 @@ def run_isolated_build(harness: Harness, indexer: Indexing) -> None:
 
 
 def test_reduced_forms_keep_access_and_patterns() -> None:
-    whole = replace(DOCUMENT, access_class=7, patterns=("p",), body="b", title="t", metadata=(("a", "b"),))
+    whole = make_index_document(access_class=7, patterns=("p",), body="b", title="t", metadata=(("a", "b"),))
     forms = list(iter_reduced(whole))
     assert {(form.access_class, form.patterns, form.url, form.key) for form, _ in forms} == {(7, ("p",), whole.url, whole.key)}
     assert forms[0] == (whole, "")

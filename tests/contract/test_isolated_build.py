@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,8 @@ from feedmill.adapters.index.tantivy.writer import TantivyWriter
 from feedmill.model.entrybuild import BuildOutcome
 from feedmill.model.query import Word
 from feedmill.ports import BuiltEntries
-from tests.contract.indexharness import DOCUMENT, keys
+from tests.builders.indexdocuments import make_index_document
+from tests.contract.indexharness import keys
 from tests.waiting import wait_until
 
 COMMAND = (sys.executable, "-m", "feedmill.runtime.entrybuilding")
@@ -43,18 +43,18 @@ def wait_for(builder: ProcessEntryBuilder) -> BuildOutcome:
 def test_built_entries_replace_earlier_ones_at_once_and_merge_like_others(builder: ProcessEntryBuilder, tmp_path: Path) -> None:
     writer = TantivyWriter(tmp_path / "index", heap_bytes=15_000_000)
     index = TantivyIndex(tmp_path / "index")
-    writer.put_many([replace(DOCUMENT, key=number, body=f"old common{number}") for number in range(5)])
+    writer.put_many([make_index_document(key=number, body=f"old common{number}") for number in range(5)])
     assert index.is_visible(writer.commit())
-    builder.start([replace(DOCUMENT, key=number, body="new") for number in (1, 2, 7)])
+    builder.start([make_index_document(key=number, body="new") for number in (1, 2, 7)])
     outcome = wait_for(builder)
     assert outcome.build_failures == {}
     assert index.is_visible(writer.adopt(BuiltEntries(frozenset({1, 2, 7}), outcome.payload)))
     assert sorted(keys((index, writer), Word("new"))) == [1, 2, 7]
     assert sorted(keys((index, writer), Word("old"))) == [0, 3, 4]
     for number in range(20, 40):
-        writer.put_many([replace(DOCUMENT, key=number, body="later")])
+        writer.put_many([make_index_document(key=number, body="later")])
         writer.commit()
-    writer.put_many([replace(DOCUMENT, key=2, body="newest")])
+    writer.put_many([make_index_document(key=2, body="newest")])
     assert index.is_visible(writer.commit())
     writer.wait_for_merges()
     assert sorted(keys((index, writer), Word("new"))) == [1, 7]
@@ -63,17 +63,17 @@ def test_built_entries_replace_earlier_ones_at_once_and_merge_like_others(builde
 
 def test_interrupted_adoption_leaves_the_index_as_it_was(builder: ProcessEntryBuilder, tmp_path: Path) -> None:
     writer = TantivyWriter(tmp_path / "index", heap_bytes=15_000_000)
-    writer.put_many([replace(DOCUMENT, key=1, body="old")])
+    writer.put_many([make_index_document(key=1, body="old")])
     writer.commit()
     writer.close()
-    builder.start([replace(DOCUMENT, key=2, body="new")])
+    builder.start([make_index_document(key=2, body="new")])
     payload = wait_for(builder).payload
     assert isinstance(payload, Path)
     meta = (tmp_path / "index" / "meta.json").read_text()
     adopt_segments(tmp_path / "index", payload)
     (tmp_path / "index" / "meta.json").write_text(meta)
     writer = TantivyWriter(tmp_path / "index", heap_bytes=15_000_000)
-    writer.put_many([replace(DOCUMENT, key=3, body="new")])
+    writer.put_many([make_index_document(key=3, body="new")])
     writer.commit()
     index = TantivyIndex(tmp_path / "index")
     assert keys((index, writer), Word("new")) == [3]
@@ -84,7 +84,7 @@ def test_document_that_fails_is_built_in_a_reduced_form_or_named(
     builder: ProcessEntryBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(os.environ, "FEEDMILL_FAULTS", "index.entry=raise:marked")
-    builder.start([replace(DOCUMENT, key=1), replace(DOCUMENT, key=2, url="http://h/marked"), replace(DOCUMENT, key=3, pagerank=-1)])
+    builder.start([make_index_document(key=1), make_index_document(key=2, url="http://h/marked"), make_index_document(key=3, pagerank=-1)])
     outcome = wait_for(builder)
     assert outcome.payload is not None
     assert {key: (build_failure.step, build_failure.omitted) for key, build_failure in outcome.build_failures.items()} == {
@@ -95,7 +95,7 @@ def test_document_that_fails_is_built_in_a_reduced_form_or_named(
 
 def test_document_that_kills_the_process_is_named(builder: ProcessEntryBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(os.environ, "FEEDMILL_FAULTS", "index.entry=kill:marked")
-    builder.start([replace(DOCUMENT, key=1), replace(DOCUMENT, key=2, url="http://h/marked"), replace(DOCUMENT, key=3)])
+    builder.start([make_index_document(key=1), make_index_document(key=2, url="http://h/marked"), make_index_document(key=3)])
     outcome = wait_for(builder)
     assert (outcome.payload, outcome.ended_on) == (None, 2)
     assert outcome.reason == "the process that prepared it ended with SIGKILL"
@@ -103,7 +103,7 @@ def test_document_that_kills_the_process_is_named(builder: ProcessEntryBuilder, 
 
 def test_build_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     builder = ProcessEntryBuilder(tmp_path / "apart", (sys.executable, "-c", "import time; time.sleep(600)"), least_seconds=0.1)
-    builder.start([DOCUMENT])
+    builder.start([make_index_document()])
     outcome = wait_for(builder)
     assert (outcome.payload, outcome.ended_on) == (None, None)
     assert "it took longer than 0 seconds" in outcome.reason

@@ -13,8 +13,9 @@ from feedmill.adapters.identity.ldap.values import fill_filter, primary_group_of
 from feedmill.core.access.roles import RoleRules
 from feedmill.model.errors import Busy
 from feedmill.model.role import UserRole
-from tests.contract.signinharness import basic, open_signin_harness, read_form
-from tests.contract.slapd import BASE, PASSWORD, PROGRAM, Slapd, options_of, running_slapd
+from tests.builders.requests import PASSWORD, make_basic
+from tests.contract.signinharness import open_signin_harness, read_form
+from tests.contract.slapd import BASE, PROGRAM, Slapd, options_of, running_slapd
 
 needs_slapd = pytest.mark.skipif(PROGRAM is None, reason="needs the program slapd")
 
@@ -159,8 +160,8 @@ def test_ldap_signs_in_on_the_page_and_by_basic(slapd: Slapd, tmp_path: Path) ->
     assert browser.sign_in("ann", PASSWORD, namespace="ad").status == 303
     browser.get("/?q=x")
     assert "staff" in {group.name for group in harness.seen[-1].identity.groups}
-    assert harness.browser().get("/?q=x", authorization=basic("jörg", PASSWORD)).status == 200
-    assert harness.browser().get("/?q=x", authorization=basic("jörg", "wrong")).status == 401
+    assert harness.browser().get("/?q=x", authorization=make_basic("jörg", PASSWORD)).status == 200
+    assert harness.browser().get("/?q=x", authorization=make_basic("jörg", "wrong")).status == 401
 
 
 def test_local_user_is_verified_without_a_directory(tmp_path: Path) -> None:
@@ -172,9 +173,9 @@ def test_local_user_is_verified_without_a_directory(tmp_path: Path) -> None:
 
     harness = open_signin_harness(tmp_path, directories=(UnusedDirectory(),))
     harness.signing.accounts.add("ann", PASSWORD)
-    assert harness.browser().get("/?q=x", authorization=basic("ann", PASSWORD)).status == 200
-    assert harness.browser().get("/?q=x", authorization=basic("ann", "wrong password")).status == 401
-    assert harness.browser().get("/?q=x", authorization=basic("bob", PASSWORD)).status == 503
+    assert harness.browser().get("/?q=x", authorization=make_basic("ann", PASSWORD)).status == 200
+    assert harness.browser().get("/?q=x", authorization=make_basic("ann", "wrong password")).status == 401
+    assert harness.browser().get("/?q=x", authorization=make_basic("bob", PASSWORD)).status == 503
     assert "does not answer now" in harness.browser().sign_in("bob", namespace="ad").text
 
 

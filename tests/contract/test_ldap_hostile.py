@@ -12,7 +12,8 @@ import pytest
 
 from feedmill.adapters.identity.ldap.directory import LdapDirectory, LdapOptions
 from feedmill.model.errors import Busy
-from tests.contract.slapd import BASE, PASSWORD, PROGRAM, Slapd, options_of, running_slapd
+from tests.builders.requests import PASSWORD
+from tests.contract.slapd import BASE, PROGRAM, Slapd, options_of, running_slapd
 
 needs_slapd = pytest.mark.skipif(PROGRAM is None, reason="needs the program slapd")
 

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from feedmill.model.access import ANONYMOUS, AccessFilter, ClassMap
 from feedmill.model.facets import Facet, FacetType
 from feedmill.model.query import Everything, InTitle, MetaExists, Node, Not, Or, Phrase, Wildcard, Word
 from feedmill.model.search import IndexDocument, Sort
-from tests.contract.indexharness import DOCUMENT
+from tests.builders.indexdocuments import make_index_document
 
 CLASSES = 1_500
 VISIBLE = 4_000
@@ -61,7 +60,7 @@ def make_hidden(count: int) -> Iterator[IndexDocument]:
 def make(key: int, access_class: int, words: list[str], kind: str) -> IndexDocument:
     text = " ".join(f"{word} text" for word in words)
     metadata = (("kind", kind), ("rank", str(key % 7)))
-    return replace(DOCUMENT, key=key, url=f"http://a/{key}", access_class=access_class, title=text, body=text, metadata=metadata)
+    return make_index_document(key=key, url=f"http://a/{key}", access_class=access_class, title=text, body=text, metadata=metadata)
 
 
 @contextmanager

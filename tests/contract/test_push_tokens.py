@@ -1,7 +1,6 @@
 """Tokens of scope ``push`` at the feed port, on a real store: permitted requests, the data sources, and what is recorded of the others."""
 
 import asyncio
-import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -26,6 +25,7 @@ from feedmill.services.signin.pushcheck import PushCheck
 from feedmill.services.signin.throttle import Bounds, Throttle
 from feedmill.services.signin.tokencheck import TokenCheck
 from tests.asgi import Answer, ask_app
+from tests.builders.requests import make_basic
 from tests.fakes import SilentNotifier
 from tests.migratedstore import open_migrated
 
@@ -106,7 +106,7 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def basic(password: str, name: str = "anybody") -> dict[str, str]:
-    return {"authorization": "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()}
+    return {"authorization": make_basic(name, password)}
 
 
 @pytest.mark.parametrize("path", ["/xmlfeed", "/xmlfeed/", "/xmlgroups", "/xmlgroups/"])

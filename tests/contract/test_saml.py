@@ -17,9 +17,10 @@ from feedmill.adapters.identity.saml.keys import make_key
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, SIGNATURE, read_metadata
 from feedmill.model.errors import BadRequest
 from feedmill.model.role import UserRole
+from tests.builders.requests import PASSWORD
 from tests.contract.samlharness import FROM_ELSEWHERE, arrive, open_with, post, redirect_to_provider
 from tests.contract.samlserver import ENTITY, SamlServer, certify
-from tests.contract.signinharness import PASSWORD, SignInHarness, users
+from tests.contract.signinharness import SignInHarness, users
 from tests.fakes import ManualClock
 
 

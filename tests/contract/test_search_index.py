@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +15,8 @@ from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.errors import Conflict, FeedmillError
 from feedmill.model.query import And, Everything, Info, InUrl, MetaEquals, MetaExists, Not, Or, Phrase, Site, Some, Word
 from feedmill.model.search import IndexDocument
-from tests.contract.indexharness import BOTH, DOCUMENT, Opened, keys, put, with_body, with_url
+from tests.builders.indexdocuments import make_index_document, with_body, with_url
+from tests.contract.indexharness import BOTH, Opened, keys, put
 
 # --- writing --------------------------------------------------------------------------------------------------------------------
 
@@ -27,8 +27,8 @@ def test_index_nothing_written_is_empty(opened: Opened) -> None:
 
 
 def test_put_same_key_replaces(opened: Opened) -> None:
-    put(opened, replace(DOCUMENT, body="old"))
-    put(opened, replace(DOCUMENT, body="older"), replace(DOCUMENT, body="new"))
+    put(opened, make_index_document(body="old"))
+    put(opened, make_index_document(body="older"), make_index_document(body="new"))
     assert keys(opened, Word("new")) == [1]
     assert keys(opened, Word("old")) == keys(opened, Word("older")) == []
     assert opened[0].count() == 1
@@ -72,8 +72,7 @@ def test_writer_closed_refuses_and_forgets(opened: Opened) -> None:
 
 
 def test_put_odd_values_are_taken(opened: Opened) -> None:
-    odd = replace(
-        DOCUMENT,
+    odd = make_index_document(
         url="x" * 70_000,
         title="\ud800 lone",
         body="\x00 zero",
@@ -96,26 +95,26 @@ def test_put_odd_values_are_taken(opened: Opened) -> None:
 def test_search_class_not_permitted_is_not_found_nor_counted(opened: Opened) -> None:
     put(
         opened,
-        replace(DOCUMENT, body="a"),
-        replace(DOCUMENT, key=2, body="a", access_class=1),
-        replace(DOCUMENT, key=3, body="a", access_class=7),
+        make_index_document(body="a"),
+        make_index_document(key=2, body="a", access_class=1),
+        make_index_document(key=3, body="a", access_class=7),
     )
     assert opened[0].search(Word("a"), ANONYMOUS, start=0, num=0).total == 1
     assert sorted(keys(opened, Everything(), BOTH)) == [1, 2]
     assert keys(opened, Everything(), AccessFilter(permitted=frozenset())) == []
     assert keys(opened, Not(Word("b")), ANONYMOUS) == [1]
-    assert keys(opened, Info(DOCUMENT.url), AccessFilter(permitted=frozenset({7}))) == [3]
+    assert keys(opened, Info(make_index_document().url), AccessFilter(permitted=frozenset({7}))) == [3]
 
 
 def test_search_many_permitted_classes_finds_those_alone(opened: Opened) -> None:
-    put(opened, *[replace(DOCUMENT, key=number, body="a", access_class=number) for number in range(40)])
+    put(opened, *[make_index_document(key=number, body="a", access_class=number) for number in range(40)])
     permitted = frozenset(range(0, 3_000, 2))
     assert sorted(keys(opened, Word("a"), AccessFilter(permitted=permitted))) == list(range(0, 40, 2))
 
 
 def test_search_changed_class_hides_at_the_next_commit(opened: Opened) -> None:
-    put(opened, replace(DOCUMENT, body="a"))
-    put(opened, replace(DOCUMENT, body="a", access_class=1))
+    put(opened, make_index_document(body="a"))
+    put(opened, make_index_document(body="a", access_class=1))
     assert keys(opened, Word("a")) == []
 
 
@@ -153,20 +152,20 @@ def test_word_spaceless_run_matches_in_order_only(opened: Opened) -> None:
 @pytest.mark.parametrize(
     "document",
     [
-        replace(DOCUMENT, body="the needle here"),
-        replace(DOCUMENT, title="Needle"),
-        replace(DOCUMENT, url="http://a.com/x/needle_1.html"),
-        replace(DOCUMENT, url="http://a.com/%6Eeedle%20x"),
-        replace(DOCUMENT, metadata=(("k", "v"), ("kind", "some needle"))),
+        make_index_document(body="the needle here"),
+        make_index_document(title="Needle"),
+        make_index_document(url="http://a.com/x/needle_1.html"),
+        make_index_document(url="http://a.com/%6Eeedle%20x"),
+        make_index_document(metadata=(("k", "v"), ("kind", "some needle"))),
     ],
 )
 def test_word_any_field_is_found(opened: Opened, document: IndexDocument) -> None:
-    put(opened, document, replace(DOCUMENT, key=2))
+    put(opened, document, make_index_document(key=2))
     assert keys(opened, Word("needle")) == [1]
 
 
 def test_word_in_title_ranks_before_body(opened: Opened) -> None:
-    put(opened, replace(DOCUMENT, body="needle and more"), replace(DOCUMENT, key=2, title="needle", body="other and more"))
+    put(opened, make_index_document(body="needle and more"), make_index_document(key=2, title="needle", body="other and more"))
     assert keys(opened, Word("needle")) == [2, 1]
 
 
@@ -215,7 +214,7 @@ def test_some_all_holders_come_first_over_all_pages(opened: Opened) -> None:
 
 
 def test_some_with_a_restriction_holds_the_restriction(opened: Opened) -> None:
-    put(opened, *with_body("a b", "a", "b"), replace(DOCUMENT, key=4, body="a b", url="http://other.org/"))
+    put(opened, *with_body("a b", "a", "b"), make_index_document(key=4, body="a b", url="http://other.org/"))
     assert keys(opened, And((Site("example.com"), Some((Word("a"), Word("b"))))))[0] == 1
     assert sorted(keys(opened, And((Site("example.com"), Some((Word("a"), Word("b"))))))) == [1, 2, 3]
 
@@ -295,9 +294,9 @@ def test_inurl_percent_encoded_as_the_url_itself(opened: Opened) -> None:
 def test_inmeta_whole_values_in_any_case(opened: Opened) -> None:
     put(
         opened,
-        replace(DOCUMENT, metadata=(("Department", "Legal Affairs"), ("Department", "R&D = x"))),
-        replace(DOCUMENT, key=2, metadata=(("department", "legal"),)),
-        replace(DOCUMENT, key=3),
+        make_index_document(metadata=(("Department", "Legal Affairs"), ("Department", "R&D = x"))),
+        make_index_document(key=2, metadata=(("department", "legal"),)),
+        make_index_document(key=3),
     )
     assert keys(opened, MetaEquals("DEPARTMENT", "legal  affairs")) == [1]
     assert keys(opened, MetaEquals("department", "r&d = X")) == [1]
@@ -347,7 +346,7 @@ def test_fold_places_point_into_the_text(text: str) -> None:
 def test_tantivy_bad_document_costs_its_batch_and_not_the_writer(tmp_path: Path) -> None:
     index, writer = TantivyIndex(tmp_path), TantivyWriter(tmp_path, heap_bytes=15_000_000)
     with pytest.raises(FeedmillError):
-        writer.put_many([*with_body("a"), replace(DOCUMENT, key=2**63)])
+        writer.put_many([*with_body("a"), make_index_document(key=2**63)])
     writer.put_many(with_body("b"))
     assert index.is_visible(writer.commit())
     assert keys((index, writer), Everything()) == [1]
@@ -360,7 +359,7 @@ def test_tantivy_second_writer_is_a_conflict_and_lock_goes_with_close(tmp_path: 
     with pytest.raises(Conflict):
         TantivyWriter(tmp_path, heap_bytes=15_000_000)
     with pytest.raises(FeedmillError):
-        first.put_many([replace(DOCUMENT, access_class=-1)])
+        first.put_many([make_index_document(access_class=-1)])
     first.close()
     TantivyWriter(tmp_path, heap_bytes=15_000_000).close()
 
@@ -369,7 +368,7 @@ def test_tantivy_reopened_keeps_tokens_growing(tmp_path: Path) -> None:
     tokens = []
     for number in range(3):
         writer = TantivyWriter(tmp_path, heap_bytes=15_000_000)
-        writer.put_many([replace(DOCUMENT, key=number)])
+        writer.put_many([make_index_document(key=number)])
         tokens.append(int(writer.commit()))
         writer.close()
     assert tokens == sorted(set(tokens))
@@ -423,7 +422,7 @@ _KILLED_WRITER = """
 import sys
 from pathlib import Path
 from feedmill.adapters.index.tantivy.reader import TantivyWriter
-from tests.contract.indexharness import with_body
+from tests.builders.indexdocuments import with_body
 from dataclasses import replace
 writer = TantivyWriter(Path(sys.argv[1]), heap_bytes=15_000_000)
 first = int(sys.argv[2])
@@ -448,6 +447,6 @@ def test_tantivy_killed_while_writing_keeps_what_was_committed(tmp_path: Path) -
         assert index.is_visible(token)
         assert index.count() >= committed
     writer = TantivyWriter(tmp_path, heap_bytes=15_000_000)
-    put((index, writer), replace(DOCUMENT, key=10**6, body="after"))
+    put((index, writer), make_index_document(key=10**6, body="after"))
     assert keys((index, writer), Word("after")) == [10**6]
     writer.close()

@@ -15,7 +15,8 @@ from feedmill.model.facets import Facet, FacetType
 from feedmill.model.query import Everything, Node, Word
 from feedmill.model.search import Hits, Sort
 from feedmill.ports import SearchIndex
-from tests.contract.indexharness import DOCUMENT, Opened, put
+from tests.builders.indexdocuments import make_index_document
+from tests.contract.indexharness import Opened, put
 
 CLASSES = 1_500
 DOCUMENTS = 3_000
@@ -34,8 +35,7 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         opened = TantivyIndex(folder), TantivyWriter(folder, heap_bytes=15_000_000)
     made, writer = opened
     documents = [
-        replace(
-            DOCUMENT,
+        make_index_document(
             key=key,
             access_class=key % CLASSES,
             body="word " * (key % 7 + 1),
@@ -154,7 +154,7 @@ def test_empty_set_finds_nothing(index: SearchIndex) -> None:
 
 def test_index_of_public_documents_alone_hides_what_becomes_secure(opened: Opened) -> None:
     documents = [
-        replace(DOCUMENT, key=key, access_class=int(AccessClass.PUBLIC), body="word", metadata=(("kind", "a"),)) for key in range(20)
+        make_index_document(key=key, access_class=int(AccessClass.PUBLIC), body="word", metadata=(("kind", "a"),)) for key in range(20)
     ]
     permitted = AccessFilter(permitted=ClassMap(b"\1" + bytes(CLASSES)))
     for hidden in (0, 1, 15, 20):
@@ -172,13 +172,13 @@ def test_index_of_public_documents_alone_hides_what_becomes_secure(opened: Opene
 
 
 def test_index_of_public_documents_alone_shows_none_of_them_without_that_class(opened: Opened) -> None:
-    put(opened, *(replace(DOCUMENT, key=key, access_class=int(AccessClass.PUBLIC), body="word") for key in range(5)))
+    put(opened, *(make_index_document(key=key, access_class=int(AccessClass.PUBLIC), body="word") for key in range(5)))
     for access in (AccessFilter(permitted=frozenset({2})), AccessFilter(permitted=ClassMap(b"\0\1\1")), ANONYMOUS.only_secure()):
         assert opened[0].search(Word("word"), access, start=0, num=50).total == 0
 
 
 def test_the_same_query_is_answered_again_for_each_user_and_each_commit(opened: Opened) -> None:
-    documents = [replace(DOCUMENT, key=key, access_class=key % 3, body="word", metadata=(("kind", "a"),)) for key in range(30)]
+    documents = [make_index_document(key=key, access_class=key % 3, body="word", metadata=(("kind", "a"),)) for key in range(30)]
     current_users = [ANONYMOUS, *(AccessFilter(permitted=frozenset(each)) for each in ({1}, {0, 2}, {0, 1, 2}))]
     current_users += [AccessFilter(permitted=ClassMap(table)) for table in (b"\1\0\1", b"\0\1\0", b"\1\1\1")]
     for gone in (0, 3, 12):

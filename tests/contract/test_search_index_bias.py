@@ -14,6 +14,7 @@ from feedmill.model.query import Everything, Node, Word
 from feedmill.model.ranking import Ranking
 from feedmill.model.search import IndexDocument, Sort
 from feedmill.model.serving import Bias, MetadataBias, SourceBias
+from tests.builders.indexdocuments import make_index_document
 from tests.contract.indexharness import ENGINES, Opened, open_index, put
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -27,19 +28,12 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
 
 
 def document(key: int, url: str, body: str = "needle", kind: str = "", age_days: int | None = None) -> IndexDocument:
-    return IndexDocument(
+    return make_index_document(
         key=key,
         url=url,
-        display_url=None,
-        access_class=0,
-        title="",
         body=body,
         metadata=(("kind", kind),) if kind else (),
-        datasource="hr",
-        mimetype="text/html",
-        language="en",
         last_modified=None if age_days is None else NOW - timedelta(days=age_days),
-        pagerank=96,
         patterns=BOOK.terms_of(url),
     )
 

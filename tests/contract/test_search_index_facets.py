@@ -15,13 +15,14 @@ from feedmill.model.document import Metadata
 from feedmill.model.facets import Facet, FacetRange, FacetType, FacetValue
 from feedmill.model.query import And, Everything, Node, Word
 from feedmill.model.search import IndexDocument
-from tests.contract.indexharness import BOTH, DOCUMENT, Opened, put
+from tests.builders.indexdocuments import make_index_document
+from tests.contract.indexharness import BOTH, Opened, put
 
 NO_ACCESS = AccessFilter(permitted=frozenset())
 
 
 def with_metadata(*lists: Metadata) -> list[IndexDocument]:
-    return [replace(DOCUMENT, key=number, body="word", metadata=metadata) for number, metadata in enumerate(lists, 1)]
+    return [make_index_document(key=number, body="word", metadata=metadata) for number, metadata in enumerate(lists, 1)]
 
 
 def ranged(name: str, kind: FacetType, *texts: str) -> Facet:

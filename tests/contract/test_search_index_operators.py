@@ -29,11 +29,12 @@ from feedmill.model.query import (
     Word,
 )
 from feedmill.model.search import IndexDocument, Sort
-from tests.contract.indexharness import DOCUMENT, Opened, keys, put, with_body, with_url
+from tests.builders.indexdocuments import make_index_document, with_body, with_url
+from tests.contract.indexharness import Opened, keys, put
 
 
 def with_value(*values: str, name: str = "Price.Now") -> list[IndexDocument]:
-    return [replace(DOCUMENT, key=number, metadata=((name, value),)) for number, value in enumerate(values, 1)]
+    return [make_index_document(key=number, metadata=((name, value),)) for number, value in enumerate(values, 1)]
 
 
 def found(opened: Opened, query: Node) -> list[int]:
@@ -67,8 +68,8 @@ def test_wildcard_pieces_of_words_are_found(opened: Opened, text: str, numbers: 
 
 
 def test_wildcard_in_a_title_counts_more_and_is_highlighted(opened: Opened) -> None:
-    held = replace(DOCUMENT, key=3, metadata=(("a", "cell"),))
-    put(opened, replace(DOCUMENT, key=1, body="cellar"), replace(DOCUMENT, key=2, title="Cells"), held)
+    held = make_index_document(key=3, metadata=(("a", "cell"),))
+    put(opened, make_index_document(key=1, body="cellar"), make_index_document(key=2, title="Cells"), held)
     assert keys(opened, Wildcard("cell*"))[0] == 2
     assert found(opened, Wildcard("cell*")) == [1, 2, 3]
     assert highlight_terms(And((Wildcard("Cell*"), Word("x")))) == ("cell*", "x")
@@ -77,8 +78,8 @@ def test_wildcard_in_a_title_counts_more_and_is_highlighted(opened: Opened) -> N
 def test_wildcard_of_one_place_is_looked_for_there(opened: Opened) -> None:
     put(
         opened,
-        replace(DOCUMENT, key=1, url="http://a.com/report", title="Cellar", body="wine"),
-        replace(DOCUMENT, key=2, url="http://a.com/cells", title="Wine", body="reports"),
+        make_index_document(key=1, url="http://a.com/report", title="Cellar", body="wine"),
+        make_index_document(key=2, url="http://a.com/cells", title="Wine", body="reports"),
     )
     assert found(opened, InTitle("cel*")) == [1]
     assert found(opened, InUrl("cel*")) == [2]
@@ -91,7 +92,7 @@ def test_wildcard_of_one_place_is_looked_for_there(opened: Opened) -> None:
 
 
 def test_intitle_and_intext_look_in_one_place(opened: Opened) -> None:
-    put(opened, replace(DOCUMENT, title="Annual Report", body="café"), replace(DOCUMENT, key=2, title="x", body="annual report"))
+    put(opened, make_index_document(title="Annual Report", body="café"), make_index_document(key=2, title="x", body="annual report"))
     assert found(opened, InTitle("annual report")) == found(opened, InText("CAFE")) == [1]
     assert found(opened, InText("annual-report")) == [2]
     assert found(opened, InTitle("report annual")) == []
@@ -109,14 +110,14 @@ def test_filetype_ending_or_kind_is_found(opened: Opened) -> None:
 
 
 def test_link_exact_url_is_found(opened: Opened) -> None:
-    put(opened, replace(DOCUMENT, links=("http://a.com/", "http://b.com/x")), replace(DOCUMENT, key=2, links=("http://b.com/xy",)))
+    put(opened, make_index_document(links=("http://a.com/", "http://b.com/x")), make_index_document(key=2, links=("http://b.com/xy",)))
     assert found(opened, LinksTo("a.com")) == found(opened, LinksTo("http://b.com/x")) == [1]
     assert found(opened, LinksTo("http://b.com/")) == []
 
 
 def test_daterange_whole_days_count(opened: Opened) -> None:
     moments = [datetime(2011, 3, 5, tzinfo=UTC), datetime(2011, 3, 5, 23, 59, 59, tzinfo=UTC), datetime(2011, 3, 6, tzinfo=UTC), None]
-    put(opened, *[replace(DOCUMENT, key=number, last_modified=moment) for number, moment in enumerate(moments, 1)])
+    put(opened, *[make_index_document(key=number, last_modified=moment) for number, moment in enumerate(moments, 1)])
     assert found(opened, DateRange(date(2011, 3, 5), date(2011, 3, 5))) == [1, 2]
     assert found(opened, DateRange(date(2011, 3, 6), None)) == [3]
     assert found(opened, DateRange(None, date(2011, 3, 6))) == [1, 2, 3]
@@ -189,7 +190,7 @@ def test_metadata_dates_in_any_form_compare_as_days(opened: Opened) -> None:
 
 
 def test_metadata_several_values_each_count(opened: Opened) -> None:
-    put(opened, replace(DOCUMENT, metadata=(("p", "1"), ("p", "5"), ("q", "3"), ("p", "red car"), ("p", "blue"))))
+    put(opened, make_index_document(metadata=(("p", "1"), ("p", "5"), ("q", "3"), ("p", "red car"), ("p", "blue"))))
     assert found(opened, MetaNumbers("p", 4, 6)) == [1]
     assert found(opened, MetaNumbers("p", 2, 4)) == []
     assert found(opened, MetaContains("p", "car blue")) == []
@@ -222,7 +223,7 @@ def test_metadata_odd_questions_find_nothing(opened: Opened) -> None:
 
 def test_sort_date_undated_come_last_both_ways(opened: Opened) -> None:
     moments = [None, datetime(2020, 1, 1, tzinfo=UTC), datetime(1960, 1, 1, tzinfo=UTC), datetime(2024, 1, 1, tzinfo=UTC), None]
-    put(opened, *[replace(DOCUMENT, key=number, last_modified=moment) for number, moment in enumerate(moments, 1)])
+    put(opened, *[make_index_document(key=number, last_modified=moment) for number, moment in enumerate(moments, 1)])
     for is_whole in (True, False):
         assert ordered(opened, Sort(is_whole=is_whole)) == [4, 2, 3, 1, 5]
         assert ordered(opened, Sort(is_descending=False, is_whole=is_whole)) == [3, 2, 4, 1, 5]
@@ -231,7 +232,7 @@ def test_sort_date_undated_come_last_both_ways(opened: Opened) -> None:
 
 def test_sort_metadata_numbers_then_dates_then_words_then_none(opened: Opened) -> None:
     values = ("10", "9", "Zebra", "ape", "2011-03-05", "-1")
-    put(opened, *with_value(*values, name="S.o rt"), replace(DOCUMENT, key=9))
+    put(opened, *with_value(*values, name="S.o rt"), make_index_document(key=9))
     assert ordered(opened, Sort(name="s.o RT", is_descending=False)) == [6, 2, 1, 5, 4, 3, 9]
     assert ordered(opened, Sort(name="s.o rt")) == [3, 4, 5, 1, 2, 6, 9]
     assert ordered(opened, Sort(name="s.o rt"), start=2, num=3) == [5, 1, 2]

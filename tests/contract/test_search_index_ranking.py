@@ -11,7 +11,8 @@ from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import And, Node, Not, Or, Phrase, Some, Word
 from feedmill.model.ranking import Ranking
 from feedmill.model.search import Hit, IndexDocument
-from tests.contract.indexharness import BOTH, DOCUMENT, Opened, keys, put, with_body
+from tests.builders.indexdocuments import make_index_document, with_body
+from tests.contract.indexharness import BOTH, Opened, keys, put
 
 Order = Callable[..., list[int]]
 
@@ -70,9 +71,9 @@ def test_word_exact_spelling_ranks_before_a_stem(opened: Opened) -> None:
 def test_word_of_links_that_lead_to_a_document_finds_it(opened: Opened) -> None:
     put(
         opened,
-        replace(DOCUMENT, body="plain", anchors=("holiday forms",)),
-        replace(DOCUMENT, key=2, body="holiday"),
-        replace(DOCUMENT, key=3),
+        make_index_document(body="plain", anchors=("holiday forms",)),
+        make_index_document(key=2, body="holiday"),
+        make_index_document(key=3),
     )
     assert sorted(keys(opened, Word("holidays"))) == [1, 2]
     assert keys(opened, And((Word("form"), Word("plain")))) == [1]
@@ -95,7 +96,7 @@ def test_some_a_repeated_word_counts_and_is_no_error(opened: Opened) -> None:
     ],
 )
 def test_highlighter_marks_words_in_all_their_forms(opened: Opened, query: tuple[Node, ...], text: str, marked: list[str]) -> None:
-    put(opened, *in_language("fr", "x"), replace(DOCUMENT, key=2, body="y"))
+    put(opened, *in_language("fr", "x"), make_index_document(key=2, body="y"))
     found = opened[0].make_highlighter(And(query)).make_snippet("filler " * 400 + text)
     assert [found.text[start:end] for start, end in found.marks] == marked
 
@@ -173,7 +174,7 @@ def test_ranking_a_document_with_both_spellings_is_one_with_the_plain_one(tmp_pa
 
 def test_ranking_url_and_title_speak_for_a_document(tmp_path: Path) -> None:
     body = "the needle of it"
-    documents = [replace(DOCUMENT, body=body, title="other"), replace(DOCUMENT, key=2, body="it of it", title="Needle")]
+    documents = [make_index_document(body=body, title="other"), make_index_document(key=2, body="it of it", title="Needle")]
     assert first(order(tmp_path / "1", *documents, query=("needle", "it"))) == 2
     documents = [replace(one, url=f"http://a.com/x/{end}") for one, end in zip(with_body(body, body), ("needlee", "needle"), strict=True)]
     assert first(order(tmp_path / "2", *documents, query=("needle", "it"))) == 2
@@ -187,7 +188,7 @@ def test_ranking_static_rank_decides_among_equals(tmp_path: Path) -> None:
 def test_ranking_headings_speak_for_a_document(tmp_path: Path) -> None:
     body = "a needle in the hay\nabout the barn"
     documents = [
-        replace(DOCUMENT, key=key, body=body, headings=headings) for key, headings in ((1, "about the barn"), (2, "needles"), (3, ""))
+        make_index_document(key=key, body=body, headings=headings) for key, headings in ((1, "about the barn"), (2, "needles"), (3, ""))
     ]
     hits = order(tmp_path, *documents, query=("needle", "hay"))
     assert [hit.key for hit in hits] == [2, 1, 3]
@@ -197,8 +198,10 @@ def test_ranking_headings_speak_for_a_document(tmp_path: Path) -> None:
 
 
 def test_ranking_words_of_links_find_a_document_and_speak_for_it(tmp_path: Path) -> None:
-    documents = [replace(DOCUMENT, key=key, body="of the barn", anchors=anchors) for key, anchors in ((1, ()), (2, ("haystack needles",)))]
-    documents.append(replace(DOCUMENT, key=3, body="needle in a haystack, " + "long text " * 30, anchors=("haystack",)))
+    documents = [
+        make_index_document(key=key, body="of the barn", anchors=anchors) for key, anchors in ((1, ()), (2, ("haystack needles",)))
+    ]
+    documents.append(make_index_document(key=3, body="needle in a haystack, " + "long text " * 30, anchors=("haystack",)))
     assert [hit.key for hit in order(tmp_path, *documents, query=("needle",))] == [3, 2], "a word of its own counts more"
     assert {hit.key for hit in order(tmp_path, *documents, query=("needle",), ranking=Ranking(anchors=0.0))} == {2, 3}
     hits = order(tmp_path, *documents, query=("haystack",))
@@ -206,14 +209,14 @@ def test_ranking_words_of_links_find_a_document_and_speak_for_it(tmp_path: Path)
 
 
 def test_ranking_texts_of_links_change_nothing_for_other_words(tmp_path: Path) -> None:
-    documents = [replace(DOCUMENT, key=1, body="barn"), replace(DOCUMENT, key=2, body="barn", anchors=("many other words",) * 3)]
+    documents = [make_index_document(key=1, body="barn"), make_index_document(key=2, body="barn", anchors=("many other words",) * 3)]
     hits = order(tmp_path, *documents, query=("barn",))
     assert hits[0].score == pytest.approx(hits[1].score)
 
 
 @pytest.mark.parametrize(("anchor", "query"), [("東京都庁の展望", "東京都庁"), ("หนังสือดี", "หนังสือ"), ("서울에서", "서울")])
 def test_ranking_runs_in_texts_of_links_are_found(tmp_path: Path, anchor: str, query: str) -> None:
-    documents = [replace(DOCUMENT, key=1, body="x", anchors=(anchor,)), replace(DOCUMENT, key=2, body="y", anchors=("東都",))]
+    documents = [make_index_document(key=1, body="x", anchors=(anchor,)), make_index_document(key=2, body="y", anchors=("東都",))]
     assert [hit.key for hit in order(tmp_path, *documents, query=(query,))] == [1]
 
 
@@ -257,7 +260,7 @@ def test_ranking_explained_parts_add_up_to_the_score(tmp_path: Path) -> None:
 
 def test_ranking_explains_nothing_of_what_may_not_be_seen(tmp_path: Path) -> None:
     writer = TantivyWriter(tmp_path, heap_bytes=15_000_000)
-    writer.put_many([replace(DOCUMENT, body="a"), replace(DOCUMENT, key=2, body="a a", access_class=5)])
+    writer.put_many([make_index_document(body="a"), make_index_document(key=2, body="a a", access_class=5)])
     writer.commit()
     writer.close()
     found = TantivyIndex(tmp_path).search(Word("a"), ANONYMOUS, start=0, num=10, explains=True)

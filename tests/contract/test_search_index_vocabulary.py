@@ -1,18 +1,17 @@
 """What every search index promises of its words."""
 
-from dataclasses import replace
-
 import pytest
 
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.query import Everything, Related, Word
-from tests.contract.indexharness import BOTH, DOCUMENT, Opened, put
+from tests.builders.indexdocuments import make_index_document
+from tests.contract.indexharness import BOTH, Opened, put
 
 NO_ACCESS = AccessFilter(permitted=frozenset())
 
 
 def put_titles(opened: Opened, *titles: str) -> None:
-    put(opened, *[replace(DOCUMENT, key=number, title=title, body=f"body{number}") for number, title in enumerate(titles, 1)])
+    put(opened, *[make_index_document(key=number, title=title, body=f"body{number}") for number, title in enumerate(titles, 1)])
 
 
 def test_vocabulary_of_nothing_is_empty(opened: Opened) -> None:
@@ -33,7 +32,7 @@ def test_complete_words_of_titles_most_frequent_first(opened: Opened) -> None:
 
 
 def test_complete_and_count_only_what_may_be_seen(opened: Opened) -> None:
-    put(opened, replace(DOCUMENT, title="open plan"), replace(DOCUMENT, key=2, title="opening night", body="curtain", access_class=1))
+    put(opened, make_index_document(title="open plan"), make_index_document(key=2, title="opening night", body="curtain", access_class=1))
     words = opened[0].vocabulary
     assert words.complete("open", Everything(), ANONYMOUS, 10) == [("open", 1)]
     assert words.complete("open", Everything(), BOTH, 10) == [("open", 1), ("opening", 1)]
@@ -82,7 +81,7 @@ def test_find_alike_the_more_frequent_of_equals_comes_first(opened: Opened) -> N
 def test_find_alike_hidden_documents_change_nothing(opened: Opened) -> None:
     put_titles(opened, "policy", "policx", "policx", "police")
     hidden = [f"polic{letter}" for letter in "abcdefghijklm"] + ["police", "policy"]
-    put(opened, *[replace(DOCUMENT, key=100 + n, title=hidden[n % 15], body="", access_class=1) for n in range(60)])
+    put(opened, *[make_index_document(key=100 + n, title=hidden[n % 15], body="", access_class=1) for n in range(60)])
     words = opened[0].vocabulary
     assert [words.find_alike("polici", access, 0) for access in (ANONYMOUS, NO_ACCESS)] == ["policx", None]
     assert words.find_alike("polici", BOTH, 0) == "police"

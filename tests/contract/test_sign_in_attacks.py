@@ -15,7 +15,8 @@ from feedmill.model.identity import Subject
 from feedmill.model.scope import Scope
 from feedmill.model.signin import Credential, TokenScope
 from feedmill.services.signin.throttle import Bounds
-from tests.contract.signinharness import CHEAP, PASSWORD, PROXY, Browser, SignInHarness, basic, open_signin_harness, read_form
+from tests.builders.requests import PASSWORD, make_basic
+from tests.contract.signinharness import CHEAP, PROXY, Browser, SignInHarness, open_signin_harness, read_form
 
 SESSION = "GSA_SESSION_ID"
 EDGE = "10.9.0.1"
@@ -128,7 +129,7 @@ def test_form_of_the_own_page_counts_behind_a_proxy_that_renames_the_server(
 
 
 def test_unknown_name_and_wrong_password_get_the_same_answer(harness: SignInHarness) -> None:
-    answers = [harness.browser().get("/api/v1/search?q=x", authorization=basic(name, "wrong password")) for name in ("ann", "nobody")]
+    answers = [harness.browser().get("/api/v1/search?q=x", authorization=make_basic(name, "wrong password")) for name in ("ann", "nobody")]
     assert answers[0].status == answers[1].status == 401
     assert answers[0].body == answers[1].body
     assert answers[0].headers == answers[1].headers
@@ -144,9 +145,9 @@ def test_guessing_one_name_from_many_addresses_keeps_its_owner_out_of_nowhere_he
     owner = harness.browser(peer="192.168.1.20")
     assert owner.sign_in("ann").status == 303
     for number in range(9):
-        harness.browser(peer=f"192.168.2.{number}").get("/?q=x", authorization=basic("ann", f"guess {number}"))
-    assert harness.browser(peer="192.168.3.1").get("/?q=x", authorization=basic("ann")).status == 429
-    assert owner.get("/?q=x", authorization=basic("ann")).status == 200
+        harness.browser(peer=f"192.168.2.{number}").get("/?q=x", authorization=make_basic("ann", f"guess {number}"))
+    assert harness.browser(peer="192.168.3.1").get("/?q=x", authorization=make_basic("ann")).status == 429
+    assert owner.get("/?q=x", authorization=make_basic("ann")).status == 200
     assert owner.sign_in("ann").status == 303
 
 
@@ -167,13 +168,13 @@ def test_another_way_to_write_a_name_allows_no_more_guesses(tmp_path: Path, writ
     harness = open_signin_harness(tmp_path, directories=(directory,), bounds=Bounds(by_both=5))
     for number in range(9):
         name = write.format(blanks=" " * number, number=number, marks="\u0308" * number)
-        harness.browser().get("/?q=x", authorization=basic(name, f"guess {number}"))
+        harness.browser().get("/?q=x", authorization=make_basic(name, f"guess {number}"))
     assert directory.verifications == 5
 
 
 def test_guesses_beyond_the_limit_do_not_reveal_a_password_that_was_verified_before(harness: SignInHarness) -> None:
     def ask(peer: str, password: str) -> int:
-        return harness.browser(peer=peer).get("/?q=x", authorization=basic("ann", password)).status
+        return harness.browser(peer=peer).get("/?q=x", authorization=make_basic("ann", password)).status
 
     assert ask("192.168.1.20", PASSWORD) == 200
     assert [ask("192.168.2.1", f"guess {number}") for number in range(4)] == [401, 401, 401, 429]
@@ -182,7 +183,7 @@ def test_guesses_beyond_the_limit_do_not_reveal_a_password_that_was_verified_bef
 
 def test_guesses_behind_a_proxy_that_forwards_addresses_lock_out_no_other_user(harness: SignInHarness) -> None:
     def ask(client: str, password: str = PASSWORD, name: str = "ann") -> int:
-        return harness.browser(peer=EDGE).get("/?q=x", authorization=basic(name, password), x_forwarded_for=client).status
+        return harness.browser(peer=EDGE).get("/?q=x", authorization=make_basic(name, password), x_forwarded_for=client).status
 
     harness.signing.accounts.add("bob", PASSWORD)
     # what stands before the last address the guesser wrote himself
@@ -196,7 +197,7 @@ def test_guesses_behind_a_proxy_that_forwards_addresses_lock_out_no_other_user(h
 def test_header_of_addresses_from_anybody_else_counts_for_nothing(harness: SignInHarness) -> None:
     browser = harness.browser(peer="192.168.1.9")
     statuses = [
-        browser.get("/?q=x", authorization=basic("ann", f"guess {number}"), x_forwarded_for=f"203.0.113.{number}").status
+        browser.get("/?q=x", authorization=make_basic("ann", f"guess {number}"), x_forwarded_for=f"203.0.113.{number}").status
         for number in range(5)
     ]
     assert statuses == [401, 401, 401, 429, 429]
@@ -247,9 +248,9 @@ def test_busy_hasher_does_not_let_guesses_at_a_directory_go_uncounted(tmp_path: 
             raise Busy("too many passwords are being checked")
 
     harness = open_signin_harness(tmp_path, directories=(Corp(),), hasher=Full(CHEAP), bounds=Bounds(by_both=3))
-    statuses = [harness.browser().get("/?q=x", authorization=basic("eve", f"guess {number}")).status for number in range(5)]
+    statuses = [harness.browser().get("/?q=x", authorization=make_basic("eve", f"guess {number}")).status for number in range(5)]
     assert statuses == [401, 401, 401, 429, 429]
-    assert harness.browser(peer="192.168.1.10").get("/?q=x", authorization=basic("eve")).status == 200
+    assert harness.browser(peer="192.168.1.10").get("/?q=x", authorization=make_basic("eve")).status == 200
     harness.search.store.close()
 
 
@@ -265,7 +266,7 @@ def test_name_that_a_directory_does_not_know_costs_a_hash_too(tmp_path: Path) ->
     harness.signing.accounts.add("ann", PASSWORD)
     for name in ("ann", "nobody", "eve"):
         seen.clear()
-        assert harness.browser().get("/?q=x", authorization=basic(name, "wrong password")).status == 401
+        assert harness.browser().get("/?q=x", authorization=make_basic(name, "wrong password")).status == 401
         assert seen == ["wrong password"]
     harness.search.store.close()
 
@@ -278,7 +279,7 @@ def test_name_that_a_directory_does_not_know_costs_a_hash_too(tmp_path: Path) ->
 )
 def test_basic_and_the_page_take_every_password(harness: SignInHarness, password: str) -> None:
     harness.signing.accounts.add("bob", password)
-    assert harness.browser().get("/?q=x", authorization=basic("bob", password)).status == 200
+    assert harness.browser().get("/?q=x", authorization=make_basic("bob", password)).status == 200
     assert harness.seen[-1].is_signed_in
     browser = harness.browser()
     assert browser.sign_in("bob", password).status == 303
@@ -289,7 +290,7 @@ def test_token_is_taken_as_bearer_alone(harness: SignInHarness) -> None:
     made = harness.signing.tokens.add("x", [TokenScope.SEARCH], user="ann")
     assert harness.browser().get("/?q=x", authorization=f"Bearer {made.text}").status == 200
     assert harness.seen[-1].is_signed_in
-    for headers in ({"authorization": basic("ann", made.text)}, {"authorization": basic(made.text, "")}):
+    for headers in ({"authorization": make_basic("ann", made.text)}, {"authorization": make_basic(made.text, "")}):
         assert harness.browser().get("/?q=x", **headers).status == 401
     for cookie in (f"{SESSION}={made.text}", f"token={made.text}"):
         harness.browser().get(f"/?q=x&token={made.text}&access_token={made.text}", cookie=cookie)

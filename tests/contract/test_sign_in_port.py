@@ -18,7 +18,8 @@ from feedmill.model.role import UserRole
 from feedmill.model.signin import TokenScope
 from feedmill.services.signin.throttle import Bounds
 from tests.asgi import send_request
-from tests.contract.signinharness import ADMIN_TOKEN, CHEAP, PASSWORD, PROXY, Browser, SignInHarness, basic, open_signin_harness, read_form
+from tests.builders.requests import PASSWORD, make_basic
+from tests.contract.signinharness import ADMIN_TOKEN, CHEAP, PROXY, Browser, SignInHarness, open_signin_harness, read_form
 
 SESSION = "GSA_SESSION_ID"
 
@@ -39,7 +40,7 @@ def names(harness: SignInHarness) -> list[tuple[str, str, str]]:
 
 
 def test_basic_with_the_right_password_is_the_user(harness: SignInHarness) -> None:
-    answer = harness.browser().get("/api/v1/search?q=x", authorization=basic("ann"))
+    answer = harness.browser().get("/api/v1/search?q=x", authorization=make_basic("ann"))
     assert answer.status == 200
     assert (names(harness), harness.seen[-1].role, harness.seen[-1].method) == (
         [("Default", "", "ann")],
@@ -51,19 +52,19 @@ def test_basic_with_the_right_password_is_the_user(harness: SignInHarness) -> No
 @pytest.mark.parametrize(
     "authorization",
     [
-        basic("ann", "wrong password"),
-        basic("nobody"),
-        basic("", PASSWORD),
-        basic("ann", ""),
+        make_basic("ann", "wrong password"),
+        make_basic("nobody"),
+        make_basic("", PASSWORD),
+        make_basic("ann", ""),
         "Basic !!!",
         "Basic YW5u",
         "Bearer nothing",
         "Digest x",
         "",
         "Basic",
-        basic("ann\0"),
-        basic("a" * 100_000),
-        basic("ann", "x" * 100_000),
+        make_basic("ann\0"),
+        make_basic("a" * 100_000),
+        make_basic("ann", "x" * 100_000),
     ],
     ids=[
         "wrong",
@@ -92,7 +93,7 @@ def test_request_that_authenticates_no_user_is_refused(harness: SignInHarness, a
 def test_basic_finds_users_in_any_notation_and_letter_case_and_keeps_their_spelling(harness: SignInHarness) -> None:
     harness.signing.accounts.add(r"CORP\Jörg", PASSWORD, namespace="ad", role=UserRole.VIEWER)
     for written in ("corp/JÖRG", "jörg@Corp", r"CORP\jörg"):
-        assert harness.browser().get("/?q=x", authorization=basic(written)).status == 200
+        assert harness.browser().get("/?q=x", authorization=make_basic(written)).status == 200
         assert names(harness) == [("ad", "CORP", "Jörg")]
         assert harness.seen[-1].role is UserRole.VIEWER
 
@@ -100,7 +101,7 @@ def test_basic_finds_users_in_any_notation_and_letter_case_and_keeps_their_spell
 def test_basic_of_a_name_in_two_namespaces_is_both_where_the_password_is_the_same(harness: SignInHarness) -> None:
     harness.signing.accounts.add("ann", PASSWORD, namespace="ad")
     harness.signing.accounts.add("ann", "another long password", namespace="sharepoint")
-    harness.browser().get("/?q=x", authorization=basic("ann"))
+    harness.browser().get("/?q=x", authorization=make_basic("ann"))
     assert names(harness) == [("Default", "", "ann"), ("ad", "", "ann")]
 
 
@@ -116,39 +117,39 @@ def test_unknown_name_costs_as_much_as_a_wrong_password(tmp_path: Path) -> None:
     harness.signing.accounts.add("ann", PASSWORD)
     for name in ("ann", "nobody"):
         Counted.matches.clear()
-        assert harness.browser().get("/?q=x", authorization=basic(name, "wrong password")).status == 401
+        assert harness.browser().get("/?q=x", authorization=make_basic(name, "wrong password")).status == 401
         assert Counted.matches == ["wrong password"]
 
 
 def test_passwords_sent_at_once_are_checked_once(harness: SignInHarness) -> None:
     browsers = [harness.browser() for _ in range(20)]
     with ThreadPoolExecutor(20) as pool:
-        statuses = list(pool.map(lambda browser: browser.get("/?q=x", authorization=basic("ann")).status, browsers))
+        statuses = list(pool.map(lambda browser: browser.get("/?q=x", authorization=make_basic("ann")).status, browsers))
     assert statuses == [200] * 20
     assert harness.events() == [("signin.accepted", "ann")]
 
 
 def test_basic_counts_a_new_password_and_a_removed_user_at_once(harness: SignInHarness) -> None:
-    browser = harness.browser(headers={"authorization": basic("ann")})
+    browser = harness.browser(headers={"authorization": make_basic("ann")})
     assert browser.get("/?q=x").status == 200
     harness.signing.accounts.set_password("ann", "another long password")
     assert browser.get("/?q=x").status == 401
-    assert harness.browser().get("/?q=x", authorization=basic("ann", "another long password")).status == 200
+    assert harness.browser().get("/?q=x", authorization=make_basic("ann", "another long password")).status == 200
     harness.signing.accounts.remove("ann")
-    assert harness.browser().get("/?q=x", authorization=basic("ann", "another long password")).status == 401
+    assert harness.browser().get("/?q=x", authorization=make_basic("ann", "another long password")).status == 401
 
 
 def test_basic_after_too_many_failures_is_refused_unseen_and_the_right_password_too(tmp_path: Path) -> None:
     harness = open_signin_harness(tmp_path, bounds=Bounds(by_both=3))
     harness.signing.accounts.add("ann", PASSWORD)
     browser = harness.browser()
-    statuses = [browser.get("/?q=x", authorization=basic("ann", f"wrong {number}")).status for number in range(5)]
+    statuses = [browser.get("/?q=x", authorization=make_basic("ann", f"wrong {number}")).status for number in range(5)]
     assert statuses == [401, 401, 401, 429, 429]
-    refused = browser.get("/?q=x", authorization=basic("ann"))
+    refused = browser.get("/?q=x", authorization=make_basic("ann"))
     assert (refused.status, refused.headers["retry-after"]) == (429, "300")
-    assert harness.browser(peer="192.168.1.10").get("/?q=x", authorization=basic("ann")).status == 200
+    assert harness.browser(peer="192.168.1.10").get("/?q=x", authorization=make_basic("ann")).status == 200
     harness.clock.turn(minutes=5)
-    assert browser.get("/?q=x", authorization=basic("ann")).status == 200
+    assert browser.get("/?q=x", authorization=make_basic("ann")).status == 200
     assert [kind for kind, _ in harness.events()] == ["signin.failed"] * 3 + ["signin.refused"] + ["signin.accepted"] * 2
 
 
@@ -420,7 +421,7 @@ def test_secure_search_without_a_user_is_redirected_to_sign_in_where_that_is_pos
         built_in = browser.get(f"/?q=x&access={access}")
         assert (built_in.status, built_in.headers["location"]) == (302, f"/security-manager/samlauthn?to=/%3Fq%3Dx%26access%3D{access}")
     assert browser.get("/search?q=x&access=p").status == browser.get("/search?q=x").status == 200
-    assert browser.get("/search?q=x&access=a", authorization=basic("ann")).status == 200
+    assert browser.get("/search?q=x&access=a", authorization=make_basic("ann")).status == 200
     assert browser.get("/").status == browser.get("/api/v1/search?q=x").status == 200
 
 
@@ -436,7 +437,7 @@ def test_proxy_that_is_trusted_decides_and_a_session_adds_other_namespaces(harne
     browser = harness.browser(peer=PROXY)
     browser.sign_in("ann")
     browser.sign_in("a.smith", namespace="ad")
-    browser.get("/?q=x", x_forwarded_user="root", authorization=basic("nobody"))
+    browser.get("/?q=x", x_forwarded_user="root", authorization=make_basic("nobody"))
     assert names(harness) == [("Default", "", "root"), ("ad", "", "a.smith")]
     Browser(harness.app).get("/?q=x", x_forwarded_user="root")
     assert harness.seen[-1] == SIGNED_OUT
@@ -453,13 +454,13 @@ def test_explain_shows_scores_to_administrators_alone(harness: SignInHarness) ->
     def result(path: str, **headers: str) -> dict[str, object]:
         return dict(harness.browser().get(f"/api/v1/search?q=word{path}", **headers).json["results"][0])
 
-    for authorization in (basic("root"), f"Bearer {ADMIN_TOKEN}"):
+    for authorization in (make_basic("root"), f"Bearer {ADMIN_TOKEN}"):
         explained = result("&explain=1", authorization=authorization)
         assert explained["explanation"] == {"words": explained["score"]}
         plain = result("&explain=0", authorization=authorization)
         assert "explanation" not in plain
         assert isinstance(plain["score"], float)
-    for headers in ({"authorization": basic("ann")}, {"authorization": basic("mary")}, {}):
+    for headers in ({"authorization": make_basic("ann")}, {"authorization": make_basic("mary")}, {}):
         shown = result("&explain=1", **headers)
         assert "explanation" not in shown
         assert shown["score"] is None
@@ -476,7 +477,7 @@ def test_slow_directory_blocks_no_search(tmp_path: Path) -> None:
     harness = open_signin_harness(tmp_path, directories=(Slow(),), bounds=Bounds(by_both=1_000, by_address=1_000, by_name=1_000))
 
     async def crowd() -> tuple[int, int]:
-        waiting = [asyncio.create_task(send(harness, authorization=basic(f"user{number}"))) for number in range(60)]
+        waiting = [asyncio.create_task(send(harness, authorization=make_basic(f"user{number}"))) for number in range(60)]
         await asyncio.sleep(0.2)
         searched = await asyncio.wait_for(send(harness), 100)
         Slow.gate.set()

@@ -7,7 +7,7 @@ from feedmill.adapters.index.tantivy.schema import make_entry
 from feedmill.core.text.analysis import fold_words
 from feedmill.core.text.snippets import make_snippet
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
-from feedmill.model.search import IndexDocument
+from tests.builders.indexdocuments import make_index_document
 from tests.fuzz.target import Finding, Target
 from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 
@@ -57,19 +57,14 @@ def make_of_text(data: bytes) -> int:
     """Does with a text what indexing and showing it does: entry, snippet."""
     text = data.decode("utf-8", "replace")
     title, _, body = text.partition("\n")
-    document = IndexDocument(
-        key=1,
+    document = make_index_document(
         url=f"http://fuzz.example.com/{title[:200]}",
-        display_url=None,
         access_class=1,
         title=title,
         body=body,
         metadata=(("price", title[:1_000]), (title[:100] or "x", body[:1_000])),
-        datasource="fuzz",
         mimetype="text/plain",
         language=("en", "de", "ja", None)[len(data) % 4],
-        last_modified=None,
-        pagerank=96,
         links=(title[:500],),
         headings=title,
         anchors=(title[:200],),

@@ -12,6 +12,7 @@ from feedmill.wire.gsafeed.parse import FeedParser
 from feedmill.wire.gsagroups.parse import GroupsParser
 from feedmill.wire.registry import DATALOAD, FORMATS
 from feedmill.wire.upload.reader import FEED_FORM, GROUPS_FORM, UploadReader
+from tests.builders.requests import make_multipart
 from tests.feedreaders import GIVEN
 from tests.fuzz.target import Target
 
@@ -99,13 +100,8 @@ def read_upload(data: bytes) -> int:
     return size + sum(len(piece) for piece in reader.finish())
 
 
-def _multipart(*fields: tuple[bytes, bytes]) -> bytes:
-    parts = [b'--<<\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % field for field in fields]
-    return b"".join(parts) + b"--<<--\r\n"
-
-
-_FIELDS = ((b"datasource", b"fuzz"), (b"feedtype", b"full"), (b"data", _FEED))
-_BODY = _multipart(*_FIELDS)
+_FIELDS = (("datasource", b"fuzz"), ("feedtype", b"full"), ("data", _FEED))
+_BODY = make_multipart(*_FIELDS)
 _UPLOADS = (
     b"multipart/form-data; boundary=<<\n\n" + _BODY,
     b'multipart/form-data; boundary="<<"\ngzip\n' + zlib.compress(_BODY, wbits=31),
@@ -113,7 +109,7 @@ _UPLOADS = (
     b"application/x-www-form-urlencoded\n\ndatasource=fuzz&feedtype=full&data=%3Cgsafeed%3E+x%3C%2Fgsafeed%3E",
     b"text/xml\n\n" + _FEED,
     b"\n\n" + _BODY,
-    b"multipart/form-data; boundary=<<\n\n" + _multipart((b"groupsource", b"g"), (b"replace", b"true"), (b"data", _GROUPS)),
+    b"multipart/form-data; boundary=<<\n\n" + make_multipart(("groupsource", b"g"), ("replace", b"true"), ("data", _GROUPS)),
 )
 
 TARGETS = (

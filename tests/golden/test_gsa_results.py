@@ -11,6 +11,7 @@ from feedmill.model.facets import Facet, FacetCounts, FacetValue
 from feedmill.model.results import Result, ResultPage, Snippet
 from feedmill.wire.results.charsets import Charset, decode, find_charset, find_charset_read
 from feedmill.wire.results.gsaxml import Parameter, Reply, escape_url, readable_url, render_results
+from tests.builders.results import make_result
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PAGE = """<?xml version="1.0" encoding="UTF-8" standalone="no"?>
@@ -35,21 +36,6 @@ PAGE = """<?xml version="1.0" encoding="UTF-8" standalone="no"?>
 """
 
 
-def result(url: str, **given: Any) -> Result:
-    plain = Result(
-        url=url,
-        display_url=url,
-        title=None,
-        snippet=Snippet(text=""),
-        score=1.0,
-        date=None,
-        mimetype="text/html; charset=utf-8",
-        language=None,
-        metadata=(),
-    )
-    return replace(plain, **given)
-
-
 def reply(*results: Result, **given: Any) -> Reply:
     page = ResultPage(query="q", start=0, total=len(results), results=results, seconds=0.08319)
     return replace(Reply(query="q", page=page, now=NOW), **given)
@@ -67,7 +53,7 @@ def test_render_results_facets_say_whether_they_are_estimates(is_exact: bool) ->
         FacetCounts(facet=Facet(name="b"), values=some, is_exact=is_exact),
         FacetCounts(facet=Facet(name="c"), values=(), is_exact=True),
     )
-    made = reply(result("http://a.com/"))
+    made = reply(make_result("http://a.com/"))
     assert made.page is not None
     data = render_results(replace(made, page=replace(made.page, facets=facets)))
     assert parse(data).findtext("RES/PARM/PC") == ("0" if is_exact else "1")
@@ -77,7 +63,7 @@ def test_render_results_facets_say_whether_they_are_estimates(is_exact: bool) ->
 
 
 def test_render_results_every_element_stands_as_documented() -> None:
-    full = result(
+    full = make_result(
         "http://a.com/x?b=1&c",
         title="R&D of Käse",
         title_marks=((7, 11),),
@@ -89,7 +75,7 @@ def test_render_results_every_element_stands_as_documented() -> None:
         content_bytes=1025,
         updated_at=NOW - timedelta(days=1),
     )
-    plain = result("http://a.com/y", mimetype="application/pdf", rank=100, updated_at=NOW - timedelta(days=3))
+    plain = make_result("http://a.com/y", mimetype="application/pdf", rank=100, updated_at=NOW - timedelta(days=3))
     page = ResultPage(
         query="a <b",
         start=10,
@@ -122,31 +108,31 @@ def test_render_results_doctype_only_where_requested() -> None:
 
 
 def test_render_results_secret_total_has_neither_m_nor_xt() -> None:
-    found = parse(render_results(reply(result("http://a/1"), shows_total=False))).find("RES")
+    found = parse(render_results(reply(make_result("http://a/1"), shows_total=False))).find("RES")
     assert (found.find("M"), found.find("XT"), found.get("EN")) == (None, None, "1")
 
 
 def test_render_results_markup_in_documents_stays_text_after_two_readings() -> None:
-    evil = result("http://a/1", title="<script>x</script>", snippet=Snippet(text="<img onerror=x> & more"))
+    evil = make_result("http://a/1", title="<script>x</script>", snippet=Snippet(text="<img onerror=x> & more"))
     shown = parse(render_results(reply(evil))).find("RES/R")
     assert shown.findtext("T") == "&lt;script&gt;x&lt;/script&gt;"
     assert shown.findtext("S") == "&lt;img onerror=x&gt; &amp; more"
 
 
 def test_render_results_blank_title_is_none() -> None:
-    assert parse(render_results(reply(result("http://a/1", title=" \n")))).find("RES/R/T") is None
+    assert parse(render_results(reply(make_result("http://a/1", title=" \n")))).find("RES/R/T") is None
 
 
 def test_render_results_long_snippet_is_wrapped_between_words() -> None:
     text = " ".join(["word"] * 40)
-    shown = parse(render_results(reply(result("http://a/1", snippet=Snippet(text=text))))).findtext("RES/R/S")
+    shown = parse(render_results(reply(make_result("http://a/1", snippet=Snippet(text=text))))).findtext("RES/R/S")
     assert [len(line.strip()) <= 80 for line in shown.split("<br>")] == [True, True, True]
     assert shown.replace("<br>", "") == text
 
 
 @pytest.mark.parametrize("name", ["latin1", "ascii", "sjis", "euc-jp", "big5", "gb", "koi8-r", "windows-1252", "UTF8", "none of these"])
 def test_render_results_every_encoding_holds_every_character(name: str) -> None:
-    made = render_results(reply(result("http://a/1", title="Käse 日本 €"), query="ж", charset=find_charset(name)))
+    made = render_results(reply(make_result("http://a/1", title="Käse 日本 €"), query="ж", charset=find_charset(name)))
     root = etree.fromstring(made)
     assert (root.findtext("Q"), root.findtext("RES/R/T")) == ("ж", "Käse 日本 €")
 
@@ -159,7 +145,7 @@ def test_render_results_latin1_refers_to_what_it_cannot_hold() -> None:
 
 @given(st.text(), st.text(), st.binary())
 def test_render_results_any_text_makes_well_formed_xml(one: str, other: str, data: bytes) -> None:
-    odd = result("http://a/" + one, title=other, snippet=Snippet(text=one), metadata=((one, other),), language=one)
+    odd = make_result("http://a/" + one, title=other, snippet=Snippet(text=one), metadata=((one, other),), language=one)
     parameter = Parameter(name=one, value=other, original=data.decode("latin-1"))
     root = etree.fromstring(render_results(reply(replace(odd, more_in=one), query=other, parameters=(parameter,))))
     assert root.tag == "GSP"

@@ -1,7 +1,8 @@
 from datetime import UTC, datetime
 
-from feedmill.model.results import Result, ResultPage, Snippet
+from feedmill.model.results import ResultPage, Snippet
 from feedmill.wire.results.json import render_page
+from tests.builders.results import make_result
 
 EMPTY = (
     '{"query":"q\\"","total":0,"exact":true,"results":[],"facets":[],"spelling":null,"keymatches":[],"related":[],'
@@ -20,10 +21,9 @@ def test_render_page_nothing_found() -> None:
 
 
 def test_render_page_every_member() -> None:
-    result = Result(
-        url="http://a/1",
+    result = make_result(
+        "http://a/1",
         display_url="http://b/1",
-        title=None,
         snippet=Snippet(text="Käse & <b>", marks=((0, 4),)),
         score=1.25,
         date=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
@@ -36,18 +36,7 @@ def test_render_page_every_member() -> None:
 
 
 def test_render_page_for_users_who_are_no_administrators_shows_no_scores() -> None:
-    result = Result(
-        url="http://a/1",
-        display_url="http://b/1",
-        title=None,
-        snippet=Snippet(text=""),
-        score=1.25,
-        date=None,
-        mimetype=None,
-        language=None,
-        metadata=(),
-        parts=(("words", 1.25),),
-    )
+    result = make_result("http://a/1", score=1.25, parts=(("words", 1.25),))
     page = ResultPage(query="x", start=0, total=1, is_exact=True, results=(result,), warnings=(), seconds=0.1)
     assert '"score":null' in render_page(page).decode()
     assert "1.25" not in render_page(page).decode()

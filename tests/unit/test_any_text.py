@@ -39,8 +39,9 @@ from feedmill.core.urls.targets import parse_target
 from feedmill.core.urls.validation import check_url, host_of
 from feedmill.model.errors import BadRequest
 from feedmill.model.extraction import Link
-from feedmill.model.search import IndexDocument, Match
+from feedmill.model.search import Match
 from tests.anytext import any_numbers, any_query, any_text
+from tests.builders.indexdocuments import make_index_document
 
 _METADATA = st.lists(st.tuples(any_text(4), any_numbers() | any_text(6)), max_size=5).map(tuple)
 _MANY = settings(max_examples=100)
@@ -138,9 +139,9 @@ def test_index_entry_of_any_document_is_made(
     title: str, body: str, url: str, metadata: tuple[tuple[str, str], ...], links: list[str]
 ) -> None:
     for language in (None, "de"):
-        document = IndexDocument(
-            key=1, url=url, display_url=None, access_class=1, title=title, body=body, metadata=metadata, datasource="s", mimetype=url,
-            language=language, last_modified=datetime(2024, 1, 1, tzinfo=UTC), pagerank=98, links=links, headings=title, anchors=links,
+        document = make_index_document(
+            url=url, access_class=1, title=title, body=body, metadata=metadata, mimetype=url, language=language,
+            last_modified=datetime(2024, 1, 1, tzinfo=UTC), pagerank=98, links=links, headings=title, anchors=links,
         )  # fmt: skip
         make_entry(document)
     text_number_terms((title, body), "fr")

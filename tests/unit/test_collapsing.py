@@ -4,12 +4,11 @@ from hypothesis import strategies as st
 
 from feedmill.core.ranking.collapsing import PER_DIRECTORY, ResultCollapser, directory_of
 from feedmill.model.results import Collapsing, Result, Snippet
+from tests.builders.results import make_result
 
 
-def result(url: str, text: str = "") -> Result:
-    return Result(
-        url=url, display_url=url, title=None, snippet=Snippet(text=text), score=1.0, date=None, mimetype=None, language=None, metadata=()
-    )
+def result(url: str, text: str) -> Result:
+    return make_result(url, snippet=Snippet(text=text))
 
 
 @pytest.mark.parametrize(
@@ -27,7 +26,14 @@ def test_directory_of_url_is_all_to_the_last_slash(url: str, directory: str) -> 
 
 def test_collapser_second_of_a_directory_moves_below_the_first_on_its_page() -> None:
     collapser = ResultCollapser(Collapsing())
-    collapser.take([result("http://a/d/1", "1"), result("http://b/1", "2"), result("http://a/d/2", "3"), result("http://a/d/3", "4")])
+    collapser.take(
+        [
+            result("http://a/d/1", "1"),
+            result("http://b/1", "2"),
+            result("http://a/d/2", "3"),
+            result("http://a/d/3", "4"),
+        ]
+    )
     page = collapser.page(0, 10)
     assert [(one.url, one.is_second, one.more_in) for one in page] == [
         ("http://a/d/1", False, ""),
