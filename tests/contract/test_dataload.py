@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from feedmill.http.feeds.gateconfig import GateConfig
-from feedmill.settings.dataload import ProfileSettings
+from feedmill.model.search import Sort
+from feedmill.settings.dataload import FieldSettings, ProfileSettings
+from tests.asgi import ask_app
 from tests.contract.dataloadharness import HOST, PATH, PROFILE, DataloadHarness, insert, load_of, open_dataload, results_of, rows_of
 
 OK = {"Type": "I", "Status": "OK"}
@@ -201,6 +203,83 @@ def test_base64_body_is_read_in_its_charset(harness: DataloadHarness) -> None:
 
     assert harness.find("blåbærsyltetøy") == ["latin"]
     assert harness.document("latin")["title"] == "Größe"
+
+
+# --- additional fields ----------------------------------------------------------------------------------------------------------
+
+FIELDS = (
+    FieldSettings(name="Price", type="number"),
+    FieldSettings(name="Quantity", type="integer"),
+    FieldSettings(name="Released", type="date"),
+    FieldSettings(name="Colors", type="set"),
+    FieldSettings(name="Size-Code", type="enum", values=("Small", "Large")),
+    FieldSettings(name="State", type="text"),
+    FieldSettings(name="Secret", searchable=False),
+    FieldSettings(name="Unsorted", type="number", sortable=False),
+    FieldSettings(name="Internal", output=False),
+)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataloadHarness]:
+    with open_dataload(tmp_path_factory.mktemp("shop"), [ProfileSettings(name="default", fields=FIELDS)]) as opened:
+        yield opened
+
+
+def test_fields_are_metadata_under_their_own_names(shop: DataloadHarness) -> None:
+    numbers = "<u:Price>19.90</u:Price><u:Quantity>0x1F</u:Quantity><u:Released>2020-01-02T03:04:05+02:00</u:Released>"
+    texts = "<u:Colors>red, blue,red</u:Colors><u:Size-Code>LARGE</u:Size-Code><u:State>NY</u:State>"
+
+    assert shop.load(insert("fields", numbers, texts), REFRESH)[0] == OK
+
+    assert shop.document("fields")["metadata"] == {
+        "Price": ["19.90"],
+        "Quantity": ["31"],
+        "Released": ["2020-01-02T01:04:05Z"],
+        "Colors": ["red", "blue"],
+        "Size-Code": ["Large"],
+        "State": ["NY"],
+    }
+    assert shop.find("inmeta:price:10..20") == shop.find("inmeta:colors=blue") == shop.find("inmeta:state=ny") == ["fields"]
+
+
+def test_field_of_a_wrong_type_costs_only_itself(shop: DataloadHarness) -> None:
+    numbers = "<u:Price>dear</u:Price><u:Quantity>9999999999</u:Quantity><u:Released>someday</u:Released>"
+    (result,) = shop.load(insert("wrong", numbers, "<u:Size-Code>Tiny</u:Size-Code><u:Other>x</u:Other><u:State>NJ</u:State>"))
+
+    assert result["Status"] == "OK"
+    assert all(name in result["Info"] for name in ("Price", "Quantity", "Released", "Size-Code", "Other"))
+    assert shop.document("wrong")["metadata"] == {"State": ["NJ"]}
+
+
+def test_results_are_sorted_by_the_value_of_a_field(shop: DataloadHarness) -> None:
+    prices = {"p9": "9", "p10": "10.5", "p-1": "-1", "p1000": "1e3"}
+    shop.load(*(insert(name, f"<Body>gadgets</Body><u:Price>{price}</u:Price>") for name, price in prices.items()), REFRESH)
+
+    assert shop.find("gadgets", sort=Sort(name="Price", is_descending=False)) == ["p-1", "p9", "p10", "p1000"]
+    assert shop.find("gadgets", sort=Sort(name="price")) == ["p1000", "p10", "p9", "p-1"]
+
+
+def test_field_is_searched_sorted_and_shown_as_its_profile_says(shop: DataloadHarness) -> None:
+    def fields(secret: str, number: int) -> str:
+        return f"<Body>levers</Body><u:Secret>{secret}</u:Secret><u:Unsorted>{number}</u:Unsorted><u:Internal>inside</u:Internal>"
+
+    shop.load(insert("l1", fields("xylophone", 2)), insert("l2", fields("anvil", 1)), REFRESH)
+
+    assert shop.find("xylophone") == shop.find("inmeta:secret=xylophone") == []
+    assert shop.find("levers", sort=Sort(name="Secret", is_descending=False)) == ["l2", "l1"]
+    assert shop.find("levers", sort=Sort(name="Unsorted", is_descending=False)) == shop.find("levers")
+    assert sorted(shop.find("inside")) == ["l1", "l2"]
+    answer = ask_app(shop.search_port(), "GET", "/api/v1/search", query="q=xylophone+OR+levers&getfields=*")
+    assert [set(result["metadata"]) for result in answer.json["results"]] == [{"Secret", "Unsorted"}] * 2
+
+
+def test_update_of_a_field_replaces_its_values(shop: DataloadHarness) -> None:
+    shop.load(insert("colored", "<u:Colors>red,blue</u:Colors><u:Price>1</u:Price>"))
+
+    shop.load(update("colored", "<u:Colors>green</u:Colors><u:Price>wrong</u:Price>"))
+
+    assert shop.document("colored")["metadata"] == {"Colors": ["green"], "Price": ["1"]}
 
 
 # --- faults ---------------------------------------------------------------------------------------------------------------------

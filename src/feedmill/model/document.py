@@ -45,6 +45,8 @@ class Attributes:
     - ``title`` replaces the title that extraction finds.
     - ``links`` are absolute URLs to which the document links, besides those that extraction finds.
     - ``text_bytes``: the content begins with this many bytes of plain text, which replaces the text of the document in the bytes after it.
+    - ``unsearchable``, ``unsortable`` and ``undisplayed`` are names of metadata, in lower case: searches do not find it, results are not
+      sorted by it, results do not show it.
     - ``overrides_own``: fed metadata replaces the document's own meta tags of the same name.
 
     Units: pagerank 68 to 100, feedrank 1 to 100; ``last_modified`` an aware UTC time.
@@ -65,6 +67,9 @@ class Attributes:
     links: tuple[str, ...] = ()
     text_bytes: int = 0
     overrides_own: bool = False
+    unsearchable: tuple[str, ...] = ()
+    unsortable: tuple[str, ...] = ()
+    undisplayed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

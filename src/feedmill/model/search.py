@@ -35,7 +35,7 @@ class IndexDocument:
     Shape: ``headings`` are in ``body`` too. ``anchors`` are texts of links to it, a frequent one several times; every user who may see it
     may also see the documents with these links. ``patterns`` are the terms of the settings' URL patterns that match it. Units: ``pagerank``
     68 to 100, ``link_rank`` 0 to 100, 0 without known links to it. Without ``has_values`` the numbers and dates in text and metadata are
-    not indexed.
+    not indexed. ``sort_metadata`` is what results can be sorted by, None if it is ``metadata``.
     """
 
     key: int
@@ -56,6 +56,7 @@ class IndexDocument:
     link_rank: int = 0
     patterns: tuple[str, ...] = ()
     has_values: bool = True
+    sort_metadata: Metadata | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

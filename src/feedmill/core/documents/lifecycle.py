@@ -265,6 +265,9 @@ def _next_attributes(given: Attributes, document: Document | None, *, states_all
         links=given.links or old.links,
         text_bytes=old.text_bytes,
         overrides_own=given.overrides_own or old.overrides_own,
+        unsearchable=given.unsearchable or old.unsearchable,
+        unsortable=given.unsortable or old.unsortable,
+        undisplayed=given.undisplayed or old.undisplayed,
     )
 
 

@@ -34,6 +34,25 @@ def shown_title(document: Document) -> str | None:
     return document.attributes.title or (document.text.title if document.text is not None else None)
 
 
+def displayed_metadata(document: Document) -> Metadata:
+    """Returns the metadata that results may show."""
+    return _without(shown_metadata(document), document.attributes.undisplayed)
+
+
+def searchable_metadata(document: Document) -> Metadata:
+    """Returns the metadata that searches find."""
+    return _without(shown_metadata(document), document.attributes.unsearchable)
+
+
+def sortable_metadata(document: Document) -> Metadata:
+    """Returns the metadata by which results can be sorted."""
+    return _without(shown_metadata(document), document.attributes.unsortable)
+
+
+def _without(metadata: Metadata, names: Sequence[str]) -> Metadata:
+    return tuple(pair for pair in metadata if pair[0].strip().casefold() not in names) if names else metadata
+
+
 def select_metadata(metadata: Metadata, names: Sequence[str]) -> Metadata:
     """Returns the pairs with the requested names, in any letter case; ``*`` means all."""
     if not names:

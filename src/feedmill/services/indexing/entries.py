@@ -7,7 +7,7 @@ import structlog
 
 from feedmill.core.access.classes import class_of
 from feedmill.core.documents.anchors import NO_INCOMING_LINKS, IncomingLinks
-from feedmill.core.documents.presentation import shown_metadata, shown_title
+from feedmill.core.documents.presentation import searchable_metadata, shown_title, sortable_metadata
 from feedmill.core.ranking.scoring import fed_rank
 from feedmill.core.text.textblob import decode_headings, decode_link_urls, decode_text
 from feedmill.model.document import Document
@@ -45,7 +45,7 @@ def entry_of(
     document: Document, stored: StoredText, incoming: IncomingLinks = NO_INCOMING_LINKS, patterns: tuple[str, ...] = ()
 ) -> IndexDocument:
     """Returns the document in the form that the index takes."""
-    text = document.text
+    text, attributes = document.text, document.attributes
     assert document.id is not None
     return IndexDocument(
         key=document.id,
@@ -54,7 +54,8 @@ def entry_of(
         access_class=int(class_of(document)),
         title=shown_title(document) or "",
         body=stored.body,
-        metadata=shown_metadata(document),
+        metadata=searchable_metadata(document),
+        sort_metadata=sortable_metadata(document) if attributes.unsearchable or attributes.unsortable else None,
         datasource=document.datasource,
         mimetype=(text.mimetype if text is not None else None) or document.attributes.mimetype or "",
         language=text.language if text is not None else None,

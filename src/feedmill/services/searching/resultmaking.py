@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from feedmill.core.documents.presentation import (
+    displayed_metadata,
     find_description,
     has_robots_rule,
     may_show_copy,
     select_metadata,
-    shown_metadata,
     shown_mimetype,
     shown_title,
 )
@@ -78,7 +78,7 @@ class ResultMaker:
         fault_point(RESULT_STEP, document.url)
         if document.damage:
             raise ValueError(document.damage)
-        metadata = shown_metadata(document)
+        metadata = displayed_metadata(document)
         text = document.text
         make_snippet = partial(self._make_snippet, document, metadata, highlighter)
         return Result(

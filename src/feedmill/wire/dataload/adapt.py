@@ -14,7 +14,7 @@ Source: Thunderstone Search Appliance Manual, "Submitting Content"; docs/referen
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import BinaryIO, Final
@@ -34,11 +34,12 @@ from feedmill.model.change import (
     SourcePosition,
     UpdateDocument,
 )
-from feedmill.model.dataload import Profile
+from feedmill.model.dataload import AdditionalField, Profile
 from feedmill.model.document import Attributes, Metadata
 from feedmill.model.extraction import Link
 from feedmill.model.feed import LogLevel
 from feedmill.ports.feedformats import FormatOptions
+from feedmill.wire.dataload.fields import is_number, read_field
 from feedmill.wire.dataload.inner import read_results
 from feedmill.wire.dataload.schema import DATES, INTEGERS, METADATA, NUMBERS, Item, ItemType, Value, find_type
 from feedmill.wire.gsafeed.content import Undecodable, decode_base64
@@ -52,12 +53,13 @@ MAX_REPORTS: Final = 19
 """How many errors of a document its history shows besides the change itself."""
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
-_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]{1,3})?")
 _NOT_OF_LABELS: Final = re.compile(r"[^a-z0-9]")
 _WIDE_CODECS: Final = {name.replace("-", ""): name for name in ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")}
 _NO_DATE: Final = "no date in the form YYYY-MM-DD HH:MM:SS"
 _ATTRIBUTES: Final = {"Title": "title", "MimeType": "mimetype", "Modified": "last_modified", "Refs": "links"}
 """The elements that become attributes of a document, and the names of these."""
+_OF_PROFILE: Final = ("overrides_own", "unsearchable", "unsortable", "undisplayed")
+"""The attributes that every item states, because they follow from its profile."""
 _COPY_BYTES: Final = 1_048_576
 
 
@@ -138,7 +140,7 @@ class _ItemReader:
         # a value of the wrong type leaves the earlier one
         wrong = self._wrong
         stated = {_ATTRIBUTES[value.name] for value in self._item.values if value.name in _ATTRIBUTES and not value.is_field}
-        names = {value.name.lower() for value in self._item.values if value.name in METADATA and not value.is_field}
+        names = {value.name.lower() for value in self._item.values if value.is_field or value.name in METADATA}
         content, text_bytes = self._read_content()
         if content is not None:
             stated.add("text_bytes")
@@ -146,7 +148,7 @@ class _ItemReader:
             place=place,
             url=self._url,
             attributes=replace(attributes, text_bytes=text_bytes),
-            stated=frozenset({*stated, "overrides_own"} - {_ATTRIBUTES.get(name, "") for name in wrong}),
+            stated=frozenset({*stated, *_OF_PROFILE} - {_ATTRIBUTES.get(name, "") for name in wrong}),
             metadata=metadata,
             names=frozenset(names - {name.lower() for name in wrong} | {name for name, _ in metadata}),
             content=content,
@@ -161,7 +163,13 @@ class _ItemReader:
             title=self._read_title() or None,
             links=self._read_links(),
             overrides_own=True,
+            unsearchable=self._list_fields(lambda field: not field.searchable),
+            unsortable=self._list_fields(lambda field: not field.sortable),
+            undisplayed=self._list_fields(lambda field: not field.output),
         )
+
+    def _list_fields(self, is_listed: Callable[[AdditionalField], bool]) -> tuple[str, ...]:
+        return tuple(field.name.casefold() for field in self._profile.fields if is_listed(field))
 
     # --- charsets and contents ---
 
@@ -250,13 +258,29 @@ class _ItemReader:
         pairs: dict[tuple[str, str], str] = {}
         for value in self._item.values:
             if value.is_field:
-                self._warn(f'the profile "{shorten(self._profile.name)}" has no additional field "{shorten(value.name)}"')
+                field = self._find_field(value.name)
+                pairs |= {(field.name, text): text for text in self._read_field(field, value)} if field is not None else {}
             elif value.name in METADATA:
                 text = self._read_value(value)
                 key = (value.name, text or "") if value.name == "Category" else (value.name, "")
                 if text is not None:
                     pairs[key] = text
-        return tuple((name.lower(), text) for (name, _), text in pairs.items())
+        return tuple((name.lower() if name in METADATA else name, text) for (name, _), text in pairs.items())
+
+    def _find_field(self, name: str) -> AdditionalField | None:
+        found = next((field for field in self._profile.fields if field.name.casefold() == name.casefold()), None)
+        if found is None:
+            self._warn(f'the profile "{shorten(self._profile.name)}" has no additional field "{shorten(name)}"')
+        return found
+
+    def _read_field(self, field: AdditionalField, value: Value) -> tuple[str, ...]:
+        """Returns the values of an additional field, none for an empty element and for one of the wrong type."""
+        text = self._decode(value).strip().replace("\x00", "")
+        try:
+            return read_field(field, text, self._options.read_local) if text else ()
+        except Unreadable as exc:
+            self._warn_of_type(field.name, text, str(exc))
+            return ()
 
     def _read_value(self, value: Value) -> str | None:
         """Returns the text of an element; None if it is empty or of the wrong type."""
@@ -292,7 +316,7 @@ def find_fault(name: str, text: str) -> str | None:
     """Returns what is wrong with the value of an element, None if nothing is."""
     if name in INTEGERS and not _INTEGER.fullmatch(text):
         return "no integer"
-    if name in NUMBERS and not _NUMBER.fullmatch(text):
+    if name in NUMBERS and not is_number(text):
         return "no number"
     return _NO_DATE if name in DATES and read_moment(text) is None else None
 

@@ -6,7 +6,7 @@ Source: docs/reference/search-api.md.
 import json
 from typing import Any, Final
 
-from feedmill.core.documents.presentation import shown_metadata, shown_mimetype, shown_title
+from feedmill.core.documents.presentation import displayed_metadata, shown_mimetype, shown_title
 from feedmill.core.text.measures import read_number
 from feedmill.model.document import Document
 from feedmill.model.facets import Facet, FacetCounts, FacetType
@@ -51,7 +51,7 @@ def render_document(document: Document, *, is_searchable: bool) -> bytes:
             "title": shown_title(document),
             "mimetype": shown_mimetype(document),
             "last_modified": render_time(attributes.last_modified),
-            "metadata": group_metadata(shown_metadata(document)),
+            "metadata": group_metadata(displayed_metadata(document)),
             "language": text.language if text is not None else None,
             "reason": text.reason if text is not None else None,
         }

@@ -210,7 +210,8 @@ def _words_of(document: IndexDocument) -> set[str]:
 
 def _value_of(document: IndexDocument, name: str) -> str | None:
     if name:
-        return sort_keys(document.metadata).get(name_digest(fold_value(name)))
+        sorted_by = document.metadata if document.sort_metadata is None else document.sort_metadata
+        return sort_keys(sorted_by).get(name_digest(fold_value(name)))
     return None if document.last_modified is None else sortable(document.last_modified.timestamp())
 
 

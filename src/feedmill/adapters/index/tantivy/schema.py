@@ -140,9 +140,10 @@ def make_entry(document: IndexDocument) -> Document:
         fields["words_of_metadata"] = [value.words for value in values]
         fields["metadata"] = metadata_terms(document.metadata)
         fields["tagged"] = [" ".join(tagged_words(name, value)) for name, value in document.metadata[:MAX_METADATA_VALUES]]
-        fields["sort"] = sort_keys(document.metadata)
         fields["facets"] = counted_texts(document.metadata)
         fields["numbers"] = counted_numbers(typed)
+    if sorted_by := document.metadata if document.sort_metadata is None else document.sort_metadata:
+        fields["sort"] = sort_keys(sorted_by)
     if document.language:
         fields["language"] = document.language
     if document.last_modified is not None:

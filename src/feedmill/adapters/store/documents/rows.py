@@ -18,6 +18,7 @@ R = TypeVar("R")
 
 _STATES = {state.value: state for state in DocumentState}
 _MAX_DAMAGE = 300
+_NAME_LISTS = ("unsearchable", "unsortable", "undisplayed")
 _ORIGINS = {origin.value: origin for origin in Origin}
 
 
@@ -40,7 +41,7 @@ def _attributes_to_json(attributes: Attributes) -> str:
         value = getattr(attributes, name)
         if value is not None:
             fields[name] = value
-    for name in ("lock", "crawl_immediately", "crawl_once", "links", "text_bytes", "overrides_own"):
+    for name in ("lock", "crawl_immediately", "crawl_once", "links", "text_bytes", "overrides_own", *_NAME_LISTS):
         value = getattr(attributes, name)
         if value:
             fields[name] = value
@@ -54,8 +55,9 @@ def _attributes_from_json(text: str) -> Attributes:
         fields["last_modified"] = from_micros(fields["last_modified"])
     if "authmethod" in fields:
         fields["authmethod"] = AuthMethod(fields["authmethod"])
-    if "links" in fields:
-        fields["links"] = tuple(fields["links"])
+    for name in ("links", *_NAME_LISTS):
+        if name in fields:
+            fields[name] = tuple(fields[name])
     return Attributes(**fields)
 
 
