@@ -8,5 +8,7 @@ A ``Tokenizer`` splits the bytes at the delimiter, a ``CommandReader`` turns the
 commands mean to a lister, a retriever and an authorizer. They behave as Google's library of adaptors does, with its errors. With
 ``strict`` they also collect remarks about everything that the library ignores.
 
+``render`` writes streams, and what an authorizer reads.
+
 Source: googlegsa/library, ``CommandStreamParser`` (the Javadoc differs from the code in places; the code counts).
 """
