@@ -22,7 +22,7 @@ from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.bootstrap.context import utc_now
 from feedmill.core.documents.admission import build_rules
-from feedmill.core.documents.urlstate import ApplyContext, Counted
+from feedmill.core.documents.urlstate import ApplyContext, ReceiptCount
 from feedmill.model.change import Change, PutDocument
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from feedmill.model.feed import FeedKind, NewFeed
@@ -145,7 +145,7 @@ def store_all(folder: Path, body: bytes, count: int) -> None:
             bench.load(change.url for change, _ in taken if change.url is not None)
             for change, content in taken:
                 bench.apply(change, content)
-            included += bench.finish().counts[Counted.INCLUDED]
+            included += bench.finish().counts[ReceiptCount.INCLUDED]
     assert included == count
     store.close()
     blobs.close()

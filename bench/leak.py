@@ -21,7 +21,7 @@ from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
 from feedmill.core.query.language import parse_query
 from feedmill.model.access import ANONYMOUS, AccessFilter, ClassMap
 from feedmill.model.facets import Facet
-from feedmill.model.query import Everything
+from feedmill.model.query import MatchAll
 from feedmill.model.search import IndexDocument, Sort
 
 HIDDEN = 137
@@ -82,7 +82,7 @@ def list_numbers(index: TantivyIndex, access: AccessFilter) -> dict[str, object]
         numbers[f"list of {text}"] = index.list_by_key(root, access, after=0, num=10)
         numbers[f"facets of {text}"] = index.count_facets(root, access, (Facet(name="kind"),))
     for start in ("s", "few", "every"):
-        numbers[f"completed {start}"] = index.vocabulary.complete(start, Everything(), access, 10)
+        numbers[f"completed {start}"] = index.vocabulary.complete(start, MatchAll(), access, 10)
     for word in ("secretwrd", "secretwort", "fewe", "evrywhere"):
         numbers[f"corrected {word}"] = index.vocabulary.find_alike(word, access, 0)
     return numbers

@@ -30,7 +30,7 @@ from feedmill.adapters.index.tantivy.writer import TantivyWriter
 from feedmill.core.ranking.searchconfig import CompiledSearchConfig
 from feedmill.core.text.analysis import gram_size, has_spaceless
 from feedmill.model.access import ANONYMOUS
-from feedmill.model.query import Everything
+from feedmill.model.query import MatchAll
 from feedmill.model.ranking import Ranking
 from feedmill.model.search import IndexDocument, SearchRequest
 from feedmill.model.serving import Serving
@@ -178,7 +178,7 @@ def measure_quick(collection: Collection, ranking: Ranking | None = None) -> flo
 
         def ask(query: str, num: int) -> list[str]:
             plan = settings.plan(SearchRequest(query=query, num=num))
-            _, hits = find_hits(index, plan.root or Everything(), plan, ANONYMOUS)
+            _, hits = find_hits(index, plan.root or MatchAll(), plan, ANONYMOUS)
             return [ids[hit.key] for hit in hits.hits]
 
         return score(collection, ask)

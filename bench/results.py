@@ -15,10 +15,10 @@ from feedmill.bootstrap.search import build_search_services
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import And, Not, Word
 from feedmill.model.results import Collapsing
-from feedmill.model.search import Match, SearchRequest
+from feedmill.model.search import MatchMode, SearchRequest
 from feedmill.services.searching.resultlist import list_results
 from feedmill.settings import Settings
-from feedmill.wire.results.gsaxml import Reply, render_results
+from feedmill.wire.results.gsaxml import ResponseParts, render_results
 from tests.appliance import running
 from tests.corpus import Corpus, vocabulary
 
@@ -47,7 +47,7 @@ def measure(data: Path, words: list[str], rounds: int) -> tuple[float, float, fl
         services = build_search_services(context)
         for turn in range(rounds):
             word = words[turn % len(words)]
-            request = SearchRequest(query=make_unique(word), num=RESULTS, match=Match.ALL)
+            request = SearchRequest(query=make_unique(word), num=RESULTS, match=MatchMode.ALL)
             index = services.states.read().index
             assert index is not None
             begun = time.perf_counter()
@@ -55,7 +55,7 @@ def measure(data: Path, words: list[str], rounds: int) -> tuple[float, float, fl
             found_at = time.perf_counter()
             results = list_results(services.searcher, services.searcher.prepare(request, ANONYMOUS), UNCOLLAPSED)
             listed_at = time.perf_counter()
-            render_results(Reply(query=word, page=results, now=datetime.now(UTC)))
+            render_results(ResponseParts(query=word, page=results, now=datetime.now(UTC)))
             assert len(results.results) == len(hits.hits) == RESULTS, (word, len(hits.hits))
             found.append(found_at - begun)
             made.append(listed_at - found_at - found[-1])

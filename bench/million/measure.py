@@ -55,7 +55,7 @@ class Line:
 
 
 @dataclass(slots=True)
-class Taken:
+class ReadSlice:
     """What some searches took. Units: milliseconds; ``used`` is processor time, of all of them."""
 
     by_query: dict[str, list[float]] = field(default_factory=dict)
@@ -150,9 +150,9 @@ SignInMethod = tuple[Line, str, dict[str, str]]
 """Which server to query, as which user, with which parameters."""
 
 
-def interleave(ways: Sequence[SignInMethod], rounds: int) -> list[Taken]:
+def interleave(ways: Sequence[SignInMethod], rounds: int) -> list[ReadSlice]:
     """Asks all queries some rounds, each way in turn; once before, so that everything is warm."""
-    taken = [Taken() for _ in ways]
+    taken = [ReadSlice() for _ in ways]
     for line, current_user, parameters in ways:
         for query in queries():
             line.ask(query, current_user, **parameters)

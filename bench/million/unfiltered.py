@@ -14,7 +14,7 @@ from typing import Any
 from unittest.mock import patch
 
 from feedmill.adapters.index.tantivy import facets, guardedfacets, reader, rerank
-from feedmill.adapters.index.tantivy.accessfilter import Permitted
+from feedmill.adapters.index.tantivy.accessfilter import PermittedMatches
 from feedmill.adapters.index.tantivy.query import build_unguarded
 from feedmill.bootstrap.context import open_context
 from feedmill.model.access import AccessFilter
@@ -27,9 +27,9 @@ from feedmill.services.access.resulttrimming import ResultTrimmer, TrimmedResult
 from feedmill.settings import read_snapshot
 
 
-def _find_all(_searcher: object, take: Any, _access: AccessFilter, wanted: int) -> Permitted:
+def _find_all(_searcher: object, take: Any, _access: AccessFilter, wanted: int) -> PermittedMatches:
     found = take(wanted)
-    return Permitted(pairs=found.hits, total=found.count)
+    return PermittedMatches(pairs=found.hits, total=found.count)
 
 
 def _build_without_classes(root: Any, _access: AccessFilter, current_user: Any) -> Any:

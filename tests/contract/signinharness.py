@@ -30,7 +30,7 @@ from feedmill.services.signin.passwordcheck import PasswordCheck, PasswordCheckD
 from feedmill.services.signin.passwordcheckcache import PasswordCheckCache
 from feedmill.services.signin.sessions import SessionLimits, SessionService
 from feedmill.services.signin.signing import SignInServices
-from feedmill.services.signin.throttle import Bounds, Throttle
+from feedmill.services.signin.throttle import Throttle, ThrottleLimits
 from feedmill.services.signin.tokencheck import TokenCheck
 from tests.asgi import Answer, ask_app
 from tests.builders.requests import PASSWORD
@@ -72,7 +72,7 @@ def open_signin_harness(
     folder: Path,
     *,
     directories: tuple[Directory, ...] = (),
-    bounds: Bounds | None = None,
+    bounds: ThrottleLimits | None = None,
     clock: ManualClock | None = None,
     hasher: PasswordHasher | None = None,
     **given: Any,
@@ -85,7 +85,7 @@ def open_signin_harness(
     tools = PasswordCheckDependencies(
         store=search.store,
         hasher=hasher,
-        throttle=Throttle(bounds or Bounds(), clock.seconds),
+        throttle=Throttle(bounds or ThrottleLimits(), clock.seconds),
         clock=clock,
         record=auditing.record,
         directories=directories,

@@ -20,7 +20,7 @@ from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
 from feedmill.model.identity import Identity
 from feedmill.model.policyacl import PolicyAcl
-from feedmill.services.access.explaining import Explaining, Question, resolve_many
+from feedmill.services.access.explaining import AccessQuestion, Explaining, resolve_many
 from feedmill.services.access.history.changes import AccessChanges
 from feedmill.services.access.resulttrimming import read_chains
 from feedmill.services.keyvalues import HISTORY_SINCE
@@ -61,7 +61,7 @@ class History:
         self.times.append(self.harness.clock())
         self.seen.append({name: visible_now(self.harness, identity) for name, identity in USERS.items()})
         questions = [(name, page) for name in USERS for page in NAMES]
-        decisions = explaining(self.harness).explain_many([Question(url=url(page), identity=USERS[name]) for name, page in questions])
+        decisions = explaining(self.harness).explain_many([AccessQuestion(url=url(page), identity=USERS[name]) for name, page in questions])
         self.verdicts.append({question: decision.verdict for question, decision in zip(questions, decisions, strict=True)})
 
 
@@ -175,7 +175,7 @@ def check_history(harness: FeedHarness, steps: list[tuple[object, ...]]) -> None
     history.harness.clock()
     for place, at in enumerate(history.times):
         questions = list(history.verdicts[place])
-        repeated = [Question(url=url(page), identity=USERS[name]) for name, page in questions]
+        repeated = [AccessQuestion(url=url(page), identity=USERS[name]) for name, page in questions]
         decisions = explaining(history.harness).explain_many(repeated, at=at)
         assert [decision.verdict for decision in decisions] == [history.verdicts[place][question] for question in questions]
     for first, last in [(0, -1), (0, len(steps) // 2), (len(steps) // 2, -1), (len(steps) - 1, -1)]:
@@ -200,7 +200,7 @@ def check_changes(history: History, first: int, last: int) -> None:
             assert all((each.url in seen) is each.is_gained for seen in later)
             for at, reason in ((since, each.before), (until, each.after)):
                 if not reason.startswith(("there is no document", "the document is")) and " in the policy for " not in reason:
-                    assert reason == explaining(history.harness).explain(Question(url=each.url, identity=USERS[user]), at=at).reason
+                    assert reason == explaining(history.harness).explain(AccessQuestion(url=each.url, identity=USERS[user]), at=at).reason
 
 
 def test_changes_name_what_did_it(new_harness: Callable[[], FeedHarness]) -> None:
@@ -215,8 +215,8 @@ def test_changes_name_what_did_it(new_harness: Callable[[], FeedHarness]) -> Non
     secured = harness.push(put("c", acl=acl("bob")), datasource="other")
     added = harness.push(put("new", acl=acl("ann")))
     found = {each.url: each for each in changes_of(harness, "ann", since)}
-    assert explaining(harness).explain_with_policy(Question(url=url("c"), identity=USERS["ann"]), at=since).is_public
-    assert not explaining(harness).explain_with_policy(Question(url=url("c"), identity=USERS["ann"]), at=harness.now).is_public
+    assert explaining(harness).explain_with_policy(AccessQuestion(url=url("c"), identity=USERS["ann"]), at=since).is_public
+    assert not explaining(harness).explain_with_policy(AccessQuestion(url=url("c"), identity=USERS["ann"]), at=harness.now).is_public
     assert groups
     assert {page: (each.is_gained, each.origin.cause) for page, each in found.items() if each.origin} == {
         url("a"): (True, ChangeCause.GROUPS),
@@ -243,7 +243,9 @@ def test_changes_of_documents_that_say_the_same_have_reasons_of_their_own(new_ha
     since = harness.clock()
     harness.push(put_acl("folder", acl("ann", kind="child-overrides")), put_acl("d", acl("ann", kind="child-overrides", above="c")))
     changes = {each.url: each for each in changes_of(harness, "ann", since)}
-    reasons = {page: explaining(harness).explain(Question(url=page, identity=USERS["ann"]), at=harness.now).reason for page in changes}
+    reasons = {
+        page: explaining(harness).explain(AccessQuestion(url=page, identity=USERS["ann"]), at=harness.now).reason for page in changes
+    }
     assert set(changes) == {url(name) for name in "abcd"}
     assert {page: each.after for page, each in changes.items()} == reasons
     assert url("d") in changes[url("c")].after
@@ -266,9 +268,9 @@ def test_changes_of_policies_and_by_them_are_listed(new_harness: Callable[[], Fe
     causes = {page: (each.is_gained, each.origin.cause) for page, each in changed.items() if each.origin}
     assert causes == {url("a"): (False, ChangeCause.POLICIES), url("b"): (True, ChangeCause.POLICIES)}
     for at, page, expected in [(between, "a", Verdict.PERMIT), (harness.now, "a", Verdict.DENY), (harness.now, "b", Verdict.PERMIT)]:
-        question = Question(url=url(page), identity=USERS["ann"])
+        question = AccessQuestion(url=url(page), identity=USERS["ann"])
         assert explaining(harness).explain_with_policy(question, at=at).verdict is expected
-    assert explaining(harness).explain_with_policy(Question(url=url("a"), identity=USERS[""]), at=since).policy_decision is None
+    assert explaining(harness).explain_with_policy(AccessQuestion(url=url("a"), identity=USERS[""]), at=since).policy_decision is None
     assert changed[url("b")].after == f'permitted by user "ann", in the policy for {url("b")}'
     with harness.store.writing() as unit:
         unit.access.policies.forget_versions(between)
@@ -286,7 +288,7 @@ def test_permits_that_must_be_confirmed_are_listed_as_none_yet(new_harness: Call
     confirming = Explaining(harness.store, lambda: harness.now, RETENTION, confirms=True)
     verdicts = {
         page: [
-            each.explain_with_policy(Question(url=url(page), identity=USERS["ann"])).verdict.value
+            each.explain_with_policy(AccessQuestion(url=url(page), identity=USERS["ann"])).verdict.value
             for each in (explaining(harness), confirming)
         ]
         for page in "abcd"
@@ -297,7 +299,7 @@ def test_permits_that_must_be_confirmed_are_listed_as_none_yet(new_harness: Call
         "c": ["PERMIT", "INDETERMINATE"],
         "d": ["DENY", "DENY"],
     }
-    assert confirming.explain(Question(url=url("a"), identity=USERS["ann"])).verdict is Verdict.PERMIT
+    assert confirming.explain(AccessQuestion(url=url("a"), identity=USERS["ann"])).verdict is Verdict.PERMIT
     assert {verdict for _, verdict in confirming.list_named(url("a"))} == {Verdict.INDETERMINATE}
 
 
@@ -340,7 +342,7 @@ def test_times_before_history_was_stored_are_refused(new_harness: Callable[[], F
     harness = new_harness()
     with harness.store.writing() as unit:
         unit.state.key_values.put(HISTORY_SINCE, harness.clock().isoformat())
-    question = Question(url=url("a"), identity=USERS["ann"])
+    question = AccessQuestion(url=url("a"), identity=USERS["ann"])
     assert explaining(harness).explain(question, at=harness.clock()).verdict is Verdict.INDETERMINATE
     with pytest.raises(BadRequest, match="known from"):
         explaining(harness).explain(question, at=harness.now - timedelta(minutes=1))

@@ -19,7 +19,7 @@ from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.model.access import ANONYMOUS, AccessFilter, Scope
 from feedmill.model.authorization import AuthorizationRule, LateLimits, Login, Mechanism
 from feedmill.model.decision import Verdict
-from feedmill.model.errors import Unanswered
+from feedmill.model.errors import UpstreamFailure
 from feedmill.model.identity import Identity, Subject
 from feedmill.services.authorization.authorizer import Authorizer
 from feedmill.services.authorization.connectorauthorizer import ConnectorAuthorizer
@@ -227,7 +227,7 @@ def test_connector_is_that_of_the_url_or_the_one_that_is_set(url: str, name: str
 @settings(max_examples=200)
 @given(st.binary(max_size=200) | st.text(alphabet="<>/CmResponseAnswerPERMIT &;", max_size=100).map(str.encode))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
-    with contextlib.suppress(Unanswered):
+    with contextlib.suppress(UpstreamFailure):
         parse_answers(data)
 
 

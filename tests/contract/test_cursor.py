@@ -13,8 +13,8 @@ from feedmill.http.search.app import search_app
 from feedmill.http.search.parameters import read_cursor, write_cursor
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.errors import BadRequest
-from feedmill.model.query import Everything, Word
-from feedmill.model.search import Advanced, Cursor, Match, Occurrence, SearchRequest, Sort
+from feedmill.model.query import MatchAll, Word
+from feedmill.model.search import AdvancedSearch, Cursor, MatchMode, Occurrence, SearchRequest, Sort
 from tests.builders.indexdocuments import make_index_document
 from tests.contract.indexharness import BOTH, Opened, put
 from tests.contract.searchharness import SearchHarness, ask, open_harness
@@ -26,7 +26,7 @@ def test_list_by_key_returns_each_once_in_order(opened: Opened) -> None:
     assert [hit.key for hit in index.list_by_key(Word("word"), BOTH, after=-1, num=4).hits] == [2, 3, 4, 7]
     page = index.list_by_key(Word("word"), BOTH, after=7, num=4)
     assert ([hit.key for hit in page.hits], page.total) == ([8, 9], 6)
-    assert [hit.key for hit in index.list_by_key(Everything(), ANONYMOUS, after=2, num=9).hits] == [4, 8]
+    assert [hit.key for hit in index.list_by_key(MatchAll(), ANONYMOUS, after=2, num=9).hits] == [4, 8]
     assert index.list_by_key(Word("word"), BOTH, after=9, num=4).hits == index.list_by_key(Word("word"), BOTH, after=-1, num=0).hits == ()
     assert index.list_by_key(Word("other"), BOTH, after=-1, num=4).total == 0
 
@@ -87,10 +87,10 @@ def test_cursor_of_another_query_or_of_nothing_is_refused(harness: SearchHarness
 
 
 def test_write_cursor_is_the_same_text_in_every_version() -> None:
-    advanced = Advanced(site="s", occurrence=Occurrence.TITLE, excludes_site=True)
+    advanced = AdvancedSearch(site="s", occurrence=Occurrence.TITLE, excludes_site=True)
     request = SearchRequest(
         query="ä b",
-        match=Match.ALL,
+        match=MatchMode.ALL,
         required_fields="r:1",
         partial_fields="p",
         sort=Sort(),

@@ -24,7 +24,7 @@ from feedmill.model.errors import Denied
 from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity, PrincipalKey, Subject
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.services.access.accessreview import AccessReview
-from feedmill.services.access.explaining import Explaining, Question
+from feedmill.services.access.explaining import AccessQuestion, Explaining
 from feedmill.services.access.grouptable import GroupTable
 from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.access.resulttrimming import read_chains
@@ -404,7 +404,7 @@ def test_explain_at_a_time_goes_by_the_acls_that_held_then(store: SqlStore) -> N
         unit.access.acls.save_many([make_stored_acl(folder, acl=opened)], at=NOW - minutes(6))
         unit.access.acls.save_many([make_stored_acl(folder, acl=replace(opened, entries=(deny("ann"),)))], at=NOW - minutes(4))
         unit.access.acls.remove_many([document], at=NOW - minutes(2))
-    explaining, question = explaining_of(store), Question(url=document, identity=ANN)
+    explaining, question = explaining_of(store), AccessQuestion(url=document, identity=ANN)
     decisions = [explaining.explain(question, at=NOW - minutes(ago)) for ago in (10, 8, 6, 5, 3, 1)]
     assert [each.verdict.value for each in decisions] == ["INDETERMINATE", "INDETERMINATE", "PERMIT", "PERMIT", "DENY", "INDETERMINATE"]
     assert [len(each.path) for each in decisions] == [0, 1, 2, 2, 2, 0]

@@ -20,7 +20,7 @@ from feedmill.core.documents.submission import read_submission
 from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.feeds.app import gate_app
 from feedmill.http.feeds.gateconfig import GateConfig
-from feedmill.http.feeds.pushing import Intent, PushEndpoint
+from feedmill.http.feeds.pushing import PushEndpoint, PushRules
 from feedmill.http.feeds.trust import PUSH
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.change import Change, Content, Delete, InvalidRecord, PutDocument, SourcePosition
@@ -107,7 +107,7 @@ class JsonLines:
 
 
 JSON_LINES = RegisteredFormat[Change](open=JsonLines, recognizes=lambda head: head.startswith(b"{"))
-INTENT = Intent(form=FEED_FORM, format="jsonlines", read=lambda values, _has_data: read_submission(values))
+INTENT = PushRules(form=FEED_FORM, format="jsonlines", read=lambda values, _has_data: read_submission(values))
 
 # --- the server with that protocol ----------------------------------------------------------------------------------------------
 

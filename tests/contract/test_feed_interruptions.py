@@ -14,7 +14,7 @@ from feedmill.model.access import AccessClass
 from feedmill.model.change import Change
 from feedmill.model.feed import FeedKind, FeedState, NewFeed
 from feedmill.services.feeds.feeder import Feeder, FeederLane
-from feedmill.services.feeds.recordwatch import MAX_READINGS, Caution, OthersFirst, RecordWatch
+from feedmill.services.feeds.recordwatch import MAX_READINGS, Caution, FeedDeferred, RecordWatch
 from feedmill.services.isolation.attempts import Attempts
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.sweeps.admissionsweep import AdmissionSweep
@@ -161,7 +161,7 @@ def test_record_that_an_administrator_interrupts_is_applied(harness: FeedHarness
 def test_feed_of_such_a_record_waits_until_others_were_worked_on(harness: FeedHarness, tmp_path: Path) -> None:
     feed_id = harness.receive(records())
     watch = watch_of(harness, tmp_path, f"feed {feed_id} 5 apply", feed_id)
-    with pytest.raises(OthersFirst):
+    with pytest.raises(FeedDeferred):
         watch.find_room(0, 100)
     assert watch.caution is not None
     watch.caution.attempts._begun_at_seconds -= 100

@@ -12,7 +12,7 @@ from lxml import etree
 from feedmill.bootstrap.feedmaking import make_feeds
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
-from feedmill.services.feeds.feedmaking import FeedPlan, MadeFeed, mimetype_of
+from feedmill.services.feeds.feedmaking import FeedPlan, WrittenFeed, mimetype_of
 
 BASE = "http://files.example.com/share/"
 
@@ -30,7 +30,7 @@ def fill(folder: Path, files: dict[bytes, bytes]) -> None:
             file.write(content)
 
 
-def read(made: MadeFeed, *, part: int = 0) -> list[etree._Element]:
+def read(made: WrittenFeed, *, part: int = 0) -> list[etree._Element]:
     tree = etree.parse(str(made.files[part].path))
     assert tree.findtext("header/datasource") == "share"
     assert tree.findtext("header/feedtype") == made.files[part].kind.value

@@ -19,7 +19,7 @@ from feedmill.adapters.http.client import AsyncHttpClient, ClientOptions, allow_
 from feedmill.adapters.http.lookup import MAX_LOOKUPS, FoundAddress, look_up
 from feedmill.core.urls.targets import Target
 from feedmill.model.authorization import Trust
-from feedmill.model.errors import BadRequest, Unanswered
+from feedmill.model.errors import BadRequest, UpstreamFailure
 from feedmill.ports.http import HttpRequest, HttpResponse, ServerAddress
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import PATIENCE_SECONDS
@@ -139,7 +139,7 @@ def test_response_that_drips_ends_with_the_deadline(start: bytes) -> None:
 
     with running(drip) as server:
         begun = time.monotonic()
-        with pytest.raises(Unanswered, match="not answer in time"):
+        with pytest.raises(UpstreamFailure, match="not answer in time"):
             fetch(server.url(), seconds=0.5)
         assert 0.4 < time.monotonic() - begun < PATIENCE_SECONDS
 
@@ -150,7 +150,7 @@ def test_one_deadline_covers_all_redirects() -> None:
         peer.sendall(redirect("/more"))
 
     with running(lead_on) as server:
-        with pytest.raises(Unanswered, match="in time"):
+        with pytest.raises(UpstreamFailure, match="in time"):
             fetch(server.url(), ClientOptions(allows_private=allow_all, max_redirects=10_000), seconds=0.7)
         assert len(server.heads) <= 5
 
@@ -160,12 +160,12 @@ def test_lookup_that_hangs_ends_with_the_deadline() -> None:
         await asyncio.Event().wait()
         return []
 
-    with pytest.raises(Unanswered, match="in time"):
+    with pytest.raises(UpstreamFailure, match="in time"):
         fetch("http://slow.example/", ClientOptions(lookup=hang), seconds=0.2)
 
 
 def test_handshake_that_hangs_ends_with_the_deadline() -> None:
-    with running(lambda _peer, _head: server.is_over.wait()) as server, pytest.raises(Unanswered, match="in time"):
+    with running(lambda _peer, _head: server.is_over.wait()) as server, pytest.raises(UpstreamFailure, match="in time"):
         fetch(server.url().replace("http:", "https:"), seconds=0.2)
 
 
@@ -178,7 +178,7 @@ def test_connection_is_closed_when_the_deadline_cancels_an_exchange() -> None:
 
     with running(wait_for_end) as server:
         connection = BlockingHttpClient(LOCAL).open(server.address())
-        with pytest.raises(Unanswered, match="in time"):
+        with pytest.raises(UpstreamFailure, match="in time"):
             connection.send(HttpRequest(method="GET", path="/", headers=(("Host", b"x"),), max_bytes=9), 0.2)
         assert is_closed.wait(PATIENCE_SECONDS)
         connection.close()
@@ -213,7 +213,7 @@ def test_body_without_end_is_cut_at_the_limit() -> None:
         while not server.is_over.is_set():
             peer.sendall(b"x" * 65_536)
 
-    with running(pour) as server, pytest.raises(Unanswered, match="more than 100000 bytes"):
+    with running(pour) as server, pytest.raises(UpstreamFailure, match="more than 100000 bytes"):
         fetch(server.url())
 
 
@@ -223,7 +223,7 @@ def test_head_without_end_is_refused() -> None:
         while not server.is_over.is_set():
             peer.sendall(b"x" * 65_536)
 
-    with running(pour) as server, pytest.raises(Unanswered, match="speak HTTP"):
+    with running(pour) as server, pytest.raises(UpstreamFailure, match="speak HTTP"):
         fetch(server.url())
 
 
@@ -231,7 +231,7 @@ def test_head_without_end_is_refused() -> None:
 def test_compressed_bomb_is_cut_at_the_limit(coding: str) -> None:
     bomb = gzip.compress(b"\0" * 50_000_000) if coding == "gzip" else zlib.compress(b"\0" * 50_000_000)
     assert len(bomb) < MAX_BYTES
-    with running(always(packed(bomb, coding))) as server, pytest.raises(Unanswered, match="more than 100000 bytes"):
+    with running(always(packed(bomb, coding))) as server, pytest.raises(UpstreamFailure, match="more than 100000 bytes"):
         fetch(server.url())
 
 
@@ -254,7 +254,7 @@ def test_compressed_body_is_unpacked() -> None:
     ids=["no gzip", "unknown coding", "packed and cut", "cut", "no HTTP", "nothing", "interim"],
 )
 def test_response_that_cannot_be_read_is_unanswered(answer: bytes, reason: str) -> None:
-    with running(always(answer)) as server, pytest.raises(Unanswered, match=reason):
+    with running(always(answer)) as server, pytest.raises(UpstreamFailure, match=reason):
         fetch(server.url())
 
 
@@ -264,7 +264,7 @@ def test_response_that_cannot_be_read_is_unanswered(answer: bytes, reason: str) 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "[::1]", "[::ffff:127.0.0.1]"])
 def test_private_address_is_refused_before_a_connection(host: str) -> None:
     with running(always(OK)) as server:
-        with pytest.raises(Unanswered, match="private"):
+        with pytest.raises(UpstreamFailure, match="private"):
             fetch(server.url(host=host), ClientOptions())
         assert server.connections == 0
 
@@ -278,7 +278,7 @@ def test_name_of_public_and_private_addresses_is_not_connected_to_a_private_one(
         return [(socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", port))]
 
     with running(always(OK)) as server:
-        with pytest.raises(Unanswered, match="private"):
+        with pytest.raises(UpstreamFailure, match="private"):
             fetch(server.url(host="both.example"), ClientOptions(lookup=name_both))
         assert server.connections == 0
 
@@ -324,14 +324,14 @@ def test_redirect_to_a_private_address_is_refused(host: str) -> None:
         return target.path == "/first"
 
     with running(lambda peer, _: peer.sendall(redirect(server.url("/secret", host=host)))) as server:
-        with pytest.raises(Unanswered, match="private"):
+        with pytest.raises(UpstreamFailure, match="private"):
             fetch(server.url("/first"), ClientOptions(allows_private=is_first, max_redirects=5))
         assert len(server.heads) == 1
 
 
 def test_redirect_loop_ends() -> None:
     with running(always(redirect("/again"))) as server:
-        with pytest.raises(Unanswered, match="more than 5 times"):
+        with pytest.raises(UpstreamFailure, match="more than 5 times"):
             fetch(server.url(), FOLLOWING)
         assert len(server.heads) == 6
 
@@ -355,7 +355,7 @@ def test_redirect_to_another_server_drops_the_headers_that_name_the_user() -> No
 
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "http://user:pw@host/", "http://[::1"])
 def test_redirect_to_what_is_no_address_of_http_is_refused(location: str) -> None:
-    with running(always(redirect(location))) as server, pytest.raises(Unanswered, match="no address"):
+    with running(always(redirect(location))) as server, pytest.raises(UpstreamFailure, match="no address"):
         fetch(server.url(), FOLLOWING)
 
 
@@ -369,26 +369,26 @@ def test_url_of_another_scheme_is_refused() -> None:
 
 def test_certificate_that_is_not_trusted_is_refused(tls: ssl.SSLContext) -> None:
     with running(always(OK), tls) as server:
-        with pytest.raises(Unanswered, match="certificate is not believed"):
+        with pytest.raises(UpstreamFailure, match="certificate is not believed"):
             fetch(server.url(host="localhost"))
         assert server.heads == []
 
 
 def test_certificate_of_another_name_is_refused(tls: ssl.SSLContext, tmp_path: Path) -> None:
     trusting = ClientOptions(allows_private=allow_all, trust=Trust(ca=str(tmp_path / "cert.pem")))
-    with running(always(OK), tls) as server, pytest.raises(Unanswered, match="certificate is not believed"):
+    with running(always(OK), tls) as server, pytest.raises(UpstreamFailure, match="certificate is not believed"):
         fetch(server.url(host="127.0.0.1"), trusting)
 
 
 def test_server_without_tls_is_refused() -> None:
-    with running(always(OK), greeting=b"220 mail.example ESMTP\r\n") as server, pytest.raises(Unanswered, match="TLS fails"):
+    with running(always(OK), greeting=b"220 mail.example ESMTP\r\n") as server, pytest.raises(UpstreamFailure, match="TLS fails"):
         fetch(server.url().replace("http:", "https:"))
 
 
 def test_redirect_from_https_to_http_is_refused(tls: ssl.SSLContext, tmp_path: Path) -> None:
     trust = Trust(ca=str(tmp_path / "cert.pem"))
     with running(always(OK)) as plain, running(always(redirect(plain.url())), tls) as server:
-        with pytest.raises(Unanswered, match="from https to http"):
+        with pytest.raises(UpstreamFailure, match="from https to http"):
             fetch(server.url(host="localhost"), ClientOptions(allows_private=allow_all, trust=trust, max_redirects=5))
         assert plain.heads == []
 
@@ -472,14 +472,14 @@ def test_proxy_that_refuses_a_tunnel_is_unanswered(monkeypatch: pytest.MonkeyPat
     through = ClientOptions(allows_private=allow_all, uses_environment_proxy=True)
     with running(always(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")) as proxy:
         use_proxy(monkeypatch, proxy)
-        with pytest.raises(Unanswered, match="proxy does not connect to it: 407"):
+        with pytest.raises(UpstreamFailure, match="proxy does not connect to it: 407"):
             fetch("https://id.example/", through)
 
 
 def test_proxy_is_not_used_for_a_server_whose_address_must_be_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     with running(always(OK)) as proxy:
         use_proxy(monkeypatch, proxy)
-        with pytest.raises(Unanswered, match="private"):
+        with pytest.raises(UpstreamFailure, match="private"):
             fetch(proxy.url(), ClientOptions(uses_environment_proxy=True))
         assert proxy.connections == 0
 

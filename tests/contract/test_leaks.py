@@ -12,7 +12,7 @@ from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
 from feedmill.core.ranking.facets import read_facet_range
 from feedmill.model.access import ANONYMOUS, AccessFilter, ClassMap
 from feedmill.model.facets import Facet, FacetType
-from feedmill.model.query import Everything, InTitle, MetaExists, Node, Not, Or, Phrase, Wildcard, Word
+from feedmill.model.query import InTitle, MatchAll, MetaExists, Node, Not, Or, Phrase, Wildcard, Word
 from feedmill.model.search import IndexDocument, Sort
 from tests.builders.indexdocuments import make_index_document
 
@@ -29,7 +29,7 @@ FACETS = (
 )
 QUERIES: tuple[Node, ...] = (
     *map(Word, HELD),
-    Everything(),
+    MatchAll(),
     Or((Word("alderwood"), Word("birchtree"))),
     Phrase("birchtree text"),
     Wildcard("*tree"),
@@ -87,7 +87,7 @@ def read_numbers(index: TantivyIndex, access: AccessFilter) -> dict[str, object]
     for word in HELD:
         numbers[f"count {word}"] = vocabulary.count(word, access)
     for start in ("al", "alder", "b", "other"):
-        numbers[f"complete {start}"] = vocabulary.complete(start, Everything(), access, 10)
+        numbers[f"complete {start}"] = vocabulary.complete(start, MatchAll(), access, 10)
     for word in ("alderwod", "alderwxxd", "brichtree", "alderhiden", "elmtee"):
         numbers[f"alike {word}"] = vocabulary.find_alike(word, access, 0)
     return numbers

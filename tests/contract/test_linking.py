@@ -145,7 +145,7 @@ def test_target_of_links_stays_searchable_while_it_is_written_again(harness: Lin
     standings = []
     while harness.anchors_of("a") != ("words",):
         indexer.turn()
-        standings.append(inspect_url(harness.feeds.store, url("a")).standing)
+        standings.append(inspect_url(harness.feeds.store, url("a")).status)
     assert harness.written.count(harness.feeds.document(url("a")).id or 0) == before + 1
     assert all(standing.searchable for standing in standings)
 

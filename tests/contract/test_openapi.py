@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from feedmill.client.answers import DocumentFound, FacetShown, Problem, SearchAnswer, Suggestions
+from feedmill.client.answers import DocumentSummary, FacetShown, Problem, SearchAnswer, Suggestions
 from feedmill.http.common.openapi import FEED_PORT, RESOURCES, SEARCH_PORT, build_openapi
 from feedmill.http.feeds.resources import FeedResources
 from feedmill.http.search.app import search_app
@@ -78,7 +78,7 @@ def test_search_port_answers_what_the_document_says(tmp_path: Path) -> None:
     holds_exactly(SearchAnswer, answer)
     holds_exactly(SearchAnswer, ask(app, "/api/v1/search", "").json)
     holds_exactly(Suggestions, ask(app, "/api/v1/suggest", "q=wo").json)
-    holds_exactly(DocumentFound, ask(app, "/api/v1/documents", "url=http://a.com/1").json)
+    holds_exactly(DocumentSummary, ask(app, "/api/v1/documents", "url=http://a.com/1").json)
     for query in ("", "url=http://nowhere/"):
         problem = ask(app, "/api/v1/documents", query)
         assert problem.status in (400, 404)

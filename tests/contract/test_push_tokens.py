@@ -22,7 +22,7 @@ from feedmill.services.auditing import Auditing
 from feedmill.services.feeds.intake import Intake
 from feedmill.services.signin.accounts import TokenService
 from feedmill.services.signin.pushcheck import PushCheck
-from feedmill.services.signin.throttle import Bounds, Throttle
+from feedmill.services.signin.throttle import Throttle, ThrottleLimits
 from feedmill.services.signin.tokencheck import TokenCheck
 from tests.asgi import Answer, ask_app
 from tests.builders.requests import make_basic
@@ -89,7 +89,7 @@ def harness(tmp_path: Path) -> Iterator[TokenHarness]:
         tokens=PushTokens(
             find=PushCheck(store, clock, ADMIN_TOKEN).find,
             auditing=auditing,
-            throttle=Throttle(Bounds(by_both=5), lambda: made.now.timestamp()),
+            throttle=Throttle(ThrottleLimits(by_both=5), lambda: made.now.timestamp()),
         ),
     )
     yield made

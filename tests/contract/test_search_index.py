@@ -13,7 +13,7 @@ from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter, 
 from feedmill.adapters.index.tantivy.schema import SCHEMA_VERSION, SERVED_VERSIONS
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.errors import Conflict, FeedmillError
-from feedmill.model.query import And, Everything, Info, InUrl, MetaEquals, MetaExists, Not, Or, Phrase, Site, Some, Word
+from feedmill.model.query import And, AnyOf, Info, InUrl, MatchAll, MetaEquals, MetaExists, Not, Or, Phrase, Site, Word
 from feedmill.model.search import IndexDocument
 from tests.builders.indexdocuments import make_index_document, with_body, with_url
 from tests.contract.indexharness import BOTH, Opened, keys, put
@@ -22,7 +22,7 @@ from tests.contract.indexharness import BOTH, Opened, keys, put
 
 
 def test_index_nothing_written_is_empty(opened: Opened) -> None:
-    hits = opened[0].search(Everything(), ANONYMOUS, start=0, num=10)
+    hits = opened[0].search(MatchAll(), ANONYMOUS, start=0, num=10)
     assert (hits.hits, hits.total, hits.is_exact, opened[0].count()) == ((), 0, True, 0)
 
 
@@ -38,7 +38,7 @@ def test_remove_key_is_gone_and_unknown_key_is_no_error(opened: Opened) -> None:
     put(opened, *with_body("a", "b"))
     opened[1].remove_many([1, 77])
     assert opened[0].is_visible(opened[1].commit())
-    assert keys(opened, Everything()) == [2]
+    assert keys(opened, MatchAll()) == [2]
 
 
 def test_remove_then_put_in_one_batch_keeps_the_document(opened: Opened) -> None:
@@ -50,11 +50,11 @@ def test_remove_then_put_in_one_batch_keeps_the_document(opened: Opened) -> None
 def test_commit_not_yet_given_is_not_visible(opened: Opened) -> None:
     index, writer = opened
     writer.put_many(with_body("a"))
-    assert keys(opened, Everything()) == []
+    assert keys(opened, MatchAll()) == []
     token = writer.commit()
     assert not index.is_visible(str(int(token) + 1_000))
     assert index.is_visible("")
-    assert keys(opened, Everything()) == [1]
+    assert keys(opened, MatchAll()) == [1]
 
 
 def test_commit_twice_without_changes_stays_visible(opened: Opened) -> None:
@@ -68,7 +68,7 @@ def test_writer_closed_refuses_and_forgets(opened: Opened) -> None:
     opened[1].close()
     with pytest.raises(Conflict):
         opened[1].commit()
-    assert keys(opened, Everything()) == []
+    assert keys(opened, MatchAll()) == []
 
 
 def test_put_odd_values_are_taken(opened: Opened) -> None:
@@ -100,8 +100,8 @@ def test_search_class_not_permitted_is_not_found_nor_counted(opened: Opened) -> 
         make_index_document(key=3, body="a", access_class=7),
     )
     assert opened[0].search(Word("a"), ANONYMOUS, start=0, num=0).total == 1
-    assert sorted(keys(opened, Everything(), BOTH)) == [1, 2]
-    assert keys(opened, Everything(), AccessFilter(permitted=frozenset())) == []
+    assert sorted(keys(opened, MatchAll(), BOTH)) == [1, 2]
+    assert keys(opened, MatchAll(), AccessFilter(permitted=frozenset())) == []
     assert keys(opened, Not(Word("b")), ANONYMOUS) == [1]
     assert keys(opened, Info(make_index_document().url), AccessFilter(permitted=frozenset({7}))) == [3]
 
@@ -186,7 +186,7 @@ def test_word_without_letters_asks_for_nothing(opened: Opened) -> None:
     put(opened, *with_body("a"))
     assert keys(opened, And((Word("a"), Word("&"), Not(Word("!"))))) == [1]
     assert keys(opened, Or((Word("?"), Word("a")))) == [1]
-    assert keys(opened, Word("???")) == keys(opened, Not(Word("?"))) == keys(opened, Some((Word("?"), Word("!")))) == []
+    assert keys(opened, Word("???")) == keys(opened, Not(Word("?"))) == keys(opened, AnyOf((Word("?"), Word("!")))) == []
 
 
 # --- logic ----------------------------------------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def test_logic_and_or_not_combine(opened: Opened) -> None:
 
 def test_some_all_holders_come_first_over_all_pages(opened: Opened) -> None:
     put(opened, *with_body("a " * 50, "b a and many more words so that it is long", "b " * 50, "c"))
-    query = Some((Word("a"), Word("b")))
+    query = AnyOf((Word("a"), Word("b")))
     pages = [opened[0].search(query, ANONYMOUS, start=start, num=1) for start in range(4)]
     found = [hit.key for page in pages for hit in page.hits]
     assert found[0] == 2
@@ -215,8 +215,8 @@ def test_some_all_holders_come_first_over_all_pages(opened: Opened) -> None:
 
 def test_some_with_a_restriction_holds_the_restriction(opened: Opened) -> None:
     put(opened, *with_body("a b", "a", "b"), make_index_document(key=4, body="a b", url="http://other.org/"))
-    assert keys(opened, And((Site("example.com"), Some((Word("a"), Word("b"))))))[0] == 1
-    assert sorted(keys(opened, And((Site("example.com"), Some((Word("a"), Word("b"))))))) == [1, 2, 3]
+    assert keys(opened, And((Site("example.com"), AnyOf((Word("a"), Word("b"))))))[0] == 1
+    assert sorted(keys(opened, And((Site("example.com"), AnyOf((Word("a"), Word("b"))))))) == [1, 2, 3]
 
 
 # --- URLs -----------------------------------------------------------------------------------------------------------------------
@@ -349,7 +349,7 @@ def test_tantivy_bad_document_costs_its_batch_and_not_the_writer(tmp_path: Path)
         writer.put_many([*with_body("a"), make_index_document(key=2**63)])
     writer.put_many(with_body("b"))
     assert index.is_visible(writer.commit())
-    assert keys((index, writer), Everything()) == [1]
+    assert keys((index, writer), MatchAll()) == [1]
     assert keys((index, writer), Word("a")) == []
     writer.close()
 

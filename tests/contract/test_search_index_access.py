@@ -12,7 +12,7 @@ from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
 from feedmill.core.ranking.facets import read_facet_range
 from feedmill.model.access import ANONYMOUS, AccessClass, AccessFilter, ClassMap
 from feedmill.model.facets import Facet, FacetType
-from feedmill.model.query import Everything, Node, Word
+from feedmill.model.query import MatchAll, Node, Word
 from feedmill.model.search import Hits, Sort
 from feedmill.ports import SearchIndex
 from tests.builders.indexdocuments import make_index_document
@@ -74,7 +74,7 @@ def test_classes_of_a_set_are_found_and_no_others(
     monkeypatch.setattr(accessfilter, "COST_OF_A_TERM", cost_of_a_term)
     permitted = class_map(share)
     expected = {key for key in range(1, DOCUMENTS + 1) if key % CLASSES in permitted}
-    for query in (Word("word"), Everything()):
+    for query in (Word("word"), MatchAll()):
         found = find(index, permitted, query)
         assert {hit.key for hit in found.hits} == expected
         assert (found.total, found.is_exact) == (len(expected), True)
@@ -148,7 +148,7 @@ def test_totals_are_exact_to_a_thousand_and_estimated_beyond(index: SearchIndex,
 
 def test_empty_set_finds_nothing(index: SearchIndex) -> None:
     for permitted in (ClassMap(b""), ClassMap(b"\0"), ClassMap(bytes(NEWEST))):
-        assert find(index, permitted, Everything()).total == 0
+        assert find(index, permitted, MatchAll()).total == 0
         assert find(index, permitted, Word("word"), sort=Sort()).total == 0
 
 
@@ -160,7 +160,7 @@ def test_index_of_public_documents_alone_hides_what_becomes_secure(opened: Opene
     for hidden in (0, 1, 15, 20):
         put(opened, *(replace(each, access_class=2) for each in documents[:hidden]), *documents[hidden:])
         for access in (ANONYMOUS, permitted):
-            for query in (Word("word"), Everything()):
+            for query in (Word("word"), MatchAll()):
                 found = opened[0].search(query, access, start=0, num=50)
                 assert {hit.key for hit in found.hits} == set(range(hidden, 20))
                 assert (found.total, found.is_exact) == (20 - hidden, True)
@@ -168,7 +168,7 @@ def test_index_of_public_documents_alone_hides_what_becomes_secure(opened: Opene
             (counts,) = opened[0].count_facets(Word("word"), access, [KIND])
             assert sum(value.count for value in counts.values) == 20 - hidden
         no_access = AccessFilter(permitted=frozenset())
-        assert opened[0].search(Everything(), no_access, start=0, num=50).total == 0
+        assert opened[0].search(MatchAll(), no_access, start=0, num=50).total == 0
 
 
 def test_index_of_public_documents_alone_shows_none_of_them_without_that_class(opened: Opened) -> None:

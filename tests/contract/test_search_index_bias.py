@@ -10,7 +10,7 @@ import pytest
 from feedmill.core.query.patternsets import CompiledPatterns
 from feedmill.core.ranking.bias import bias_factor, biased, prepare_bias
 from feedmill.model.access import ANONYMOUS
-from feedmill.model.query import Everything, Node, Word
+from feedmill.model.query import MatchAll, Node, Word
 from feedmill.model.ranking import Ranking
 from feedmill.model.search import IndexDocument, Sort
 from feedmill.model.serving import Bias, MetadataBias, SourceBias
@@ -80,7 +80,7 @@ def test_newer_dates_raise_and_none_does_not(opened: Opened) -> None:
 
 def test_a_policy_orders_what_matches_without_words(opened: Opened) -> None:
     put(opened, *(document(number, url) for number, url in enumerate(URLS, 1)))
-    assert keys(opened, of_sources(press=2), Everything()) == [2, 4, 1, 3]
+    assert keys(opened, of_sources(press=2), MatchAll()) == [2, 4, 1, 3]
 
 
 def test_a_sorted_list_is_not_biased(opened: Opened) -> None:

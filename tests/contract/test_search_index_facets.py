@@ -13,7 +13,7 @@ from feedmill.core.ranking.facets import MAX_VALUES_SHOWN, narrow
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.document import Metadata
 from feedmill.model.facets import Facet, FacetRange, FacetType, FacetValue
-from feedmill.model.query import And, Everything, Node, Word
+from feedmill.model.query import And, MatchAll, Node, Word
 from feedmill.model.search import IndexDocument
 from tests.builders.indexdocuments import make_index_document
 from tests.contract.indexharness import BOTH, Opened, put
@@ -30,7 +30,7 @@ def ranged(name: str, kind: FacetType, *texts: str) -> Facet:
     return Facet(name=name, type=kind, ranges=tuple(FacetRange(low=low, high=high) for low, _, high in ends))
 
 
-def count(opened: Opened, facet: Facet, query: Node = Everything(), access: AccessFilter = ANONYMOUS) -> list[tuple[str, int]]:  # noqa: B008
+def count(opened: Opened, facet: Facet, query: Node = MatchAll(), access: AccessFilter = ANONYMOUS) -> list[tuple[str, int]]:  # noqa: B008
     (counts,) = opened[0].count_facets(query, access, [facet])
     assert counts.facet == facet
     return [(shown(value), value.count) for value in counts.values]
@@ -103,7 +103,7 @@ def test_facet_ranges_of_dates_hold_whole_days(opened: Opened) -> None:
 def test_facets_several_at_once_and_replaced_documents(opened: Opened) -> None:
     put(opened, *with_metadata((("a", "x"), ("n", "1")), (("a", "y"),)))
     put(opened, *with_metadata((("a", "z"), ("n", "2"))))
-    both = opened[0].count_facets(Everything(), ANONYMOUS, [Facet(name="a"), ranged("n", FacetType.INTEGER, "0..1", "2..")])
+    both = opened[0].count_facets(MatchAll(), ANONYMOUS, [Facet(name="a"), ranged("n", FacetType.INTEGER, "0..1", "2..")])
     assert [[(shown(value), value.count) for value in counts.values] for counts in both] == [[("y", 1), ("z", 1)], [("2..", 1)]]
 
 
@@ -171,8 +171,8 @@ def test_facets_count_alike_and_narrowing_finds_what_was_counted(
     for pair in (engine, (memory, MemoryWriter(memory))):
         put(pair, *entries[::2])
         put(pair, *entries[1::2])
-    counted = engine[0].count_facets(Everything(), ANONYMOUS, facets)
-    assert counted == memory.count_facets(Everything(), ANONYMOUS, facets)
+    counted = engine[0].count_facets(MatchAll(), ANONYMOUS, facets)
+    assert counted == memory.count_facets(MatchAll(), ANONYMOUS, facets)
     for counts in counted:
         for value in counts.values:
             root = And((Word("word"), narrow(counts.facet, value)))

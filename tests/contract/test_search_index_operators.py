@@ -10,12 +10,12 @@ from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import (
     And,
     DateRange,
-    Everything,
     FileType,
     InText,
     InTitle,
     InUrl,
     LinksTo,
+    MatchAll,
     MetaContains,
     MetaDates,
     MetaNumbers,
@@ -42,7 +42,7 @@ def found(opened: Opened, query: Node) -> list[int]:
 
 
 def ordered(opened: Opened, sort: Sort, query: Node | None = None, start: int = 0, num: int = 100) -> list[int]:
-    return [hit.key for hit in opened[0].search(query or Everything(), ANONYMOUS, start=start, num=num, sort=sort).hits]
+    return [hit.key for hit in opened[0].search(query or MatchAll(), ANONYMOUS, start=start, num=num, sort=sort).hits]
 
 
 # --- wildcards ------------------------------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def ordered(opened: Opened, sort: Sort, query: Node | None = None, start: int = 
 def test_wildcard_pieces_of_words_are_found(opened: Opened, text: str, numbers: list[int]) -> None:
     put(opened, *with_body("one cell", "many cells", "the cellar", "a Café", "color", "colour", "excellent"))
     assert found(opened, Wildcard(text)) == numbers
-    assert found(opened, And((Everything(), Not(Wildcard(text))))) == sorted({1, 2, 3, 4, 5, 6, 7} - set(numbers))
+    assert found(opened, And((MatchAll(), Not(Wildcard(text))))) == sorted({1, 2, 3, 4, 5, 6, 7} - set(numbers))
 
 
 def test_wildcard_in_a_title_counts_more_and_is_highlighted(opened: Opened) -> None:
@@ -84,7 +84,7 @@ def test_wildcard_of_one_place_is_looked_for_there(opened: Opened) -> None:
     assert found(opened, InTitle("cel*")) == [1]
     assert found(opened, InUrl("cel*")) == [2]
     assert found(opened, InText("w*e")) == [1]
-    assert found(opened, And((Everything(), Not(InText("rep*"))))) == [1]
+    assert found(opened, And((MatchAll(), Not(InText("rep*"))))) == [1]
     assert highlight_terms(InTitle("Cel*")) == ("cel*",)
 
 

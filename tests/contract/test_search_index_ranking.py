@@ -8,7 +8,7 @@ import pytest
 
 from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
 from feedmill.model.access import ANONYMOUS
-from feedmill.model.query import And, Node, Not, Or, Phrase, Some, Word
+from feedmill.model.query import And, AnyOf, Node, Not, Or, Phrase, Word
 from feedmill.model.ranking import Ranking
 from feedmill.model.search import Hit, IndexDocument
 from tests.builders.indexdocuments import make_index_document, with_body
@@ -82,7 +82,7 @@ def test_word_of_links_that_lead_to_a_document_finds_it(opened: Opened) -> None:
 
 def test_some_a_repeated_word_counts_and_is_no_error(opened: Opened) -> None:
     put(opened, *with_body("flow x y", "wing x y"))
-    assert keys(opened, Some((Word("flow"), Word("wing"), Word("flow"))))[0] == 1
+    assert keys(opened, AnyOf((Word("flow"), Word("wing"), Word("flow"))))[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def order(tmp_path: Path, *documents: IndexDocument, ranking: Ranking | None = N
     writer.commit()
     writer.close()
     index = TantivyIndex(tmp_path, ranking, clock=lambda: 0.0)
-    return list(index.search(Some(tuple(map(Word, query))), BOTH, start=0, num=10, explains=True).hits)
+    return list(index.search(AnyOf(tuple(map(Word, query))), BOTH, start=0, num=10, explains=True).hits)
 
 
 def first(hits: list[Hit]) -> int:

@@ -3,7 +3,7 @@
 import pytest
 
 from feedmill.model.access import ANONYMOUS, AccessFilter
-from feedmill.model.query import Everything, Related, Word
+from feedmill.model.query import MatchAll, Related, Word
 from tests.builders.indexdocuments import make_index_document
 from tests.contract.indexharness import BOTH, Opened, put
 
@@ -16,27 +16,27 @@ def put_titles(opened: Opened, *titles: str) -> None:
 
 def test_vocabulary_of_nothing_is_empty(opened: Opened) -> None:
     words = opened[0].vocabulary
-    assert words.complete("a", Everything(), ANONYMOUS, 10) == []
+    assert words.complete("a", MatchAll(), ANONYMOUS, 10) == []
     assert (words.count("a", ANONYMOUS), words.find_alike("word", ANONYMOUS, 0)) == (0, None)
 
 
 def test_complete_words_of_titles_most_frequent_first(opened: Opened) -> None:
     put_titles(opened, "Travel expenses", "TRAVEL in Trávnik", "traveller", "body of trade")
     words = opened[0].vocabulary
-    assert words.complete("trav", Everything(), ANONYMOUS, 10) == [("travel", 2), ("traveller", 1), ("travnik", 1)]
-    assert words.complete("TRÁV", Everything(), ANONYMOUS, 1) == [("travel", 2)]
+    assert words.complete("trav", MatchAll(), ANONYMOUS, 10) == [("travel", 2), ("traveller", 1), ("travnik", 1)]
+    assert words.complete("TRÁV", MatchAll(), ANONYMOUS, 1) == [("travel", 2)]
     assert words.complete("trav", Word("expenses"), ANONYMOUS, 10) == [("travel", 1)]
-    assert words.complete("body", Everything(), ANONYMOUS, 10) == [("body", 1)]
-    assert words.complete("travel exp", Everything(), ANONYMOUS, 10) == [("expenses", 1)]
-    assert words.complete("???", Everything(), ANONYMOUS, 10) == []
+    assert words.complete("body", MatchAll(), ANONYMOUS, 10) == [("body", 1)]
+    assert words.complete("travel exp", MatchAll(), ANONYMOUS, 10) == [("expenses", 1)]
+    assert words.complete("???", MatchAll(), ANONYMOUS, 10) == []
 
 
 def test_complete_and_count_only_what_may_be_seen(opened: Opened) -> None:
     put(opened, make_index_document(title="open plan"), make_index_document(key=2, title="opening night", body="curtain", access_class=1))
     words = opened[0].vocabulary
-    assert words.complete("open", Everything(), ANONYMOUS, 10) == [("open", 1)]
-    assert words.complete("open", Everything(), BOTH, 10) == [("open", 1), ("opening", 1)]
-    assert words.complete("open", Everything(), NO_ACCESS, 10) == []
+    assert words.complete("open", MatchAll(), ANONYMOUS, 10) == [("open", 1)]
+    assert words.complete("open", MatchAll(), BOTH, 10) == [("open", 1), ("opening", 1)]
+    assert words.complete("open", MatchAll(), NO_ACCESS, 10) == []
     assert [words.count("curtain", access) for access in (ANONYMOUS, BOTH, NO_ACCESS)] == [0, 1, 0]
 
 
@@ -45,7 +45,7 @@ def test_complete_removed_documents_do_not_count(opened: Opened) -> None:
     opened[1].remove_many([1])
     put_titles_again = opened[1].commit()
     assert opened[0].is_visible(put_titles_again)
-    assert opened[0].vocabulary.complete("tr", Everything(), ANONYMOUS, 10) == [("travel", 1)]
+    assert opened[0].vocabulary.complete("tr", MatchAll(), ANONYMOUS, 10) == [("travel", 1)]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from feedmill.model.search import SearchRequest
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.clustering import cluster_results
-from feedmill.services.searching.suggesting import Typing, suggest
+from feedmill.services.searching.suggesting import SuggestionRequest, suggest
 from tests.builders.access import ANN, FOR_ANN
 from tests.contract.databases import DAMAGES, damage
 from tests.contract.searchharness import SearchHarness, ask, open_harness
@@ -106,9 +106,12 @@ def test_suggestions_come_from_titles_that_do_not_fail(harness: SearchHarness) -
     harness.add([harness.make("http://b.com/marked", title="zebra marked"), harness.make("http://b.com/good", title="zebra good")])
     services = harness.services()
     with injected("suggest=raise:marked"):
-        found = suggest(services.states, services.documents, Typing(text="zeb", limit=10), ANONYMOUS)
+        found = suggest(services.states, services.documents, SuggestionRequest(text="zeb", limit=10), ANONYMOUS)
         assert ("zebra good" in found, "zebra marked" in found) == (True, False)
-    assert set(suggest(services.states, services.documents, Typing(text="zeb", limit=10), ANONYMOUS)) >= {"zebra good", "zebra marked"}
+    assert set(suggest(services.states, services.documents, SuggestionRequest(text="zeb", limit=10), ANONYMOUS)) >= {
+        "zebra good",
+        "zebra marked",
+    }
 
 
 def test_clusters_are_made_of_results_that_do_not_fail(harness: SearchHarness) -> None:

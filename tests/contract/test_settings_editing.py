@@ -21,7 +21,7 @@ from feedmill.model.errors import Corrupt
 from feedmill.model.serving import StoredSetting
 from feedmill.services.keyvalues import SETTINGS_GENERATION
 from feedmill.services.searchconfigprovider import SearchConfigProvider
-from feedmill.settings import Loaded, load_settings
+from feedmill.settings import LoadedSettings, load_settings
 from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.serving import merge_stored, serving_of
 from tests.asgi import ask_app
@@ -48,7 +48,7 @@ class SettingsHarness:
     """A store, a settings file, and the admin port over both."""
 
     store: SqlStore
-    loaded: Loaded
+    loaded: LoadedSettings
     folder: Path
 
     def ask(self, method: str, path: str, value: Any = None, query: str = "", **headers: str) -> tuple[int, dict[str, str], Any]:

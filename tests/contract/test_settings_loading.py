@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from feedmill.model.errors import BadSettings, Corrupt, NotFound
-from feedmill.settings import Loaded, Settings, load_settings, read_snapshot, write_snapshot
+from feedmill.settings import LoadedSettings, Settings, load_settings, read_snapshot, write_snapshot
 
 LDAP = '[[signin.ldap]]\nname = "a"\nurls = ["ldaps://x"]\nuser_base = "o=x"\n'
 
 
-def load(folder: Path, text: str, **environment: str) -> Loaded:
+def load(folder: Path, text: str, **environment: str) -> LoadedSettings:
     path = folder / "f.toml"
     path.write_text(text)
     return load_settings(path, environment)

@@ -14,7 +14,7 @@ from feedmill.model.errors import Busy
 from feedmill.model.identity import Subject
 from feedmill.model.scope import Scope
 from feedmill.model.signin import Credential, TokenScope
-from feedmill.services.signin.throttle import Bounds
+from feedmill.services.signin.throttle import ThrottleLimits
 from tests.builders.requests import PASSWORD, make_basic
 from tests.contract.signinharness import CHEAP, PROXY, Browser, SignInHarness, open_signin_harness, read_form
 
@@ -25,7 +25,7 @@ EDGE = "10.9.0.1"
 @pytest.fixture
 def harness(tmp_path: Path) -> Iterator[SignInHarness]:
     opened = open_signin_harness(
-        tmp_path, bounds=Bounds(by_both=3, by_address=6, by_name=9), client_proxies=Networks.parse([EDGE, "10.9.1.0/24"])
+        tmp_path, bounds=ThrottleLimits(by_both=3, by_address=6, by_name=9), client_proxies=Networks.parse([EDGE, "10.9.1.0/24"])
     )
     opened.signing.accounts.add("ann", PASSWORD)
     yield opened
@@ -165,7 +165,7 @@ def test_another_way_to_write_a_name_allows_no_more_guesses(tmp_path: Path, writ
             self.verifications += 1
 
     directory = Loose()
-    harness = open_signin_harness(tmp_path, directories=(directory,), bounds=Bounds(by_both=5))
+    harness = open_signin_harness(tmp_path, directories=(directory,), bounds=ThrottleLimits(by_both=5))
     for number in range(9):
         name = write.format(blanks=" " * number, number=number, marks="\u0308" * number)
         harness.browser().get("/?q=x", authorization=make_basic(name, f"guess {number}"))
@@ -247,7 +247,7 @@ def test_busy_hasher_does_not_let_guesses_at_a_directory_go_uncounted(tmp_path: 
         def is_match(self, password_hash: str, password: str) -> bool:
             raise Busy("too many passwords are being checked")
 
-    harness = open_signin_harness(tmp_path, directories=(Corp(),), hasher=Full(CHEAP), bounds=Bounds(by_both=3))
+    harness = open_signin_harness(tmp_path, directories=(Corp(),), hasher=Full(CHEAP), bounds=ThrottleLimits(by_both=3))
     statuses = [harness.browser().get("/?q=x", authorization=make_basic("eve", f"guess {number}")).status for number in range(5)]
     assert statuses == [401, 401, 401, 429, 429]
     assert harness.browser(peer="192.168.1.10").get("/?q=x", authorization=make_basic("eve")).status == 200

@@ -16,7 +16,7 @@ from feedmill.http.common.currentuser import SIGNED_OUT, SignInMethod
 from feedmill.model.access import Scope
 from feedmill.model.role import UserRole
 from feedmill.model.signin import TokenScope
-from feedmill.services.signin.throttle import Bounds
+from feedmill.services.signin.throttle import ThrottleLimits
 from tests.asgi import send_request
 from tests.builders.requests import PASSWORD, make_basic
 from tests.contract.signinharness import ADMIN_TOKEN, CHEAP, PROXY, Browser, SignInHarness, open_signin_harness, read_form
@@ -140,7 +140,7 @@ def test_basic_counts_a_new_password_and_a_removed_user_at_once(harness: SignInH
 
 
 def test_basic_after_too_many_failures_is_refused_unseen_and_the_right_password_too(tmp_path: Path) -> None:
-    harness = open_signin_harness(tmp_path, bounds=Bounds(by_both=3))
+    harness = open_signin_harness(tmp_path, bounds=ThrottleLimits(by_both=3))
     harness.signing.accounts.add("ann", PASSWORD)
     browser = harness.browser()
     statuses = [browser.get("/?q=x", authorization=make_basic("ann", f"wrong {number}")).status for number in range(5)]
@@ -474,7 +474,7 @@ def test_slow_directory_blocks_no_search(tmp_path: Path) -> None:
         def verify(self, name: str, password: str) -> None:
             self.gate.wait(180)
 
-    harness = open_signin_harness(tmp_path, directories=(Slow(),), bounds=Bounds(by_both=1_000, by_address=1_000, by_name=1_000))
+    harness = open_signin_harness(tmp_path, directories=(Slow(),), bounds=ThrottleLimits(by_both=1_000, by_address=1_000, by_name=1_000))
 
     async def crowd() -> tuple[int, int]:
         waiting = [asyncio.create_task(send(harness, authorization=make_basic(f"user{number}"))) for number in range(60)]

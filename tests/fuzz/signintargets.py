@@ -13,7 +13,7 @@ from signxml.signer import XMLSigner
 from feedmill.adapters.identity.saml.keys import make_key, read_key
 from feedmill.adapters.identity.saml.metadata import IdentityProvider, LogoutEndpoint, read_metadata
 from feedmill.adapters.identity.saml.provider import SamlIdentityProvider, SamlOptions
-from feedmill.model.errors import BadRequest, Denied, Unanswered
+from feedmill.model.errors import BadRequest, Denied, UpstreamFailure
 from feedmill.ports.signin import LogoutMessage
 from feedmill.wire.connectorauthorization.parse import parse_answers
 from feedmill.wire.samlauthorization.parse import parse_statements
@@ -154,14 +154,14 @@ TARGETS = (
         name="saml_authorization",
         run=lambda data: len(repr(parse_statements(data))),
         seeds=(_DECISION,),
-        errors=(Unanswered,),
+        errors=(UpstreamFailure,),
         words=_WORDS,
     ),
     Target(
         name="connector_authorization",
         run=lambda data: len(repr(parse_answers(data))),
         seeds=(_CONNECTOR,),
-        errors=(Unanswered,),
+        errors=(UpstreamFailure,),
         words=_WORDS,
     ),
 )

@@ -10,7 +10,7 @@ from lxml import etree
 from feedmill.model.facets import Facet, FacetCounts, FacetValue
 from feedmill.model.results import Result, ResultPage, Snippet
 from feedmill.wire.results.charsets import Charset, decode, find_charset, find_charset_read
-from feedmill.wire.results.gsaxml import Parameter, Reply, escape_url, readable_url, render_results
+from feedmill.wire.results.gsaxml import Parameter, ResponseParts, escape_url, readable_url, render_results
 from tests.builders.results import make_result
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -36,9 +36,9 @@ PAGE = """<?xml version="1.0" encoding="UTF-8" standalone="no"?>
 """
 
 
-def reply(*results: Result, **given: Any) -> Reply:
+def reply(*results: Result, **given: Any) -> ResponseParts:
     page = ResultPage(query="q", start=0, total=len(results), results=results, seconds=0.08319)
-    return replace(Reply(query="q", page=page, now=NOW), **given)
+    return replace(ResponseParts(query="q", page=page, now=NOW), **given)
 
 
 def parse(data: bytes) -> Any:
@@ -86,7 +86,7 @@ def test_render_results_every_element_stands_as_documented() -> None:
         has_more=True,
         seconds=0.08319,
     )
-    made = Reply(
+    made = ResponseParts(
         query="a <b",
         parameters=(Parameter(name="sort", value="date:D:L:d1", original="date%3AD%3AL%3Ad1"),),
         page=page,

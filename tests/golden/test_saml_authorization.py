@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from feedmill.model.decision import Verdict
-from feedmill.model.errors import Unanswered
+from feedmill.model.errors import UpstreamFailure
 from feedmill.model.identity import Subject
 from feedmill.model.scope import Scope
 from feedmill.wire.samlauthorization.adapt import match_statements
@@ -272,7 +272,7 @@ def test_reasons_name_what_was_passed_over() -> None:
     ids=["xxe", "dtd", "fault", "bare-fault", "nothing", "html", "cut", "deep", "long-name", "utf-7", "shift-jis", "entity"],
 )
 def test_answer_that_is_none_is_refused(data: bytes, reason: str) -> None:
-    with pytest.raises(Unanswered, match=re.escape(reason)):
+    with pytest.raises(UpstreamFailure, match=re.escape(reason)):
         parse_statements(data)
 
 
@@ -281,7 +281,7 @@ SOUND = soap(answer("_a", DOC, "Permit"), answer("_b", OTHER, "Deny"))
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: soap(text)))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
-    with suppress(Unanswered):
+    with suppress(UpstreamFailure):
         parse_statements(data)
 
 
@@ -290,6 +290,6 @@ def test_damaged_answer_never_permits_what_was_denied(place: int, byte: int, cut
     damaged = SOUND[:place] + bytes([byte]) + SOUND[place + cut :]
     try:
         verdicts = decide(damaged)
-    except Unanswered:
+    except UpstreamFailure:
         return
     assert verdicts["_b"] is not PERMIT

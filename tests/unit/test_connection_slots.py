@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from feedmill.core.urls.networks import Networks
-from feedmill.runtime.server.connections import ConnectionSlots, Share, client_of, share_by_client, share_by_trust
+from feedmill.runtime.server.connections import ConnectionSlots, SlotQuota, client_of, share_by_client, share_by_trust
 
 
 @dataclass(eq=False)
@@ -71,7 +71,10 @@ def test_place_that_was_left_is_free_and_may_be_left_twice() -> None:
 
 
 def test_strangers_share_their_places_and_take_none_of_the_trusted() -> None:
-    slots, evicted = ConnectionSlots(100, share_by_trust(2, Networks.parse(["10.0.0.0/8"]), Share(name="strangers", most=3))), list[str]()
+    slots, evicted = (
+        ConnectionSlots(100, share_by_trust(2, Networks.parse(["10.0.0.0/8"]), SlotQuota(name="strangers", most=3))),
+        list[str](),
+    )
     fill(slots, "10.0.0.1", 2, evicted)
     for number in range(50):
         fill(slots, f"192.0.2.{number}", 1, evicted)

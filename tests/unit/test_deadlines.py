@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from feedmill.http.common.answers import send_text
-from feedmill.runtime.server.deadlines import HEAD_SECONDS, REST_SECONDS, BodyRule, Late, TimedProtocol
+from feedmill.runtime.server.deadlines import HEAD_SECONDS, REST_SECONDS, BodyRule, SlowPhase, TimedProtocol
 from feedmill.runtime.server.deadlines import RESPONSE_SECONDS as ANSWER
 
 HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -87,7 +87,7 @@ async def settle() -> None:
 def test_silent_connection_is_ended_without_a_word() -> None:
     async def test(protocol: TimedProtocol, wire: Wire, now: float) -> None:
         assert protocol.check(now + HEAD_SECONDS - 1) is None
-        assert protocol.check(now + HEAD_SECONDS + 1) is Late.HEAD
+        assert protocol.check(now + HEAD_SECONDS + 1) is SlowPhase.HEAD
         assert (wire.written, wire.was_aborted) == (b"", True)
 
     run(read_and_answer, test)
@@ -97,7 +97,7 @@ def test_half_a_head_is_answered_408() -> None:
     async def test(protocol: TimedProtocol, wire: Wire, now: float) -> None:
         protocol.data_received(HEAD[:10])
         protocol.data_received(HEAD[10:20])
-        assert protocol.check(now + HEAD_SECONDS + 1) is Late.HEAD
+        assert protocol.check(now + HEAD_SECONDS + 1) is SlowPhase.HEAD
         assert wire.written.startswith(b"HTTP/1.1 408 ")
         assert wire.is_shut
 
@@ -110,20 +110,22 @@ def test_connection_that_rests_has_longer_and_then_the_time_of_a_head_again() ->
         await settle()
         assert wire.written.endswith(b"done")
         assert protocol.check(now + HEAD_SECONDS + 1) is None
-        assert protocol.check(now + REST_SECONDS + 1) is Late.NEXT_REQUEST
+        assert protocol.check(now + REST_SECONDS + 1) is SlowPhase.NEXT_REQUEST
 
     async def begin_again(protocol: TimedProtocol, _wire: Wire, now: float) -> None:
         protocol.data_received(HEAD)
         await settle()
         protocol.data_received(HEAD[:5])
-        assert protocol.check(now + HEAD_SECONDS + 1) is Late.HEAD
+        assert protocol.check(now + HEAD_SECONDS + 1) is SlowPhase.HEAD
 
     run(read_and_answer, test)
     run(read_and_answer, begin_again)
 
 
-@pytest.mark.parametrize(("sent_bytes", "seconds", "late"), [(0, 9, None), (0, 11, Late.BODY), (9_000, 18, None), (9_000, 20, Late.BODY)])
-def test_small_body_has_ten_seconds_and_a_second_for_each_thousand_bytes(sent_bytes: int, seconds: float, late: Late | None) -> None:
+@pytest.mark.parametrize(
+    ("sent_bytes", "seconds", "late"), [(0, 9, None), (0, 11, SlowPhase.BODY), (9_000, 18, None), (9_000, 20, SlowPhase.BODY)]
+)
+def test_small_body_has_ten_seconds_and_a_second_for_each_thousand_bytes(sent_bytes: int, seconds: float, late: SlowPhase | None) -> None:
     async def test(protocol: TimedProtocol, wire: Wire, now: float) -> None:
         protocol.data_received(POST + b"x" * sent_bytes)
         await settle()
@@ -141,7 +143,7 @@ def test_steady_body_is_never_cut_and_one_that_stops_is() -> None:
             await settle()
             assert protocol.check(now + seconds) is None
         assert protocol.check(now + 990 + 19) is None
-        assert protocol.check(now + 990 + 21) is Late.BODY
+        assert protocol.check(now + 990 + 21) is SlowPhase.BODY
 
     run(read_and_answer, test, STEADY)
 
@@ -167,7 +169,7 @@ def test_rest_of_a_body_that_is_not_read_has_the_time_of_a_head() -> None:
         await settle()
         assert wire.written.endswith(b"done")
         protocol.data_received(b"x")
-        assert protocol.check(now + HEAD_SECONDS + 1) is Late.HEAD
+        assert protocol.check(now + HEAD_SECONDS + 1) is SlowPhase.HEAD
 
     run(answer_at_once, test)
 
@@ -191,7 +193,7 @@ def test_answer_must_be_taken_at_some_rate() -> None:
         wire.untaken_bytes += 990
         stopped = now + 9 * (ANSWER - 1)
         assert protocol.check(stopped + ANSWER - 1) is None
-        assert protocol.check(stopped + ANSWER + 1) is Late.RESPONSE
+        assert protocol.check(stopped + ANSWER + 1) is SlowPhase.RESPONSE
         assert wire.was_aborted
 
     run(never_answer, test)
@@ -202,7 +204,7 @@ def test_connection_that_cannot_end_since_its_answer_is_not_taken_is_cut_off() -
         wire.untaken_bytes = 10
         wire.close()
         assert protocol.check(now) is None
-        assert protocol.check(now + ANSWER + 1) is Late.RESPONSE
+        assert protocol.check(now + ANSWER + 1) is SlowPhase.RESPONSE
         assert wire.was_aborted
 
     run(read_and_answer, test)

@@ -1,4 +1,4 @@
-"""Every error of the libraries below the HTTP client becomes Unanswered, with a reason that an operator can act on."""
+"""Every error of the libraries below the HTTP client becomes UpstreamFailure, with a reason that an operator can act on."""
 
 import errno
 import socket
@@ -9,7 +9,7 @@ import h11
 import pytest
 
 from feedmill.adapters.http.errors import FOREIGN, TimedOut, translate, translating
-from feedmill.model.errors import Unanswered
+from feedmill.model.errors import UpstreamFailure
 
 REASONS: list[tuple[Exception, str]] = [
     (ConnectionRefusedError(errno.ECONNREFUSED, "Connect call failed ('10.0.0.1', 443)"), "it cannot be reached: Connection refused"),
@@ -27,7 +27,7 @@ REASONS: list[tuple[Exception, str]] = [
 
 @pytest.mark.parametrize(("foreign", "reason"), REASONS, ids=[type(foreign).__name__ for foreign, _ in REASONS])
 def test_foreign_error_is_translated_with_a_reason(foreign: Exception, reason: str) -> None:
-    with pytest.raises(Unanswered) as caught, translating():
+    with pytest.raises(UpstreamFailure) as caught, translating():
         raise foreign
     assert str(caught.value) == reason
     assert caught.value.__cause__ is foreign

@@ -6,7 +6,7 @@ import pytest
 
 from feedmill.model.document import BlobRef, Document, Origin, Text
 from feedmill.ports import IndexTask, Lane, Stage
-from feedmill.services.inspection import Standing, judge
+from feedmill.services.inspection import DocumentStatus, find_status
 from tests.builders.documents import make_document
 
 FED = make_document("http://example.com/", id=1, content=BlobRef("a"), content_bytes=1, text=Text(source=BlobRef("a")))
@@ -34,15 +34,15 @@ def mark(stage: Stage) -> IndexTask:
 def test_judge_document_returns_state_and_whether_it_is_found(
     document: Document, waits: Stage | None, state: str, searchable: bool
 ) -> None:
-    standing = judge(document, mark(waits) if waits else None)
-    assert (standing.state, standing.searchable) == (state, searchable)
-    assert searchable is (standing.reason is None)
+    status = find_status(document, mark(waits) if waits else None)
+    assert (status.state, status.searchable) == (state, searchable)
+    assert searchable is (status.reason is None)
 
 
 def test_judge_document_that_is_only_written_again_is_found_meanwhile() -> None:
-    assert judge(FED, replace(mark(Stage.INDEX), is_refresh=True)).searchable
+    assert find_status(FED, replace(mark(Stage.INDEX), is_refresh=True)).searchable
 
 
 def test_judge_document_whose_text_was_cut_says_so() -> None:
     cut = replace(FED, text=Text(source=BlobRef("a"), reason="cut at 30 MB"))
-    assert judge(cut, None) == Standing(state="indexed", searchable=True, reason="cut at 30 MB")
+    assert find_status(cut, None) == DocumentStatus(state="indexed", searchable=True, reason="cut at 30 MB")

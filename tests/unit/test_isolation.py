@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.model.errors import BadRequest, Broken, Busy, Conflict, Corrupt, DiskFull, FeedmillError, NotFound, Unanswered
+from feedmill.model.errors import BadRequest, Broken, Busy, Conflict, Corrupt, DiskFull, FeedmillError, NotFound, UpstreamFailure
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_each, run_halved
 from feedmill.services.isolation.faultpoints import fault_point, injected
 
@@ -55,7 +55,7 @@ def test_run_each_returns_what_came_of_the_good_items(kinds: list[str]) -> None:
     [
         Busy("x"),
         DiskFull("x"),
-        Unanswered("x"),
+        UpstreamFailure("x"),
         Broken("x"),
         Conflict("x"),
         Corrupt("x"),

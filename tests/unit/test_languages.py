@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.core.query.builder import read_languages, read_request
-from feedmill.model.query import And, Everything, Language, Node, Not, Or, Word
+from feedmill.model.query import And, Language, MatchAll, Node, Not, Or, Word
 from feedmill.model.search import SearchRequest
 
 NORWEGIAN = Or((Language("no"), Language("nb"), Language("nn")))
@@ -45,4 +45,4 @@ def test_request_languages_narrow_a_question_and_ask_none() -> None:
         return read_request(SearchRequest(query=query, languages="lang_en")).root
 
     assert root("a") == And((Word("a"), Language("en")))
-    assert root("") == Everything()
+    assert root("") == MatchAll()

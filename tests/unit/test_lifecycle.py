@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from feedmill.core.access.classes import class_of, is_secure
 from feedmill.core.documents.lifecycle import apply, gone
-from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
+from feedmill.core.documents.urlstate import ApplyContext, Outcome, ReceiptCount, Rules, UrlState
 from feedmill.model.access import AccessClass, Acl, AclOrigin, Scope
 from feedmill.model.change import AclChange, Change, Delete, InvalidRecord, Note, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, EventKind, Metadata, Origin, Text
@@ -113,7 +113,7 @@ def test_put_on_fed_document_keeps_what_an_incremental_record_leaves_out(
     assert (document.metadata, document.content) == (next_metadata, next_content)
     assert document.content_bytes == len(next_content or "")
     assert (document.version, document.feed_id, document.seen_feed_id) == (2, 2, 2)
-    assert outcome.counted is Counted.INCLUDED
+    assert outcome.counted is ReceiptCount.INCLUDED
 
 
 @pytest.mark.parametrize(("metadata", "remaining"), [((("k", "v"),), (("k", "v"),)), (None, ())])
@@ -195,7 +195,7 @@ def test_crawl_request_on_fed_document_changes_nothing_but_the_log() -> None:
     outcome = do(FED, crawl(metadata=(("k", "web"),), acl=AclChange(element=STAFF)), by("web", 2))
 
     assert outcome.state == FED
-    assert outcome.counted is Counted.INCLUDED
+    assert outcome.counted is ReceiptCount.INCLUDED
     assert levels(outcome) == [LogLevel.NOTICE]
 
 
@@ -234,7 +234,7 @@ def test_delete_works_for_the_owner_and_where_no_content_feed_owns(state: UrlSta
     outcome = do(state, DELETE, by(datasource, 2))
 
     assert (outcome.state.live is None) is is_gone
-    assert outcome.counted is Counted.INCLUDED
+    assert outcome.counted is ReceiptCount.INCLUDED
     assert LogLevel.ERROR not in levels(outcome)
 
 
@@ -251,7 +251,7 @@ def test_delete_of_a_url_with_an_acl_alone_works_for_its_writer(writer: str, del
     outcome = do(after((put_acl(STAFF), by(writer))), DELETE, by(deleter, 2))
 
     assert (outcome.state.acl is not None) is remains
-    assert outcome.counted is Counted.INCLUDED
+    assert outcome.counted is ReceiptCount.INCLUDED
 
 
 def test_delete_takes_along_the_acl_of_the_same_source_only() -> None:
@@ -282,14 +282,14 @@ def test_refused_url_is_an_error_and_its_document_goes(state: UrlState, change: 
     outcome = do(state, change, by("other", 2, CLOSED))
 
     assert outcome.state.live is None
-    assert outcome.counted is Counted.ERROR
+    assert outcome.counted is ReceiptCount.ERROR
     assert [event.kind for event in outcome.events] == [EventKind.BLOCKED]
     assert "'docs.test/'" in outcome.events[0].detail
     assert [(entry.level, entry.line, entry.url) for entry in outcome.log] == [(LogLevel.ERROR, 7, URL)]
 
 
 def test_refused_url_can_be_deleted_and_given_an_acl() -> None:
-    assert do(FED, DELETE, by(feed_id=2, rules=CLOSED)).counted is Counted.INCLUDED
+    assert do(FED, DELETE, by(feed_id=2, rules=CLOSED)).counted is ReceiptCount.INCLUDED
     assert do(EMPTY, put_acl(STAFF), by(rules=CLOSED)).state.acl is not None
 
 
@@ -309,7 +309,7 @@ def test_faulty_record_keeps_what_its_url_had_and_names_it() -> None:
     assert before.acl is not None
     assert outcome.state.document == replace(before.document, seen_feed_id=2)
     assert outcome.state.acl == replace(before.acl, seen_feed_id=2)
-    assert outcome.counted is Counted.ERROR
+    assert outcome.counted is ReceiptCount.ERROR
 
 
 def test_faulty_record_of_another_source_names_nothing() -> None:
@@ -329,7 +329,7 @@ def test_faulty_acl_of_a_group_names_the_acl_but_no_document() -> None:
 
     outcome = do(before, faulty(record=0), by(feed_id=2))
 
-    assert outcome.counted is Counted.ERROR
+    assert outcome.counted is ReceiptCount.ERROR
     assert outcome.state.document == before.document
     assert outcome.state.acl is not None
     assert outcome.state.acl.seen_feed_id == 2
@@ -338,7 +338,7 @@ def test_faulty_acl_of_a_group_names_the_acl_but_no_document() -> None:
 def test_faulty_record_without_url_is_counted_and_logged() -> None:
     outcome = apply(replace(faulty(), url=None), UrlState(url=""), by())
 
-    assert outcome.counted is Counted.ERROR
+    assert outcome.counted is ReceiptCount.ERROR
     assert outcome.log[0].url is None
 
 
@@ -404,7 +404,7 @@ def test_acl_that_is_given_replaces_whatever_there_was(before: UrlState, overwri
 def test_acl_of_a_group_changes_neither_owner_nor_order_of_updates() -> None:
     outcome = do(FED, put_acl(STAFF), by("policy", 2))
 
-    assert outcome.counted is Counted.ACL
+    assert outcome.counted is ReceiptCount.ACL
     assert outcome.state.live is not None
     assert FED.live is not None
     assert (outcome.state.live.datasource, outcome.state.live.updated_at) == ("hr", FED.live.updated_at)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedmill.core.documents.lifecycle import PUBLIC_NOW, apply, gone, secured
-from feedmill.core.documents.urlstate import ApplyContext, Counted, Rules, UrlState
+from feedmill.core.documents.urlstate import ApplyContext, ReceiptCount, Rules, UrlState
 from feedmill.model.access import Acl, AclOrigin, Scope
 from feedmill.model.change import AclChange, Change, Delete, InvalidRecord, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, Metadata
@@ -199,13 +199,13 @@ class CodeUnderTest:
     """The states as the code makes them, and a full feed's sweep as the store does it: by the feed that last named a thing."""
 
     states: dict[str, UrlState] = field(default_factory=lambda: {url: UrlState(url=url) for url in URLS})
-    counts: dict[Counted, int] = field(default_factory=dict)
+    counts: dict[ReceiptCount, int] = field(default_factory=dict)
     warned: int = 0
 
     def feed(self, feed_id: int, way: ProvenanceKind, source: str, kind: FeedKind, changes: Sequence[Change], blocks: bool) -> None:
         brought = Provenance(kind=way, datasource=source, feed_id=feed_id if way is ProvenanceKind.FEED else None)
         context = ApplyContext(provenance=brought, now=NOW, rules=RULES if blocks else OPEN)
-        self.counts = dict.fromkeys(Counted, 0)
+        self.counts = dict.fromkeys(ReceiptCount, 0)
         for change in changes:
             assert change.url is not None
             ref = BlobRef(text_of(change)) if isinstance(change, PutDocument) and change.content is not None else None
@@ -216,7 +216,9 @@ class CodeUnderTest:
             self.states[change.url] = outcome.state
             self.counts[outcome.counted] += 1
             self.warned += any(entry.reason == PUBLIC_NOW for entry in outcome.log)
-        if kind is FeedKind.FULL and (self.counts[Counted.INCLUDED] or self.counts[Counted.ACL] or not self.counts[Counted.ERROR]):
+        if kind is FeedKind.FULL and (
+            self.counts[ReceiptCount.INCLUDED] or self.counts[ReceiptCount.ACL] or not self.counts[ReceiptCount.ERROR]
+        ):
             self.sweep(feed_id, source)
 
     def sweep(self, feed_id: int, source: str) -> None:
@@ -312,9 +314,9 @@ def test_apply_of_any_history_agrees_with_the_reference(history: list[Batch]) ->
         applied.feed(feed_id, way, source, kind, changes, blocks)
 
         assert applied.counts == {
-            Counted.INCLUDED: reference.included,
-            Counted.ERROR: reference.errors,
-            Counted.ACL: reference.good_acls,
+            ReceiptCount.INCLUDED: reference.included,
+            ReceiptCount.ERROR: reference.errors,
+            ReceiptCount.ACL: reference.good_acls,
         }
         assert applied.warned == reference.warned
         for url, state in applied.states.items():

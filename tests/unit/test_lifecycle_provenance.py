@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from feedmill.core.documents.lifecycle import apply
-from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, UrlState
+from feedmill.core.documents.urlstate import ApplyContext, Outcome, ReceiptCount, UrlState
 from feedmill.model.access import AclOrigin, StoredAcl
 from feedmill.model.change import AclChange, Change, Delete, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, EventKind, Origin
@@ -78,7 +78,7 @@ def test_put_decides_the_owner_by_its_provenance(
 
     document = outcome.state.live
     assert document is not None
-    assert (document.datasource, document.origin, outcome.counted) == (owner, origin, Counted.INCLUDED)
+    assert (document.datasource, document.origin, outcome.counted) == (owner, origin, ReceiptCount.INCLUDED)
     assert [each.kind for each in outcome.events] == ([] if event is None else [event])
     assert (outcome.state == state) is (event is None)
     if event is not None:
@@ -100,7 +100,7 @@ def test_delete_works_by_its_provenance(provenance: Provenance, deleted: set[str
 def test_fetch_brings_documents_and_deletions_only(change: Change) -> None:
     outcome = do(NOTHING, change, FETCH)
 
-    assert (outcome.counted, outcome.state.live, outcome.state.acl) == (Counted.ERROR, None, None)
+    assert (outcome.counted, outcome.state.live, outcome.state.acl) == (ReceiptCount.ERROR, None, None)
     assert [entry.reason for entry in outcome.log] == ["this change cannot come from a fetch"]
 
 

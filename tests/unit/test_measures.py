@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedmill.core.text.measures import MAX_TEXT_NUMBERS, Measure, measures_of_text, read_measure, read_number, read_range
+from feedmill.core.text.measures import MAX_TEXT_NUMBERS, Quantity, measures_of_text, read_measure, read_number, read_range
 from tests.anytext import any_numbers, any_text
 
 
@@ -60,29 +60,29 @@ def test_read_number_forms(text: str, number: float | None) -> None:
 @pytest.mark.parametrize(
     ("text", "measure"),
     [
-        ("$3", Measure(3.0, "usd")),
-        ("-$3", Measure(-3.0, "usd")),
-        ("7 \u20ac", Measure(7.0, "eur")),
-        ("\u20ac7", Measure(7.0, "eur")),
-        ("USD 499.99", Measure(499.99, "usd")),
-        ("US$ 499.99", Measure(499.99, "usd")),
-        ("1.299,00 EUR", Measure(1299.0, "eur")),
-        ("1.299 \u20ac", Measure(1299.0, "eur")),
-        ("$1.299", Measure(1.299, "usd")),
-        ("50kg", Measure(50.0, "kg")),
-        ("50 Kilos", Measure(50.0, "kg")),
-        ("10GB", Measure(10.0, "gb")),
-        ("2.5 m\u00b2", Measure(2.5, "m2")),
-        ("-4 \u00b0C", Measure(-4.0, "degc")),
-        ("130 km/h", Measure(130.0, "kmh")),
-        ("15 %", Measure(15.0, "pct")),
-        ("5000\u5186", Measure(5000.0, "yen")),
+        ("$3", Quantity(3.0, "usd")),
+        ("-$3", Quantity(-3.0, "usd")),
+        ("7 \u20ac", Quantity(7.0, "eur")),
+        ("\u20ac7", Quantity(7.0, "eur")),
+        ("USD 499.99", Quantity(499.99, "usd")),
+        ("US$ 499.99", Quantity(499.99, "usd")),
+        ("1.299,00 EUR", Quantity(1299.0, "eur")),
+        ("1.299 \u20ac", Quantity(1299.0, "eur")),
+        ("$1.299", Quantity(1.299, "usd")),
+        ("50kg", Quantity(50.0, "kg")),
+        ("50 Kilos", Quantity(50.0, "kg")),
+        ("10GB", Quantity(10.0, "gb")),
+        ("2.5 m\u00b2", Quantity(2.5, "m2")),
+        ("-4 \u00b0C", Quantity(-4.0, "degc")),
+        ("130 km/h", Quantity(130.0, "kmh")),
+        ("15 %", Quantity(15.0, "pct")),
+        ("5000\u5186", Quantity(5000.0, "yen")),
         ("3 apples", None),
         ("kg 50", None),
         ("$5 EUR", None),
     ],
 )
-def test_read_measure_units(text: str, measure: Measure | None) -> None:
+def test_read_measure_units(text: str, measure: Quantity | None) -> None:
     assert read_measure(text) == measure
 
 

@@ -9,11 +9,11 @@ from feedmill.core.query.fields import MAX_TERMS, read_fields
 from feedmill.http.search.parameters import read_refined, read_sort, write_refined
 from feedmill.model.query import (
     And,
-    Everything,
     FileType,
     InTitle,
     InUrl,
     LinksTo,
+    MatchAll,
     MetaContains,
     MetaEquals,
     MetaExists,
@@ -25,7 +25,7 @@ from feedmill.model.query import (
     Site,
     Word,
 )
-from feedmill.model.search import Advanced, Occurrence, SearchRequest, Sort
+from feedmill.model.search import AdvancedSearch, Occurrence, SearchRequest, Sort
 
 A, B, C = MetaExists("a"), MetaExists("b"), MetaExists("c")
 
@@ -83,14 +83,16 @@ def test_read_fields_repeated_pieces_take_no_time(piece: str) -> None:
 
 
 def test_read_request_form_adds_to_the_query() -> None:
-    form = Advanced(all_words="b", phrase='c "d', any_words="e f", no_words="g h", site="s.com", filetype="pdf", excludes_filetype=True)
+    form = AdvancedSearch(
+        all_words="b", phrase='c "d', any_words="e f", no_words="g h", site="s.com", filetype="pdf", excludes_filetype=True
+    )
     built = read_request(SearchRequest(query="a", advanced=form, required_fields="k", partial_fields="n:w"))
     words = (Word("a"), Word("b"), Phrase("c  d"), Or((Word("e"), Word("f"))), Not(Word("g")), Not(Word("h")))
     assert built.root == And((*words, Site("s.com"), Not(FileType("pdf")), MetaExists("k"), MetaContains("n", "w")))
 
 
 def test_read_request_form_takes_terms_one_by_one_phrases_whole() -> None:
-    form = Advanced(any_words='"e f" OR g', no_words='"h i" -j e-mail “k l” filetype:pdf')
+    form = AdvancedSearch(any_words='"e f" OR g', no_words='"h i" -j e-mail “k l” filetype:pdf')
     none = (Not(Phrase("h i")), Not(Word("j")), Not(Phrase("e-mail")), Not(Phrase("k l")), Not(FileType("pdf")))
     assert read_request(SearchRequest(query="", advanced=form)).root == And((Or((Phrase("e f"), Word("g"))), *none))
 
@@ -98,27 +100,27 @@ def test_read_request_form_takes_terms_one_by_one_phrases_whole() -> None:
 MANY = " ".join(f"w{number}" for number in range(60))
 
 
-@pytest.mark.parametrize("form", [Advanced(any_words=MANY), Advanced(no_words=MANY)], ids=["any", "none"])
-def test_read_request_form_says_what_it_left_out(form: Advanced) -> None:
+@pytest.mark.parametrize("form", [AdvancedSearch(any_words=MANY), AdvancedSearch(no_words=MANY)], ids=["any", "none"])
+def test_read_request_form_says_what_it_left_out(form: AdvancedSearch) -> None:
     built = read_request(SearchRequest(query="a", advanced=form))
     assert built.warnings == ("only the first 50 terms were searched",)
 
 
 def test_read_request_occurrence_places_all_plain_words() -> None:
-    form = Advanced(any_words="c d", no_words="e", occurrence=Occurrence.TITLE)
+    form = AdvancedSearch(any_words="c d", no_words="e", occurrence=Occurrence.TITLE)
     built = read_request(SearchRequest(query='a "b b" site:s', advanced=form))
     titles = (InTitle("a"), InTitle("b b"), Site("s"), Or((InTitle("c"), InTitle("d"))), Not(InTitle("e")))
     assert built.root == And(titles)
-    assert read_request(SearchRequest(query="a", advanced=Advanced(occurrence=Occurrence.URL))).root == InUrl("a")
+    assert read_request(SearchRequest(query="a", advanced=AdvancedSearch(occurrence=Occurrence.URL))).root == InUrl("a")
 
 
 def test_read_request_links_ask_for_nothing_else() -> None:
-    built = read_request(SearchRequest(query="a", advanced=Advanced(all_words="b", links_to=" http://h/ "), required_fields="k"))
+    built = read_request(SearchRequest(query="a", advanced=AdvancedSearch(all_words="b", links_to=" http://h/ "), required_fields="k"))
     assert built.root == And((LinksTo("http://h/"), MetaExists("k")))
 
 
 def test_read_request_empty_query_is_everything() -> None:
-    assert read_request(SearchRequest(query=" ")).root == Everything()
+    assert read_request(SearchRequest(query=" ")).root == MatchAll()
     assert read_request(SearchRequest(query="", required_fields="k")).root == MetaExists("k")
 
 
@@ -143,7 +145,7 @@ def test_read_sort_forms(text: str, sort: Sort | None) -> None:
 
 
 def test_write_refined_is_read_again() -> None:
-    form = Advanced(phrase="b", occurrence=Occurrence.URL, site="e", excludes_site=True)
+    form = AdvancedSearch(phrase="b", occurrence=Occurrence.URL, site="e", excludes_site=True)
     for sort in (None, Sort(), Sort(is_whole=False), Sort(name="x:y", is_descending=False)):
         request = SearchRequest(query="q", required_fields="k:v", partial_fields="l", sort=sort, advanced=form)
         assert read_refined(SearchRequest(query="q"), dict(write_refined(request))) == request

@@ -7,8 +7,8 @@ from feedmill.core.query.language import parse_query
 from feedmill.core.query.plan import MAX_FACETS
 from feedmill.core.ranking.searchconfig import CompiledSearchConfig
 from feedmill.model.facets import Facet, FacetType
-from feedmill.model.query import And, Everything, MetaEquals, Not, UnderPattern, Word
-from feedmill.model.search import Advanced, SearchRequest
+from feedmill.model.query import And, MatchAll, MetaEquals, Not, UnderPattern, Word
+from feedmill.model.search import AdvancedSearch, SearchRequest
 from feedmill.model.serving import Collection, FrontEnd, KeyMatch, KeyMatchKind, Serving
 
 PRICE = Facet(name="Price", label="What it costs", type=FacetType.CURRENCY)
@@ -31,7 +31,7 @@ def test_plan_joins_query_collection_selection_and_removed_urls_in_one_tree() ->
 
 def test_plan_of_nothing_is_empty_and_of_an_unknown_collection_has_no_tree() -> None:
     blank = SETTINGS.plan(SearchRequest(query=" "))
-    assert (blank.is_empty, blank.root) == (True, Everything())
+    assert (blank.is_empty, blank.root) == (True, MatchAll())
     assert all(SETTINGS.plan(request).is_empty for request in (SearchRequest(query="site:"), SearchRequest(query="", languages="lang_en")))
     restricted = (SearchRequest(query="site:x"), SearchRequest(query="-a"), SearchRequest(query="", required_fields="k"))
     assert not any(SETTINGS.plan(request).is_empty for request in restricted)
@@ -62,13 +62,13 @@ def test_plan_parses_each_text_once() -> None:
 
     sys.setprofile(watch)
     try:
-        SETTINGS.plan(SearchRequest(query="car", navigation="inmeta:a", advanced=Advanced(all_words="b", no_words="c")))
+        SETTINGS.plan(SearchRequest(query="car", navigation="inmeta:a", advanced=AdvancedSearch(all_words="b", no_words="c")))
     finally:
         sys.setprofile(None)
     assert sorted(parsed) == ["b", "c", "car", "inmeta:a"]
 
 
 def test_find_scope_is_what_collections_and_front_end_leave() -> None:
-    assert SETTINGS.find_scope("", "") == Everything()
+    assert SETTINGS.find_scope("", "") == MatchAll()
     assert SETTINGS.find_scope("docs", "shop") == And((UnderPattern("a.com/docs/"), Not(UnderPattern("a.com/old/"))))
     assert SETTINGS.find_scope("none", "shop") is None

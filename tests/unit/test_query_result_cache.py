@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from feedmill.adapters.index.tantivy.queryresultcache import ENTRY_BYTES, FEW_CLASSES, QueryResultCache, name_classes
-from feedmill.adapters.index.tantivy.rerank import Best, count_best
+from feedmill.adapters.index.tantivy.rerank import TopMatches, count_best
 from feedmill.model.access import ANONYMOUS, AccessFilter, ClassMap
 from feedmill.model.errors import Busy
 from feedmill.model.query import And, MetaEquals
@@ -98,7 +98,7 @@ def test_thousands_of_long_questions_stay_within_the_bound_of_memory() -> None:
         for number in range(3_000):
             question = And(tuple(MetaEquals(f"name{number}", f"value{part} {number}") for part in range(190)))
             cache.get(
-                question, lambda: Best(pairs=[(key, float(key)) for key in range(1_000, 1_100)], total=100, is_exact=True), count_best
+                question, lambda: TopMatches(pairs=[(key, float(key)) for key in range(1_000, 1_100)], total=100, is_exact=True), count_best
             )
         used = tracemalloc.get_traced_memory()[0] - before
     finally:

@@ -10,14 +10,15 @@ from feedmill.core.query.language import MAX_CHARACTERS, MAX_TERMS, parse_query
 from feedmill.core.query.text import render_query
 from feedmill.model.query import (
     And,
+    AnyOf,
     DateRange,
-    Everything,
     FileType,
     Info,
     InText,
     InTitle,
     InUrl,
     LinksTo,
+    MatchAll,
     MetaContains,
     MetaDates,
     MetaEquals,
@@ -30,7 +31,6 @@ from feedmill.model.query import (
     Phrase,
     Related,
     Site,
-    Some,
     Word,
 )
 
@@ -38,8 +38,8 @@ from feedmill.model.query import (
 @pytest.mark.parametrize(
     ("text", "root"),
     [
-        ("", Everything()),
-        (" \t\n ", Everything()),
+        ("", MatchAll()),
+        (" \t\n ", MatchAll()),
         ("word", Word("word")),
         ("two words", And((Word("two"), Word("words")))),
         ('"a phrase"', Phrase("a phrase")),
@@ -132,23 +132,23 @@ def test_parse_query_text_becomes_its_tree(text: str, root: Node) -> None:
         ("a OR", Word("a"), "OR without a term on both sides was ignored"),
         ("a OR ", Word("a"), "OR without a term on both sides was ignored"),
         ("a OR OR b", Or((Word("a"), Word("b"))), "OR without a term on both sides was ignored"),
-        ("OR", Everything(), "OR without a term on both sides was ignored"),
-        ("(OR)", Everything(), "OR without a term on both sides was ignored"),
+        ("OR", MatchAll(), "OR without a term on both sides was ignored"),
+        ("(OR)", MatchAll(), "OR without a term on both sides was ignored"),
         ("a (OR b)", And((Word("a"), Word("b)"))), "OR without a term on both sides was ignored"),
         ("(a OR) b", And((Word("(a"), Word("b"))), "OR without a term on both sides was ignored"),
         ("-a OR", Not(Word("a")), "OR without a term on both sides was ignored"),
         ("a -", Word("a"), "- without a term was ignored"),
         ("a - b", And((Word("a"), Word("b"))), "- without a term was ignored"),
-        ('""', Everything(), "a pair of quotes without words was ignored"),
-        ("“”", Everything(), "a pair of quotes without words was ignored"),
+        ('""', MatchAll(), "a pair of quotes without words was ignored"),
+        ("“”", MatchAll(), "a pair of quotes without words was ignored"),
         ("- a", Word("a"), "- without a term was ignored"),
-        ("+", Everything(), "+ without a term was ignored"),
+        ("+", MatchAll(), "+ without a term was ignored"),
         ('a ""', Word("a"), "a pair of quotes without words was ignored"),
         ('-" " a', Word("a"), "a pair of quotes without words was ignored"),
         ("a site:", Word("a"), "site: without a value was ignored"),
-        ("inmeta:", Everything(), "inmeta: without a value was ignored"),
+        ("inmeta:", MatchAll(), "inmeta: without a value was ignored"),
         ("-InMeta: a", Word("a"), "inmeta: without a value was ignored"),
-        ("info:", Everything(), "info: without a value was ignored"),
+        ("info:", MatchAll(), "info: without a value was ignored"),
         ('a link:""', Word("a"), "link: without a value was ignored"),
         ("a daterange:..", Word("a"), "daterange:.. without a value was ignored"),
         ("a ..", Word("a"), ".. without a number on both sides was ignored"),
@@ -160,7 +160,7 @@ def test_parse_query_text_becomes_its_tree(text: str, root: Node) -> None:
         ("site: x", Word("x"), "site: without a value was ignored"),
         ('a inurl:""', Word("a"), "inurl: without a value was ignored"),
         ("inmeta:=x", Phrase("inmeta:=x"), "inmeta:=x was searched"),
-        ("inmeta:size:..", Everything(), "inmeta:size:.. without a value was ignored"),
+        ("inmeta:size:..", MatchAll(), "inmeta:size:.. without a value was ignored"),
         ("inmeta:size:1..many", Phrase("inmeta:size:1..many"), "inmeta:size:1..many was searched"),
         ("inmeta:size:9", Phrase("inmeta:size:9"), "inmeta:size:9 was searched"),
         ("inmeta:~legal", Phrase("inmeta:~legal"), "inmeta:~legal was searched"),
@@ -237,13 +237,13 @@ _PIECES = st.sampled_from(
 
 def _count(node: Node) -> int:
     match node:
-        case And(parts) | Or(parts) | Some(parts):
+        case And(parts) | Or(parts) | AnyOf(parts):
             assert len(parts) > 1
             return sum(_count(part) for part in parts)
         case Not(part):
             assert not isinstance(part, Not | And | Or)
             return _count(part)
-        case Everything():
+        case MatchAll():
             return 0
         case _:
             return 1
@@ -254,7 +254,7 @@ def test_parse_query_any_text_returns_a_small_flat_tree(text: str) -> None:
     parsed = parse_query(text)
     assert _count(parsed.root) <= MAX_TERMS
     assert len(set(parsed.warnings)) == len(parsed.warnings)
-    assert isinstance(parsed.root, Everything) is (_count(parsed.root) == 0)
+    assert isinstance(parsed.root, MatchAll) is (_count(parsed.root) == 0)
 
 
 @given(st.one_of(st.text(max_size=200), st.lists(_PIECES, max_size=60).map("".join)))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from feedmill.core.query.patternsets import CompiledPatterns, list_patterns, node_of_patterns, pattern_term
 from feedmill.core.query.sites import is_collection_name, read_site
 from feedmill.core.urls.patterns import PatternSet
-from feedmill.model.query import And, Everything, Node, Not, Or, UnderPattern
+from feedmill.model.query import And, MatchAll, Node, Not, Or, UnderPattern
 from feedmill.model.serving import Bias, Collection, FrontEnd, Serving, SourceBias
 
 KNOWN = {name: Collection(name=name, include=(f"{name}.com/",)) for name in ("a", "b", "c-d", "e_f")}
@@ -18,9 +18,9 @@ def under(name: str) -> Node:
 @pytest.mark.parametrize(
     ("text", "root"),
     [
-        ("", Everything()),
-        ("  ", Everything()),
-        ("default_collection", Everything()),
+        ("", MatchAll()),
+        ("  ", MatchAll()),
+        ("default_collection", MatchAll()),
         ("a", under("a")),
         (" a ", under("a")),
         ("c-d", under("c-d")),
@@ -30,7 +30,7 @@ def under(name: str) -> Node:
         ("a.b", And((under("a"), under("b")))),
         ("a|b.e_f", And((Or((under("a"), under("b"))), under("e_f")))),
         ("a.default_collection", under("a")),
-        ("a|default_collection", Everything()),
+        ("a|default_collection", MatchAll()),
         ("a|unknown", under("a")),
         ("unknown", None),
         ("a.unknown", None),
@@ -57,7 +57,7 @@ def test_site_unknown_collection_is_named_in_a_warning() -> None:
 def test_site_default_collection_that_is_set_is_what_it_is_set_to() -> None:
     collections = {"default_collection": Collection(name="default_collection", include=("x.com/",))}
     assert read_site("default_collection", collections).root == UnderPattern("x.com/")
-    assert read_site("", collections).root == Everything()
+    assert read_site("", collections).root == MatchAll()
 
 
 @given(st.text(alphabet="ab|.- é(", max_size=20))
@@ -73,7 +73,7 @@ def test_collection_names_hold_what_site_can_name() -> None:
 
 def holds(node: Node, terms: tuple[str, ...]) -> bool:
     match node:
-        case Everything():
+        case MatchAll():
             return True
         case UnderPattern(pattern):
             return pattern_term(pattern) in terms
@@ -113,6 +113,6 @@ def test_patterns_of_all_settings_are_known_once_without_their_signs() -> None:
 
 
 def test_patterns_without_any_to_include_mean_every_url() -> None:
-    assert node_of_patterns(()) == Everything()
+    assert node_of_patterns(()) == MatchAll()
     assert node_of_patterns((), ("a/",)) == Not(UnderPattern("a/"))
     assert node_of_patterns(("/",), ("a/",)) == Not(UnderPattern("a/"))

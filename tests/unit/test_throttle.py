@@ -1,8 +1,8 @@
 import pytest
 
-from feedmill.services.signin.throttle import Bounds, Throttle
+from feedmill.services.signin.throttle import Throttle, ThrottleLimits
 
-BOUNDS = Bounds(by_both=3, by_address=6, by_name=9, window_seconds=60)
+BOUNDS = ThrottleLimits(by_both=3, by_address=6, by_name=9, window_seconds=60)
 
 
 class ManualClock:

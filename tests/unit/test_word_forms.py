@@ -3,7 +3,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 
-from feedmill.adapters.index.analysis import MANY_WORDS, LaidOut, lay_out_whole
+from feedmill.adapters.index.analysis import MANY_WORDS, AnalyzedText, lay_out_whole
 from feedmill.adapters.index.stemming import Stems
 from feedmill.core.text.analysis import list_raw_words
 from feedmill.core.text.wordforms import ACCENTED, FOLDED, find_accented, fold_all, without_accents, write_all
@@ -69,7 +69,7 @@ def test_lay_out_very_many_words_come_out_as_few_do(language: str, other: str) -
     pieces = [other + " ".join(words[start : start + 1_000]) + "\n" for start in range(0, len(words), 1_000)]
     few = [lay_out_whole(piece, Stems(language)) for piece in pieces]
     many = lay_out_whole("".join(pieces), Stems(language))
-    assert many == LaidOut(
+    assert many == AnalyzedText(
         *(" ".join(filter(None, parts)) for parts in zip(*((f.words, f.stems, f.accented, f.folded) for f in few), strict=True))
     )
 

@@ -3,11 +3,11 @@
 from feedmill.adapters.feedparts import FolderFeedParts
 from feedmill.adapters.sourcefolder import DiskSourceFolder
 from feedmill.services.feeds import feedmaking
-from feedmill.services.feeds.feedmaking import FeedPlan, MadeFeed, OnFile
+from feedmill.services.feeds.feedmaking import FeedPlan, OnFile, WrittenFeed
 from feedmill.wire.gsafeed import render
 
 
-def make_feeds(plan: FeedPlan, on_file: OnFile = lambda _: None) -> MadeFeed:
+def make_feeds(plan: FeedPlan, on_file: OnFile = lambda _: None) -> WrittenFeed:
     """Writes the feed files of a folder; a folder without files makes one empty feed. Errors: BadRequest for an impossible plan."""
     return feedmaking.make_feeds(
         plan,

@@ -14,7 +14,7 @@ from feedmill.services.signin.passwordcheckcache import PasswordCheckCache
 from feedmill.services.signin.pushcheck import PushCheck
 from feedmill.services.signin.sessions import SessionLimits, SessionService
 from feedmill.services.signin.signing import SignInServices
-from feedmill.services.signin.throttle import Bounds, Throttle
+from feedmill.services.signin.throttle import Throttle, ThrottleLimits
 from feedmill.services.signin.tokencheck import TokenCheck
 
 
@@ -22,7 +22,7 @@ def build_signing(context: AppContext) -> SignInServices:
     """Builds the sign-in services."""
     settings, hasher = context.settings.signin, Argon2Hasher()
     auditing = open_auditing(context.data, context.settings)
-    bounds = Bounds(by_both=settings.max_failures, window_seconds=settings.failure_minutes * 60.0)
+    bounds = ThrottleLimits(by_both=settings.max_failures, window_seconds=settings.failure_minutes * 60.0)
     tools = PasswordCheckDependencies(
         store=context.store,
         hasher=hasher,

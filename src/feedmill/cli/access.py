@@ -22,12 +22,12 @@ from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.policyacl import EarlyDecision
 from feedmill.services.access.accessreview import Finding
-from feedmill.services.access.explaining import Question
+from feedmill.services.access.explaining import AccessQuestion
 from feedmill.wire.decisions import parse_question, render_decision, render_early_decision, render_named, render_principal
 
 access_app = typer.Typer(help="Show which users may see a document, and why.", no_args_is_help=True, rich_markup_mode=None)
 
-ExplainMany = Callable[[Sequence[Question]], list[Decision]]
+ExplainMany = Callable[[Sequence[AccessQuestion]], list[Decision]]
 
 _Found = TypeVar("_Found")
 
@@ -91,7 +91,7 @@ def explain(
                 "at": at or "",
             }
             record_command(context, "access explain", details, AuditKind.DECISION_ASKED)
-            question = Question(url=url, identity=read_identity(user, namespace, groups or ()))
+            question = AccessQuestion(url=url, identity=read_identity(user, namespace, groups or ()))
             _print_early_decision(explaining.explain_with_policy(question, at=moment), user, as_json)
 
 
@@ -192,7 +192,7 @@ def _answer_lines(explain_many: ExplainMany, lines: TextIO, *, as_json: bool) ->
     details = _parse_lines(lines)
     is_over = False
     while not is_over:
-        chunk: list[tuple[Question, str | None]] = []
+        chunk: list[tuple[AccessQuestion, str | None]] = []
         fault: BadRequest | None = None
         try:
             for question in islice(details, BATCH_LINES):
@@ -206,7 +206,7 @@ def _answer_lines(explain_many: ExplainMany, lines: TextIO, *, as_json: bool) ->
         is_over = len(chunk) < BATCH_LINES
 
 
-def _answer_chunk(explain_many: ExplainMany, chunk: Sequence[tuple[Question, str | None]], *, as_json: bool) -> None:
+def _answer_chunk(explain_many: ExplainMany, chunk: Sequence[tuple[AccessQuestion, str | None]], *, as_json: bool) -> None:
     decisions = explain_many([question for question, _ in chunk])
     if as_json:
         for decision, (_, user) in zip(decisions, chunk, strict=True):
@@ -215,7 +215,7 @@ def _answer_chunk(explain_many: ExplainMany, chunk: Sequence[tuple[Question, str
         sys.stdout.write("".join(f"{decision.verdict.value}\n" for decision in decisions))
 
 
-def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[Question, str | None]]:
+def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[AccessQuestion, str | None]]:
     for number, line in enumerate(lines, start=1):
         text = line.removeprefix(BYTE_ORDER_MARK).strip()
         if not text:
@@ -224,4 +224,4 @@ def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[Question, str | None]]:
             url, user, identity = parse_question(text)
         except BadRequest as exc:
             raise BadRequest(f"line {number}: {exc}") from exc
-        yield Question(url=url, identity=identity), user
+        yield AccessQuestion(url=url, identity=identity), user

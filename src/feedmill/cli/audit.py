@@ -11,7 +11,7 @@ from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, 
 from feedmill.core.documents.auditchain import check_lines, render_entry
 from feedmill.model.audit import AuditEntry
 from feedmill.model.errors import Corrupt
-from feedmill.services.auditing import Checked, count_entries
+from feedmill.services.auditing import ChainVerification, count_entries
 
 audit_app = typer.Typer(help="Check and export the audit log.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -85,7 +85,7 @@ def _read_expected(text: str) -> tuple[int, str] | None:
     return int(number), digest.strip()
 
 
-def _check(entries: Iterable[AuditEntry], expected: tuple[int, str] | None) -> Checked:
+def _check(entries: Iterable[AuditEntry], expected: tuple[int, str] | None) -> ChainVerification:
     is_met = expected is None
 
     def watch() -> Iterator[AuditEntry]:

@@ -11,7 +11,7 @@ from feedmill.http.feeds.receipts import render_document, render_past
 from feedmill.model.document import Document
 from feedmill.model.errors import NotFound
 from feedmill.ports import Store, UnitOfWork
-from feedmill.services.inspection import inspect_url, judge, recall_url
+from feedmill.services.inspection import find_status, find_url_history, inspect_url
 
 LISTED_AT_ONCE = 1_000
 
@@ -64,7 +64,7 @@ def show(
         try:
             shown = render_document(inspect_url(context.store, url))
         except NotFound:
-            shown = render_past(recall_url(context.store, url))
+            shown = render_past(find_url_history(context.store, url))
     if as_json:
         print_json(shown)
     else:
@@ -88,9 +88,9 @@ def _render(unit: UnitOfWork, found: list[Document]) -> list[dict[str, Any]]:
     marks, failures = unit.processing.index_tasks.find_many(ids), unit.processing.failures.find_many(ids)
     rows = []
     for document in found:
-        standing = judge(document, marks.get(document.id or 0), failures.get(document.id or 0))
-        row = {"id": document.id, "url": document.url, "datasource": document.datasource, "state": standing.state}
-        rows.append(row | {"searchable": standing.searchable, "reason": standing.reason})
+        status = find_status(document, marks.get(document.id or 0), failures.get(document.id or 0))
+        row = {"id": document.id, "url": document.url, "datasource": document.datasource, "state": status.state}
+        rows.append(row | {"searchable": status.searchable, "reason": status.reason})
     return rows
 
 

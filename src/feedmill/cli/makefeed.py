@@ -15,7 +15,7 @@ from feedmill.core.documents.submission import check_datasource
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
 from feedmill.ports.feedmaking import FoundFile
-from feedmill.services.feeds.feedmaking import DEFAULT_MAX_BYTES, FeedPlan, MadeFeed
+from feedmill.services.feeds.feedmaking import DEFAULT_MAX_BYTES, FeedPlan, WrittenFeed
 
 DEFAULT_BASE = "http://files.example.localhost"
 """The host of files without a base URL; no network has this name."""
@@ -70,7 +70,7 @@ def make_feed(
     _report(_make_with_progress(plan), datasource, as_json=as_json)
 
 
-def _make_with_progress(plan: FeedPlan) -> MadeFeed:
+def _make_with_progress(plan: FeedPlan) -> WrittenFeed:
     if not sys.stderr.isatty():
         return make_feeds(plan)
     total = count_files(plan)
@@ -84,7 +84,7 @@ def _make_with_progress(plan: FeedPlan) -> MadeFeed:
         return make_feeds(plan, _advance)
 
 
-def _report(made: MadeFeed, datasource: str, *, as_json: bool) -> None:
+def _report(made: WrittenFeed, datasource: str, *, as_json: bool) -> None:
     if as_json:
         print_json(_render(made))
     else:
@@ -98,7 +98,7 @@ def _report(made: MadeFeed, datasource: str, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _render(made: MadeFeed) -> dict[str, Any]:
+def _render(made: WrittenFeed) -> dict[str, Any]:
     files = [
         {"path": str(file.path), "feedtype": file.kind.value, "records": file.records, "size_bytes": file.size_bytes} for file in made.files
     ]

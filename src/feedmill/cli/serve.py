@@ -29,7 +29,7 @@ from feedmill.bootstrap.audit import open_auditing
 from feedmill.bootstrap.context import IN_FLIGHT
 from feedmill.cli.options import DATA, Config, Data
 from feedmill.model.audit import AuditKind
-from feedmill.model.errors import BadSettings, Unanswered
+from feedmill.model.errors import BadSettings, UpstreamFailure
 from feedmill.ports.http import HttpRequest, ServerAddress
 from feedmill.runtime.admintoken import ensure_token
 from feedmill.runtime.migration import migrate
@@ -38,7 +38,7 @@ from feedmill.runtime.roles import ROLES
 from feedmill.runtime.runstate import RoleState, RunState, hold_data, remove_state, write_state
 from feedmill.runtime.server.sockets import listener_addresses, open_listener
 from feedmill.runtime.supervisor import Supervisor
-from feedmill.settings import Loaded, Settings, load_settings, write_snapshot
+from feedmill.settings import LoadedSettings, Settings, load_settings, write_snapshot
 from feedmill.telemetry.logs import configure_logs
 from feedmill.telemetry.metricfiles import FOLDER_VARIABLE
 
@@ -90,12 +90,12 @@ def serve(
     raise typer.Exit(code)
 
 
-def _log_warnings(loaded: Loaded) -> None:
+def _log_warnings(loaded: LoadedSettings) -> None:
     for warning in loaded.warnings:
         log.warning("setting_is_risky", warning=warning)
 
 
-def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
+def _run(data: Path, config: Path | None, loaded: LoadedSettings) -> int:
     with ExitStack() as stack:
         # Before the migration: if a port is taken, the start ends with the store unchanged.
         sockets = _open_sockets(loaded.settings, stack)
@@ -204,13 +204,13 @@ def _answers(url: str) -> bool:
     request = HttpRequest(method="GET", path="/healthz", headers=(("Host", authority.encode()),))
     try:
         return connection.send(request, _PROBE_SECONDS).status < 500
-    except Unanswered:
+    except UpstreamFailure:
         return False
     finally:
         connection.close()
 
 
-def _describe_settings(data: Path, loaded: Loaded, digest: str, when: str) -> None:
+def _describe_settings(data: Path, loaded: LoadedSettings, digest: str, when: str) -> None:
     """Writes the settings that apply from now on to the audit log."""
     open_auditing(data, loaded.settings).log_event(AuditKind.SETTINGS_READ, actor="server", details={"on": when, "sha256": digest})
 
@@ -218,7 +218,7 @@ def _describe_settings(data: Path, loaded: Loaded, digest: str, when: str) -> No
 class _Reloader:
     """Reads the settings again; the previous ones stay in force if the new ones are invalid."""
 
-    def __init__(self, data: Path, config: Path | None, loaded: Loaded) -> None:
+    def __init__(self, data: Path, config: Path | None, loaded: LoadedSettings) -> None:
         self._data = data
         self._config = config
         self._loaded = loaded
@@ -250,6 +250,6 @@ class _Reloader:
         return True
 
 
-def _value(loaded: Loaded, key: str) -> object:
+def _value(loaded: LoadedSettings, key: str) -> object:
     section, _, name = key.partition(".")
     return getattr(getattr(loaded.settings, section), name)

@@ -15,7 +15,7 @@ from feedmill.client.transport import Transport
 from feedmill.model.errors import NotFound
 from feedmill.runtime.admintoken import read_token
 from feedmill.runtime.runstate import RunState, find_server, hold_data
-from feedmill.settings import Loaded, Settings, load_settings, read_snapshot
+from feedmill.settings import LoadedSettings, Settings, load_settings, read_snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Workplace:
         """Returns the server that runs here, None if there is none."""
         return find_server(self.data)
 
-    def load(self) -> Loaded:
+    def load(self) -> LoadedSettings:
         """Returns the settings in force: those of the running server, otherwise those of file and environment. Errors: BadSettings."""
         if self.find_server() is not None:
             return read_snapshot(self.data)

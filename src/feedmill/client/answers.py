@@ -85,7 +85,7 @@ class Suggestions(Answer):
     suggestions: list[str] = Field(description="likeliest first")
 
 
-class DocumentFound(Answer):
+class DocumentSummary(Answer):
     """The part of a document that a user may see."""
 
     url: str
@@ -172,7 +172,7 @@ class EventShown(Answer):
     detail: str | None
 
 
-class DocumentKept(Answer):
+class DocumentDetails(Answer):
     """All that is known of a document, for feed clients."""
 
     url: str

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from feedmill.client.answers import (
     Answer,
     DataSourceShown,
-    DocumentFound,
-    DocumentKept,
+    DocumentDetails,
+    DocumentSummary,
     Receipt,
     ResultShown,
     SearchAnswer,
@@ -89,9 +89,9 @@ class Client:
         """Returns suggestions that complete what the user typed."""
         return self._ask(Suggestions, self._search, "/api/v1/suggest", {"q": typed, "num": str(num)}).suggestions
 
-    def get_document(self, url: str) -> DocumentFound:
+    def get_document(self, url: str) -> DocumentSummary:
         """Returns what the user may know of a document."""
-        return self._ask(DocumentFound, self._search, "/api/v1/documents", {"url": url})
+        return self._ask(DocumentSummary, self._search, "/api/v1/documents", {"url": url})
 
     # --- feeding ---
 
@@ -139,9 +139,9 @@ class Client:
         parameters = {"limit": str(limit), **({"datasource": datasource} if datasource else {})}
         return self._ask_list(Receipt, "/api/v1/feeds", parameters)
 
-    def inspect_document(self, url: str) -> DocumentKept:
+    def inspect_document(self, url: str) -> DocumentDetails:
         """Returns everything that the server knows of a document, with its ACL and its history."""
-        return self._ask(DocumentKept, self._feeds, "/api/v1/documents", {"url": url})
+        return self._ask(DocumentDetails, self._feeds, "/api/v1/documents", {"url": url})
 
     def list_datasources(self) -> list[DataSourceShown]:
         """Lists the data sources."""

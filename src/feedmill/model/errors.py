@@ -8,13 +8,13 @@ FeedmillError
 |   +-- BadSettings  the settings file or environment is wrong; holds every error with its line
 +-- NotFound         there is no such thing
 +-- Conflict         it exists already, or another process holds it
-|   +-- Overtaken    it was changed meanwhile; read it again
+|   +-- VersionConflict    it was changed meanwhile; read it again
 +-- Denied           the caller is not permitted to do this
 +-- Busy             try again later
 |   +-- OutOfTime    the deadline of the request was reached before there was an answer
 |   +-- DiskFull     the disk is full; nothing was lost and nothing was stored
 |   +-- Stuck        the queue that the caller waits for does not move; waiting longer has no effect until the cause is removed
-|   +-- Unanswered   another server returned no answer, or no usable one
+|   +-- UpstreamFailure   another server returned no answer, or no usable one
 |       +-- Rejected it is available, and refuses this one question
 +-- Corrupt          stored data cannot be read back
 +-- Broken           this process cannot continue, but a new one can; a loop lets this error end the process
@@ -81,7 +81,7 @@ class Conflict(FeedmillError):
     """The thing exists already, or another process holds it."""
 
 
-class Overtaken(Conflict):
+class VersionConflict(Conflict):
     """The object has changed since the caller read it."""
 
 
@@ -105,11 +105,11 @@ class Stuck(Busy):
     """The queue that the caller waits for does not move; the text names the queue, since when, and the reason."""
 
 
-class Unanswered(Busy):
+class UpstreamFailure(Busy):
     """Another server did not answer in time or correctly; the text says why, and contains no secrets."""
 
 
-class Rejected(Unanswered):
+class Rejected(UpstreamFailure):
     """Another server answered that it refuses this one question: it is available, and may accept others."""
 
 

@@ -182,7 +182,7 @@ class Or:
 
 
 @dataclass(frozen=True, slots=True)
-class Some:
+class AnyOf:
     """At least one of the parts; documents with all of them come before those with some."""
 
     parts: tuple["Node", ...]
@@ -196,7 +196,7 @@ class Not:
 
 
 @dataclass(frozen=True, slots=True)
-class Everything:
+class MatchAll:
     """Every document; stands for an empty query."""
 
 
@@ -221,4 +221,4 @@ Restriction = (
     | MetaDates
     | UnderPattern
 )
-Node = Plain | Restriction | And | Or | Some | Not | Everything
+Node = Plain | Restriction | And | Or | AnyOf | Not | MatchAll

@@ -9,7 +9,7 @@ from feedmill.model.document import Metadata
 from feedmill.model.query import Node
 
 
-class Match(Enum):
+class MatchMode(Enum):
     """How many of the plain words and phrases must occur: all, any, or all first and then any if fewer than ten documents have all."""
 
     ALL = "all"
@@ -89,7 +89,7 @@ class Occurrence(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Advanced:
+class AdvancedSearch:
     """What the fields of the advanced search form add to a query, each as typed, "" for nothing.
 
     ``within`` is also a site, but it is never excluded and is no query by itself.
@@ -137,14 +137,14 @@ class SearchRequest:
     start: int = 0
     #: at most 1,000
     num: int = 10
-    match: Match = Match.AUTO
+    match: MatchMode = MatchMode.AUTO
     #: metadata names, ("*",) for all
     getfields: tuple[str, ...] = ()
     required_fields: str = ""
     partial_fields: str = ""
     #: None for relevance
     sort: Sort | None = None
-    advanced: Advanced = Advanced()
+    advanced: AdvancedSearch = AdvancedSearch()
     #: restrictions that the user selected rather than typed, written as in a query
     navigation: str = ""
     #: with a cursor, documents are in the order of their numbers, whatever ``start`` and ``sort`` say

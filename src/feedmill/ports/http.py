@@ -53,7 +53,7 @@ class HttpConnection(Protocol):
     """A connection to one server, opened on first use. Only one thread may use it at a time."""
 
     def send(self, request: HttpRequest, seconds: float) -> HttpResponse:
-        """Sends a request and waits for the complete response, all within the time. A redirect is a response. Errors: Unanswered."""
+        """Sends a request and waits for the complete response, all within the time. A redirect is a response. Errors: UpstreamFailure."""
 
     def close(self) -> None:
         """Closes the connection; does not raise."""

@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class ChainVerification:
     """The result of a successful check of the log."""
 
     entries: int
@@ -47,7 +47,7 @@ class Auditing:
         """Writes an event that happens now."""
         self.record(AuditEvent(kind=kind, at=self._clock(), actor=actor, address=address, details=details or {}))
 
-    def verify(self) -> Checked:
+    def verify(self) -> ChainVerification:
         """Checks every entry and the chain of entries. Errors: Corrupt, naming the first place that is wrong."""
         return count_entries(self._audit_log.iter_entries())
 
@@ -59,7 +59,7 @@ class Auditing:
                 yield entry
 
 
-def count_entries(entries: Iterable[AuditEntry]) -> Checked:
+def count_entries(entries: Iterable[AuditEntry]) -> ChainVerification:
     """Returns the number of entries, the first and last number, and the last digest. Errors: those of the entries."""
     first: AuditEntry | None = None
     last: AuditEntry | None = None
@@ -68,8 +68,8 @@ def count_entries(entries: Iterable[AuditEntry]) -> Checked:
         first = first or last
         count += 1
     if first is None or last is None:
-        return Checked(entries=0, first=0, last=0, digest="")
-    return Checked(entries=count, first=first.number, last=last.number, digest=last.digest)
+        return ChainVerification(entries=0, first=0, last=0, digest="")
+    return ChainVerification(entries=count, first=first.number, last=last.number, digest=last.digest)
 
 
 def _describe(event: AuditEvent) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from feedmill.ports import IndexTask, Stage, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class DocumentStatus:
     """The state of a live document. ``reason`` states why it is not fully searchable, None when it is."""
 
     state: str
@@ -29,12 +29,12 @@ class Inspection:
 
     document: Document
     acl: StoredAcl | None
-    standing: Standing
+    status: DocumentStatus
     history: list[Event]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class UrlHistory:
     """The stored history of a URL that has no document now, oldest first, never empty."""
 
     url: str
@@ -54,17 +54,17 @@ def inspect_url(store: Store, url: str) -> Inspection:
         task = unit.processing.index_tasks.find_many([document.id]).get(document.id)
         failure = unit.processing.failures.find_many([document.id]).get(document.id)
         history = unit.documents.reader.list_events(document.id)
-    return Inspection(document=document, acl=acl, standing=judge(document, task, failure), history=history)
+    return Inspection(document=document, acl=acl, status=find_status(document, task, failure), history=history)
 
 
-def recall_url(store: Store, url: str) -> Past:
+def find_url_history(store: Store, url: str) -> UrlHistory:
     """Returns the history of a URL whose document is gone or was never accepted. Errors: NotFound if there is no history; Busy."""
     with store.reading() as unit:
         document = unit.documents.reader.find_many([url]).get(url)
         history = unit.documents.reader.list_events(document.id) if document is not None and document.id is not None else []
     if not history:
         raise unknown_document(url)
-    return Past(url=url, history=history)
+    return UrlHistory(url=url, history=history)
 
 
 def unknown_document(url: str) -> NotFound:
@@ -72,7 +72,7 @@ def unknown_document(url: str) -> NotFound:
     return NotFound(f"there is no document {url[:2000]!a}")
 
 
-def judge(document: Document, task: IndexTask | None, failure: Failure | None = None) -> Standing:
+def find_status(document: Document, task: IndexTask | None, failure: Failure | None = None) -> DocumentStatus:
     """Returns the state of a live document.
 
     Shape: ``task`` is the document's index task, None when there is none; ``failure`` is its newest failure.
@@ -80,15 +80,15 @@ def judge(document: Document, task: IndexTask | None, failure: Failure | None = 
     text = document.text
     is_waiting = task is not None and not task.is_refresh
     if document.origin is Origin.WEB and document.content is None:
-        return Standing(state="known, not crawled", searchable=False, reason="it was named for crawling and has not been crawled")
+        return DocumentStatus(state="known, not crawled", searchable=False, reason="it was named for crawling and has not been crawled")
     if task is not None and task.stage is Stage.EXTRACT:
-        return Standing(state="waiting for extraction", searchable=False, reason="its content is not extracted yet")
+        return DocumentStatus(state="waiting for extraction", searchable=False, reason="its content is not extracted yet")
     if is_waiting:
-        return Standing(state="waiting for the index", searchable=False, reason="the index does not show its newest version yet")
+        return DocumentStatus(state="waiting for the index", searchable=False, reason="the index does not show its newest version yet")
     if text is not None and "noindex" in text.robots:
-        return Standing(state="not indexed", searchable=False, reason="its own robots tag says noindex")
+        return DocumentStatus(state="not indexed", searchable=False, reason="its own robots tag says noindex")
     if failure is not None:
-        return Standing(state="indexed" if failure.is_found else "failed", searchable=failure.is_found, reason=failure.reason)
+        return DocumentStatus(state="indexed" if failure.is_found else "failed", searchable=failure.is_found, reason=failure.reason)
     if document.awaits_extraction:
-        return Standing(state="waiting for extraction", searchable=False, reason="its content is not extracted yet")
-    return Standing(state="indexed", searchable=True, reason=text.reason if text is not None else None)
+        return DocumentStatus(state="waiting for extraction", searchable=False, reason="its content is not extracted yet")
+    return DocumentStatus(state="indexed", searchable=True, reason=text.reason if text is not None else None)

@@ -22,7 +22,7 @@ Combine = Callable[[Sequence[StoredSetting]], Serving]
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _CachedConfig:
     generation: str | None
     config: CompiledSearchConfig
 
@@ -32,7 +32,7 @@ class SearchConfigProvider:
 
     def __init__(self, combine: Combine) -> None:
         self._combine = combine
-        self._held: _Held | None = None
+        self._held: _CachedConfig | None = None
         self._lock = threading.Lock()
 
     def current(self, unit: UnitOfWork) -> CompiledSearchConfig:
@@ -47,10 +47,10 @@ class SearchConfigProvider:
         held = self._held
         if held is None or held.generation != generation:
             with self._lock:
-                held = self._held = _Held(generation, self._read(unit, held))
+                held = self._held = _CachedConfig(generation, self._read(unit, held))
         return held.config
 
-    def _read(self, unit: UnitOfWork, held: _Held | None) -> CompiledSearchConfig:
+    def _read(self, unit: UnitOfWork, held: _CachedConfig | None) -> CompiledSearchConfig:
         try:
             return CompiledSearchConfig(self._combine(unit.state.stored_settings.list()))
         except (Corrupt, BadRequest) as error:

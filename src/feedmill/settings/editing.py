@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from feedmill.model.errors import BadRequest, Conflict, NotFound, Overtaken
+from feedmill.model.errors import BadRequest, Conflict, NotFound, VersionConflict
 from feedmill.model.serving import StoredSetting
 from feedmill.model.topic import Topic
 from feedmill.ports import Notifier, Store, UnitOfWork
@@ -23,7 +23,7 @@ from feedmill.services.access.policykeeping import adopt_policies
 from feedmill.services.keyvalues import SETTINGS_GENERATION
 from feedmill.settings.checks import check_serving
 from feedmill.settings.keypaths import Fault, dotted
-from feedmill.settings.load import DEFAULT, Loaded
+from feedmill.settings.load import DEFAULT, LoadedSettings
 from feedmill.settings.policyacls import policies_of
 from feedmill.settings.sections import Settings
 from feedmill.settings.serving import SECTIONS, WHOLE, list_entries, merge_stored, read_entry
@@ -35,7 +35,7 @@ MAX_STORED_BYTES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldEntry:
+class SettingsEntry:
     """An entry as it is in force. Shape: ``value`` is JSON; ``origin`` is ``api``, the file with its line, or ``default``."""
 
     section: str
@@ -62,22 +62,22 @@ ALWAYS = Condition()
 class SettingsEditor:
     """Edits the stored settings. ``load`` returns the settings of the file, with their origins. May be used from several threads."""
 
-    def __init__(self, store: Store, load: Callable[[], Loaded], notifier: Notifier) -> None:
+    def __init__(self, store: Store, load: Callable[[], LoadedSettings], notifier: Notifier) -> None:
         self._store = store
         self._load = load
         self._notifier = notifier
 
-    def list(self, section: str) -> list[HeldEntry]:
+    def list(self, section: str) -> list[SettingsEntry]:
         """Returns the entries of a section that are in force. Errors: NotFound."""
         with self._store.reading() as unit:
             return list(list_held(self._load(), unit.state.stored_settings.list(), _checked(section)))
 
-    def get(self, section: str, name: str) -> HeldEntry:
+    def get(self, section: str, name: str) -> SettingsEntry:
         """Returns an entry as it is in force. Errors: NotFound."""
         return _find(self.list(section), section, name)
 
-    def put(self, section: str, name: str, value: Any, condition: Condition = ALWAYS) -> tuple[HeldEntry, bool]:
-        """Sets an entry. Returns it, and whether it is new. Errors: NotFound, BadRequest with all faults, Overtaken."""
+    def put(self, section: str, name: str, value: Any, condition: Condition = ALWAYS) -> tuple[SettingsEntry, bool]:
+        """Sets an entry. Returns it, and whether it is new. Errors: NotFound, BadRequest with all faults, VersionConflict."""
         entry = read_entry(_checked(section), name, value)
         text = entry.model_dump_json()
         if len(text.encode()) > MAX_STORED_BYTES:
@@ -123,7 +123,7 @@ class SettingsEditor:
     def remove(self, section: str, name: str, condition: Condition = ALWAYS) -> None:
         """Removes a stored entry.
 
-        Errors: NotFound, Overtaken, Conflict if only the file has the entry or another entry needs it.
+        Errors: NotFound, VersionConflict, Conflict if only the file has the entry or another entry needs it.
         """
         with self._store.writing() as unit:
             stored, loaded = unit.state.stored_settings.list(), self._load()
@@ -149,7 +149,7 @@ def _checked(section: str) -> str:
     return section
 
 
-def list_held(loaded: Loaded, stored: Sequence[StoredSetting], section: str) -> Iterator[HeldEntry]:
+def list_held(loaded: LoadedSettings, stored: Sequence[StoredSetting], section: str) -> Iterator[SettingsEntry]:
     """Yields the entries of a section that are in force."""
     versions = {one.name: one.version for one in stored if one.section == section}
     places = {name: place for place, name in enumerate(list_entries(loaded.settings, section))}
@@ -161,31 +161,31 @@ def list_held(loaded: Loaded, stored: Sequence[StoredSetting], section: str) -> 
             yield _entry_of(section, name, entry, loaded.origin_of(path), 0)
 
 
-def _entry_of(section: str, name: str, entry: BaseModel, origin: str, version: int) -> HeldEntry:
+def _entry_of(section: str, name: str, entry: BaseModel, origin: str, version: int) -> SettingsEntry:
     value = entry.model_dump(mode="json")
     # The version alone would not do: it begins at 1 again after an entry was removed. Nor would the value: it may change back.
     text = f"{origin == API}:{version}:{entry.model_dump_json()}"
     tag = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20]
-    return HeldEntry(section=section, name=name, value=value, origin=origin, tag=tag)
+    return SettingsEntry(section=section, name=name, value=value, origin=origin, tag=tag)
 
 
-def _find_held(entries: Iterator[HeldEntry], name: str) -> HeldEntry | None:
+def _find_held(entries: Iterator[SettingsEntry], name: str) -> SettingsEntry | None:
     """Finds an entry that the file or the API has set; a default does not count."""
     return next((entry for entry in entries if entry.name == name and entry.origin != DEFAULT), None)
 
 
-def _find(entries: Sequence[HeldEntry], section: str, name: str) -> HeldEntry:
+def _find(entries: Sequence[SettingsEntry], section: str, name: str) -> SettingsEntry:
     found = next((entry for entry in entries if entry.name == name), None)
     if found is None:
         raise NotFound(f"there is no {section}/{name[:200]}")
     return found
 
 
-def _demand(entry: HeldEntry | None, condition: Condition, section: str, name: str) -> None:
+def _demand(entry: SettingsEntry | None, condition: Condition, section: str, name: str) -> None:
     if condition.is_new and entry is not None:
-        raise Overtaken(f"{section}/{name} is there already")
+        raise VersionConflict(f"{section}/{name} is there already")
     if condition.tags is not None and (entry is None or (entry.tag not in condition.tags and "*" not in condition.tags)):
-        raise Overtaken(f"{section}/{name} was changed meanwhile; read it again and change what is there now")
+        raise VersionConflict(f"{section}/{name} was changed meanwhile; read it again and change what is there now")
 
 
 def _list_new_faults(before: Settings, after: Settings) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from feedmill.model.errors import BadRequest, NotFound, Overtaken
+from feedmill.model.errors import BadRequest, NotFound, VersionConflict
 from feedmill.settings.editing import Condition, SettingsEditor
 from feedmill.wire.applianceconfig.faults import decode_file
 from feedmill.wire.applianceconfig.parse import read_keymatches, read_related, read_synonyms
@@ -15,7 +15,7 @@ _TRIES = 100  # another client may change the same entry meanwhile; the import t
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportResult:
     """The result of an import: how many entries are new, and how many there are now."""
 
     section: str
@@ -44,7 +44,7 @@ KINDS: Mapping[str, tuple[str, Callable[[str], dict[str, list[Any]]]]] = Mapping
 """The kinds of imports: the section of each, and the function that reads its lists from a text."""
 
 
-def import_text(editor: SettingsEditor, kind: str, name: str, data: bytes, *, replaces: bool = False) -> Imported:
+def import_text(editor: SettingsEditor, kind: str, name: str, data: bytes, *, replaces: bool = False) -> ImportResult:
     """Adds the content of a file to an entry, or replaces the entry's content. Errors: BadRequest with lines."""
     if kind not in KINDS:
         raise BadRequest(f"'{kind[:80]}' cannot be imported; there are {', '.join(KINDS)}")
@@ -53,13 +53,13 @@ def import_text(editor: SettingsEditor, kind: str, name: str, data: bytes, *, re
     for _ in range(_TRIES):
         try:
             return _add(editor, section, name, fresh, replaces=replaces)
-        except Overtaken:
+        except VersionConflict:
             continue
     # The last time outside of the loop, so that the conflict reaches the client.
     return _add(editor, section, name, fresh, replaces=replaces)
 
 
-def _add(editor: SettingsEditor, section: str, name: str, fresh: Mapping[str, list[Any]], *, replaces: bool) -> Imported:
+def _add(editor: SettingsEditor, section: str, name: str, fresh: Mapping[str, list[Any]], *, replaces: bool) -> ImportResult:
     try:
         before = editor.get(section, name)
         value, condition = dict(before.value), Condition(tags=(before.tag,))
@@ -73,7 +73,7 @@ def _add(editor: SettingsEditor, section: str, name: str, fresh: Mapping[str, li
         value[key] = held + new
         added += len(new)
     editor.put(section, name, value, condition)
-    return Imported(section=section, name=name, added=added, total=sum(len(value[key]) for key in fresh))
+    return ImportResult(section=section, name=name, added=added, total=sum(len(value[key]) for key in fresh))
 
 
 def _report(item: Any) -> str:

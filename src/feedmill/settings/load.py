@@ -21,7 +21,7 @@ from feedmill.settings.faults import explain, suggest
 from feedmill.settings.keypaths import KeyPath, dotted
 from feedmill.settings.lines import find_lines, nearest_line
 from feedmill.settings.sections import Settings, list_keys
-from feedmill.settings.warnings import Given, list_warnings
+from feedmill.settings.warnings import SettingsSources, list_warnings
 
 PREFIX = "FEEDMILL_"
 MAX_FILE_BYTES = 4_000_000
@@ -37,7 +37,7 @@ _SYNTAX_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class LoadedSettings:
     """The settings, and the origin of each that is not a default: key with dots, then ``file`` with its line or the variable.
 
     Shape: ``warnings`` are texts, each with the place and the name of its key.
@@ -94,7 +94,7 @@ class _Reading:
         return ""
 
 
-def load_settings(path: Path | None, environment: Mapping[str, str]) -> Loaded:
+def load_settings(path: Path | None, environment: Mapping[str, str]) -> LoadedSettings:
     """Reads settings from a file, if any, and the environment. Errors: BadSettings with all faults."""
     reading = _Reading(file=str(path) if path else "")
     if path is not None:
@@ -107,9 +107,9 @@ def load_settings(path: Path | None, environment: Mapping[str, str]) -> Loaded:
             reading.add_fault(place, reason)
     if settings is None or reading.faults:
         raise BadSettings(reading.faults)
-    given = Given(settings=settings, values=reading.values, from_environment=reading.variables.keys(), file=reading.file)
+    given = SettingsSources(settings=settings, values=reading.values, from_environment=reading.variables.keys(), file=reading.file)
     warnings = tuple(reading.describe(place, reason) for place, reason in list_warnings(given))
-    return Loaded(settings=settings, origins=MappingProxyType(_list_origins(reading, settings)), warnings=warnings)
+    return LoadedSettings(settings=settings, origins=MappingProxyType(_list_origins(reading, settings)), warnings=warnings)
 
 
 def _read_file(reading: _Reading, path: Path) -> None:

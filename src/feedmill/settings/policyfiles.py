@@ -7,7 +7,7 @@ from typing import Any
 
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.policyacl import PolicyAcl
-from feedmill.settings.editing import API, HeldEntry, SettingsEditor
+from feedmill.settings.editing import API, SettingsEditor, SettingsEntry
 from feedmill.wire.applianceconfig.faults import decode_file
 from feedmill.wire.applianceconfig.policies import read_policies
 
@@ -41,7 +41,7 @@ def import_policies(editor: SettingsEditor, data: bytes, *, replaces: bool = Fal
     return ImportedPolicies(added=len(fresh) - changed, changed=changed, removed=len(gone), total=len(editor.list(SECTION)))
 
 
-def _name_all(read: Sequence[PolicyAcl], known: Mapping[str, HeldEntry], held: Sequence[HeldEntry]) -> dict[str, dict[str, Any]]:
+def _name_all(read: Sequence[PolicyAcl], known: Mapping[str, SettingsEntry], held: Sequence[SettingsEntry]) -> dict[str, dict[str, Any]]:
     numbers = [int(found[1]) for entry in held if (found := _NUMBERED.fullmatch(entry.name))]
     number, values = max(numbers, default=0), dict[str, dict[str, Any]]()
     for policy in read:

@@ -237,7 +237,7 @@ class Logs(Section):
     level: Literal["debug", "info", "warning", "error"] = "info"
 
 
-class Named(OpenSection):
+class NamedEntry(OpenSection):
     """An entry of a list of tables that is identified by its name."""
 
     name: str
@@ -272,7 +272,7 @@ class Settings(Section):
     frontends: tuple[FrontEndSettings, ...] = ()
     synonyms: tuple[SynonymSettings, ...] = ()
     biases: tuple[BiasSettings, ...] = ()
-    sources: tuple[Named, ...] = ()
+    sources: tuple[NamedEntry, ...] = ()
     dataload: DataloadSettings = DataloadSettings()
 
     def is_secure_source(self, name: str) -> bool:

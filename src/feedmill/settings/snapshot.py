@@ -11,13 +11,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from feedmill.model.errors import Corrupt, NotFound
-from feedmill.settings.load import Loaded
+from feedmill.settings.load import LoadedSettings
 from feedmill.settings.sections import Settings
 
 FILE = "settings.json"
 
 
-def write_snapshot(data: Path, loaded: Loaded) -> str:
+def write_snapshot(data: Path, loaded: LoadedSettings) -> str:
     """Writes the settings in force to the data folder. Returns the file's SHA-256.
 
     Only the owner can read the file, since it may hold passwords.
@@ -33,12 +33,12 @@ def write_snapshot(data: Path, loaded: Loaded) -> str:
     return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def read_snapshot(data: Path) -> Loaded:
+def read_snapshot(data: Path) -> LoadedSettings:
     """Reads the settings in force. Errors: NotFound, Corrupt."""
     try:
         held = json.loads((data / FILE).read_text())
         settings = Settings.model_validate_json(json.dumps(held["settings"]))
-        return Loaded(settings=settings, origins=held["origins"], warnings=tuple(held.get("warnings", ())))
+        return LoadedSettings(settings=settings, origins=held["origins"], warnings=tuple(held.get("warnings", ())))
     except FileNotFoundError as exc:
         raise NotFound(f"no settings in force in '{data}'") from exc
     except (OSError, ValueError, KeyError, TypeError, ValidationError) as exc:

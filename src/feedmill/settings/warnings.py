@@ -23,7 +23,7 @@ _WIDEST: Final = {4: 8, 6: 32}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class SettingsSources:
     """Settings with their sources.
 
     Shape: ``values`` as the file and the environment hold them; ``file`` is "" for none.
@@ -35,7 +35,7 @@ class Given:
     file: str = ""
 
 
-def list_warnings(given: Given) -> Iterator[Fault]:
+def list_warnings(given: SettingsSources) -> Iterator[Fault]:
     """Yields every warning about settings that have no fault."""
     for check in CHECKS:
         yield from check(given)
@@ -46,14 +46,14 @@ def is_public(bind: str) -> bool:
     return bind != "localhost" and not LOOPBACK.covers(bind)
 
 
-def _warn_of_open_gate(given: Given) -> Iterator[Fault]:
+def _warn_of_open_gate(given: SettingsSources) -> Iterator[Fault]:
     gate = given.settings.gate
     if is_public(gate.bind) and Networks.parse(gate.trusted).covers_everybody:
         text = "every address may push, read and delete all documents, and the port is open to other machines"
         yield ("gate", "trusted"), f"{text}; name the addresses of your feed clients, or set gate.bind to 127.0.0.1"
 
 
-def _warn_of_missing_tokens(given: Given) -> Iterator[Fault]:
+def _warn_of_missing_tokens(given: SettingsSources) -> Iterator[Fault]:
     if given.settings.gate.require_token or not given.settings.gate.trusted:
         return
     who = "local accounts are administrators of content: every account of this machine and of every trusted address"
@@ -61,27 +61,27 @@ def _warn_of_missing_tokens(given: Given) -> Iterator[Fault]:
     yield ("gate", "require_token"), f"{who} may push, read and delete the documents of all data sources; to prevent it {do}"
 
 
-def _warn_of_tokens_in_clear(given: Given) -> Iterator[Fault]:
+def _warn_of_tokens_in_clear(given: SettingsSources) -> Iterator[Fault]:
     gate = given.settings.gate
     if gate.require_token and is_public(gate.bind) and not gate.certificate:
         text = "tokens come to this port without TLS, and the network between can read them"
         yield ("gate", "bind"), f"{text}; give gate.certificate and gate.key and have clients push to gate.tls_port, or bind to 127.0.0.1"
 
 
-def _warn_of_any_origin(given: Given) -> Iterator[Fault]:
+def _warn_of_any_origin(given: SettingsSources) -> Iterator[Fault]:
     if "*" in given.settings.gate.allow_origins:
         text = "any web page that a user of a trusted machine visits may push and delete documents"
         yield ("gate", "allow_origins"), f"{text}; name the sites whose forms push, such as https://tools.example.com"
 
 
-def _warn_of_any_host(given: Given) -> Iterator[Fault]:
+def _warn_of_any_host(given: SettingsSources) -> Iterator[Fault]:
     for section in ("gate", "dtd", "search", "admin"):
         if ANY in (entry.strip() for entry in getattr(given.settings, section).hosts):
             text = "a web page of any site can have its name resolve to this machine and read the answers of this port through a browser"
             yield (section, "hosts"), f"{text}; list the names that users and programs call this port by"
 
 
-def _warn_of_wide_proxies(given: Given) -> Iterator[Fault]:
+def _warn_of_wide_proxies(given: SettingsSources) -> Iterator[Fault]:
     signin = given.settings.signin
     for section, listed in (("proxy", signin.proxy.trusted), ("client_address", signin.client_address.trusted)):
         wide = [network for network in Networks.parse(listed).networks if network.prefixlen < _WIDEST[network.version]]
@@ -91,7 +91,7 @@ def _warn_of_wide_proxies(given: Given) -> Iterator[Fault]:
             yield ("signin", section, "trusted"), text
 
 
-def _warn_of_local_proxies(given: Given) -> Iterator[Fault]:
+def _warn_of_local_proxies(given: SettingsSources) -> Iterator[Fault]:
     proxy = given.settings.signin.proxy
     trusted = Networks.parse(proxy.trusted)
     if not proxy.secret_header and (trusted.covers("127.0.0.1") or trusted.covers("::1")):
@@ -99,7 +99,7 @@ def _warn_of_local_proxies(given: Given) -> Iterator[Fault]:
         yield ("signin", "proxy", "trusted"), f"{text}; set signin.proxy.secret_header and secret, and have the proxy send it"
 
 
-def _warn_of_passwords_in_clear(given: Given) -> Iterator[Fault]:
+def _warn_of_passwords_in_clear(given: SettingsSources) -> Iterator[Fault]:
     search, signin = given.settings.search, given.settings.signin
     if is_public(search.bind) and not search.certificate and urlsplit(signin.public_url).scheme != "https":
         text = "users send their passwords to this port without TLS, and the network between can read them"
@@ -107,7 +107,7 @@ def _warn_of_passwords_in_clear(given: Given) -> Iterator[Fault]:
         yield ("search", "bind"), f"{text}; {do}"
 
 
-def _warn_of_directories_in_clear(given: Given) -> Iterator[Fault]:
+def _warn_of_directories_in_clear(given: SettingsSources) -> Iterator[Fault]:
     for place, provider in enumerate(given.settings.signin.ldap):
         plain = [url for url in provider.urls if url.startswith("ldap://") and not _is_here(url)]
         if plain and not provider.start_tls:
@@ -115,7 +115,7 @@ def _warn_of_directories_in_clear(given: Given) -> Iterator[Fault]:
             yield ("signin", "ldap", place, "start_tls"), text
 
 
-def _warn_of_forwarded_passwords(given: Given) -> Iterator[Fault]:
+def _warn_of_forwarded_passwords(given: SettingsSources) -> Iterator[Fault]:
     for place, entry in enumerate(given.settings.authorization):
         plain = [url for url in (entry.endpoint, *entry.patterns) if url.startswith("http://") and not _is_here(url)]
         if plain and entry.forward_password:
@@ -123,14 +123,14 @@ def _warn_of_forwarded_passwords(given: Given) -> Iterator[Fault]:
             yield ("authorization", place, "forward_password"), text
 
 
-def _warn_of_secrets_in_clear(given: Given) -> Iterator[Fault]:
+def _warn_of_secrets_in_clear(given: SettingsSources) -> Iterator[Fault]:
     for path in _find_secrets(given):
         yield path, 'the secret stands in the settings in clear; write "env:NAME" and give the server the variable NAME, or name a file'
     if _holds_password(given.settings.store.url) and ("store", "url") not in given.from_environment:
         yield ("store", "url"), "the password stands in the settings in clear; give the address by the variable FEEDMILL_STORE_URL"
 
 
-def _warn_of_readable_settings(given: Given) -> Iterator[Fault]:
+def _warn_of_readable_settings(given: SettingsSources) -> Iterator[Fault]:
     secrets = list(_find_secrets(given))
     if _holds_password(given.settings.store.url) and ("store", "url") not in given.from_environment:
         secrets.append(("store", "url"))
@@ -138,13 +138,13 @@ def _warn_of_readable_settings(given: Given) -> Iterator[Fault]:
         yield secrets[0], f"every account of this machine can read the secret in '{given.file}'; take that right away: chmod o-rwx"
 
 
-def _warn_of_readable_secrets(given: Given) -> Iterator[Fault]:
+def _warn_of_readable_secrets(given: SettingsSources) -> Iterator[Fault]:
     for path, value in _walk(given.values, ()):
         if path[-1] in _SECRET_FILES and os.path.isabs(value) and _is_readable_by_others(value):
             yield path, f"every account of this machine can read the secret in '{value}'; take that right away: chmod o-rwx"
 
 
-CHECKS: Final[tuple[Callable[[Given], Iterator[Fault]], ...]] = (
+CHECKS: Final[tuple[Callable[[SettingsSources], Iterator[Fault]], ...]] = (
     _warn_of_open_gate,
     _warn_of_any_host,
     _warn_of_missing_tokens,
@@ -161,7 +161,7 @@ CHECKS: Final[tuple[Callable[[Given], Iterator[Fault]], ...]] = (
 )
 
 
-def _find_secrets(given: Given) -> Iterator[KeyPath]:
+def _find_secrets(given: SettingsSources) -> Iterator[KeyPath]:
     """Finds the secrets that the file itself contains."""
     for path, value in _walk(given.values, ()):
         if path[-1] in _SECRETS and not value.startswith("env:") and path not in given.from_environment:

@@ -12,7 +12,7 @@ FREE_BYTES_OF_CONTENT: Final = 33_554_432
 FREE_BYTES_OF_FEED: Final = 67_108_864
 
 
-class Excess(Exception):
+class InflationLimitExceeded(Exception):
     """Data inflate beyond the limit; the message says how."""
 
 
@@ -31,11 +31,11 @@ class Inflation:
         self._read_bytes += read_bytes
 
     def count_inflated(self, inflated_bytes: int) -> None:
-        """Counts inflated bytes. Errors: Excess."""
+        """Counts inflated bytes. Errors: InflationLimitExceeded."""
         self._inflated_bytes += inflated_bytes
         # The bound grows with what was read, so a body is refused in its middle, before it fills the disk.
         if self._inflated_bytes > self._free_bytes + self._ratio * self._read_bytes:
-            raise Excess(f"{self._what} to more than {self._ratio} times the size (setting {SETTING})")
+            raise InflationLimitExceeded(f"{self._what} to more than {self._ratio} times the size (setting {SETTING})")
 
     def take_back(self, inflated_bytes: int) -> None:
         """Subtracts inflated bytes that were dropped."""

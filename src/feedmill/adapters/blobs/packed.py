@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from feedmill.adapters.blobs.files import AppendFile, ReadFile, ReadFiles, is_in_use, translate
-from feedmill.adapters.blobs.refs import Place, is_name, new_name, packed_ref, parse_ref, single_ref
+from feedmill.adapters.blobs.refs import BlobLocation, is_name, new_name, packed_ref, parse_ref, single_ref
 from feedmill.adapters.blobs.reserve import Reserve
 from feedmill.adapters.syncing import sync_folder
 from feedmill.model.document import BlobRef
@@ -173,7 +173,7 @@ class PackedBlobs:
             raise Corrupt(f"the blob {ref} is cut off")
         return data
 
-    def _read(self, place: Place) -> bytes | None:
+    def _read(self, place: BlobLocation) -> bytes | None:
         if place.offset is None:
             return ReadFile(self._files / place.name).read(0, place.length)
         return self._reads.get(place.name).read(place.offset, place.length)

@@ -19,7 +19,7 @@ _NAME_ALONE = re.compile(_NAME)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BlobLocation:
     """The place of a blob; ``offset`` None for a file of its own. Units: bytes."""
 
     name: str
@@ -48,11 +48,11 @@ def single_ref(name: str, length: int) -> BlobRef:
     return BlobRef(f"f/{name}/{length}")
 
 
-def parse_ref(ref: str) -> Place:
+def parse_ref(ref: str) -> BlobLocation:
     """Returns the place in a reference. Errors: Corrupt if this module did not make it."""
     found = _REF.fullmatch(ref)
     if found is None:
         raise Corrupt(f"'{ref[:100]}' is no blob reference")
     if found["file"] is not None:
-        return Place(found["file"], None, int(found["single"]))
-    return Place(found["pack"], int(found["offset"]), int(found["packed"]))
+        return BlobLocation(found["file"], None, int(found["single"]))
+    return BlobLocation(found["pack"], int(found["offset"]), int(found["packed"]))

@@ -4,7 +4,7 @@ import asyncio
 import ssl
 from collections.abc import Mapping
 
-from feedmill.adapters.http.client import AsyncHttpClient, ClientOptions, Fetched
+from feedmill.adapters.http.client import AsyncHttpClient, ClientOptions, FetchedResponse
 from feedmill.adapters.http.connection import AsyncConnection
 from feedmill.ports.http import HttpConnection, HttpRequest, HttpResponse, ServerAddress
 
@@ -28,8 +28,8 @@ class BlockingHttpClient:
 
     def fetch(
         self, method: str, url: str, *, headers: Mapping[str, str] | None = None, body: bytes = b"", max_bytes: int, seconds: float
-    ) -> Fetched:
-        """Returns the response for a URL. Errors: BadRequest for a URL that is none; Unanswered."""
+    ) -> FetchedResponse:
+        """Returns the response for a URL. Errors: BadRequest for a URL that is none; UpstreamFailure."""
         with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
             return runner.run(self._client.fetch(method, url, headers=headers, body=body, max_bytes=max_bytes, seconds=seconds))
 
@@ -42,7 +42,7 @@ class BlockingConnection:
         self._runner: asyncio.Runner | None = None
 
     def send(self, request: HttpRequest, seconds: float) -> HttpResponse:
-        """Sends a request and waits for its response. Errors: Unanswered."""
+        """Sends a request and waits for its response. Errors: UpstreamFailure."""
         if self._runner is None:
             self._runner = asyncio.Runner(loop_factory=asyncio.SelectorEventLoop)
         return self._runner.run(self._connection.send(request, seconds))

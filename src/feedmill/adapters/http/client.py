@@ -21,7 +21,7 @@ from feedmill.adapters.http.errors import TimedOut, translating
 from feedmill.adapters.http.lookup import Lookup, look_up
 from feedmill.core.urls.targets import Target, parse_target
 from feedmill.model.authorization import Trust
-from feedmill.model.errors import BadRequest, Unanswered
+from feedmill.model.errors import BadRequest, UpstreamFailure
 from feedmill.ports.http import HttpRequest, HttpResponse, ServerAddress
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -55,7 +55,7 @@ class ClientOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
+class FetchedResponse:
     """A response, and the URL that it is of, after all redirects."""
 
     url: str
@@ -70,20 +70,20 @@ class AsyncHttpClient:
 
     async def fetch(
         self, method: str, url: str, *, headers: Mapping[str, str] | None = None, body: bytes = b"", max_bytes: int, seconds: float
-    ) -> Fetched:
-        """Returns the response for a URL. Errors: BadRequest for a URL that is none; Unanswered."""
+    ) -> FetchedResponse:
+        """Returns the response for a URL. Errors: BadRequest for a URL that is none; UpstreamFailure."""
         deadline = time.monotonic() + seconds
         target, sent = parse_target(url), dict(headers or {})
         for _ in range(self._options.max_redirects + 1):
             response = await self._send(target, method, sent, body, max_bytes, deadline)
             following = self._find_redirect(target, method, response)
             if following is None:
-                return Fetched(url=target.url, response=_unpack(response, max_bytes))
+                return FetchedResponse(url=target.url, response=_unpack(response, max_bytes))
             # Another server, or the same one without TLS, must not learn cookies, tokens or passwords.
             if following.authority != target.authority or following.is_tls != target.is_tls:
                 sent = {name: value for name, value in sent.items() if name.lower() in _SHARED}
             target = following
-        raise Unanswered(f"it redirects more than {self._options.max_redirects} times")
+        raise UpstreamFailure(f"it redirects more than {self._options.max_redirects} times")
 
     async def _send(
         self, target: Target, method: str, headers: Mapping[str, str], body: bytes, max_bytes: int, deadline: float
@@ -105,32 +105,32 @@ class AsyncHttpClient:
             connection.close()
 
     def _find_redirect(self, target: Target, method: str, response: HttpResponse) -> Target | None:
-        """Returns where a response leads, None if it is to be returned. Errors: Unanswered."""
+        """Returns where a response leads, None if it is to be returned. Errors: UpstreamFailure."""
         location = response.find_header("location")
         if not self._options.max_redirects or response.status not in _REDIRECTS or not location or method not in ("GET", "HEAD"):
             return None
         try:
             following = parse_target(urljoin(target.url, location))
         except (BadRequest, ValueError) as exc:
-            raise Unanswered("it redirects to what is no address") from exc
+            raise UpstreamFailure("it redirects to what is no address") from exc
         if target.is_tls and not following.is_tls:
-            raise Unanswered("it redirects from https to http")
+            raise UpstreamFailure("it redirects from https to http")
         return following
 
 
 def _unpack(response: HttpResponse, max_bytes: int) -> HttpResponse:
-    """Returns a response with its body unpacked. Errors: Unanswered."""
+    """Returns a response with its body unpacked. Errors: UpstreamFailure."""
     coding = response.find_header("content-encoding").strip().lower()
     if not response.body or coding in ("", "identity"):
         return response
     if coding not in ("gzip", "x-gzip", "deflate"):
-        raise Unanswered("its answer is compressed in a way that cannot be read")
+        raise UpstreamFailure("its answer is compressed in a way that cannot be read")
     unpacking = zlib.decompressobj(47)  # this window size tells gzip from zlib
     with translating():
         # one byte more than allowed shows that there is more
         body = unpacking.decompress(response.body, max_bytes + 1)
     if len(body) > max_bytes:
-        raise Unanswered(f"its answer has more than {max_bytes} bytes")
+        raise UpstreamFailure(f"its answer has more than {max_bytes} bytes")
     if not unpacking.eof:
-        raise Unanswered("its answer is cut short")
+        raise UpstreamFailure("its answer is cut short")
     return HttpResponse(status=response.status, headers=response.headers, body=body)

@@ -14,7 +14,7 @@ from feedmill.adapters.http.dialing import Proxy, dial
 from feedmill.adapters.http.errors import translating
 from feedmill.adapters.http.lookup import Lookup, look_up
 from feedmill.adapters.http.stream import PIECE_BYTES, Stream
-from feedmill.model.errors import Unanswered
+from feedmill.model.errors import UpstreamFailure
 from feedmill.ports.http import HttpRequest, HttpResponse, ServerAddress
 
 _MAX_HEAD_BYTES: Final = 65_536
@@ -35,7 +35,7 @@ class AsyncConnection:
         self._protocol = h11.Connection(h11.CLIENT)
 
     async def send(self, request: HttpRequest, seconds: float) -> HttpResponse:
-        """Sends a request and waits for its response. Errors: Unanswered."""
+        """Sends a request and waits for its response. Errors: UpstreamFailure."""
         is_complete = False
         try:
             with translating():
@@ -95,7 +95,7 @@ class AsyncConnection:
             elif isinstance(event, h11.InformationalResponse):
                 interim += 1
                 if interim > _MAX_INTERIM:
-                    raise Unanswered("it answers that it will answer, over and over")
+                    raise UpstreamFailure("it answers that it will answer, over and over")
             elif isinstance(event, h11.Response):
                 response = HttpResponse(status=event.status_code, headers=tuple((name.decode(), value) for name, value in event.headers))
                 # The caller does not want the body. Closing is cheaper than reading it, and the connection cannot be reused without that.
@@ -106,7 +106,7 @@ class AsyncConnection:
                 body += event.data
                 # Checked at each piece, since the announced length of a body need not be true.
                 if len(body) > request.max_bytes:
-                    raise Unanswered(f"its answer has more than {request.max_bytes} bytes")
+                    raise UpstreamFailure(f"its answer has more than {request.max_bytes} bytes")
             elif isinstance(event, h11.EndOfMessage):
                 return HttpResponse(status=response.status, headers=response.headers, body=bytes(body))
             else:

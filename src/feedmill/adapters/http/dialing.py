@@ -20,7 +20,7 @@ from feedmill.adapters.http.lookup import Lookup
 from feedmill.adapters.http.stream import PIECE_BYTES, PlainStream, Stream, TlsStream
 from feedmill.core.urls.publicaddresses import is_public
 from feedmill.model.authorization import Trust
-from feedmill.model.errors import Unanswered
+from feedmill.model.errors import UpstreamFailure
 from feedmill.ports.http import ServerAddress
 
 _MAX_HEAD_BYTES: Final = 65_536
@@ -36,7 +36,8 @@ class Proxy:
 
 
 def find_environment_proxy(server: ServerAddress) -> Proxy | None:
-    """Returns the proxy that ``http_proxy`` or ``https_proxy`` names for a server that ``no_proxy`` does not exempt. Errors: Unanswered."""
+    """Returns the proxy that ``http_proxy`` or ``https_proxy`` names for a server that ``no_proxy`` does not exempt. Errors:
+    UpstreamFailure."""
     url = getproxies_environment().get("https" if server.is_tls else "http", "")
     if not url or proxy_bypass_environment(server.authority):
         return None
@@ -44,18 +45,18 @@ def find_environment_proxy(server: ServerAddress) -> Proxy | None:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         host, port = parts.hostname or "", parts.port or (443 if server.is_tls else 80)
     except ValueError as exc:
-        raise Unanswered("the environment names a proxy whose address cannot be read") from exc
+        raise UpstreamFailure("the environment names a proxy whose address cannot be read") from exc
     pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode() if parts.username else b""
     return Proxy(host=host, port=port, authorization=b"Basic " + base64.b64encode(pair) if pair else b"")
 
 
 async def dial(server: ServerAddress, proxy: Proxy | None, lookup: Lookup, context: ssl.SSLContext | None) -> Stream:
-    """Returns a stream to a server. Errors: OSError, h11.ProtocolError, UnicodeError, Unanswered.
+    """Returns a stream to a server. Errors: OSError, h11.ProtocolError, UnicodeError, UpstreamFailure.
 
     ``context`` is used in place of the one that the server's ``trust`` describes.
     """
     if proxy is not None and not server.allows_private:
-        raise Unanswered("its address cannot be checked behind a proxy")
+        raise UpstreamFailure("its address cannot be checked behind a proxy")
     if server.is_tls and context is None:
         context = make_context(server.trust)
     if proxy is None:
@@ -90,7 +91,7 @@ async def _connect(host: str, port: int, lookup: Lookup, *, allows_private: bool
     for family, kind, protocol, _, address in await lookup(host, port):
         # A private address refuses the request and is not skipped. Its DNS server may try to lead requests inside.
         if not allows_private and not is_public(str(address[0])):
-            raise Unanswered(f"its address {address[0]} is private, which allow_private does not open")
+            raise UpstreamFailure(f"its address {address[0]} is private, which allow_private does not open")
         try:
             return await _connect_to(socket.socket(family, kind, protocol), address)
         except OSError as exc:
@@ -125,4 +126,4 @@ async def _open_tunnel(stream: Stream, server: ServerAddress, proxy: Proxy) -> N
             connection.receive_data(await stream.receive(PIECE_BYTES))
     if not isinstance(event, h11.Response) or not 200 <= event.status_code < 300:
         status = event.status_code if isinstance(event, h11.Response) else "nothing"
-        raise Unanswered(f"the proxy does not connect to it: {status}")
+        raise UpstreamFailure(f"the proxy does not connect to it: {status}")

@@ -10,10 +10,10 @@ from typing import Final
 
 import h11
 
-from feedmill.model.errors import Unanswered
+from feedmill.model.errors import UpstreamFailure
 
 
-class TimedOut(Unanswered):
+class TimedOut(UpstreamFailure):
     """The time for the whole exchange was over."""
 
 
@@ -23,18 +23,18 @@ FOREIGN: Final = (OSError, h11.ProtocolError, UnicodeError, zlib.error)
 
 @contextmanager
 def translating() -> Iterator[None]:
-    """Raises Unanswered in place of a foreign error."""
+    """Raises UpstreamFailure in place of a foreign error."""
     try:
         yield
     except FOREIGN as exc:
         raise translate(exc) from exc
 
 
-def translate(exc: Exception) -> Unanswered:
+def translate(exc: Exception) -> UpstreamFailure:
     """Returns the error to raise. Its text has no secrets, and continues a sentence about the server."""
     if isinstance(exc, TimeoutError):
         return TimedOut("it does not answer in time")
-    return Unanswered(_explain(exc))
+    return UpstreamFailure(_explain(exc))
 
 
 def _explain(exc: Exception) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
-from feedmill.model.errors import Unanswered
+from feedmill.model.errors import UpstreamFailure
 
 MAX_LOOKUPS: Final = 64
 
@@ -20,7 +20,7 @@ _places = threading.BoundedSemaphore(MAX_LOOKUPS)
 
 
 async def look_up(host: str, port: int) -> list[FoundAddress]:
-    """Returns the addresses of a host. Errors: OSError, UnicodeError, Unanswered.
+    """Returns the addresses of a host. Errors: OSError, UnicodeError, UpstreamFailure.
 
     The system's resolver cannot be interrupted. Each lookup therefore has a thread of its own, which nothing joins: neither a deadline
     nor the end of the process waits for it.
@@ -29,7 +29,7 @@ async def look_up(host: str, port: int) -> list[FoundAddress]:
         # an address that is written as a number needs no resolver
         return _resolve(host, port, socket.AI_NUMERICHOST)
     if not _places.acquire(blocking=False):
-        raise Unanswered("too many names are being looked up")
+        raise UpstreamFailure("too many names are being looked up")
     loop = asyncio.get_running_loop()
     future: asyncio.Future[list[FoundAddress]] = loop.create_future()
 

@@ -19,7 +19,7 @@ GROUPS_LINK = "http://schemas.microsoft.com/claims/groups.link"
 """What Microsoft Entra ID sends in an assertion instead of too many groups. Source: Microsoft, "Group overages"."""
 
 
-class Naming(Protocol):
+class NameDefaults(Protocol):
     """The namespace of a provider's names, and the domain of names without one."""
 
     @property
@@ -31,12 +31,12 @@ class Naming(Protocol):
         """The domain, "" for none."""
 
 
-def read_user(name: object, naming: Naming) -> Subject | None:
+def read_user(name: object, naming: NameDefaults) -> Subject | None:
     """Returns the user of a claim; None if the value names no user."""
     return _read(Scope.USER, name, naming)
 
 
-def read_groups(claims: Mapping[str, Any], claim: str, naming: Naming) -> tuple[Subject, ...]:
+def read_groups(claims: Mapping[str, Any], claim: str, naming: NameDefaults) -> tuple[Subject, ...]:
     """Returns the groups of a claim: a list of texts, or one text. Blank texts are ignored. Errors: Denied."""
     elsewhere, listed = claims.get("_claim_names"), claims.get(claim)
     texts = listed if isinstance(listed, list) else [listed] if listed is not None else []
@@ -53,7 +53,7 @@ def read_groups(claims: Mapping[str, Any], claim: str, naming: Naming) -> tuple[
     return tuple(dict.fromkeys(groups))
 
 
-def _read(scope: Scope, name: object, naming: Naming) -> Subject | None:
+def _read(scope: Scope, name: object, naming: NameDefaults) -> Subject | None:
     if not isinstance(name, str) or not name.strip() or not _is_readable(name):
         return None
     subject = read_subject(scope, name, naming.namespace)

@@ -14,7 +14,7 @@ from feedmill.adapters.http.dialing import make_context
 from feedmill.adapters.http.errors import TimedOut
 from feedmill.core.urls.networks import LOOPBACK
 from feedmill.model.authorization import Trust
-from feedmill.model.errors import BadRequest, Busy, Denied, Unanswered
+from feedmill.model.errors import BadRequest, Busy, Denied, UpstreamFailure
 
 MAX_BYTES = 4_000_000
 _SHOWN_BYTES: Final = 500
@@ -47,7 +47,7 @@ class JsonClient:
             response = self._client.fetch(method, url, headers=given, body=body, max_bytes=MAX_BYTES, seconds=seconds).response
         except TimedOut as exc:
             raise Busy(f"no answer from {place}: it takes more than {seconds:g} seconds") from exc
-        except (Unanswered, BadRequest) as exc:
+        except (UpstreamFailure, BadRequest) as exc:
             raise Busy(f"no answer from {place}: {exc}") from exc
         if not 200 <= response.status < 300:
             text = response.body[:_SHOWN_BYTES].decode("utf-8", "replace")

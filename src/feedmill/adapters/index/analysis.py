@@ -25,9 +25,9 @@ from feedmill.core.text.analysis import fold_value as fold_value
 from feedmill.core.text.typedvalues import name_digest
 from feedmill.core.text.wildcards import fold_wildcard, is_wildcard
 from feedmill.core.text.wordforms import ACCENTED, FOLDED, find_accented, fold_all, write_all
-from feedmill.model.query import And, InText, InTitle, Node, Or, Phrase, Some, Wildcard, Word
+from feedmill.model.query import And, AnyOf, InText, InTitle, Node, Or, Phrase, Wildcard, Word
 
-__all__ = ["LaidOut", "fold_words", "highlight_terms", "lay_out_whole", "split_words", "tagged_words"]
+__all__ = ["AnalyzedText", "fold_words", "highlight_terms", "lay_out_whole", "split_words", "tagged_words"]
 
 ONLY_ACCENTED = "~"
 """The prefix of a word, in the field of accented words, that a document has only with accents. No word begins with it."""
@@ -38,7 +38,7 @@ MANY_WORDS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class LaidOut:
+class AnalyzedText:
     """A text as an index takes it. Each field is a line of words joined by blanks; ``folded`` has the accented words unaccented."""
 
     words: str
@@ -56,20 +56,20 @@ class _Forms:
     accented: Mapping[str, str]
 
 
-def lay_out_whole(text: str, stems: Stems) -> LaidOut:
+def lay_out_whole(text: str, stems: Stems) -> AnalyzedText:
     """Returns the words, stems and accented words of a text."""
     text = without_typography(text)
     # No accents and no spaceless script, so neither of the slower ways below is needed.
     if text.isascii():
         words = lay_out(text)
         raw = words.split()
-        return LaidOut(words, " ".join(map(_list_forms(raw, stems).stems.__getitem__, raw)), "")
+        return AnalyzedText(words, " ".join(map(_list_forms(raw, stems).stems.__getitem__, raw)), "")
     raw = list_raw_words(text)
     if has_spaceless(text):
         return _lay_out_mixed(raw, stems)
     forms = _list_forms(raw, stems)
     words = " ".join(map(forms.folded.__getitem__, raw))
-    return LaidOut(words, " ".join(map(forms.stems.__getitem__, raw)), *_list_accented_words(raw, forms))
+    return AnalyzedText(words, " ".join(map(forms.stems.__getitem__, raw)), *_list_accented_words(raw, forms))
 
 
 def _list_forms(raw: list[str], stems: Stems) -> _Forms:
@@ -90,7 +90,7 @@ def _list_accented_words(raw: Iterable[str], forms: _Forms) -> tuple[str, str]:
     return " ".join([accented for accented, _ in pairs]), _join([folded for _, folded in pairs])
 
 
-def _lay_out_mixed(raw: list[str], stems: Stems) -> LaidOut:
+def _lay_out_mixed(raw: list[str], stems: Stems) -> AnalyzedText:
     words: list[str] = []
     stemmed: list[str] = []
     sizes = list(map(GRAM_SIZES.__getitem__, [token[0] for token in raw]))
@@ -104,7 +104,7 @@ def _lay_out_mixed(raw: list[str], stems: Stems) -> LaidOut:
         else:
             words.append(forms.folded[token])
             stemmed.append(forms.stems[token])
-    return LaidOut(" ".join(words), " ".join(stemmed), *_list_accented_words(spaced, forms))
+    return AnalyzedText(" ".join(words), " ".join(stemmed), *_list_accented_words(spaced, forms))
 
 
 def _list_neighbours(characters: list[str], size: int) -> list[str]:
@@ -118,7 +118,7 @@ def _join(words: Iterable[str]) -> str:
     return " ".join(filter(None, words))
 
 
-def list_accented(parts: Sequence[LaidOut]) -> list[str]:
+def list_accented(parts: Sequence[AnalyzedText]) -> list[str]:
     """Returns the accented words of a document's parts, and, with the prefix, those that it never holds without accents."""
     accented = [part.accented for part in parts if part.accented]
     counts = Counter(word for part in parts for word in part.folded.split())
@@ -155,7 +155,7 @@ def _gather(node: Node, found: dict[str, None]) -> None:
         case Word(text) | Phrase(text) | InTitle(text) | InText(text):
             if words := split_words(text):
                 found[" ".join(words)] = None
-        case And(parts) | Or(parts) | Some(parts):
+        case And(parts) | Or(parts) | AnyOf(parts):
             for part in parts:
                 _gather(part, found)
         case _:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from feedmill.core.text.analysis import gram_size, is_spaceless, list_characters, list_grams, list_raw_words
 from feedmill.core.text.wordforms import FOLDED
-from feedmill.model.query import And, Node, Or, Phrase, Some, Word
+from feedmill.model.query import And, AnyOf, Node, Or, Phrase, Word
 
 FIELD_WEIGHTS = {"title": 2.0, "body": 1.0, "words_of_url": 0.5, "words_of_metadata": 0.7}
 """How much a word counts in each field of a document's own words."""
@@ -16,7 +16,7 @@ def iter_query_words(node: Node) -> Iterator[str]:
     match node:
         case Word(text):
             yield text
-        case And(parts) | Or(parts) | Some(parts):
+        case And(parts) | Or(parts) | AnyOf(parts):
             for part in parts:
                 yield from iter_query_words(part)
         case _:
@@ -28,7 +28,7 @@ def iter_query_phrases(node: Node) -> Iterator[str]:
     match node:
         case Phrase(text):
             yield text
-        case And(parts) | Or(parts) | Some(parts):
+        case And(parts) | Or(parts) | AnyOf(parts):
             for part in parts:
                 yield from iter_query_phrases(part)
         case _:

@@ -14,7 +14,7 @@ from sqlalchemy.engine.default import DefaultDialect
 Values = Sequence[Any]
 
 
-class Prepared:
+class PreparedQuery:
     """A query with one compiled form for each number of values in its list. ``build`` makes the query from placeholders."""
 
     def __init__(self, build: Callable[[list[None]], sa.Select[Any]]) -> None:

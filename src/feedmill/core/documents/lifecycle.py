@@ -28,7 +28,7 @@ from typing import Any
 
 from feedmill.core.access.classes import is_secure
 from feedmill.core.documents.receipts import entry_at
-from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
+from feedmill.core.documents.urlstate import ApplyContext, Outcome, ReceiptCount, Rules, UrlState
 from feedmill.model.access import AclOrigin, StoredAcl
 from feedmill.model.change import (
     AclChange,
@@ -100,7 +100,7 @@ def _apply(change: Change, state: UrlState, context: ApplyContext, content: Blob
         case PutAcl():
             return _put_acl(change, state, context)
         case RefreshIndex():
-            return Outcome(state=state, counted=Counted.INCLUDED)
+            return Outcome(state=state, counted=ReceiptCount.INCLUDED)
         case DeleteMatching():
             raise TypeError("the feeder deletes what matches a pattern one by one")
 
@@ -164,7 +164,7 @@ def _put_fetched(change: PutDocument, state: UrlState, context: ApplyContext, co
     old = state.live
     if old is not None and old.origin is Origin.CONTENT:
         notice = f"data source {old.datasource} fed this document's content, so that a fetch changes nothing"
-        return Outcome(state=state, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, notice),))
+        return Outcome(state=state, counted=ReceiptCount.INCLUDED, log=(_log(change, LogLevel.NOTICE, notice),))
     body: dict[str, Any] = {} if old is not None else _NO_CONTENT
     if change.content is not None:
         body = {"content": content, "content_bytes": change.content.size_bytes, "charset": change.content.charset, "text": None}
@@ -206,7 +206,7 @@ def _request_crawl(change: RequestCrawl, state: UrlState, context: ApplyContext)
     old = state.live
     if old is not None and old.origin is Origin.CONTENT:
         notice = f"data source {old.datasource} fed this document's content, so that naming it for crawling changes nothing"
-        return Outcome(state=state, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, notice),))
+        return Outcome(state=state, counted=ReceiptCount.INCLUDED, log=(_log(change, LogLevel.NOTICE, notice),))
     attributes = _next_attributes(change.attributes, state.document, states_all=True)
     acl, log = _next_acl(change, change.acl, change.metadata is not None, state, context)
     body: dict[str, Any] = {} if old is not None else {"metadata": (), **_NO_CONTENT}
@@ -276,15 +276,15 @@ def _delete(change: Delete, state: UrlState, context: ApplyContext) -> Outcome:
     if old is None:
         if state.acl is not None and state.acl.datasource == context.datasource and not _is_fetch(context):
             events = (_event(EventKind.ACL_CHANGED, change, context, "removed"),)
-            return Outcome(state=replace(state, acl=None), counted=Counted.INCLUDED, events=events)
-        return Outcome(state=state, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, NOTHING_TO_DELETE),))
+            return Outcome(state=replace(state, acl=None), counted=ReceiptCount.INCLUDED, events=events)
+        return Outcome(state=state, counted=ReceiptCount.INCLUDED, log=(_log(change, LogLevel.NOTICE, NOTHING_TO_DELETE),))
     if old.origin is Origin.CONTENT and (old.datasource != context.datasource or _is_fetch(context)):
         notice = f"data source {old.datasource} owns this document, so that it is not deleted"
         # Nothing is deleted, but the feed has named the URL, so its sweep must not remove the ACL either.
         named = replace(state, acl=_named(state.acl, context))
-        return Outcome(state=named, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, notice),))
+        return Outcome(state=named, counted=ReceiptCount.INCLUDED, log=(_log(change, LogLevel.NOTICE, notice),))
     events = (_event(EventKind.DELETED, change, context),)
-    return Outcome(state=_without_document(state, context), counted=Counted.INCLUDED, events=events)
+    return Outcome(state=_without_document(state, context), counted=ReceiptCount.INCLUDED, events=events)
 
 
 def gone(document: Document, feed_id: int | None, now: datetime) -> Document:
@@ -319,7 +319,7 @@ def _reject(change: Change, state: UrlState, context: ApplyContext, reason: str,
         document = replace(document, seen_feed_id=_seen_by(document, context))
     seen = UrlState(url=state.url, document=document, acl=_named(state.acl, context))
     events = (_event(kind, change, context, reason),)
-    return Outcome(state=seen, counted=Counted.ERROR, log=(_log(change, LogLevel.ERROR, reason),), events=events)
+    return Outcome(state=seen, counted=ReceiptCount.ERROR, log=(_log(change, LogLevel.ERROR, reason),), events=events)
 
 
 # --- access ---------------------------------------------------------------------------------------------------------------------
@@ -364,7 +364,7 @@ def _put_acl(change: PutAcl, state: UrlState, context: ApplyContext) -> Outcome:
     if change.acl is None:
         if state.acl is None or state.acl.datasource != context.datasource:
             notice = "there is no acl of this data source to remove"
-            return Outcome(state=state, counted=Counted.ACL, log=(_log(change, LogLevel.NOTICE, notice),))
+            return Outcome(state=state, counted=ReceiptCount.ACL, log=(_log(change, LogLevel.NOTICE, notice),))
         stored = None
     else:
         stored = StoredAcl(
@@ -377,7 +377,7 @@ def _put_acl(change: PutAcl, state: UrlState, context: ApplyContext) -> Outcome:
         )
     after = replace(state, acl=stored, document=_reconsidered(state.document, stored, context))
     events = (_event(EventKind.ACL_CHANGED, change, context, "removed" if stored is None else ""),) if after.document else ()
-    return Outcome(state=after, counted=Counted.ACL, log=_warn_if_public(change, state, after), events=events)
+    return Outcome(state=after, counted=ReceiptCount.ACL, log=_warn_if_public(change, state, after), events=events)
 
 
 def secured(document: Document, has_acl: bool, rules: Rules) -> Document:
@@ -421,7 +421,7 @@ def _settled(
 ) -> Outcome:
     return Outcome(
         state=after,
-        counted=Counted.INCLUDED,
+        counted=ReceiptCount.INCLUDED,
         log=log + _warn_if_public(change, before, after),
         events=(_event(kind, change, context), *_report_events(change, context)),
     )

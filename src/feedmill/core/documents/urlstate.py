@@ -53,7 +53,7 @@ class UrlState:
         return self.document if self.document is not None and self.document.state is DocumentState.LIVE else None
 
 
-class Counted(Enum):
+class ReceiptCount(Enum):
     """How a change is counted in its feed's receipt."""
 
     INCLUDED = "included"
@@ -66,6 +66,6 @@ class Outcome:
     """The outcome of a change: the URL's next state, how it is counted, log entries, and events for the URL's history."""
 
     state: UrlState
-    counted: Counted
+    counted: ReceiptCount
     log: tuple[LogEntry, ...] = ()
     events: tuple[Event, ...] = field(default=())

@@ -18,12 +18,12 @@ from feedmill.core.query.language import parse_query
 from feedmill.core.query.nodes import join_all, parts_of
 from feedmill.model.query import (
     And,
-    Everything,
     FileType,
     InTitle,
     InUrl,
     Language,
     LinksTo,
+    MatchAll,
     Node,
     Not,
     Or,
@@ -33,9 +33,9 @@ from feedmill.model.query import (
     Wildcard,
     Word,
 )
-from feedmill.model.search import Advanced, Occurrence, ParsedQuery, SearchRequest
+from feedmill.model.search import AdvancedSearch, Occurrence, ParsedQuery, SearchRequest
 
-_BLANK = ParsedQuery(root=Everything())
+_BLANK = ParsedQuery(root=MatchAll())
 
 # ISO 639-1, with an optional prefix of the appliance and a narrower part
 _LANGUAGE_CODE = re.compile(r"(?:lang_)?([a-z]{2,3})(?:[-_][a-z0-9]{2,8})*", re.IGNORECASE)
@@ -69,7 +69,7 @@ def read_request(request: SearchRequest) -> ParsedRequest:
         parts = [query, added, *_phrase_of(advanced), *_any_of(some), *_none_of(none)]
         parts = [*(_place(part, advanced.occurrence) for part in parts), *_restrictions_of(advanced)]
     navigation = _parse(request.navigation)
-    selected = tuple(part for part in parts_of(navigation.root) if not isinstance(part, Everything))
+    selected = tuple(part for part in parts_of(navigation.root) if not isinstance(part, MatchAll))
     parts += [part for part in selected if not isinstance(part, Plain)]
     warnings = tuple(warning for text in (*texts, navigation) for warning in text.warnings)
     for text, is_partial in ((request.required_fields, False), (request.partial_fields, True)):
@@ -81,7 +81,7 @@ def read_request(request: SearchRequest) -> ParsedRequest:
     languages, remarks = read_languages(request.languages)
     within = [Site(advanced.within.strip())] if advanced.within.strip() else []
     # Alone, a language or a site would list all its documents.
-    if not isinstance(root, Everything):
+    if not isinstance(root, MatchAll):
         root = join_all([root, *([languages] if languages is not None else []), *within])
     return ParsedRequest(
         root=root,
@@ -95,7 +95,7 @@ def _parse(text: str) -> ParsedQuery:
     return parse_query(text) if text else _BLANK
 
 
-def _phrase_of(advanced: Advanced) -> list[Node]:
+def _phrase_of(advanced: AdvancedSearch) -> list[Node]:
     phrase = advanced.phrase.replace('"', " ").strip()
     return [Phrase(phrase)] if phrase else []
 
@@ -113,10 +113,10 @@ def _terms_of(root: Node) -> tuple[Node, ...]:
     """Returns the typed terms one by one, whatever joined them."""
     if isinstance(root, And | Or):
         return tuple(term for part in root.parts for term in _terms_of(part))
-    return () if isinstance(root, Everything) else (root,)
+    return () if isinstance(root, MatchAll) else (root,)
 
 
-def _restrictions_of(advanced: Advanced) -> list[Node]:
+def _restrictions_of(advanced: AdvancedSearch) -> list[Node]:
     found: list[Node] = []
     if site := advanced.site.strip():
         found.append(Not(Site(site)) if advanced.excludes_site else Site(site))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from feedmill.core.text.wildcards import is_wildcard
 from feedmill.model.query import (
     And,
+    AnyOf,
     InText,
     InTitle,
     InUrl,
@@ -22,7 +23,6 @@ from feedmill.model.query import (
     Or,
     Phrase,
     Site,
-    Some,
     Wildcard,
     Word,
 )
@@ -35,7 +35,7 @@ OF_AN_EXPRESSION = 40
 def count_cost(node: Node) -> int:
     """Returns how many times all documents may have to be visited."""
     match node:
-        case And(parts) | Or(parts) | Some(parts):
+        case And(parts) | Or(parts) | AnyOf(parts):
             return _sum(parts)
         case Not(part):
             return count_cost(part)

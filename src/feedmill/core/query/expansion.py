@@ -17,7 +17,7 @@ from typing import TypeGuard
 
 from feedmill.core.query.nodes import parts_of
 from feedmill.core.query.terms import Words, split_term
-from feedmill.model.query import And, Everything, Node, Not, Or, Phrase, Plain, Some, Word
+from feedmill.model.query import And, AnyOf, MatchAll, Node, Not, Or, Phrase, Plain, Word
 from feedmill.model.serving import SynonymSet
 
 MAX_ALTERNATIVES = 50
@@ -80,12 +80,12 @@ def _others(words: Words, texts: Iterable[str]) -> tuple[str, ...]:
 def holds_operator(root: Node) -> bool:
     """Whether a query was typed with an operator, including in its excluded part."""
     match root:
-        case And(parts) | Or(parts) | Some(parts):
+        case And(parts) | Or(parts) | AnyOf(parts):
             return any(holds_operator(part) for part in parts)
         case Not(part):
             return holds_operator(part)
         case _:
-            return not isinstance(root, Plain | Everything)
+            return not isinstance(root, Plain | MatchAll)
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@
 - ``allintitle:``, ``allinurl:`` and ``allintext:`` apply to every plain word and phrase after them.
 - No text is an error. An operator without an operand (an OR without a term on both sides, a sign or ``site:`` without a value, a range
   without ends, an unmatched quote) is ignored. Other texts that are not valid are searched as words. Both cause a warning.
-- A query of negative terms alone lists everything else; the empty query is ``Everything``.
+- A query of negative terms alone lists everything else; the empty query is ``MatchAll``.
 - A ``*`` in or after a word means any characters of it (``core.text.wildcards``).
 - Length and number of terms are bounded; the rest is omitted with a warning.
 Source: Search Protocol Reference, "Query Terms" and "Special Query Terms".

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from feedmill.core.query.nodes import join_all
 from feedmill.core.urls.patternrules import covers_everything, split_url
 from feedmill.core.urls.patterns import Pattern, is_remark, parse_pattern
-from feedmill.model.query import Everything, Node, Not, Or, UnderPattern
+from feedmill.model.query import MatchAll, Node, Not, Or, UnderPattern
 from feedmill.model.serving import Serving
 
 
@@ -49,7 +49,7 @@ def node_of_pattern(text: str) -> Node:
 def _any_of(patterns: Sequence[Pattern]) -> Node:
     # A pattern for everything has no term, since every entry would hold it.
     if any(pattern.covers is covers_everything for pattern in patterns):
-        return Everything()
+        return MatchAll()
     nodes = tuple(UnderPattern(pattern.body) for pattern in patterns)
     return nodes[0] if len(nodes) == 1 else Or(nodes)
 

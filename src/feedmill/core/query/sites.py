@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from feedmill.core.query.patternsets import node_of_patterns
-from feedmill.model.query import And, Everything, Info, LinksTo, Node, Or
+from feedmill.model.query import And, Info, LinksTo, MatchAll, Node, Or
 from feedmill.model.serving import DEFAULT_COLLECTION, Collection
 
 MAX_NAMES = 100
@@ -30,7 +30,7 @@ class SiteScope:
     warnings: tuple[str, ...] = ()
 
 
-EVERYWHERE = SiteScope(root=Everything())
+EVERYWHERE = SiteScope(root=MatchAll())
 
 
 def is_collection_name(text: str) -> bool:
@@ -55,16 +55,16 @@ def read_site(text: str, collections: Mapping[str, Collection]) -> SiteScope:
         if not known:
             return SiteScope(root=None, warnings=warnings)
         nodes = tuple(dict.fromkeys(_node_of(name, collections) for name in known))
-        if not any(isinstance(node, Everything) for node in nodes):
+        if not any(isinstance(node, MatchAll) for node in nodes):
             parts.append(nodes[0] if len(nodes) == 1 else Or(nodes))
     if not parts:
-        return SiteScope(root=Everything(), warnings=warnings)
+        return SiteScope(root=MatchAll(), warnings=warnings)
     return SiteScope(root=parts[0] if len(parts) == 1 else And(tuple(parts)), warnings=warnings)
 
 
 def _node_of(name: str, collections: Mapping[str, Collection]) -> Node:
     collection = collections.get(name)
-    return Everything() if collection is None else node_of_patterns(collection.include, collection.exclude)
+    return MatchAll() if collection is None else node_of_patterns(collection.include, collection.exclude)
 
 
 def disregards_collections(root: Node) -> bool:

@@ -6,7 +6,7 @@ An engine folds in its own way, possibly with word stems. Settings name words as
 from dataclasses import dataclass
 
 from feedmill.core.text.analysis import split_words
-from feedmill.model.query import And, Node, Or, Phrase, Some, Word
+from feedmill.model.query import And, AnyOf, Node, Or, Phrase, Word
 
 Words = tuple[str, ...]
 
@@ -36,7 +36,7 @@ def _gather(node: Node, texts: list[str]) -> bool:
         case Word(text) | Phrase(text):
             texts.append(text)
             return True
-        case And(parts) | Some(parts):
+        case And(parts) | AnyOf(parts):
             found = [_gather(part, texts) for part in parts]
             return all(found)
         case Or(parts):

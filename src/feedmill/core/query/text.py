@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from feedmill.model.query import (
     And,
+    AnyOf,
     DateRange,
-    Everything,
     FileType,
     Info,
     InText,
@@ -20,6 +20,7 @@ from feedmill.model.query import (
     InUrl,
     Language,
     LinksTo,
+    MatchAll,
     MetaContains,
     MetaDates,
     MetaEquals,
@@ -33,7 +34,6 @@ from feedmill.model.query import (
     Phrase,
     Related,
     Site,
-    Some,
     Wildcard,
     Word,
 )
@@ -45,7 +45,7 @@ _DIVIDES = re.compile(r"""[\s"%=~:.*]""")
 def render_query(root: Node) -> str:
     """Returns the text of a query tree."""
     match root:
-        case And(parts) | Some(parts):
+        case And(parts) | AnyOf(parts):
             return " ".join(render_query(part) for part in parts)
         case Or(parts):
             return " OR ".join(render_query(part) for part in parts)
@@ -53,7 +53,7 @@ def render_query(root: Node) -> str:
             return f"-{text}"
         case Not(part):
             return f"-{render_query(part)}"
-        case Everything():
+        case MatchAll():
             return ""
         case Word(text, is_fixed):
             return f"+{text}" if is_fixed or text == "OR" or text[:1] in ("+", "-") else text

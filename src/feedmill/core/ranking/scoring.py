@@ -42,7 +42,7 @@ class Candidate(NamedTuple):
     bias: float | None = None
 
 
-class Scored(NamedTuple):
+class ScoredCandidate(NamedTuple):
     """A candidate with its final score and the factors of this score."""
 
     key: int
@@ -68,13 +68,13 @@ def fed_rank(attributes: Attributes) -> int:
     return _LEAST_RANK + round((attributes.feedrank - low) * _RANK_SPAN / (high - low))
 
 
-def rank(candidates: Sequence[Candidate], parts: Mapping[int, float], ranking: Ranking, now: float) -> list[Scored]:
+def rank(candidates: Sequence[Candidate], parts: Mapping[int, float], ranking: Ranking, now: float) -> list[ScoredCandidate]:
     """Returns the candidates best first, the lower key first among equals.
 
     Shape: ``parts`` by key, for candidates that have any. Units: ``now`` seconds since 1970.
     """
     factors = {value: rank_factor(value, ranking) for value in {candidate.rank for candidate in candidates}}
-    scored: list[Scored] = []
+    scored: list[ScoredCandidate] = []
     for key, words, value, linked, date, weight in candidates:
         # the first score contains the bonus; it is subtracted here and added again to the final score
         bonus = HOLDS_ALL_BONUS if words >= HOLDS_ALL_BONUS else 0.0
@@ -89,7 +89,7 @@ def rank(candidates: Sequence[Candidate], parts: Mapping[int, float], ranking: R
         if score > HOLDS_ALL_BONUS:
             score = HOLDS_ALL_BONUS
         # ``_make`` takes half the time of keyword arguments
-        scored.append(Scored._make((key, score + bonus, words, static_rank, links, freshness, bias, bonus > 0)))
+        scored.append(ScoredCandidate._make((key, score + bonus, words, static_rank, links, freshness, bias, bonus > 0)))
     # two stable sorts: by key, then by score, so the lower key comes first among equal scores
     scored.sort(key=_KEY)
     scored.sort(key=_SCORE, reverse=True)

@@ -15,12 +15,12 @@ from feedmill.core.query.terms import read_words
 from feedmill.core.ranking.bias import prepare_bias
 from feedmill.core.ranking.keymatches import KeyMatchTable, RelatedTable
 from feedmill.core.urls.patterns import PatternSet
-from feedmill.model.query import Everything, Node, Not
+from feedmill.model.query import MatchAll, Node, Not
 from feedmill.model.search import SearchRequest
 from feedmill.model.serving import DEFAULT_FRONTEND, FrontEnd, Serving
 
 
-class ReadyFrontEnd:
+class CompiledFrontEnd:
     """A front end with its patterns and words compiled."""
 
     def __init__(self, frontend: FrontEnd) -> None:
@@ -29,7 +29,7 @@ class ReadyFrontEnd:
         self.related = RelatedTable(frontend.related)
         self.removed = PatternSet(frontend.remove_urls)
         #: the query for the documents that it does not remove
-        self.scope: Node = Everything() if self.removed.is_empty else Not(node_of_patterns(frontend.remove_urls))
+        self.scope: Node = MatchAll() if self.removed.is_empty else Not(node_of_patterns(frontend.remove_urls))
 
 
 class CompiledSearchConfig:
@@ -40,9 +40,9 @@ class CompiledSearchConfig:
         self._expansion = prepare_expansion(serving.synonyms, serving.stop_words)
         self._biases = {name: prepare_bias(bias) for name, bias in serving.biases.items()}
         frontends = {DEFAULT_FRONTEND: FrontEnd(name=DEFAULT_FRONTEND), **serving.frontends}
-        self._frontends = {name: ReadyFrontEnd(frontend) for name, frontend in frontends.items()}
+        self._frontends = {name: CompiledFrontEnd(frontend) for name, frontend in frontends.items()}
 
-    def get_frontend(self, name: str) -> ReadyFrontEnd:
+    def get_frontend(self, name: str) -> CompiledFrontEnd:
         """Returns a front end; the default one for a name that is not configured."""
         return self._frontends.get(name) or self._frontends[DEFAULT_FRONTEND]
 
@@ -59,7 +59,7 @@ class CompiledSearchConfig:
             typed=parsed.typed,
             selected=parsed.selected,
             root=None if scope.root is None else join_all((root, scope.root, frontend.scope)),
-            is_empty=isinstance(parsed.root, Everything),
+            is_empty=isinstance(parsed.root, MatchAll),
             facets=facets,
             removed=frontend.removed,
             keymatches=frontend.keymatches.find(query_words, request.keymatches),

@@ -69,14 +69,14 @@ _DIVIDERS = re.compile("[^0-9]")
 _DECIMALS = re.compile(r"[0-9]+\.[0-9]+(?:,[0-9]+\.[0-9]+)+")
 
 
-class Measure(NamedTuple):
+class Quantity(NamedTuple):
     """A number and its unit by its name in ``units``, "" for none."""
 
     number: float
     unit: str = ""
 
 
-def read_measure(text: str) -> Measure | None:
+def read_measure(text: str) -> Quantity | None:
     """Returns the number and unit that a whole text consists of, None if it is no number."""
     found = _VALUE.fullmatch(text) if len(text) <= MAX_VALUE_CHARACTERS else None
     if found is None:
@@ -89,7 +89,7 @@ def read_measure(text: str) -> Measure | None:
     if not readings:
         return None
     # avoids minus zero
-    return Measure(-readings[0] if found["minus"] in ("-", "\u2212") and readings[0] else readings[0], unit)
+    return Quantity(-readings[0] if found["minus"] in ("-", "\u2212") and readings[0] else readings[0], unit)
 
 
 def read_number(text: str) -> float | None:
@@ -110,18 +110,18 @@ def read_range(low: str, high: str) -> tuple[float | None, float | None, str] | 
     return read_number(low), read_number(high), next(iter(units), "")
 
 
-def measures_of_text(text: str, language: str | None = None) -> list[Measure]:
+def measures_of_text(text: str, language: str | None = None) -> list[Quantity]:
     """Returns the different numbers of a text, without their signs. Their number is bounded."""
     has_comma = language in _COMMA_LANGUAGES
     different = dict.fromkeys(_iter_written(text))
-    measures: dict[Measure, None] = {}
+    measures: dict[Quantity, None] = {}
     for written, unit in different:
         if written.isdigit():
             if len(written) <= _WHOLE_DIGITS:
-                measures[Measure(float(written), unit)] = None
+                measures[Quantity(float(written), unit)] = None
             continue
         for clump, of_unit in _list_clumps(written, unit, language or ""):
-            measures |= {Measure(number, of_unit): None for number in _read_digits(clump, of_unit, has_comma=has_comma)}
+            measures |= {Quantity(number, of_unit): None for number in _read_digits(clump, of_unit, has_comma=has_comma)}
     return list(islice(measures, MAX_TEXT_NUMBERS))
 
 

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from feedmill.core.text.analysis import fold_value
 from feedmill.core.text.dates import parse_date
-from feedmill.core.text.measures import MAX_VALUE_CHARACTERS, Measure, measures_of_text, read_measure
+from feedmill.core.text.measures import MAX_VALUE_CHARACTERS, Quantity, measures_of_text, read_measure
 from feedmill.core.text.units import unit_pattern
 from feedmill.model.document import Metadata
 
@@ -43,7 +43,7 @@ def read_day(text: str) -> date | None:
         return None
 
 
-def typed_values(metadata: Metadata) -> Iterator[tuple[str, str, Measure]]:
+def typed_values(metadata: Metadata) -> Iterator[tuple[str, str, Quantity]]:
     """Yields each metadata value that is a number or a date: folded name, kind, and the number or the seconds.
 
     Parsing a date is slow, so at most ``MAX_DATES`` values are tried.
@@ -57,7 +57,7 @@ def typed_values(metadata: Metadata) -> Iterator[tuple[str, str, Measure]]:
             tries += 1
             moment = parse_date(value)
             if moment is not None:
-                yield fold_value(name), DATE, Measure(moment.timestamp())
+                yield fold_value(name), DATE, Quantity(moment.timestamp())
 
 
 def typed_terms(metadata: Metadata) -> list[str]:
@@ -70,7 +70,7 @@ def text_number_terms(texts: Iterable[str], language: str | None = None) -> list
     return list(dict.fromkeys(_term(TEXT, measure) for text in texts for measure in measures_of_text(text, language)))
 
 
-def _term(head: str, measure: Measure) -> str:
+def _term(head: str, measure: Quantity) -> str:
     return f"{head}{measure.unit}:{sortable(measure.number)}"
 
 

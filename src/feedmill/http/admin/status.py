@@ -10,7 +10,7 @@ from feedmill.ports import Store
 from feedmill.runtime.runstate import find_server
 from feedmill.services.overview import read_overview
 from feedmill.services.queues import QueueWatch
-from feedmill.settings import Loaded, dotted, list_values
+from feedmill.settings import LoadedSettings, dotted, list_values
 from feedmill.settings.editing import API, list_held
 from feedmill.settings.serving import SECTIONS, WHOLE
 
@@ -18,7 +18,7 @@ _SECRET = ("store.url", "crawl.access", "sources", "dataload", "signin.proxy.sec
 HIDDEN = "(set)"
 
 
-def read_status(store: Store, data: Path, loaded: Loaded, watch: QueueWatch) -> dict[str, Any]:
+def read_status(store: Store, data: Path, loaded: LoadedSettings, watch: QueueWatch) -> dict[str, Any]:
     """Returns the status as JSON. Errors: Busy, Corrupt."""
     server = find_server(data)
     with store.reading() as unit:
@@ -37,7 +37,7 @@ def read_status(store: Store, data: Path, loaded: Loaded, watch: QueueWatch) -> 
     }
 
 
-def list_settings(loaded: Loaded, stored: Sequence[StoredSetting] = ()) -> dict[str, dict[str, Any]]:
+def list_settings(loaded: LoadedSettings, stored: Sequence[StoredSetting] = ()) -> dict[str, dict[str, Any]]:
     """Lists every setting by its key with value and origin; settings that may hold a password are hidden.
 
     Entries that can be set by API are also listed one by one, as ``SECTION.NAME``.
@@ -52,7 +52,7 @@ def list_settings(loaded: Loaded, stored: Sequence[StoredSetting] = ()) -> dict[
     return listed
 
 
-def _list_section(section: str, loaded: Loaded, stored: Sequence[StoredSetting]) -> dict[str, dict[str, Any]]:
+def _list_section(section: str, loaded: LoadedSettings, stored: Sequence[StoredSetting]) -> dict[str, dict[str, Any]]:
     entries = list(list_held(loaded, stored, section))
     if section in WHOLE:
         keys = entries[0].value.items()

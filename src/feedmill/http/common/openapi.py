@@ -14,8 +14,8 @@ from pydantic.json_schema import models_json_schema
 from feedmill import __version__
 from feedmill.client.answers import (
     DataSourceShown,
-    DocumentFound,
-    DocumentKept,
+    DocumentDetails,
+    DocumentSummary,
     Problem,
     Receipt,
     Removed,
@@ -122,7 +122,7 @@ RESOURCES: Final = (
         path="/api/v1/documents",
         name="findDocument",
         summary="Returns a document. For one that the user may not see, the response is that of a missing document.",
-        answer=DocumentFound,
+        answer=DocumentSummary,
         parameters=(_URL,),
         errors=(400, 401, 404, 429, 503),
     ),
@@ -159,7 +159,7 @@ RESOURCES: Final = (
         path="/api/v1/documents",
         name="inspectDocument",
         summary="Returns all data of a document, with its ACL and its history.",
-        answer=DocumentKept,
+        answer=DocumentDetails,
         parameters=(_URL,),
         errors=(400, 403, 404),
     ),

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Send
 
 from feedmill.http.common.answers import Body, Drain, Headers, send_early
-from feedmill.model.errors import BadRequest, Busy, Conflict, Corrupt, Denied, DiskFull, FeedmillError, NotFound, Overtaken, TooLarge
+from feedmill.model.errors import BadRequest, Busy, Conflict, Corrupt, Denied, DiskFull, FeedmillError, NotFound, TooLarge, VersionConflict
 
 DOCS: Final = "docs/reference/errors.md"
 
@@ -51,7 +51,7 @@ _TABLE: Final[tuple[tuple[type[FeedmillError], Problem], ...]] = (
     (TooLarge, Problem.TOO_LARGE),
     (BadRequest, Problem.BAD_REQUEST),
     (NotFound, Problem.NOT_FOUND),
-    (Overtaken, Problem.OVERTAKEN),
+    (VersionConflict, Problem.OVERTAKEN),
     (Conflict, Problem.CONFLICT),
     (Denied, Problem.FORBIDDEN),
     (DiskFull, Problem.DISK_FULL),

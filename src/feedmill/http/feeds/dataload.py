@@ -25,7 +25,7 @@ from feedmill.core.documents.receipts import read_deleted
 from feedmill.core.documents.submission import Submission
 from feedmill.http.common.answers import TRUSTED, Body, drop, send_early
 from feedmill.http.feeds.gateconfig import CurrentConfig, GateConfig
-from feedmill.http.feeds.pushing import FEED_HEADER, CountFeed, SenderGone, explain_right, open_reader, read_body
+from feedmill.http.feeds.pushing import FEED_HEADER, ClientDisconnected, CountFeed, explain_right, open_reader, read_body
 from feedmill.http.feeds.pushtoken import find_right
 from feedmill.http.feeds.resources import iter_file
 from feedmill.http.feeds.spool import Spool
@@ -86,7 +86,7 @@ class DataloadEndpoint:
             log.warning("feed_refused", client=client, reason=str(exc))
             reply = render_refusal(exc.status, exc.info).decode("utf-8")
             await send_early(body, send, exc.http_status, reply, TRUSTED, content_type=XML)
-        except SenderGone as exc:
+        except ClientDisconnected as exc:
             log.warning("feed_not_taken", client=client, answered="nothing", reason=str(exc))
             await drop(scope, body, send)
         except FeedmillError as exc:
@@ -97,7 +97,7 @@ class DataloadEndpoint:
             await self._reply(feed_id, send)
 
     async def _receive(self, scope: Scope, body: Body, client: str) -> tuple[int, int]:
-        """Returns the id of the stored feed, and its size. Errors: Refused, SenderGone, Busy."""
+        """Returns the id of the stored feed, and its size. Errors: Refused, ClientDisconnected, Busy."""
         config, headers, right = self._config(), Headers(scope=scope), find_right(scope)
         spool = Spool(self._intake, self._workers)
         try:

@@ -38,7 +38,7 @@ FEED_HEADER: Final = b"x-feedmill-feed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
+class PushRules:
     """The rules of one path: its form, the format of the feed, and the meaning of the short fields with or without a feed."""
 
     form: Form
@@ -46,8 +46,10 @@ class Intent:
     read: Callable[[Mapping[str, str], bool], Submission]
 
 
-DOCUMENTS: Final = Intent(form=FEED_FORM, format=GSAFEED, read=lambda values, _has_data: read_submission(values))
-GROUPS: Final = Intent(form=GROUPS_FORM, format=GSAGROUPS, read=lambda values, has_data: read_groups_submission(values, has_data=has_data))
+DOCUMENTS: Final = PushRules(form=FEED_FORM, format=GSAFEED, read=lambda values, _has_data: read_submission(values))
+GROUPS: Final = PushRules(
+    form=GROUPS_FORM, format=GSAGROUPS, read=lambda values, has_data: read_groups_submission(values, has_data=has_data)
+)
 
 _LAG: Final = 0.02
 """The share of the idle time by which a deadline may lag before it is moved; moving it at every piece would cost more than reading one."""
@@ -55,7 +57,7 @@ _LAG: Final = 0.02
 log = structlog.get_logger(__name__)
 
 
-class SenderGone(Exception):
+class ClientDisconnected(Exception):
     """The client disconnected, or sent nothing for too long, within a body."""
 
 
@@ -63,7 +65,7 @@ class PushEndpoint:
     """The ASGI application that receives a feed."""
 
     def __init__(
-        self, *, config: CurrentConfig, intake: Intake, workers: Executor, count_feed: CountFeed, intent: Intent = DOCUMENTS
+        self, *, config: CurrentConfig, intake: Intake, workers: Executor, count_feed: CountFeed, intent: PushRules = DOCUMENTS
     ) -> None:
         self._intent = intent
         self._config = config
@@ -89,7 +91,7 @@ class PushEndpoint:
         except FeedmillError as exc:
             log.error("feed_not_taken", client=client, answered="nothing", reason=str(exc))
             await drop(scope, body, send)
-        except SenderGone as exc:
+        except ClientDisconnected as exc:
             log.warning("feed_not_taken", client=client, answered="nothing", reason=str(exc))
             await drop(scope, body, send)
         else:
@@ -130,7 +132,7 @@ def open_reader(form: Form, headers: Headers, config: GateConfig) -> UploadReade
 async def read_body(body: Body, reader: UploadReader, spool: Spool, idle_seconds: float, right: PushRight) -> None:
     """Reads a body to its end, or to a field that names a source outside the token's right.
 
-    Errors: BadRequest, Denied, TooLarge, DiskFull, Busy, SenderGone.
+    Errors: BadRequest, Denied, TooLarge, DiskFull, Busy, ClientDisconnected.
     """
     loop = asyncio.get_running_loop()
     try:
@@ -138,7 +140,7 @@ async def read_body(body: Body, reader: UploadReader, spool: Spool, idle_seconds
             while not body.is_whole:
                 message = await body()
                 if message["type"] == "http.disconnect":
-                    raise SenderGone("the connection was closed in the middle of the body")
+                    raise ClientDisconnected("the connection was closed in the middle of the body")
                 for piece in reader.read(message.get("body", b"")):
                     _check_right(reader, right)
                     await spool.add(piece)
@@ -148,7 +150,7 @@ async def read_body(body: Body, reader: UploadReader, spool: Spool, idle_seconds
                 if ahead - (deadline.when() or 0.0) > _LAG * idle_seconds:
                     deadline.reschedule(ahead)
     except TimeoutError as exc:
-        raise SenderGone(f"nothing came for {idle_seconds:g} seconds") from exc
+        raise ClientDisconnected(f"nothing came for {idle_seconds:g} seconds") from exc
     for piece in reader.finish():
         _check_right(reader, right)
         await spool.add(piece)

@@ -8,7 +8,7 @@ from feedmill.model.access import Acl
 from feedmill.model.document import Event
 from feedmill.model.feed import DataSource, Feed, FeedTarget, LogEntry
 from feedmill.model.queue import StuckQueue
-from feedmill.services.inspection import Inspection, Past
+from feedmill.services.inspection import Inspection, UrlHistory
 from feedmill.services.queues import describe_stuck
 from feedmill.wire.jsonvalues import group_metadata, render_time
 
@@ -38,7 +38,7 @@ def render_feed(feed: Feed, log: Sequence[LogEntry], stuck: StuckQueue | None = 
 
 def render_document(inspection: Inspection) -> Json:
     """Returns a document's JSON."""
-    document, standing = inspection.document, inspection.standing
+    document, standing = inspection.document, inspection.status
     attributes, text = document.attributes, document.text
     mimetype = text.mimetype if text is not None else None
     return {
@@ -61,7 +61,7 @@ def render_document(inspection: Inspection) -> Json:
     }
 
 
-def render_past(past: Past) -> Json:
+def render_past(past: UrlHistory) -> Json:
     """Returns the JSON of a URL that has no document now; its last event says why."""
     last = past.history[-1]
     reason = f"{last.kind.value}: {last.detail}" if last.detail else last.kind.value

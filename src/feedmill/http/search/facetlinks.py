@@ -39,7 +39,7 @@ class ShownFacet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selected:
+class SelectedFacetValue:
     """A selected value, and the link to the page without it."""
 
     label: str
@@ -65,12 +65,12 @@ def _show_value(facet: Facet, value: FacetValue, selected: Sequence[Node], href:
     return ShownValue(text=text or "", count=value.count, href=href(_write([*selected, narrow(facet, value)])), is_raw=value.range is None)
 
 
-def show_selected(selected: Sequence[Node], facets: Sequence[Facet], href: Href) -> tuple[Selected, ...]:
+def show_selected(selected: Sequence[Node], facets: Sequence[Facet], href: Href) -> tuple[SelectedFacetValue, ...]:
     """Returns the selected values, in order."""
     found = []
     for place, part in enumerate(selected):
         label, text = _describe(part, facets)
-        found.append(Selected(label=label, text=text, href=href(_write([*selected[:place], *selected[place + 1 :]]))))
+        found.append(SelectedFacetValue(label=label, text=text, href=href(_write([*selected[:place], *selected[place + 1 :]]))))
     return tuple(found)
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 
 from feedmill.http.search.parameters import DEFAULT_NUM, MAX_NUM, read_number, read_search
 from feedmill.model.results import Collapsing
-from feedmill.model.search import Match, SearchRequest
+from feedmill.model.search import MatchMode, SearchRequest
 from feedmill.wire.results.charsets import decode, find_charset, find_charset_read
 from feedmill.wire.results.gsaxml import Parameter
 
@@ -34,7 +34,7 @@ _KNOWN = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RawParameter:
     """A name and its value as they were sent, percent-encoded."""
 
     name: str
@@ -46,7 +46,7 @@ class GsaRequest:
     """A request as an old front end sends it. ``access`` is p, s or a."""
 
     values: Mapping[str, str]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[RawParameter, ...]
     request: SearchRequest
     access: str
     collapsing: Collapsing
@@ -57,13 +57,13 @@ class GsaRequest:
         return self.access == "p" or self.values.get("secure_estimates") == "1"
 
 
-def split_pairs(query: bytes) -> tuple[Pair, ...]:
+def split_pairs(query: bytes) -> tuple[RawParameter, ...]:
     """Splits a query string, or a posted form, without decoding it."""
     parts = [part.partition("=") for part in query.decode("latin-1").split("&")[:MAX_PAIRS] if part]
-    return tuple(Pair(name, value) for name, _, value in parts)
+    return tuple(RawParameter(name, value) for name, _, value in parts)
 
 
-def read_gsa_request(pairs: Sequence[Pair]) -> GsaRequest:
+def read_gsa_request(pairs: Sequence[RawParameter]) -> GsaRequest:
     """Reads the parameters. If a name was sent twice, the last value counts."""
     charset = next((pair.value for pair in reversed(pairs) if pair.name == "ie"), None)
     values = {_decode(pair.name, charset): _decode(pair.value, charset) for pair in pairs}
@@ -72,7 +72,7 @@ def read_gsa_request(pairs: Sequence[Pair]) -> GsaRequest:
     request = replace(
         read,
         num=_read_num(values.get("num", "")),
-        match=read.match if values.get("match") else Match.ALL,
+        match=read.match if values.get("match") else MatchMode.ALL,
         has_frontend_facets=True,
     )
     return GsaRequest(
@@ -112,7 +112,7 @@ def echo_parameters(gsa: GsaRequest, client: str, start: int | None = None) -> t
     return (*echoed, *([Parameter(name="ip", value=client, original=client)] if client else []))
 
 
-def _echo(pair: Pair, used: Mapping[str, str], charset: str | None) -> Parameter:
+def _echo(pair: RawParameter, used: Mapping[str, str], charset: str | None) -> Parameter:
     name, value = _decode(pair.name, charset), _decode(pair.value, charset)
     shown = used.get(name, value if name in _KNOWN else re.sub(r"\s", "_", value))
     return Parameter(name=name[:MAX_ECHOED], value=shown[:MAX_ECHOED], original=pair.value[:MAX_ECHOED])

@@ -30,7 +30,7 @@ from feedmill.services.searching.searcher import Searcher
 from feedmill.services.searching.searchstate import PlannedSearch
 from feedmill.telemetry.metrics import QUERY_SECONDS
 from feedmill.wire.results.charsets import UTF_8, find_charset
-from feedmill.wire.results.gsaxml import Reply, render_copy, render_results
+from feedmill.wire.results.gsaxml import ResponseParts, render_copy, render_results
 
 MAX_FORM_BYTES = 10_240
 MAX_CUSTOM_BYTES = 8_192
@@ -82,7 +82,7 @@ class SearchProtocol:
         copy = self._find_copy(query, request)
         if "proxystylesheet" in gsa.values or not gsa.values.get("output", "").startswith("xml"):
             return _copy_page(copy)
-        reply = Reply(query=gsa.values.get("q", ""), parameters=echo_parameters(gsa, ""), now=self._clock())
+        reply = ResponseParts(query=gsa.values.get("q", ""), parameters=echo_parameters(gsa, ""), now=self._clock())
         body = render_copy(reply, copy.url, "text/html", render_copy_page(copy))
         return Response(body, media_type="text/xml; charset=UTF-8", headers=PRIVATE_NO_CACHE)
 
@@ -124,8 +124,8 @@ class SearchProtocol:
             )
         return Response(render_results(reply), media_type=f"text/xml; charset={reply.charset.name}", headers=PRIVATE_NO_CACHE)
 
-    def _make_reply(self, gsa: GsaRequest, client: str, page: ResultPage | None) -> Reply:
-        reply = Reply(
+    def _make_reply(self, gsa: GsaRequest, client: str, page: ResultPage | None) -> ResponseParts:
+        reply = ResponseParts(
             query=gsa.values.get("q", ""),
             parameters=echo_parameters(gsa, client, start=page.start if page is not None and page.results else None),
             page=page,
@@ -154,7 +154,7 @@ def _copy_page(copy: CachedCopy) -> Response:
     return Response(render_copy_page(copy).encode("utf-8", "replace"), media_type="text/html; charset=UTF-8", headers=headers)
 
 
-def _add_pages(reply: Reply, gsa: GsaRequest, found: ResultPage) -> Reply:
+def _add_pages(reply: ResponseParts, gsa: GsaRequest, found: ResultPage) -> ResponseParts:
     num = gsa.request.num
     return replace(
         reply,

@@ -13,7 +13,7 @@ from dataclasses import astuple, replace
 from urllib.parse import quote, unquote
 
 from feedmill.model.errors import BadRequest
-from feedmill.model.search import Advanced, Cursor, Match, Occurrence, SearchRequest, Sort
+from feedmill.model.search import AdvancedSearch, Cursor, MatchMode, Occurrence, SearchRequest, Sort
 
 DEFAULT_NUM = 10
 MAX_NUM = 1_000
@@ -68,11 +68,11 @@ def read_names(text: str) -> tuple[str, ...]:
     return tuple(unquote(name) for name in text.split(".")[:MAX_FIELDS] if name)
 
 
-def _read_match(text: str) -> Match:
+def _read_match(text: str) -> MatchMode:
     try:
-        return Match(text.strip().lower())
+        return MatchMode(text.strip().lower())
     except ValueError:
-        return Match.AUTO
+        return MatchMode.AUTO
 
 
 # --- order, form and metadata ---------------------------------------------------------------------------------------------------
@@ -104,9 +104,9 @@ def read_sort(text: str) -> Sort | None:
     return None
 
 
-def read_advanced(values: Mapping[str, str]) -> Advanced:
+def read_advanced(values: Mapping[str, str]) -> AdvancedSearch:
     """Returns the fields of the advanced search form."""
-    return Advanced(
+    return AdvancedSearch(
         **{field: values.get(name, "") for name, field in _FIELDS.items()},
         occurrence=_OCCURRENCES.get(values.get("as_occt", ""), Occurrence.ANYWHERE),
         excludes_site=values.get("as_dt", "") == "e",

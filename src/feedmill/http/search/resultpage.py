@@ -8,10 +8,10 @@ from urllib.parse import unquote, urlencode
 
 from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
-from feedmill.http.search.facetlinks import Selected, ShownFacet, show_facets, show_selected
+from feedmill.http.search.facetlinks import SelectedFacetValue, ShownFacet, show_facets, show_selected
 from feedmill.http.search.parameters import DEFAULT_NUM, read_sort, write_refined
 from feedmill.model.results import Result, ResultPage, Snippet
-from feedmill.model.search import Match, SearchRequest
+from feedmill.model.search import MatchMode, SearchRequest
 from feedmill.model.serving import KeyMatch
 
 PAGES_SHOWN = 9
@@ -125,7 +125,7 @@ class ShownMatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class QuerySuggestion:
     """Another query, and the page of its results."""
 
     query: str
@@ -153,11 +153,11 @@ class ShownPage:
     pages: tuple[PageLink, ...]
     hidden: tuple[tuple[str, str], ...]
     keymatches: tuple[ShownMatch, ...] = ()
-    related: tuple[Offer, ...] = ()
+    related: tuple[QuerySuggestion, ...] = ()
     is_counted: bool = True
-    meant: Offer | None = None
+    meant: QuerySuggestion | None = None
     facets: tuple[ShownFacet, ...] = ()
-    selected: tuple[Selected, ...] = ()
+    selected: tuple[SelectedFacetValue, ...] = ()
     orders: tuple[Order, ...] = ()
     parting: int | None = None
 
@@ -188,8 +188,8 @@ def show_page(page: ResultPage, plan: QueryPlan) -> ShownPage:
         pages=_page_links(page, request.start // num, num, parameters),
         hidden=tuple(_list_parameters(replace(request, navigation=""))),
         keymatches=tuple(_show_match(match) for match in page.keymatches) if request.start == 0 else (),
-        related=tuple(Offer(query=query, href=_href(query, 0, parameters)) for query in page.related),
-        meant=Offer(query=page.spelling, href=_href(page.spelling, 0, parameters)) if page.spelling else None,
+        related=tuple(QuerySuggestion(query=query, href=_href(query, 0, parameters)) for query in page.related),
+        meant=QuerySuggestion(query=page.spelling, href=_href(page.spelling, 0, parameters)) if page.spelling else None,
         facets=show_facets(page.facets, plan.selected, choose),
         selected=show_selected(plan.selected, plan.facets, choose),
         orders=_orders(page.query, request),
@@ -199,7 +199,7 @@ def show_page(page: ResultPage, plan: QueryPlan) -> ShownPage:
 
 def _find_parting(page: ResultPage, request: SearchRequest) -> int | None:
     """Returns where the results begin that have only some words of the query, None if there are none."""
-    if not page.is_loosened or request.match is not Match.AUTO or request.sort is not None:
+    if not page.is_loosened or request.match is not MatchMode.AUTO or request.sort is not None:
         return None
     return next((place for place, result in enumerate(page.results) if result.score < HOLDS_ALL_BONUS), None)
 
@@ -227,7 +227,7 @@ def _list_parameters(request: SearchRequest) -> list[tuple[str, str]]:
     parameters = []
     if request.num != DEFAULT_NUM:
         parameters.append(("num", str(request.num)))
-    if request.match is not Match.AUTO:
+    if request.match is not MatchMode.AUTO:
         parameters.append(("match", request.match.value))
     parameters += [(name, value) for name, value in (("site", request.site), ("client", request.client)) if value]
     return [*parameters, *write_refined(request)]

@@ -3,7 +3,7 @@
 from feedmill.core.query.sites import is_collection_name
 from feedmill.http.search.frontends import StylesheetEngine
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
-from feedmill.settings.editing import ALWAYS, Condition, HeldEntry, SettingsEditor
+from feedmill.settings.editing import ALWAYS, Condition, SettingsEditor, SettingsEntry
 
 SECTION = "frontends"
 
@@ -23,8 +23,8 @@ class StylesheetStore:
             raise NotFound(f"the front end {name} has no stylesheet, it is the built-in page")
         return self._read(path)
 
-    def put(self, name: str, data: bytes, condition: Condition) -> HeldEntry:
-        """Sets a front end's stylesheet; one that is not there yet is made. Errors: BadRequest, Overtaken."""
+    def put(self, name: str, data: bytes, condition: Condition) -> SettingsEntry:
+        """Sets a front end's stylesheet; one that is not there yet is made. Errors: BadRequest, VersionConflict."""
         try:
             self._transformer.check(data)
         except Corrupt as exc:

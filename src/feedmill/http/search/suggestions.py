@@ -20,7 +20,7 @@ from feedmill.http.search.parameters import read_number
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest
 from feedmill.services.searching.searchservices import SearchServices
-from feedmill.services.searching.suggesting import MAX_SUGGESTIONS, Typing, suggest
+from feedmill.services.searching.suggesting import MAX_SUGGESTIONS, SuggestionRequest, suggest
 
 DEFAULT_MAX = 10
 JSONP_HEAD = "/* GSA Suggest Service JSONP Response. */ "
@@ -65,7 +65,7 @@ class Suggestions:
     def _suggest(self, typed: str, number: str, request: Request, access: AccessFilter) -> tuple[str, ...]:
         site, client = (request.query_params.get(name, "") for name in ("site", "client"))
         limit = read_number(number, default=DEFAULT_MAX, at_most=MAX_SUGGESTIONS)
-        typing = Typing(text=typed, limit=limit, site=site, client=client)
+        typing = SuggestionRequest(text=typed, limit=limit, site=site, client=client)
         return suggest(self._services.states, self._services.documents, typing, access, find_deadline(request))
 
 

@@ -21,9 +21,9 @@ from feedmill.http.signin.signout import ProviderLogouts
 from feedmill.http.signin.site import SignInSite
 from feedmill.ports.signin import OpenIdProvider, SamlProvider
 from feedmill.services.signin.signing import SignInServices
-from feedmill.services.signin.throttle import Bounds, Throttle
+from feedmill.services.signin.throttle import Throttle, ThrottleLimits
 
-LOGGED = Bounds(by_both=20, by_address=50, by_name=2_000)
+LOGGED = ThrottleLimits(by_both=20, by_address=50, by_name=2_000)
 """The number of refused responses of providers that are logged in a window."""
 
 

@@ -30,25 +30,25 @@ class Occupant(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class SlotQuota:
     """The slots that one client, or several together, may occupy."""
 
     name: str
     most: int
 
 
-ShareOf = Callable[[str], Share]
+ShareOf = Callable[[str], SlotQuota]
 """Returns the share of a peer's address."""
 
 
 def share_by_client(most: int, *, proxies: Networks = NO_NETWORKS, most_of_proxy: int = 0) -> ShareOf:
     """Returns a function that gives each client ``most`` slots, and each proxy ``most_of_proxy``."""
-    return lambda address: Share(name=client_of(address), most=most_of_proxy if proxies.covers(address) else most)
+    return lambda address: SlotQuota(name=client_of(address), most=most_of_proxy if proxies.covers(address) else most)
 
 
-def share_by_trust(most: int, trusted: Networks, strangers: Share) -> ShareOf:
+def share_by_trust(most: int, trusted: Networks, strangers: SlotQuota) -> ShareOf:
     """Returns a function that gives each trusted client ``most`` slots, and all other clients one share together."""
-    return lambda address: Share(name=client_of(address), most=most) if trusted.covers(address) else strangers
+    return lambda address: SlotQuota(name=client_of(address), most=most) if trusted.covers(address) else strangers
 
 
 def client_of(address: str) -> str:

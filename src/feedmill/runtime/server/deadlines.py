@@ -49,7 +49,7 @@ SMALL_BODIES: Final = BodyRule(seconds=10.0, bytes_per_second=1_000.0)
 STEADY_BODIES: Final = BodyRule(seconds=20.0)
 
 
-class Late(Enum):
+class SlowPhase(Enum):
     """What a client sent or read too slowly."""
 
     HEAD = "head"
@@ -125,7 +125,7 @@ class TimedProtocol(BoundedProtocol):
         self.disconnect_application()
         self.transport.abort()
 
-    def check(self, now_seconds: float) -> Late | None:
+    def check(self, now_seconds: float) -> SlowPhase | None:
         """Ends the connection if its client is too slow, and returns what it was too slow with. Units: the loop's clock."""
         if self.is_opening:
             return None
@@ -134,18 +134,18 @@ class TimedProtocol(BoundedProtocol):
             self._end(late)
         return late
 
-    def _find_late(self, now_seconds: float) -> Late | None:
+    def _find_late(self, now_seconds: float) -> SlowPhase | None:
         seconds = now_seconds - self._since
         # Also if the connection is closing: it closes only after the client has read the rest.
         if self._is_response_stuck(now_seconds):
-            return Late.RESPONSE
+            return SlowPhase.RESPONSE
         if self.transport.is_closing():
             return None
         if not self.has_request:
             if self.has_had_request and self._is_in_head and self._head_bytes == 0:
-                return Late.NEXT_REQUEST if seconds > REST_SECONDS else None
-            return Late.HEAD if seconds > HEAD_SECONDS else None
-        return Late.BODY if self.is_body_incomplete and self._is_body_late(now_seconds, seconds) else None
+                return SlowPhase.NEXT_REQUEST if seconds > REST_SECONDS else None
+            return SlowPhase.HEAD if seconds > HEAD_SECONDS else None
+        return SlowPhase.BODY if self.is_body_incomplete and self._is_body_late(now_seconds, seconds) else None
 
     def _is_body_late(self, now_seconds: float, seconds: float) -> bool:
         rule = self.body_rule
@@ -165,12 +165,12 @@ class TimedProtocol(BoundedProtocol):
             self._unsent_bytes, self._unsent_since = unsent, now_seconds
         return now_seconds - self._unsent_since > RESPONSE_SECONDS
 
-    def _end(self, late: Late) -> None:
+    def _end(self, late: SlowPhase) -> None:
         # A client that has sent nothing waits for no response.
-        if late is Late.HEAD and self._head_bytes:
+        if late is SlowPhase.HEAD and self._head_bytes:
             self.send_refusal(408, _HEAD_TOO_SLOW)
         # A second status line would be read as a part of the response that has begun.
-        elif late is Late.BODY and not self.has_response_begun:
+        elif late is SlowPhase.BODY and not self.has_response_begun:
             self.send_refusal(408, _BODY_TOO_SLOW)
         else:
             self.cut_off()

@@ -16,7 +16,7 @@ from feedmill.core.urls.networks import Networks
 from feedmill.http.common.answers import DROP_EXTENSION
 from feedmill.http.common.hostcheck import FindNames
 from feedmill.http.common.requirements import requirements_of
-from feedmill.runtime.server.connections import Share, ShareOf, share_by_client, share_by_trust
+from feedmill.runtime.server.connections import ShareOf, SlotQuota, share_by_client, share_by_trust
 from feedmill.runtime.server.deadlines import STEADY_BODIES
 from feedmill.runtime.server.draining import DrainingProtocol
 from feedmill.runtime.server.uvicorn_runner import Listener
@@ -27,7 +27,7 @@ PATIENCE_SECONDS: Final = 2.0
 log = structlog.get_logger(__name__)
 
 
-class OwnNames:
+class LocalNames:
     """Finds the names of this machine. Waits for the full one for a moment only."""
 
     def __init__(self, patience_seconds: float = PATIENCE_SECONDS) -> None:
@@ -83,7 +83,7 @@ _WITH_PUBLIC_URL: Final = frozenset({"search", "admin"})
 
 def make_listeners(settings: Settings, sockets: Mapping[str, socket.socket], apps: Mapping[str, Starlette]) -> list[Listener]:
     """Returns the listeners of one process. Shape: applications by listener; those without an open socket are left out."""
-    own, names = OwnNames(), [name for name in apps if name in sockets]
+    own, names = LocalNames(), [name for name in apps if name in sockets]
     most = min(settings.limits.max_connections, find_room(len(names)))
     return [_make_listener(name, apps[name], settings, sockets[name], own, most) for name in names]
 
@@ -94,7 +94,7 @@ def find_room(listeners: int) -> int:
     return max(_FEWEST, (soft - _FILES_BESIDE) // (_FILES_EACH * max(1, listeners)))
 
 
-def _make_listener(name: str, app: Starlette, settings: Settings, listening: socket.socket, own: OwnNames, most: int) -> Listener:
+def _make_listener(name: str, app: Starlette, settings: Settings, listening: socket.socket, own: LocalNames, most: int) -> Listener:
     certificate, key = _find_certificate(name, settings)
     section = "gate" if name == "gate_tls" else name
     entries = {"gate": settings.gate.hosts, "dtd": settings.dtd.hosts, "search": settings.search.hosts, "admin": settings.admin.hosts}
@@ -121,7 +121,7 @@ def _find_certificate(name: str, settings: Settings) -> tuple[str, str]:
     return files.get(name, ("", ""))
 
 
-def _find_names_by(entries: tuple[str, ...], public_url: str, own: OwnNames) -> FindNames:
+def _find_names_by(entries: tuple[str, ...], public_url: str, own: LocalNames) -> FindNames:
     public = find_host(urlsplit(public_url).netloc)
     listed = HostNames.parse((*entries, *((public,) if public else ())))
     return lambda: replace(listed, names=listed.names | own.list_names())
@@ -131,7 +131,7 @@ def _share(section: str, settings: Settings, most: int) -> ShareOf:
     """Returns the shares of a port. A proxy may occupy all slots of the search port, since its connections are those of many clients."""
     each = min(settings.limits.max_connections_per_address, most)
     if section == "gate":
-        strangers = Share(name="strangers", most=min(UNTRUSTED_SLOTS, most))
+        strangers = SlotQuota(name="strangers", most=min(UNTRUSTED_SLOTS, most))
         return share_by_trust(each, Networks.parse(settings.gate.trusted), strangers)
     if section == "search":
         proxies = Networks.parse((*settings.signin.proxy.trusted, *settings.signin.client_address.trusted))

@@ -28,7 +28,7 @@ from feedmill.services.access.resulttrimming import read_chains, read_chains_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class AccessQuestion:
     """A question: may this user see the document of this URL? The groups of the groups database are added to the identity."""
 
     url: str
@@ -50,14 +50,14 @@ class Explaining:
         self._clock = clock
         self._history = history
 
-    def explain(self, question: Question, *, at: datetime | None = None) -> Decision:
+    def explain(self, question: AccessQuestion, *, at: datetime | None = None) -> Decision:
         """Decides one question, by the ACLs and groups that hold now or, if ``at`` is given, held at that time.
 
         Errors: BadRequest for a time for which no history is stored; Denied for a user who is in too many groups; Busy.
         """
         return self.explain_many([question], at=at)[0]
 
-    def explain_with_policy(self, question: Question, *, at: datetime | None = None) -> EarlyDecision:
+    def explain_with_policy(self, question: AccessQuestion, *, at: datetime | None = None) -> EarlyDecision:
         """Decides one question by ACLs and by the policy for the URL, as both are now, or were at a time. Errors: as above."""
         with self._look(at) as moment:
             acls, principal_keys = moment.read_chains([question.url]), moment.resolve([question.identity])[question.identity]
@@ -88,7 +88,7 @@ class Explaining:
         named |= dict.fromkeys(entry.principal for entry in (policy.entries if policy is not None else ()))
         return [(each, self._decide_with_policy(url, principal_keys_of(_alone(each)), acls, policy).verdict) for each in named]
 
-    def explain_many(self, questions: Sequence[Question], *, at: datetime | None = None) -> list[Decision]:
+    def explain_many(self, questions: Sequence[AccessQuestion], *, at: datetime | None = None) -> list[Decision]:
         """Decides questions, in order, all as of one moment. Errors: as above."""
         urls = [question.url for question in questions]
         identities = {question.identity for question in questions}

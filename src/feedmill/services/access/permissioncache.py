@@ -47,7 +47,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
-class _Known:
+class _CachedPermissions:
     """The cached results for one user. ``classes`` and ``principal_keys`` are None until they are needed."""
 
     membership: Membership
@@ -79,7 +79,9 @@ class PermissionCache:
         self._version = 0
         self._generation = -1
         # a user whose results alone exceed the bound counts as the whole bound, and so stays the only one
-        self._known: LRUCache[Identity, _Known] = LRUCache(cache_bytes, getsizeof=lambda known: min(known.size_bytes, cache_bytes))
+        self._known: LRUCache[Identity, _CachedPermissions] = LRUCache(
+            cache_bytes, getsizeof=lambda known: min(known.size_bytes, cache_bytes)
+        )
         self._undecided: ClassMap | None = None
         self._revision = 0
 
@@ -185,13 +187,13 @@ class PermissionCache:
             with self._store.reading() as unit:
                 has_more = self._groups.read_ahead(unit.groups.snapshots)
 
-    def _use(self, identity: Identity, find: Callable[[_Known, Identity], _Found]) -> _Found:
-        known = self._known.get(identity) or _Known(self._groups.resolve(identity))
+    def _use(self, identity: Identity, find: Callable[[_CachedPermissions, Identity], _Found]) -> _Found:
+        known = self._known.get(identity) or _CachedPermissions(self._groups.resolve(identity))
         found = find(known, identity)
         self._known[identity] = known  # also when it was cached, because ``find`` may have changed its size
         return found
 
-    def _find_classes(self, known: _Known, identity: Identity) -> AccessFilter:
+    def _find_classes(self, known: _CachedPermissions, identity: Identity) -> AccessFilter:
         if known.classes is None or known.revision != self._revision:
             by_acl = self._classes.permitted(known.membership.keys)
             permitted = self._policies.combine(by_acl, self._find_unsaid(), self._classes.policy_numbers, known.membership.keys)
@@ -204,7 +206,7 @@ class PermissionCache:
             self._unsaid = self._classes.unsaid()
         return self._unsaid
 
-    def _find_forms(self, known: _Known, _identity: Identity) -> PrincipalKeys:
+    def _find_forms(self, known: _CachedPermissions, _identity: Identity) -> PrincipalKeys:
         if known.principal_keys is None:
             known.principal_keys = principal_keys_of(known.membership.build_identity())
         return known.principal_keys

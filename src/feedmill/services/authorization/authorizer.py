@@ -7,7 +7,7 @@ import structlog
 
 from feedmill.model.authorization import AuthorizationRule, LateOutcome, Login, Mechanism
 from feedmill.model.decision import Verdict
-from feedmill.model.errors import Rejected, Unanswered
+from feedmill.model.errors import Rejected, UpstreamFailure
 from feedmill.model.identity import Identity, Subject
 from feedmill.services.authorization.circuitbreaker import CircuitBreaker
 
@@ -39,7 +39,7 @@ class Authorizer(Protocol):
     def decide(self, urls: Sequence[str], current_user: Identity, login: Login | None, seconds: float) -> dict[str, Verdict]:
         """Decides about a batch within the given time.
 
-        A URL that is missing in the result is undecided. An empty result means that no server was contacted. Errors: Unanswered.
+        A URL that is missing in the result is undecided. An empty result means that no server was contacted. Errors: UpstreamFailure.
         """
 
 
@@ -82,7 +82,7 @@ class SafeAuthorizer:
         begun = self._clock()
         try:
             found = authorizer.decide(batch, current_user, login, seconds)
-        except Unanswered as exc:
+        except UpstreamFailure as exc:
             took_seconds = self._clock() - begun
             self._note_failure(rule, server, exc, is_cut_short=seconds < rule.seconds and took_seconds >= seconds * 0.9)
             self._counts.observe(rule.mechanism, took_seconds)
@@ -103,7 +103,7 @@ class SafeAuthorizer:
         self._count_found(rule, batch, found)
         return found
 
-    def _note_failure(self, rule: AuthorizationRule, server: str, error: Unanswered, *, is_cut_short: bool) -> None:
+    def _note_failure(self, rule: AuthorizationRule, server: str, error: UpstreamFailure, *, is_cut_short: bool) -> None:
         if isinstance(error, Rejected):
             self._breaker.succeed(rule.label, server)  # it works, and rejected this one request
         elif is_cut_short:

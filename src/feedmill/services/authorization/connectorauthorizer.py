@@ -48,7 +48,7 @@ class ConnectorAuthorizer:
         return self._endpoint.server
 
     def decide(self, urls: Sequence[str], current_user: Identity, login: Login | None, seconds: float) -> dict[str, Verdict]:
-        """Decides about documents with one request. Errors: Unanswered."""
+        """Decides about documents with one request. Errors: UpstreamFailure."""
         user = find_user(self.rule, current_user)
         if user is None or not _is_writable(user):
             return {}

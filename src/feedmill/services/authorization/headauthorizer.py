@@ -15,7 +15,7 @@ from feedmill.core.urls.patterns import parse_pattern
 from feedmill.core.urls.targets import Target, parse_target
 from feedmill.model.authorization import AuthorizationRule, Login
 from feedmill.model.decision import Verdict
-from feedmill.model.errors import BadRequest, Unanswered
+from feedmill.model.errors import BadRequest, UpstreamFailure
 from feedmill.model.identity import Identity, Subject
 from feedmill.ports.http import HttpClient, HttpConnection, HttpRequest, ServerAddress
 from feedmill.services.authorization.authorizer import find_login, find_user
@@ -62,7 +62,7 @@ class HeadAuthorizer:
     def decide(self, urls: Sequence[str], current_user: Identity, login: Login | None, seconds: float) -> dict[str, Verdict]:
         """Decides about documents at one server, one after the other.
 
-        Shape: the URLs of one server, as ``split`` returned them. Errors: Unanswered.
+        Shape: the URLs of one server, as ``split`` returned them. Errors: UpstreamFailure.
         """
         user = find_user(self.rule, current_user)
         targets = {url: target for url in urls if (target := _find_target(url)) is not None}
@@ -89,7 +89,7 @@ class HeadAuthorizer:
                 break
             try:
                 status = connection.send(self._make_request(target, proof), left).status
-            except Unanswered as exc:
+            except UpstreamFailure as exc:
                 failures, reason = failures + 1, str(exc)
                 # A server that hangs would take the whole time of the rule for each further document.
                 if failures >= MAX_FAILURES:
@@ -99,7 +99,7 @@ class HeadAuthorizer:
             is_alive = is_alive or status < FIRST_FAULT
             reason = reason if status < FIRST_FAULT else f"it answers with status {status}"
         if not is_alive:
-            raise Unanswered(reason)
+            raise UpstreamFailure(reason)
         if len(found) < len(targets):
             self._report(next(iter(targets.values())), len(targets) - len(found), reason)
         return found

@@ -4,7 +4,7 @@ from collections.abc import Sequence, Set
 
 from feedmill.core.urls.targets import parse_target
 from feedmill.model.authorization import AuthorizationRule
-from feedmill.model.errors import Rejected, Unanswered
+from feedmill.model.errors import Rejected, UpstreamFailure
 from feedmill.ports.http import HttpClient, HttpRequest, ServerAddress
 
 _ANSWER_BYTES = 65_536
@@ -34,7 +34,7 @@ class Endpoint:
     def post(self, body: bytes, *, documents: int, seconds: float) -> bytes:
         """Sends a request about so many documents over a connection of its own, and returns the answer.
 
-        Errors: Unanswered, also for any other status.
+        Errors: UpstreamFailure, also for any other status.
         """
         max_bytes = _ANSWER_BYTES + _BYTES_A_DOCUMENT * documents
         request = HttpRequest(method="POST", path=self._path, headers=self._headers, body=body, max_bytes=max_bytes)
@@ -46,5 +46,5 @@ class Endpoint:
         if 400 <= response.status < 500:
             raise Rejected(f"it answers with status {response.status}")
         if response.status not in self._answered:
-            raise Unanswered(f"it answers with status {response.status}")
+            raise UpstreamFailure(f"it answers with status {response.status}")
         return response.body

@@ -40,7 +40,7 @@ REMEMBERED: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class PastAnswer:
+class TimedResponse:
     """How long a request took, and whether it brought a decision."""
 
     seconds: float
@@ -56,8 +56,8 @@ class ResponseTimes:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._single: dict[str, deque[PastAnswer]] = {}
-        self._several: dict[str, deque[PastAnswer]] = {}
+        self._single: dict[str, deque[TimedResponse]] = {}
+        self._several: dict[str, deque[TimedResponse]] = {}
 
     def note(self, rule: str | None, documents: int, seconds: float, *, is_decided: bool) -> None:
         """Records how long a request about so many documents took. ``rule`` is the one that matches the first of them, None for none."""
@@ -65,9 +65,9 @@ class ResponseTimes:
             return
         with self._lock:
             times = self._single if documents == 1 else self._several
-            times.setdefault(rule, deque(maxlen=REMEMBERED)).append(PastAnswer(seconds, is_decided))
+            times.setdefault(rule, deque(maxlen=REMEMBERED)).append(TimedResponse(seconds, is_decided))
 
-    def choose(self, rule: str | None) -> PastAnswer | None:
+    def choose(self, rule: str | None) -> TimedResponse | None:
         """Returns one of the last answers of a rule at random, of requests about one document if there are any; None if there are no
         answers.
         """

@@ -52,7 +52,7 @@ class SamlAuthorizer:
         return self._endpoint.server
 
     def decide(self, urls: Sequence[str], current_user: Identity, login: Login | None, seconds: float) -> dict[str, Verdict]:
-        """Decides about documents with one request. A URL that the answer does not mention is undecided. Errors: Unanswered."""
+        """Decides about documents with one request. A URL that the answer does not mention is undecided. Errors: UpstreamFailure."""
         user = find_user(self.rule, current_user)
         if user is None or not is_writable(user):
             return {}

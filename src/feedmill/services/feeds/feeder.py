@@ -19,7 +19,7 @@ from feedmill.ports import Lease, Notifier
 from feedmill.services.failurenote import FailureNote, describe_fault
 from feedmill.services.feeds.feedrun import FeedDependencies, FeedRun
 from feedmill.services.feeds.groupsrun import GroupsRun
-from feedmill.services.feeds.recordwatch import OthersFirst
+from feedmill.services.feeds.recordwatch import FeedDeferred
 
 LEASE = timedelta(seconds=60)
 RENEW = timedelta(seconds=20)
@@ -106,7 +106,7 @@ class Feeder:
             run.step()
         except Broken:
             raise
-        except OthersFirst:
+        except FeedDeferred:
             self._rest(feed.id, OTHERS_FIRST)
         except FeedmillError as error:
             self._rest(feed.id, RETRY)

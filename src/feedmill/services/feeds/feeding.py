@@ -15,7 +15,7 @@ import structlog
 from feedmill.core.access.classes import access_key, class_of
 from feedmill.core.access.policyacls import PolicySet
 from feedmill.core.documents.lifecycle import PUBLIC_NOW, apply, gone, secured
-from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
+from feedmill.core.documents.urlstate import ApplyContext, Outcome, ReceiptCount, Rules, UrlState
 from feedmill.model.access import AccessClass, AccessKey, StoredAcl
 from feedmill.model.change import Change, Content, InvalidRecord, PutDocument, UpdateDocument
 from feedmill.model.document import BlobRef, Document, DocumentState, Event, EventKind
@@ -79,7 +79,7 @@ class PutBlobs(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ReadSlice:
     """A slice that was read, and the error that ended the reading after it; None if reading continues or reached the end."""
 
     slice: Slice
@@ -92,7 +92,7 @@ def show_none(_number: int, _step: str) -> None:
 
 def take_slice(
     changes: Iterator[Change], blobs: PutBlobs, limits: SliceLimits, *, applied: int = 0, begin: Callable[[int, str], None] = show_none
-) -> Taken:
+) -> ReadSlice:
     """Reads the next slice and stores its contents; an empty slice that is not cut means the end. ``begin`` is called for each content.
 
     A content that cannot be stored for a reason of its own becomes a record in error. Errors: those of infrastructure.
@@ -113,8 +113,8 @@ def take_slice(
     except BaseException as error:
         if not belongs_to_item(error):
             raise
-        return Taken(taken, error)
-    return Taken(taken)
+        return ReadSlice(taken, error)
+    return ReadSlice(taken)
 
 
 def _store_content(change: PutDocument | UpdateDocument, content: Content, blobs: PutBlobs) -> tuple[Change, BlobRef | None]:
@@ -137,7 +137,7 @@ def faulty_of(change: Change, reason: str) -> InvalidRecord:
 class BatchResult:
     """How the changes of a transaction were counted, and the log entries about them."""
 
-    counts: Mapping[Counted, int]
+    counts: Mapping[ReceiptCount, int]
     log: tuple[LogEntry, ...]
 
 
@@ -169,7 +169,7 @@ class ChangeBatch:
         self._states: dict[str, UrlState] = {}
         self._events: dict[str, list[Event]] = {}
         self._entries: list[LogEntry] = []
-        self._counts = dict.fromkeys(Counted, 0)
+        self._counts = dict.fromkeys(ReceiptCount, 0)
         self._reclassified: set[str] = set()
         self._closed: set[str] = set()
         self._left: set[str] = set()
@@ -200,7 +200,7 @@ class ChangeBatch:
         self._entries.extend(outcome.log)
         if change.url is not None:
             # A record in error moves no document to another class: that its class cannot be determined may be the error itself.
-            is_left = outcome.counted is Counted.ERROR and (state == self._before[change.url] or change.url in self._left)
+            is_left = outcome.counted is ReceiptCount.ERROR and (state == self._before[change.url] or change.url in self._left)
             (self._left.add if is_left else self._left.discard)(change.url)
             self._become(outcome)
 

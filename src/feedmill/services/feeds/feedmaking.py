@@ -68,7 +68,7 @@ class FeedPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MadeFile:
+class WrittenFile:
     """A feed file that was written."""
 
     path: Path
@@ -78,10 +78,10 @@ class MadeFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MadeFeed:
+class WrittenFeed:
     """All files that were written, and the files that were left out with their reasons."""
 
-    files: tuple[MadeFile, ...]
+    files: tuple[WrittenFile, ...]
     left_out: tuple[tuple[Path, str], ...]
 
 
@@ -89,7 +89,7 @@ LeftOut = Callable[[Path, str], None]
 OnFile = Callable[[FoundFile], None]
 
 
-def make_feeds(plan: FeedPlan, folder: SourceFolder, open_parts: OpenFeedParts, writer: FeedWriter, on_file: OnFile) -> MadeFeed:
+def make_feeds(plan: FeedPlan, folder: SourceFolder, open_parts: OpenFeedParts, writer: FeedWriter, on_file: OnFile) -> WrittenFeed:
     """Writes the feed files of a folder; a folder without files makes one empty feed. Errors: BadRequest for an impossible plan."""
     _check(plan, folder)
     left_out: list[tuple[Path, str]] = []
@@ -105,10 +105,10 @@ def make_feeds(plan: FeedPlan, folder: SourceFolder, open_parts: OpenFeedParts, 
                 left_out.append((found.path, reason))
         written = parts.finish()
     files = [
-        MadeFile(path=part.path, kind=_kind_of(plan, number), records=part.records, size_bytes=part.size_bytes)
+        WrittenFile(path=part.path, kind=_kind_of(plan, number), records=part.records, size_bytes=part.size_bytes)
         for number, part in enumerate(written, start=1)
     ]
-    return MadeFeed(files=tuple(files), left_out=tuple(left_out))
+    return WrittenFeed(files=tuple(files), left_out=tuple(left_out))
 
 
 def find_files(plan: FeedPlan, folder: SourceFolder, on_left_out: LeftOut) -> Iterator[FoundFile]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import structlog
 
 from feedmill.core.documents.receipts import describe_deleted, entry_at
-from feedmill.core.documents.urlstate import ApplyContext, Counted
+from feedmill.core.documents.urlstate import ApplyContext, ReceiptCount
 from feedmill.core.urls.wildcards import matches_wildcards
 from feedmill.model.access import StoredAcl
 from feedmill.model.change import Change, Delete, DeleteMatching, GroupChange, InvalidRecord
@@ -89,7 +89,7 @@ class FeedRun:
         self._evicting = watch_documents(EVICTION_STEP, tools.caution)
 
     def step(self) -> None:
-        """Does the next bounded piece of work. Errors: OthersFirst while a record waits that ended the process."""
+        """Does the next bounded piece of work. Errors: FeedDeferred while a record waits that ended the process."""
         self._watch.work(is_reading=self.feed.phase.is_reading, work=self._work, give_up=self._give_up)
         if self.feed.phase.is_past_feeder:
             self._watch.clear()
@@ -255,7 +255,7 @@ class FeedRun:
             return
         notes = [entry_at(change.place, note.level, note.reason) for note in change.notes]
         entry = entry_at(change.place, LogLevel.NOTICE, describe_deleted(count))
-        counts = dict.fromkeys(Counted, 0) | {Counted.INCLUDED: 1}
+        counts = dict.fromkeys(ReceiptCount, 0) | {ReceiptCount.INCLUDED: 1}
         with self._tools.store.writing() as unit:
             feed = self._save_progress(unit, BatchResult(counts=counts, log=(*notes, entry)))
         self.feed = feed
@@ -278,7 +278,7 @@ class FeedRun:
                 batch.apply(Delete(place=change.place, url=url), None)
             result = batch.finish()
         # a document that another feed took over meanwhile stays, with an entry that says so
-        return result.counts[Counted.INCLUDED] - len(result.log)
+        return result.counts[ReceiptCount.INCLUDED] - len(result.log)
 
     def _context(self, admission: Admission) -> ApplyContext:
         return ApplyContext(provenance=from_feed(self.feed.id, self.feed.datasource), now=self._tools.clock(), rules=admission.rules)
@@ -288,9 +288,9 @@ class FeedRun:
         feed = replace(
             self.feed,
             applied=self.feed.applied + sum(result.counts.values()),
-            included=self.feed.included + result.counts[Counted.INCLUDED],
-            errors=self.feed.errors + result.counts[Counted.ERROR],
-            acls=self.feed.acls + result.counts[Counted.ACL],
+            included=self.feed.included + result.counts[ReceiptCount.INCLUDED],
+            errors=self.feed.errors + result.counts[ReceiptCount.ERROR],
+            acls=self.feed.acls + result.counts[ReceiptCount.ACL],
         )
         for entry in result.log:
             if entry.level is LogLevel.ERROR and (failed_in := _FAILED_STEP.match(entry.reason)) is not None:

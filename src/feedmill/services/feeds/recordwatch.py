@@ -23,7 +23,7 @@ MAX_READINGS: Final = 10
 """How often the reading of a feed may end the process. Reading takes long, so an administrator's kill is more likely to hit it."""
 
 
-class OthersFirst(Busy):
+class FeedDeferred(Busy):
     """The next record of a feed ended the process; it waits while other feeds are processed."""
 
 
@@ -89,10 +89,10 @@ class RecordWatch:
             self._suspects[int(first)] = key
 
     def find_room(self, applied: int, limit: int) -> int:
-        """Returns how many changes the next slice may have: a suspected record is applied alone. Errors: OthersFirst while it waits."""
+        """Returns how many changes the next slice may have: a suspected record is applied alone. Errors: FeedDeferred while it waits."""
         if self._keys and self.caution is not None and not self.caution.attempts.may_risk(is_idle=True):
             # other records of the feed may be like the one that ended the process
-            raise OthersFirst(f"a record of feed {self.feed_id} ended the process; it waits until other feeds were worked on")
+            raise FeedDeferred(f"a record of feed {self.feed_id} ended the process; it waits until other feeds were worked on")
         allowed = limit if self._room is None else min(limit, self._room)
         following = min((number for number in self._suspects if number > applied), default=None)
         if following is None or self.caution is None:
@@ -106,7 +106,7 @@ class RecordWatch:
         """Calls ``work``, then notes that no record is in progress. Calls ``give_up`` with the reason instead if reading the feed has ended
         the process too often.
 
-        Shape: ``is_reading`` if ``work`` reads the feed. Errors: OthersFirst while the feed waits; those of the call.
+        Shape: ``is_reading`` if ``work`` reads the feed. Errors: FeedDeferred while the feed waits; those of the call.
         """
         try:
             if is_reading and self._is_unreadable:
@@ -120,7 +120,7 @@ class RecordWatch:
 
     def _check_reading(self) -> None:
         if self._reading is not None and self.caution is not None and not self.caution.attempts.is_due(self._reading):
-            raise OthersFirst(f"the reading of feed {self.feed_id} ended the process; it waits until other feeds were worked on")
+            raise FeedDeferred(f"the reading of feed {self.feed_id} ended the process; it waits until other feeds were worked on")
 
     def begin(self, number: int, step: str, url: str | None = None) -> None:
         """Notes that a record enters a step."""

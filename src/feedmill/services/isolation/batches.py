@@ -4,7 +4,7 @@
 found: a bad item among n costs at most 2 log2(n) further runs. ``run_each`` does the same for work that takes items one at a time.
 
 Which errors are whose. Infrastructure errors say that the store, the disk, the engine or another server fails: they leave at once, no
-item is blamed, and the caller retries everything later. These are Busy (with DiskFull and Unanswered), Broken, Conflict and Corrupt,
+item is blamed, and the caller retries everything later. These are Busy (with DiskFull and UpstreamFailure), Broken, Conflict and Corrupt,
 and an ``OSError`` whose number names a shortage of the machine. Every other exception belongs to an item, foreign ones too: KeyError,
 RecursionError, MemoryError, and the panics of Rust libraries, which are no ``Exception``. Work in which a Corrupt is an item's own (a
 blob that cannot be read) catches it itself.

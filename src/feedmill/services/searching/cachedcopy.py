@@ -16,7 +16,7 @@ from feedmill.core.text.textblob import decode_text
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
 from feedmill.model.errors import Corrupt, NotFound
-from feedmill.model.query import And, Node, Or, Phrase, Some, Word
+from feedmill.model.query import And, AnyOf, Node, Or, Phrase, Word
 from feedmill.ports import BlobStore
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
@@ -109,7 +109,7 @@ def _words(node: Node) -> Iterator[str]:
     if isinstance(node, Word | Phrase):
         if node.text.strip():
             yield node.text.strip()
-    elif isinstance(node, And | Or | Some):
+    elif isinstance(node, And | Or | AnyOf):
         for part in node.parts:
             yield from _words(part)
 

@@ -11,7 +11,7 @@ from collections.abc import Set
 from feedmill.core.documents.presentation import shown_title
 from feedmill.core.text.plainwords import is_plain, iter_words
 from feedmill.model.access import AccessFilter
-from feedmill.model.query import And, Everything, Info, Node, Not, Or, Related, Some, Word
+from feedmill.model.query import And, AnyOf, Info, MatchAll, Node, Not, Or, Related, Word
 from feedmill.ports import SearchIndex
 from feedmill.services.searching.resultmaking import READ_CHARACTERS, ResultMaker
 from feedmill.services.searching.searchstate import PlannedSearch
@@ -23,7 +23,7 @@ MIN_CHARACTERS = 3
 TRIED_WORDS = 40
 MAX_QUERY_WORDS = 12
 
-NOTHING = Not(Everything())
+NOTHING = Not(MatchAll())
 
 
 def resolve_urls(index: SearchIndex, root: Node, search: PlannedSearch, documents: VisibleDocuments, maker: ResultMaker) -> Node:
@@ -47,7 +47,7 @@ def list_urls(root: Node, kind: type[Info] | type[Related]) -> list[str]:
     """Lists the URLs of the ``info:`` or the ``related:`` parts of a query."""
     if isinstance(root, kind):
         return [root.url]
-    if isinstance(root, And | Or | Some):
+    if isinstance(root, And | Or | AnyOf):
         return [url for part in root.parts for url in list_urls(part, kind)]
     return list_urls(root.part, kind) if isinstance(root, Not) else []
 
@@ -75,7 +75,7 @@ def find_like(index: SearchIndex, url: str, title: str, text: str, access: Acces
     for part, weight in ((title, TITLE_WEIGHT), (text[:READ_CHARACTERS], 1)):
         counts.update({word: weight * times for word, times in Counter(word.folded for word in iter_words(part)).items()})
     common = [word for word, _ in counts.most_common(4 * TRIED_WORDS) if len(word) >= MIN_CHARACTERS and is_plain(word)][:TRIED_WORDS]
-    everything = max(index.search(Everything(), access, start=0, num=0).total, 1)
+    everything = max(index.search(MatchAll(), access, start=0, num=0).total, 1)
     weights: dict[str, float] = {}
     for word in common:
         holding = index.vocabulary.count(word, access)

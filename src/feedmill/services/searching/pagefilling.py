@@ -46,7 +46,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
+class FilledPage:
     """A page.
 
     ``granted`` are the URLs on it that another server permitted. ``length`` is the known length of the list. ``dropped`` counts documents
@@ -85,14 +85,14 @@ class PageFiller:
         self._decider = decider
         self._late = late
 
-    def fill(self, run_query: RunQuery, window: Window, access: AccessFilter, late: LateAccess) -> Filled:
+    def fill(self, run_query: RunQuery, window: Window, access: AccessFilter, late: LateAccess) -> FilledPage:
         """Returns the page of a window. Shape: ``late`` is that of ``access``."""
         # One more than the page, which shows whether another page follows.
         walk = _Walk(wanted=min(window.start + window.num, MAX_REACH) + 1)
         is_over = self._walk_candidates(walk, run_query, window, access, late)
         if not is_over and walk.missing > 0:
             is_over = self._walk_on(walk, run_query, window, access.without_late())
-        return Filled(
+        return FilledPage(
             hits=tuple(walk.hits[window.start : window.start + window.num]),
             granted=frozenset(walk.granted),
             length=len(walk.hits) if is_over else max(len(walk.hits), window.total),

@@ -33,7 +33,7 @@ TITLE_STEP = "title"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MadeResults:
+class ResultBatch:
     """The results of hits, the number of those hits, and how many visible hits failed to become a result."""
 
     results: tuple[Result, ...] = ()
@@ -48,7 +48,7 @@ class ResultMaker:
         self._documents = documents
         self._blobs = blobs
 
-    def make_results(self, search: PlannedSearch, highlighter: Highlighter, hits: Sequence[Hit], granted: Set[str]) -> MadeResults:
+    def make_results(self, search: PlannedSearch, highlighter: Highlighter, hits: Sequence[Hit], granted: Set[str]) -> ResultBatch:
         """Makes results from hits while there is time; a result that fails is left out. Shape: ``granted`` as in ``VisibleDocuments``."""
         plan, deadline = search.plan, search.deadline
         results, tried, failed = list[Result](), 0, 0
@@ -59,7 +59,7 @@ class ResultMaker:
             for hit in batch:
                 if deadline.is_over:
                     deadline.give_up()
-                    return MadeResults(results=tuple(results), tried=tried, failed=failed)
+                    return ResultBatch(results=tuple(results), tried=tried, failed=failed)
                 tried += 1
                 document = documents.get(hit.key)
                 if document is None or plan.removes(document.url):
@@ -68,7 +68,7 @@ class ResultMaker:
                 result = attempt(make, None, step=RESULT_STEP, url=document.url)
                 failed += result is None
                 results += [] if result is None else [result]
-        return MadeResults(results=tuple(results), tried=tried, failed=failed)
+        return ResultBatch(results=tuple(results), tried=tried, failed=failed)
 
     def make(self, document: Document, hit: Hit, highlighter: Highlighter, getfields: Sequence[str], *, is_late: bool) -> Result:
         """Makes a result of a document that may be shown. Shape: ``is_late``: another server permitted it.

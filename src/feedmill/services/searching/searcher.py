@@ -20,13 +20,13 @@ from feedmill.model.errors import OutOfTime
 from feedmill.model.facets import FacetCounts
 from feedmill.model.query import Info, Node
 from feedmill.model.results import ResultPage
-from feedmill.model.search import Cursor, Hits, Match, SearchRequest
+from feedmill.model.search import Cursor, Hits, MatchMode, SearchRequest
 from feedmill.ports import SearchIndex
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.searching.likeness import resolve_urls
-from feedmill.services.searching.pagefilling import Filled, PageFiller, Window
-from feedmill.services.searching.resultmaking import MadeResults, ResultMaker, report_failed
+from feedmill.services.searching.pagefilling import FilledPage, PageFiller, Window
+from feedmill.services.searching.resultmaking import ResultBatch, ResultMaker, report_failed
 from feedmill.services.searching.searchstate import PlannedSearch, SearchStates
 from feedmill.services.searching.spelling import find_spelling
 from feedmill.services.searching.visibledocuments import VisibleDocuments
@@ -95,7 +95,7 @@ class Searcher:
         is_loosened = request.cursor is None and searched != strict
         filled = self._fill(index, searched, hits.total, search)
         chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)
-        made = self._maker.make_results(search, index.make_highlighter(searched), chosen, granted) if chosen else MadeResults()
+        made = self._maker.make_results(search, index.make_highlighter(searched), chosen, granted) if chosen else ResultBatch()
         # Only if nothing was checked: otherwise the request has taken its time already.
         if filled is not None and not filled.checked and not made.results:
             self._imitate(root, access)
@@ -122,7 +122,7 @@ class Searcher:
             is_loosened=is_loosened,
         )
 
-    def _fill(self, index: SearchIndex, root: Node, total: int, search: PlannedSearch) -> Filled | None:
+    def _fill(self, index: SearchIndex, root: Node, total: int, search: PlannedSearch) -> FilledPage | None:
         """Fills the page if other servers may decide about results. A list in the order of its keys holds only what ACLs permit."""
         plan, request, access = search.plan, search.plan.request, search.access
         if self._filler is None or access.late is None or request.cursor is not None:
@@ -164,7 +164,7 @@ def find_hits(index: SearchIndex, root: Node, plan: QueryPlan, access: AccessFil
         return index.search(query, access, start=request.start, num=num, sort=request.sort, bias=plan.bias, explains=request.explains)
 
     loosened = loosen(root, request.match)
-    if loosened is not None and request.match is Match.ANY:
+    if loosened is not None and request.match is MatchMode.ANY:
         return loosened, run_query(loosened)
     hits = run_query(root)
     if loosened is None or hits.total >= ENOUGH:
@@ -182,7 +182,7 @@ def list_onwards(index: SearchIndex, root: Node, plan: QueryPlan, cursor: Cursor
     loosened = loosen(root, request.match)
     is_loosened = cursor.is_loosened
     if is_loosened is None:
-        is_few = request.match is Match.ANY or (loosened is not None and index.search(root, access, start=0, num=0).total < ENOUGH)
+        is_few = request.match is MatchMode.ANY or (loosened is not None and index.search(root, access, start=0, num=0).total < ENOUGH)
         is_loosened = loosened is not None and is_few
     searched = loosened if is_loosened and loosened is not None else root
     num = min(max(request.num, 1), MAX_NUM)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from feedmill.core.text.plainwords import is_plain, iter_words, without_accents
 from feedmill.model.access import AccessFilter
-from feedmill.model.query import And, Node, Or, Some, Word
+from feedmill.model.query import And, AnyOf, Node, Or, Word
 from feedmill.ports import SearchIndex
 
 ENOUGH = 10
@@ -52,7 +52,7 @@ def _spell(folded: str, texts: Sequence[str]) -> str:
 def _list_words(root: Node) -> list[str]:
     if isinstance(root, Word):
         return [root.text] if len(root.text) >= MIN_CHARACTERS and is_plain(root.text) else []
-    if isinstance(root, And | Or | Some):
+    if isinstance(root, And | Or | AnyOf):
         return list(dict.fromkeys(word for part in root.parts for word in _list_words(part)))
     return []
 

@@ -36,7 +36,7 @@ SUGGEST_STEP = "suggest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Typing:
+class SuggestionRequest:
     """The typed text with its collections and front end; ``limit`` is the maximum number of completions."""
 
     text: str
@@ -46,7 +46,7 @@ class Typing:
 
 
 def suggest(
-    states: SearchStates, visible: VisibleDocuments, typing: Typing, access: AccessFilter, deadline: Deadline | None = None
+    states: SearchStates, visible: VisibleDocuments, typing: SuggestionRequest, access: AccessFilter, deadline: Deadline | None = None
 ) -> tuple[str, ...]:
     """Returns completions, likeliest first; none if nothing was typed; at the deadline, those found by then."""
     typed, limit = typing.text, min(typing.limit, MAX_SUGGESTIONS)

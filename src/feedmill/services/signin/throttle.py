@@ -19,7 +19,7 @@ MAX_COUNTS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class ThrottleLimits:
     """How many failures are allowed in one window. Units: seconds."""
 
     by_both: int = 10
@@ -49,7 +49,7 @@ class _Count:
 class Throttle:
     """Counts failures. May be used from several threads. Units: ``clock`` counts seconds from any origin."""
 
-    def __init__(self, bounds: Bounds, clock: Callable[[], float], max_counts: int = MAX_COUNTS) -> None:
+    def __init__(self, bounds: ThrottleLimits, clock: Callable[[], float], max_counts: int = MAX_COUNTS) -> None:
         self._bounds = bounds
         self._clock = clock
         self._counts: FIFOCache[tuple[str, str], _Count] = FIFOCache(max_counts)

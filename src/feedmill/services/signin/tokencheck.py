@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class TokenHolder:
     """The holder of a token. ``user`` is None if the token searches without a user; ``role`` is what it may do."""
 
     label: str
@@ -34,7 +34,7 @@ class TokenCheck:
         self._store = store
         self._clock = clock
 
-    def find(self, text: str) -> Holder | None:
+    def find(self, text: str) -> TokenHolder | None:
         """Returns the holder of a token; None for a token that is unknown, has expired, is for pushing, or whose user is gone."""
         now = self._clock()
         with self._store.reading() as unit:
@@ -51,7 +51,7 @@ class TokenCheck:
             role = account.role
         touch_token(self._store, token, now)
         searches = TokenScope.SEARCH in token.scopes
-        return Holder(label=token.label, user=account.user if account is not None and searches else None, role=role)
+        return TokenHolder(label=token.label, user=account.user if account is not None and searches else None, role=role)
 
 
 def find_token(unit: UnitOfWork, digest: bytes, now: datetime) -> ApiToken | None:

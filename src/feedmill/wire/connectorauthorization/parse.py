@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from feedmill.core.access.strictness import stricter
 from feedmill.model.decision import Verdict
-from feedmill.model.errors import Unanswered
+from feedmill.model.errors import UpstreamFailure
 from feedmill.wire.xmlstream.errors import NotWellFormed
 from feedmill.wire.xmlstream.small import SmallReader
 
@@ -34,19 +34,19 @@ class Answers:
 
 
 def parse_answers(data: bytes) -> Answers:
-    """Returns the answers. Errors: Unanswered; no other for any bytes."""
+    """Returns the answers. Errors: UpstreamFailure; no other for any bytes."""
     reading = _Reading()
     try:
         reading.read(data)
     except NotWellFormed as exc:
-        raise Unanswered(f"line {exc.line} of its answer: {exc.reason}") from exc
+        raise UpstreamFailure(f"line {exc.line} of its answer: {exc.reason}") from exc
     if not reading.is_response:
-        raise Unanswered("it is no answer of a connector manager")
+        raise UpstreamFailure("it is no answer of a connector manager")
     return Answers(verdicts=reading.verdicts, status=reading.status)
 
 
 @dataclass(slots=True)
-class _One:
+class _PartialAnswer:
     """An unfinished answer."""
 
     resources: list[str] = field(default_factory=list)
@@ -63,7 +63,7 @@ class _Reading(SmallReader):
         self.verdicts: dict[str, Verdict] = {}
         self._text: list[str] = []
         self._size = 0
-        self._one = _One()
+        self._one = _PartialAnswer()
         self._answers = 0
 
     def start(self, _name: str, _attributes: dict[str, str]) -> None:
@@ -71,7 +71,7 @@ class _Reading(SmallReader):
         self.is_response = self.is_response or self.path == _ANSWER[:1]
         self._text, self._size = [], 0
         if self.path == _ANSWER:
-            self._one = _One()
+            self._one = _PartialAnswer()
 
     def end(self, _name: str) -> None:
         """Stores the value of an element that counts."""
@@ -90,13 +90,13 @@ class _Reading(SmallReader):
         """Collects the text of the open element."""
         self._size += len(text)
         if self._size > MAX_TEXT:
-            raise Unanswered(f"a text in it is longer than {MAX_TEXT} characters")
+            raise UpstreamFailure(f"a text in it is longer than {MAX_TEXT} characters")
         self._text.append(text)
 
     def _take_answer(self) -> None:
         self._answers += 1
         if self._answers > MAX_ANSWERS:
-            raise Unanswered(f"it has more than {MAX_ANSWERS} answers")
+            raise UpstreamFailure(f"it has more than {MAX_ANSWERS} answers")
         if len(self._one.resources) != 1 or len(self._one.decisions) != 1:
             return
         url, word = self._one.resources[0], self._one.decisions[0].upper()

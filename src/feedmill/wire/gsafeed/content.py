@@ -16,7 +16,7 @@ from typing import BinaryIO, Protocol
 import pybase64
 
 from feedmill.model.change import Content
-from feedmill.wire.inflation import DEFAULT_RATIO, Excess, Inflation, inflation_of_content, inflation_of_feed
+from feedmill.wire.inflation import DEFAULT_RATIO, Inflation, InflationLimitExceeded, inflation_of_content, inflation_of_feed
 
 SMALL_BYTES = 262_144
 _PIECE_BYTES = 1_048_576
@@ -103,7 +103,7 @@ class _Compressed:
             try:
                 self._feed.count_inflated(len(inflated))
                 self._own.count_inflated(len(inflated))
-            except Excess as exc:
+            except InflationLimitExceeded as exc:
                 raise self._refuse(str(exc)) from exc
             self._sink(inflated)
             data = self._inflater.unconsumed_tail

@@ -50,7 +50,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class ResponseParts:
     """The parts of a response other than results.
 
     Shape: ``previous`` and ``following`` are relative URLs or "". ``shows_total``: M is written.
@@ -67,7 +67,7 @@ class Reply:
     has_doctype: bool = False
 
 
-def render_results(reply: Reply) -> bytes:
+def render_results(reply: ResponseParts) -> bytes:
     """Returns a response in its encoding."""
     seconds = reply.page.seconds if reply.page is not None else 0.0
     parts = [_head(reply), f"<TM>{seconds:.6f}</TM><Q>{_text(reply.query)}</Q>\n"]
@@ -80,7 +80,7 @@ def render_results(reply: Reply) -> bytes:
     return encode("".join([*parts, "</GSP>\n"]), reply.charset)
 
 
-def render_copy(reply: Reply, url: str, content_type: str, html: str) -> bytes:
+def render_copy(reply: ResponseParts, url: str, content_type: str, html: str) -> bytes:
     """Returns a cached copy: its HTML as base64 of UTF-8. Source: Search Protocol Reference, appendix A."""
     body = b64encode(html.encode("utf-8", "replace")).decode("ascii")
     parts = [_head(reply), f"<TM>0.000000</TM><Q>{_text(reply.query)}</Q>\n"]
@@ -90,7 +90,7 @@ def render_copy(reply: Reply, url: str, content_type: str, html: str) -> bytes:
     return encode("".join(parts), reply.charset)
 
 
-def _head(reply: Reply) -> str:
+def _head(reply: ResponseParts) -> str:
     doctype = '<!DOCTYPE GSP SYSTEM "google.dtd">\n' if reply.has_doctype else ""
     return f'<?xml version="1.0" encoding="{reply.charset.name}" standalone="no"?>\n{doctype}<GSP VER="{VERSION}">\n'
 
@@ -115,7 +115,7 @@ def _render_offers(page: ResultPage) -> str:
     return "".join([f"<Synonyms>{related}</Synonyms>\n" if related else "", *keymatches])
 
 
-def _render_list(reply: Reply, page: ResultPage) -> str:
+def _render_list(reply: ResponseParts, page: ResultPage) -> str:
     parts = [f'<RES SN="{page.start + 1}" EN="{page.start + len(page.results)}">\n']
     if reply.shows_total:
         parts.append(f"<M>{page.total}</M>\n")

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from feedmill.model.errors import Unanswered
+from feedmill.model.errors import UpstreamFailure
 from feedmill.wire.samlauthorization.schema import ASSERTION, DECISIONS, GET, PROTOCOL, SOAP, SOAP_12, SUCCESS, Statement
 from feedmill.wire.xmlstream.errors import NotWellFormed
 from feedmill.wire.xmlstream.small import SmallReader
@@ -53,16 +53,16 @@ class _Answer:
 
 
 def parse_statements(data: bytes) -> list[Statement]:
-    """Returns the statements in a SOAP envelope, in order. Errors: Unanswered, for a fault too; no other for any bytes."""
+    """Returns the statements in a SOAP envelope, in order. Errors: UpstreamFailure, for a fault too; no other for any bytes."""
     reading = _Reading()
     try:
         reading.read(data)
     except NotWellFormed as exc:
-        raise Unanswered(f"line {exc.line} of its answer: {exc.reason}") from exc
+        raise UpstreamFailure(f"line {exc.line} of its answer: {exc.reason}") from exc
     if reading.fault is not None:
-        raise Unanswered(f"it is a fault: {_shorten(reading.fault)}")
+        raise UpstreamFailure(f"it is a fault: {_shorten(reading.fault)}")
     if not reading.has_body:
-        raise Unanswered("it is no SOAP envelope with a body")
+        raise UpstreamFailure("it is no SOAP envelope with a body")
     return reading.statements
 
 
@@ -133,7 +133,7 @@ class _Reading(SmallReader):
             return
         self._text.append(text)
         if sum(map(len, self._text)) > MAX_TEXT:
-            raise Unanswered(f"a name in it is longer than {MAX_TEXT} characters")
+            raise UpstreamFailure(f"a name in it is longer than {MAX_TEXT} characters")
 
     def _end_inside(self, answer: _Answer, place: tuple[str, ...], said: str | None) -> None:
         if place == _NAME:
@@ -164,7 +164,7 @@ class _Reading(SmallReader):
         resource, word = answer.decision
         verdict = DECISIONS.get(word)
         if len(self.statements) + len(answer.statements) + len(answer.assertion) >= MAX_STATEMENTS:
-            raise Unanswered(f"it has more than {MAX_STATEMENTS} statements")
+            raise UpstreamFailure(f"it has more than {MAX_STATEMENTS} statements")
         if verdict is not None and (not answer.actions or GET in answer.actions):
             answer.assertion.append(Statement(in_response_to=answer.in_response_to, resource=resource, verdict=verdict))
 

@@ -29,7 +29,7 @@ class Decoder(Protocol):
         """Ends the body. Errors: BadRequest if it ends too early."""
 
 
-class Unpacked:
+class IdentityDecoder:
     """No coding."""
 
     def read(self, chunk: bytes) -> Iterator[bytes]:
@@ -103,7 +103,7 @@ def choose_decoder(content_encoding: str) -> Decoder:
     codings = [coding.strip().lower() for coding in content_encoding.split(",")]
     named = [coding for coding in codings if coding not in ("", "identity")]
     if not named:
-        return Unpacked()
+        return IdentityDecoder()
     if len(named) == 1 and named[0] in ("gzip", "x-gzip", "deflate"):
         return Inflater(named[0].removeprefix("x-"))
     raise BadRequest(f"content-encoding {content_encoding[:80]!a} is not known; send gzip, deflate or none")

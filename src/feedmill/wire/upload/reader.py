@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from feedmill.model.errors import BadRequest, TooLarge
-from feedmill.wire.inflation import DEFAULT_RATIO, Excess, inflation_of_body
+from feedmill.wire.inflation import DEFAULT_RATIO, InflationLimitExceeded, inflation_of_body
 from feedmill.wire.upload.form import BodyReader, FieldStart, FormEvent
 from feedmill.wire.upload.inflate import choose_decoder
 from feedmill.wire.upload.multipart import MultipartReader
@@ -92,7 +92,7 @@ class UploadReader:
     def _count_inflated(self, plain_bytes: int) -> None:
         try:
             self._inflation.count_inflated(plain_bytes)
-        except Excess as exc:
+        except InflationLimitExceeded as exc:
             raise TooLarge(f"{exc}; send it without compression") from exc
 
     def _open(self, *, is_whole: bool) -> Iterator[bytes]:

@@ -39,7 +39,7 @@ class Kind(Enum):
 
 
 @dataclass(slots=True)
-class _Tally:
+class _RepairCount:
     count: int
     line: int
 
@@ -79,7 +79,7 @@ class Repairer:
 
     def __init__(self) -> None:
         self._front = Front(lenient=True)
-        self._tallies: dict[Kind, _Tally] = {}
+        self._tallies: dict[Kind, _RepairCount] = {}
         self._line = 1
         self._text = ""
         self._out: list[str] = []
@@ -135,7 +135,7 @@ class Repairer:
         return repaired
 
     def _report(self, kind: Kind, line: int, count: int = 1) -> None:
-        tally = self._tallies.setdefault(kind, _Tally(0, line))
+        tally = self._tallies.setdefault(kind, _RepairCount(0, line))
         tally.count += count
 
     def _describe_time(self, kind: Kind, text: str, at: int) -> None:

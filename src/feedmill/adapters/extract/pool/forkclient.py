@@ -31,7 +31,7 @@ _MAX_PAUSE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class WorkerEvent:
     """A notice of the fork server: worker ``number`` has started or ended."""
 
     kind: str
@@ -87,7 +87,7 @@ class ForkClient:
         self._process: subprocess.Popen[bytes] | _Adopted | None = None
         self._control: socket.socket | None = None
         self._not_before = 0.0
-        self._heard: list[Notice] = []
+        self._heard: list[WorkerEvent] = []
         self.failures = 0
 
     @property
@@ -217,7 +217,7 @@ class ForkClient:
             select.select([self._control], [], [], remaining)
         return -signal.SIGKILL
 
-    def list_notices(self) -> list[Notice] | None:
+    def list_notices(self) -> list[WorkerEvent] | None:
         """Reads the notices of the fork server; None when it is gone."""
         if not self._listen():
             return None
@@ -237,7 +237,7 @@ class ForkClient:
             if not words:
                 break
             self.failures = 0
-            notice = Notice(words[0], int(words[1]), int(words[2]))
+            notice = WorkerEvent(words[0], int(words[1]), int(words[2]))
             if notice.kind == "serving" and isinstance(self._process, _Adopted):
                 self._process.pid = notice.value
             else:

@@ -13,7 +13,7 @@ from lxml import etree
 
 from feedmill.adapters.extract.readers.content import Unreadable
 from feedmill.adapters.extract.readers.officexml import parse_part
-from feedmill.adapters.extract.readers.zips import Container
+from feedmill.adapters.extract.readers.zips import ZipArchive
 
 MAX_HEADINGS = 200
 _LOOKED_AT = 5_000
@@ -23,7 +23,7 @@ _NAMES = re.compile(r"heading ([1-9])|(title)", re.IGNORECASE)
 _OUTLINE_LEVELS = frozenset("012345678")
 
 
-def read_heading_styles(container: Container) -> dict[str, int]:
+def read_heading_styles(container: ZipArchive) -> dict[str, int]:
     """Returns the styles of a text that are headings, with their levels; a title's is 0."""
     try:
         root = parse_part(container, "word/styles.xml")

@@ -7,11 +7,11 @@ from lxml import etree
 
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Unreadable
-from feedmill.adapters.extract.readers.zips import Container
+from feedmill.adapters.extract.readers.zips import ZipArchive
 from feedmill.model.document import Metadata
 
 
-def parse_part(container: Container, name: str) -> etree._Element | None:
+def parse_part(container: ZipArchive, name: str) -> etree._Element | None:
     """Returns the root of one part; None if there is no such part. Errors: Unreadable if it is no XML or declares entities."""
     data = container.read(name)
     if data is None:
@@ -25,7 +25,7 @@ def parse_part(container: Container, name: str) -> etree._Element | None:
         raise Unreadable(f"the file is damaged: part {name[:80]} is no XML") from exc
 
 
-def stream_part(container: Container, name: str, local_name: str) -> Iterator[etree._Element]:
+def stream_part(container: ZipArchive, name: str, local_name: str) -> Iterator[etree._Element]:
     """Yields the elements of one name in a part, one at a time; each is discarded when the next is read. Errors: Unreadable."""
     data = container.read(name)
     if data is None:
@@ -81,7 +81,7 @@ def collect_text(root: etree._Element, *, breaks: Iterable[str], blanks: Iterabl
     return "".join(parts)
 
 
-def read_properties(container: Container, name: str, wanted: dict[str, str]) -> Metadata:
+def read_properties(container: ZipArchive, name: str, wanted: dict[str, str]) -> Metadata:
     """Returns the values of a properties part: ``wanted`` maps each element's local name to the metadata name."""
     try:
         root = parse_part(container, name)

@@ -14,7 +14,7 @@ from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content, Unreadable
 from feedmill.adapters.extract.readers.officeheadings import MAX_HEADINGS, iter_slide_titles, list_headings, read_heading_styles
 from feedmill.adapters.extract.readers.officexml import collect_text, find_title, parse_part, read_properties
-from feedmill.adapters.extract.readers.zips import Container
+from feedmill.adapters.extract.readers.zips import ZipArchive
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits
 
@@ -33,7 +33,7 @@ _SLIDE_PARTS = re.compile(r"ppt/(slides/slide|notesSlides/notesSlide|comments/(?
 
 def read_docx(data: bytes, limits: ExtractionLimits) -> Content:
     """Reads a Word document. Errors: Unreadable."""
-    container = Container(data)
+    container = ZipArchive(data)
     parts = sorted((name for name in container.names if _WORD_PARTS.match(name)), key=_word_order)
     breaks = (f"{_W}p", f"{_W}tc", f"{_W}br", f"{_W}cr", f"{_A}p")
     # Field codes, and text that was deleted while changes were tracked: the document does not show them.
@@ -46,14 +46,14 @@ def read_docx(data: bytes, limits: ExtractionLimits) -> Content:
 
 def read_pptx(data: bytes, limits: ExtractionLimits) -> Content:
     """Reads a presentation: slides in order, and their notes after all slides. Errors: Unreadable."""
-    container = Container(data)
+    container = ZipArchive(data)
     parts = sorted((name for name in container.names if _SLIDE_PARTS.match(name)), key=_slide_order)
     breaks, skip = (f"{_A}p", f"{_A}br", "{*}text"), (_FALLBACK,)
     return _assemble(container, parts, limits, breaks=breaks, blanks=(f"{_A}tab",), skip=skip, find_headings=iter_slide_titles)
 
 
 def _assemble(
-    container: Container,
+    container: ZipArchive,
     names: list[str],
     limits: ExtractionLimits,
     *,
@@ -99,13 +99,13 @@ def _slide_order(name: str) -> tuple[int, int]:
     return next(index for index, kind in enumerate(kinds) if match[1].startswith(kind)), int(match[2] or 0)
 
 
-def read_office_metadata(container: Container) -> Metadata:
+def read_office_metadata(container: ZipArchive) -> Metadata:
     """Reads the properties of any Office container: core, application, custom."""
     core = read_properties(container, "docProps/core.xml", _PROPERTIES)
     return core + read_properties(container, "docProps/app.xml", {"Company": "company", "Manager": "manager"}) + _read_custom(container)
 
 
-def _read_custom(container: Container) -> Metadata:
+def _read_custom(container: ZipArchive) -> Metadata:
     try:
         root = parse_part(container, "docProps/custom.xml")
     except Unreadable:

@@ -11,7 +11,7 @@ from lxml import etree
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content, Unreadable
 from feedmill.adapters.extract.readers.officexml import collect_text, find_title, parse_part, read_properties
-from feedmill.adapters.extract.readers.zips import Container
+from feedmill.adapters.extract.readers.zips import ZipArchive
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits
 
@@ -33,7 +33,7 @@ _MARGINS = ("header", "footer", "header-left", "footer-left", "header-first", "f
 
 def read_opendocument(data: bytes, limits: ExtractionLimits) -> Content:
     """Reads a document of any OpenDocument kind. Errors: Unreadable if it is damaged or encrypted."""
-    container = Container(data)
+    container = ZipArchive(data)
     manifest = container.read("META-INF/manifest.xml")
     if manifest is not None and b"encryption-data" in manifest:
         raise Unreadable("the file is encrypted")
@@ -57,7 +57,7 @@ def _read_headings(root: etree._Element) -> str:
     return "\n".join(collect_text(node, breaks=_BREAKS, blanks=_BLANKS, skip=_SKIP) for node in found)
 
 
-def _read_margins(container: Container) -> list[str]:
+def _read_margins(container: ZipArchive) -> list[str]:
     try:
         root = parse_part(container, "styles.xml")
     except Unreadable:
@@ -69,7 +69,7 @@ def _read_margins(container: Container) -> list[str]:
     return [collect_text(node, breaks=_BREAKS, blanks=_BLANKS, skip=_SKIP) for node in nodes if node.tag in wanted]
 
 
-def _read_metadata(container: Container) -> Metadata:
+def _read_metadata(container: ZipArchive) -> Metadata:
     found = read_properties(container, "meta.xml", _PROPERTIES)
     try:
         root = parse_part(container, "meta.xml")

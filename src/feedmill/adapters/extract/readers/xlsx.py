@@ -13,7 +13,7 @@ from lxml import etree
 from feedmill.adapters.extract.readers.content import Content
 from feedmill.adapters.extract.readers.officexml import find_title, parse_part, stream_part
 from feedmill.adapters.extract.readers.ooxml import read_office_metadata
-from feedmill.adapters.extract.readers.zips import Container
+from feedmill.adapters.extract.readers.zips import ZipArchive
 from feedmill.model.extraction import ExtractionLimits
 
 _SHEET_PARTS = re.compile(r"xl/worksheets/sheet(\d+)\.xml$")
@@ -27,7 +27,7 @@ _CELL_CHARACTERS = 32_767
 def read_xlsx(data: bytes, limits: ExtractionLimits) -> Content:
     """Reads a workbook. Errors: Unreadable."""
     deadline = time.monotonic() + limits.seconds * _SHARE_OF_TIME
-    container = Container(data)
+    container = ZipArchive(data)
     metadata = read_office_metadata(container)
     parts = [_read_sheet_names(container)]
     cells, reason = _read_cells(container, deadline, limits.text_characters)
@@ -37,7 +37,7 @@ def read_xlsx(data: bytes, limits: ExtractionLimits) -> Content:
     return Content(text="\n".join(parts), title=find_title(metadata), metadata=metadata, headings=parts[0], reason=reason)
 
 
-def _read_cells(container: Container, deadline: float, limit: int) -> tuple[list[str], str | None]:
+def _read_cells(container: ZipArchive, deadline: float, limit: int) -> tuple[list[str], str | None]:
     strings = _read_shared_strings(container)
     rows: list[str] = []
     characters = 0
@@ -53,14 +53,14 @@ def _read_cells(container: Container, deadline: float, limit: int) -> tuple[list
     return rows, None
 
 
-def _read_sheet_names(container: Container) -> str:
+def _read_sheet_names(container: ZipArchive) -> str:
     root = parse_part(container, "xl/workbook.xml")
     if root is None:
         return ""
     return "\n".join(str(node.get("name") or "") for node in root.iterfind("{*}sheets/{*}sheet"))
 
 
-def _read_shared_strings(container: Container) -> list[str]:
+def _read_shared_strings(container: ZipArchive) -> list[str]:
     strings: list[str] = []
     for item in stream_part(container, "xl/sharedStrings.xml", "si"):
         # the element rPh holds phonetic guides
@@ -69,7 +69,7 @@ def _read_shared_strings(container: Container) -> list[str]:
     return strings
 
 
-def _read_rows(container: Container, name: str, strings: list[str]) -> Iterator[str]:
+def _read_rows(container: ZipArchive, name: str, strings: list[str]) -> Iterator[str]:
     for row in stream_part(container, name, "row"):
         cells = [text for cell in row if (text := _read_cell(cell, strings))]
         if cells:
@@ -90,6 +90,6 @@ def _read_cell(cell: etree._Element, strings: list[str]) -> str:
     return strings[index] if 0 <= index < len(strings) else ""
 
 
-def _read_notes(container: Container) -> list[str]:
+def _read_notes(container: ZipArchive) -> list[str]:
     roots = (parse_part(container, name) for name in container.names if _NOTE_PARTS.match(name))
     return ["\n".join(text for text in root.itertext(etree.Element) if isinstance(text, str)) for root in roots if root is not None]

@@ -29,7 +29,7 @@ _FAULTS = (
 )
 
 
-class Container:
+class ZipArchive:
     """A zip file's entries by name, with a budget of bytes for all that is read from it."""
 
     def __init__(self, data: bytes) -> None:

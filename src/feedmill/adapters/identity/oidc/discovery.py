@@ -22,7 +22,7 @@ TROUBLE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ProviderMetadata:
     """The content of a provider's discovery document."""
 
     about: Mapping[str, Any]
@@ -45,12 +45,12 @@ class Discovery:
         self._issuer = issuer
         self._client = client
         self._clock = clock
-        self._known: Known | None = None
+        self._known: ProviderMetadata | None = None
         self._doubted_at = float("-inf")
         self._trouble = ("", float("-inf"))
         self._lock = threading.Lock()
 
-    def learn(self) -> Known:
+    def learn(self) -> ProviderMetadata:
         """Returns the cached document, or reads it if it is missing or too old."""
         with self._lock:
             now = self._now()
@@ -58,7 +58,7 @@ class Discovery:
                 return self._known
             return self._ask(now)
 
-    def learn_anew(self, known: Known, *, is_of_strangers: bool) -> Known:
+    def learn_anew(self, known: ProviderMetadata, *, is_of_strangers: bool) -> ProviderMetadata:
         """Reads the document again because the cached one does not match. Unauthenticated requests cause this only rarely."""
         with self._lock:
             now = self._now()
@@ -74,7 +74,7 @@ class Discovery:
     def _now(self) -> float:
         return self._clock().timestamp()
 
-    def _ask(self, now: float) -> Known:
+    def _ask(self, now: float) -> ProviderMetadata:
         reason, until = self._trouble
         if now < until <= now + TROUBLE_SECONDS:
             raise Busy(reason)
@@ -85,7 +85,7 @@ class Discovery:
             raise
         return self._known
 
-    def _read(self, now: float) -> Known:
+    def _read(self, now: float) -> ProviderMetadata:
         try:
             about = self._client.get(self._issuer.rstrip("/") + "/.well-known/openid-configuration")
             # OpenID Connect Discovery, 4.3: must be exactly the issuer by which it was found.
@@ -96,7 +96,7 @@ class Discovery:
             raise Busy(f"the provider does not say what it is: {exc}") from exc
         except ValueError as exc:
             raise Busy(f"the provider's keys cannot be used: {exc}") from exc
-        return Known(about, keys, now)
+        return ProviderMetadata(about, keys, now)
 
 
 def _address(about: Mapping[str, Any], name: str) -> str:

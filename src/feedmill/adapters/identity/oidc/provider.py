@@ -20,7 +20,7 @@ from joserfc.errors import JoseError
 from feedmill.adapters.identity.addresses import with_query
 from feedmill.adapters.identity.claims import read_groups, read_user
 from feedmill.adapters.identity.jsonhttp import JsonClient
-from feedmill.adapters.identity.oidc.discovery import Discovery, Known
+from feedmill.adapters.identity.oidc.discovery import Discovery, ProviderMetadata
 from feedmill.core.access.roles import RoleRules
 from feedmill.model.errors import Denied
 from feedmill.model.signin import Credential, ProviderSession
@@ -141,7 +141,7 @@ class OidcProvider:
         until = now + timedelta(seconds=2 * LOGOUT_SECONDS)
         return LogoutRequest(id=str(claims["jti"])[:1_000], name=name or "", indexes=(index,) if index else (), until=until)
 
-    def _redeem(self, known: Known, back_url: str, code: str, verifier: str) -> dict[str, Any]:
+    def _redeem(self, known: ProviderMetadata, back_url: str, code: str, verifier: str) -> dict[str, Any]:
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -200,7 +200,7 @@ class OidcProvider:
             nonce={"essential": True, "value": nonce},
         )
 
-    def _complete(self, known: Known, tokens: Mapping[str, Any], claims: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _complete(self, known: ProviderMetadata, tokens: Mapping[str, Any], claims: Mapping[str, Any]) -> Mapping[str, Any]:
         """Returns the claims of the ID token. If a wanted claim is missing, those of userinfo are added."""
         wanted = (self._options.user_claim, self._options.groups_claim)
         access = tokens.get("access_token")

@@ -32,8 +32,8 @@ from feedmill.core.text.units import accepts_unit
 from feedmill.core.text.wildcards import compile_wildcard, fold_wildcard, is_wildcard
 from feedmill.model.query import (
     And,
+    AnyOf,
     DateRange,
-    Everything,
     FileType,
     Info,
     InText,
@@ -41,6 +41,7 @@ from feedmill.model.query import (
     InUrl,
     Language,
     LinksTo,
+    MatchAll,
     MetaContains,
     MetaDates,
     MetaEquals,
@@ -55,7 +56,6 @@ from feedmill.model.query import (
     Related,
     Restriction,
     Site,
-    Some,
     UnderPattern,
     Wildcard,
     Word,
@@ -107,13 +107,13 @@ def match_entry(node: Node, entry: Entry) -> float | None:
             return _match_words(text, entry, FIELD_WEIGHTS)
         case Wildcard(text):
             return _match_pieces(text, entry, FIELD_WEIGHTS)
-        case Everything():
+        case MatchAll():
             return 0.0
         case And(parts):
             return _match_all(parts, entry)
         case Or(parts):
             return _match_any(parts, entry)
-        case Some(parts):
+        case AnyOf(parts):
             some, every = _match_any(parts, entry), _match_all(parts, entry)
             return some if some is None or every is None or some == _NO_DEMAND else some + HOLDS_ALL_BONUS
         case Not(part):

@@ -49,7 +49,7 @@ Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Permitted:
+class PermittedMatches:
     """The best matches that the user may see. ``total`` is exact if ``is_exact``, else an estimate."""
 
     pairs: Sequence[Pair]
@@ -130,7 +130,7 @@ def table_of(access: AccessFilter) -> Flags | None:
 
 def find_permitted(
     searcher: Searcher, unguarded: Query, access: AccessFilter, *, start: int, num: int, exact_to: int = EXACT_TO
-) -> Permitted:
+) -> PermittedMatches:
     """Returns the best matches that the user may see, from ``start`` on, and how many there are.
 
     The total is exact if the filter has few classes. For others it is exact up to ``exact_to`` or the end of the page.
@@ -153,13 +153,13 @@ def _is_gone_through(searcher: Searcher, access: AccessFilter, exact_to: int) ->
     return table_of(access) is not None and cost_of_clause(access) >= min(LEAST_TAKEN, 2 * exact_to) and not hides_nothing(searcher, access)
 
 
-def _find_by_clause(searcher: Searcher, unguarded: Query, access: AccessFilter, start: int, num: int) -> Permitted:
+def _find_by_clause(searcher: Searcher, unguarded: Query, access: AccessFilter, start: int, num: int) -> PermittedMatches:
     # the engine panics if it must return no hits at all
     found = searcher.search(guarded(unguarded, access, searcher), max(num, 1), count=True, offset=start)
-    return Permitted(pairs=found.hits[:num], total=_total(found))
+    return PermittedMatches(pairs=found.hits[:num], total=_total(found))
 
 
-def _go_through(searcher: Searcher, unguarded: Query, access: AccessFilter, start: int, num: int, exact_to: int) -> Permitted | None:
+def _go_through(searcher: Searcher, unguarded: Query, access: AccessFilter, start: int, num: int, exact_to: int) -> PermittedMatches | None:
     """Checks the best matches until the page is full and more than ``exact_to`` are known, or until no match is left.
 
     Returns None if so little is visible that too many matches would be read.
@@ -180,9 +180,11 @@ def _go_through(searcher: Searcher, unguarded: Query, access: AccessFilter, star
         known = permitted.count(1)
         # these were all matches, so the total is exact
         if total <= len(hits):
-            return Permitted(pairs=_choose(hits, permitted, start, num), total=known)
+            return PermittedMatches(pairs=_choose(hits, permitted, start, num), total=known)
         if known >= needed:
-            return Permitted(pairs=_choose(hits, permitted, start, num), total=max(round(total * known / len(hits)), known), is_exact=False)
+            return PermittedMatches(
+                pairs=_choose(hits, permitted, start, num), total=max(round(total * known / len(hits)), known), is_exact=False
+            )
         # not enough visible ones yet: read as deep as the share found so far suggests
         depth = min(total, int(depth * needed * MARGIN / max(known, 1)))
         if depth > limit:

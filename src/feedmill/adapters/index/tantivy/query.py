@@ -32,8 +32,8 @@ from feedmill.core.text.wildcards import is_wildcard, list_pieces
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import (
     And,
+    AnyOf,
     DateRange,
-    Everything,
     FileType,
     Info,
     InText,
@@ -41,6 +41,7 @@ from feedmill.model.query import (
     InUrl,
     Language,
     LinksTo,
+    MatchAll,
     MetaContains,
     MetaDates,
     MetaEquals,
@@ -55,7 +56,6 @@ from feedmill.model.query import (
     Related,
     Restriction,
     Site,
-    Some,
     UnderPattern,
     Wildcard,
     Word,
@@ -76,9 +76,9 @@ def build_unguarded(root: Node, word_queries: WordQueries) -> Query:
 
 def build_filter(node: Node) -> Query:
     """Builds the query of a restriction, or of every document. A restriction without words matches nothing."""
-    if isinstance(node, Everything):
+    if isinstance(node, MatchAll):
         return Query.all_query()
-    assert not isinstance(node, Word | Phrase | Wildcard | And | Or | Some | Not), "a restriction alone"
+    assert not isinstance(node, Word | Phrase | Wildcard | And | Or | AnyOf | Not), "a restriction alone"
     return _restrict(node) or Query.empty_query()
 
 
@@ -97,13 +97,13 @@ class _Translator:
                 return build_exact_query(text)
             case Wildcard(text):
                 return _wildcard(text)
-            case Everything():
+            case MatchAll():
                 return _filter(Query.all_query())
             case And(parts):
                 return self._all_of(parts)
             case Or(parts):
                 return _combine([self._standing_alone(part) for part in parts], _any_of)
-            case Some(parts):
+            case AnyOf(parts):
                 return self._some_of(parts)
             case Not():
                 return self._standing_alone(node)

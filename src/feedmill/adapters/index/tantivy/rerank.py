@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from tantivy import DocAddress, Query, Searcher
 
-from feedmill.adapters.index.tantivy.accessfilter import Permitted, find_permitted
+from feedmill.adapters.index.tantivy.accessfilter import PermittedMatches, find_permitted
 from feedmill.adapters.index.tantivy.features import among, ask_bias, build_parts
 from feedmill.adapters.index.tantivy.query import build_unguarded
 from feedmill.adapters.index.tantivy.words import WordQueries
-from feedmill.core.ranking.scoring import Candidate, Scored, rank
+from feedmill.core.ranking.scoring import Candidate, ScoredCandidate, rank
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import Node
 from feedmill.model.ranking import Ranking, ScoreBias
@@ -27,7 +27,7 @@ PAIR_BYTES = 130
 
 
 @dataclass(frozen=True, slots=True)
-class Best:
+class TopMatches:
     """The best matches in their final order. Shape: ``pairs`` of keys and scores; ``total`` exact while ``is_exact``."""
 
     pairs: Sequence[tuple[int, float]]
@@ -40,7 +40,7 @@ class Best:
         return Hits(hits=hits, total=self.total, is_exact=self.is_exact)
 
 
-def count_best(best: Best) -> int:
+def count_best(best: TopMatches) -> int:
     """Returns the bytes that the best matches take in memory."""
     return 200 + PAIR_BYTES * len(best.pairs)
 
@@ -82,18 +82,18 @@ class RankedSearch:
         hits += [Hit(key=int(key or 0), score=min(score, least)) for key, (score, _) in rest][max(start - depth, 0) :]
         return Hits(hits=tuple(hits), total=total, is_exact=is_exact)
 
-    def find_best(self) -> Best:
+    def find_best(self) -> TopMatches:
         """Finds all matches that are ranked again. Each page within that depth is a part of them."""
         word_queries = self._make_word_queries()
         found = self._find(word_queries, 0, self.ranking.depth)
         keys = self._values("key", [address for _, address in found.pairs]) if found.pairs else ()
         ranked = self._rank_again(word_queries, found.pairs, keys) if keys else ()
-        return Best(pairs=[one[:2] for one in ranked], total=found.total, is_exact=found.is_exact)
+        return TopMatches(pairs=[one[:2] for one in ranked], total=found.total, is_exact=found.is_exact)
 
     def _make_word_queries(self) -> WordQueries:
         return WordQueries(self.searcher, self.root, self.ranking.function_words, self.ranking.anchors)
 
-    def _find(self, word_queries: WordQueries, offset: int, num: int) -> Permitted:
+    def _find(self, word_queries: WordQueries, offset: int, num: int) -> PermittedMatches:
         """Finds the best matches by words that the user may see, from ``offset`` on."""
         return find_permitted(self.searcher, build_unguarded(self.root, word_queries), self.access, start=offset, num=num)
 
@@ -102,9 +102,9 @@ class RankedSearch:
 
     def _rank_again(
         self, word_queries: WordQueries, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]
-    ) -> list[Scored]:
+    ) -> list[ScoredCandidate]:
         """Returns the best matches in their final order. If a policy reaches deeper, it first chooses which matches get all parts."""
-        chosen, rest = self._list_candidates(pairs, [int(key or 0) for key in keys]), list[Scored]()
+        chosen, rest = self._list_candidates(pairs, [int(key or 0) for key in keys]), list[ScoredCandidate]()
         # Without the other parts first, which are expensive; the policy's factors decide which matches get them.
         if self.bias is not None and len(chosen) > BIASED_WHOLE:
             by_key = {candidate.key: candidate for candidate in chosen}
@@ -137,13 +137,13 @@ class RankedSearch:
         found = self._values("key", [address for _, address in hits]) if hits else ()
         return {int(key or 0): score for key, (score, _) in zip(found, hits, strict=True)}
 
-    def _explain(self, word_queries: WordQueries, page: Sequence[Scored]) -> list[Hit]:
+    def _explain(self, word_queries: WordQueries, page: Sequence[ScoredCandidate]) -> list[Hit]:
         keys = [one.key for one in page]
         parts = build_parts(word_queries, self.ranking)
         scores = {name: self._score(keys, queries) for name, queries in parts.items()}
         return [Hit(key=one.key, score=one.score, parts=tuple(self._parts_of(one, scores))) for one in page]
 
-    def _parts_of(self, one: Scored, scores: dict[str, dict[int, float]]) -> list[tuple[str, float]]:
+    def _parts_of(self, one: ScoredCandidate, scores: dict[str, dict[int, float]]) -> list[tuple[str, float]]:
         parts = [(name, found.get(one.key, 0.0)) for name, found in scores.items()]
         factors = [(name, float(getattr(one, name))) for name in ("static_rank", "links", "freshness", "bias", "holds_all")]
         return [("words", one.words), *parts, *factors]

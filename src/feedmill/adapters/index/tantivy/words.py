@@ -163,7 +163,7 @@ def _list_languages(searcher: Searcher) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class _Known:
+class _TermCache:
     """Looked-up terms of one commit. Words recur in other queries, and each lookup reads the dictionaries of all segments."""
 
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -178,8 +178,8 @@ class _Known:
 
 # A searcher always shows the same commit. Only one is cached: a searcher holds its files, which cannot be removed meanwhile.
 @lru_cache(maxsize=1)
-def _find_known(_searcher: Searcher) -> _Known:
-    return _Known()
+def _find_known(_searcher: Searcher) -> _TermCache:
+    return _TermCache()
 
 
 def _build_gram_query(raw: str) -> Query | None:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from feedmill.adapters.store import rows
 from feedmill.adapters.store.documents.indextasks import SqlKeyValueStore
-from feedmill.adapters.store.prepared import Prepared
+from feedmill.adapters.store.prepared import PreparedQuery
 from feedmill.adapters.store.schema import access_classes, acl_versions, acls, past_classes
 from feedmill.adapters.store.statements import batches, upsert
 from feedmill.adapters.store.values import from_micros, plain, to_micros
@@ -24,14 +24,14 @@ _NEWEST_CLASS = "access.newest_class"
 READ_AT_ONCE = 10_000
 
 _CLASS = tuple(access_classes.c[name] for name in ("number", "inheritance_type", "inherit_from", "entries", "policy_number"))
-_CLASSES = Prepared(lambda numbers: sa.select(*_CLASS).where(access_classes.c.number.in_(numbers)))
-_CLASSES_OF_ACLS = Prepared(lambda digests: sa.select(acls.c.url, acls.c.access_class).where(acls.c.url_digest.in_(digests)))
+_CLASSES = PreparedQuery(lambda numbers: sa.select(*_CLASS).where(access_classes.c.number.in_(numbers)))
+_CLASSES_OF_ACLS = PreparedQuery(lambda digests: sa.select(acls.c.url, acls.c.access_class).where(acls.c.url_digest.in_(digests)))
 _PACKED_COLUMNS = tuple(access_classes.c[name] for name in ("number", "inheritance_type", "inherit_from", "keys", "policy_number"))
 _NUMBER = access_classes.c.number
-_PACKED = Prepared(
+_PACKED = PreparedQuery(
     lambda _: sa.select(*_PACKED_COLUMNS).where(_NUMBER.between(sa.bindparam("first"), sa.bindparam("last"))).order_by(_NUMBER)
 )
-_NEWEST_VERSION = Prepared(lambda _: sa.select(sa.func.max(acl_versions.c.number)))
+_NEWEST_VERSION = PreparedQuery(lambda _: sa.select(sa.func.max(acl_versions.c.number)))
 
 
 class SqlClasses:

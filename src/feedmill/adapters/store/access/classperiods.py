@@ -27,7 +27,7 @@ _SCANNED_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Held:
+class _CurrentClass:
     """The current class of a document's row. Shape: ``access_class`` None for a deleted document; times in microseconds."""
 
     access_class: int | None
@@ -41,16 +41,16 @@ class ClassPeriodWriter:
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
-    def read(self, ids: Sequence[int]) -> dict[int, _Held]:
+    def read(self, ids: Sequence[int]) -> dict[int, _CurrentClass]:
         """Reads the current classes of those documents that exist."""
-        found: dict[int, _Held] = {}
+        found: dict[int, _CurrentClass] = {}
         for batch in batches(ids):
             for row in self._connection.execute(_held().where(documents.c.id.in_(batch))).all():
                 held = _class_of_row(row.state, row.secure, row.access_class, row.guarding)
-                found[row.id] = _Held(access_class=held, since=row.classed_at, begun_by=row.classed_by)
+                found[row.id] = _CurrentClass(access_class=held, since=row.classed_at, begun_by=row.classed_by)
         return found
 
-    def columns_of(self, document: Document, before: _Held | None, at: int, feed_id: int) -> dict[str, int]:
+    def columns_of(self, document: Document, before: _CurrentClass | None, at: int, feed_id: int) -> dict[str, int]:
         """Returns the new class columns of a document's row."""
         held = class_of(document) if document.state is DocumentState.LIVE else None
         if before is not None and before.access_class == held:
@@ -58,7 +58,7 @@ class ClassPeriodWriter:
         # Never before the earlier class began, even if the clock was set back.
         return {"classed_at": at if before is None else max(at, before.since), "classed_by": feed_id}
 
-    def keep(self, before: Mapping[int, _Held], after: Mapping[int, Mapping[str, int]]) -> None:
+    def keep(self, before: Mapping[int, _CurrentClass], after: Mapping[int, Mapping[str, int]]) -> None:
         """Stores the earlier classes of documents whose rows now have another class."""
         ended = [
             {
@@ -75,7 +75,7 @@ class ClassPeriodWriter:
         if ended:
             self._connection.execute(sa.insert(past_classes), ended)
 
-    def note_guards(self, before: Mapping[int, _Held], at: datetime) -> None:
+    def note_guards(self, before: Mapping[int, _CurrentClass], at: datetime) -> None:
         """Records that pages with new texts now restrict their own access, if they did not before."""
         now = self.read(list(before))
         moved = {id_: held for id_, held in before.items() if held.access_class != now[id_].access_class}
@@ -174,7 +174,7 @@ def _class_of_row(state: str, secure: bool, access_class: int, guarding: str | N
     return AccessClass.CLOSED if text is not None and guards_itself(text) else AccessClass.PUBLIC
 
 
-def _join(past: Sequence[Any], now: _Held) -> list[ClassPeriod]:
+def _join(past: Sequence[Any], now: _CurrentClass) -> list[ClassPeriod]:
     """Returns the consecutive class periods of a document. A gap is a time when it was deleted."""
     class_periods: list[ClassPeriod] = []
     until, ended_by = 0, 0

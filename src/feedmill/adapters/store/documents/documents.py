@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from feedmill.adapters.store.access.classperiods import CLASSED_COLUMNS, ClassPeriodWriter
 from feedmill.adapters.store.documents import rows
-from feedmill.adapters.store.prepared import Prepared
+from feedmill.adapters.store.prepared import PreparedQuery
 from feedmill.adapters.store.schema import CLASSED, LIVE, documents, events
 from feedmill.adapters.store.statements import batches, upsert
 from feedmill.adapters.store.values import plain, to_micros
@@ -18,9 +18,9 @@ from feedmill.ports import LiveUrl, StoredRefs
 
 MAX_EVENTS = 20
 
-_BY_DIGEST = Prepared(lambda digests: sa.select(*rows.DOCUMENT).where(documents.c.url_digest.in_(digests)))
-_BY_ID = Prepared(lambda ids: sa.select(*rows.DOCUMENT).where(documents.c.id.in_(ids)))
-_NEXT_DIGEST = Prepared(
+_BY_DIGEST = PreparedQuery(lambda digests: sa.select(*rows.DOCUMENT).where(documents.c.url_digest.in_(digests)))
+_BY_ID = PreparedQuery(lambda ids: sa.select(*rows.DOCUMENT).where(documents.c.id.in_(ids)))
+_NEXT_DIGEST = PreparedQuery(
     lambda _: (
         sa.select(*(documents.c[name] for name in ("url_digest", "state", "secure", "access_class", "text")))
         # Not ``=``: a row is read in any case, so the duration does not reveal whether the document exists.

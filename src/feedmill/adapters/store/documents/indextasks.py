@@ -6,13 +6,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from feedmill.adapters.store import rows
-from feedmill.adapters.store.prepared import Prepared
+from feedmill.adapters.store.prepared import PreparedQuery
 from feedmill.adapters.store.schema import index_tasks, key_values, replaced_tasks
 from feedmill.adapters.store.statements import batches, insert, upsert
 from feedmill.adapters.store.values import now_micros
 from feedmill.ports import IndexTask, Lane, Stage
 
-_KEY_VALUES = Prepared(lambda names: sa.select(key_values.c.name, key_values.c.value).where(key_values.c.name.in_(names)))
+_KEY_VALUES = PreparedQuery(lambda names: sa.select(key_values.c.name, key_values.c.value).where(key_values.c.name.in_(names)))
 _SAME_VERSION = (index_tasks.c.document_id == sa.bindparam("id_"), index_tasks.c.version == sa.bindparam("version_"))
 
 

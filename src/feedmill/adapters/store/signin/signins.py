@@ -4,7 +4,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from feedmill.adapters.store.prepared import Prepared
+from feedmill.adapters.store.prepared import PreparedQuery
 from feedmill.adapters.store.schema import accounts, api_tokens, one_time_values, session_digests, sessions
 from feedmill.adapters.store.signin import rows as rows
 from feedmill.adapters.store.statements import insert, upsert
@@ -13,7 +13,7 @@ from feedmill.core.signin.sessiondigests import digests_of
 from feedmill.model.signin import Account, ApiToken, Session
 
 _SESSION = tuple(column.name for column in sessions.columns)
-_SESSIONS = Prepared(lambda digests: sa.select(*sessions.columns).where(sessions.c.digest.in_(digests)))
+_SESSIONS = PreparedQuery(lambda digests: sa.select(*sessions.columns).where(sessions.c.digest.in_(digests)))
 
 
 class SqlAccounts:

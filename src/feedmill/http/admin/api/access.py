@@ -28,7 +28,7 @@ from feedmill.model.audit import Detail
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE, Identity
 from feedmill.services.access.accessreview import AccessReview, Finding
-from feedmill.services.access.explaining import Explaining, Question
+from feedmill.services.access.explaining import AccessQuestion, Explaining
 from feedmill.services.access.history.changes import AccessChanges
 from feedmill.wire.decisions import parse_question, render_change, render_decision, render_early_decision, render_named, render_principal
 
@@ -53,7 +53,7 @@ class AccessTools:
 def access_routes(tools: AccessTools) -> list[DeclaredRoute]:
     async def explain(request: Request) -> Response:
         parameters = request.query_params
-        question, at = Question(url=_require(parameters, "url"), identity=_read_identity(request)), find_time(parameters, "at")
+        question, at = AccessQuestion(url=_require(parameters, "url"), identity=_read_identity(request)), find_time(parameters, "at")
         return JSONResponse(
             render_early_decision(await run_in_threadpool(tools.explaining.explain_with_policy, question, at=at), parameters.get("user"))
         )
@@ -110,7 +110,7 @@ def _summarize(questions: Lines) -> dict[str, Detail]:
 
 
 def _explain_lines(explaining: Explaining, questions: Lines, at: datetime | None) -> str:
-    decisions = explaining.explain_many([Question(url=url, identity=identity) for url, _, identity in questions], at=at)
+    decisions = explaining.explain_many([AccessQuestion(url=url, identity=identity) for url, _, identity in questions], at=at)
     answers = (render_decision(decision, user) for decision, (_, user, _) in zip(decisions, questions, strict=True))
     return "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers)
 

@@ -27,7 +27,7 @@ from feedmill.http.common.requirements import DeclaredRoute, Requirement
 from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.model.errors import BadRequest, Corrupt
 from feedmill.ports.stylesheets import MAX_STYLESHEET_BYTES
-from feedmill.settings.editing import ALWAYS, MAX_STORED_BYTES, Condition, HeldEntry, SettingsEditor
+from feedmill.settings.editing import ALWAYS, MAX_STORED_BYTES, Condition, SettingsEditor, SettingsEntry
 from feedmill.settings.importing import KINDS, import_text
 
 MAX_IMPORT_BYTES = 3 * MAX_STORED_BYTES
@@ -124,11 +124,11 @@ def _section(request: Request) -> str:
     return str(request.path_params.get("section", _POLICY_ACLS))
 
 
-def _answer(entry: HeldEntry, status: int = 200) -> Response:
+def _answer(entry: SettingsEntry, status: int = 200) -> Response:
     return JSONResponse(_fields_of(entry), status, headers={"ETag": f'"{entry.tag}"'})
 
 
-def _fields_of(entry: HeldEntry) -> dict[str, Any]:
+def _fields_of(entry: SettingsEntry) -> dict[str, Any]:
     return {"section": entry.section, "name": entry.name, "origin": entry.origin, "tag": entry.tag, "value": dict(entry.value)}
 
 

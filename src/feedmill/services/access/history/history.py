@@ -40,7 +40,7 @@ _ANY_URL = "\0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outline:
+class ClassDifference:
     """How the access to a class differs between two times, for every document that was in the class during the whole interval.
 
     Shape: reasons contain ``_ANY_URL``; ``above`` are the URLs whose own documents need reasons of their own.
@@ -64,7 +64,7 @@ class HistoryCache:
     chains: dict[tuple[str, datetime], Mapping[str, Acl]] = field(default_factory=dict)
     acl_changes: dict[tuple[str, datetime], ChangeOrigin | None] = field(default_factory=dict)
     decided: dict[tuple[int, datetime], tuple[Verdict, str]] = field(default_factory=dict)
-    outlines: dict[tuple[int, datetime], Outline | None] = field(default_factory=dict)
+    outlines: dict[tuple[int, datetime], ClassDifference | None] = field(default_factory=dict)
     sources: dict[int, str] = field(default_factory=dict)
 
 
@@ -126,17 +126,17 @@ class AccessHistory:
             origin=outline.origin,
         )
 
-    def _outline(self, number: int, until: datetime) -> Outline | None:
+    def _outline(self, number: int, until: datetime) -> ClassDifference | None:
         """Describes what changed for a class, once for all documents that were in it the whole time; None if nothing changed."""
         return _remember(self._known.outlines, (number, until), lambda: self._find_outline(number, until))
 
-    def _find_outline(self, number: int, until: datetime) -> Outline | None:
+    def _find_outline(self, number: int, until: datetime) -> ClassDifference | None:
         class_periods = [ClassPeriod(access_class=number, since=self._known.since)]
         return self._compare(_ANY_URL, class_periods, until) if self.has_changed(class_periods, until) else None
 
-    def _compare(self, url: str, class_periods: Sequence[ClassPeriod], until: datetime) -> Outline:
+    def _compare(self, url: str, class_periods: Sequence[ClassPeriod], until: datetime) -> ClassDifference:
         chains = [self._above(number, at) for at in (self._known.since, until) if (number := class_at(class_periods, at)) is not None]
-        return Outline(
+        return ClassDifference(
             is_gained=self.is_visible(class_periods, until),
             before=self.explain_at(url, class_periods, self._known.since),
             after=self.explain_at(url, class_periods, until),
