@@ -1,8 +1,9 @@
-"""What feed clients send: bodies of requests, feeds, groups feeds."""
+"""What feed clients send, and what pull sources answer: bodies of requests, feeds, groups feeds, seedlists."""
 
 import base64
 import io
 import zlib
+from dataclasses import replace
 from typing import BinaryIO
 
 from feedmill.model.change import PutDocument
@@ -11,10 +12,12 @@ from feedmill.services.feeds.reading import FeedReader
 from feedmill.wire.gsafeed.parse import FeedParser
 from feedmill.wire.gsagroups.parse import GroupsParser
 from feedmill.wire.registry import DATALOAD, FORMATS
+from feedmill.wire.seedlist.parse import iter_entries, scan_page
+from feedmill.wire.seedlist.schema import SeedlistEntry
 from feedmill.wire.upload.reader import FEED_FORM, GROUPS_FORM, UploadReader
 from tests.builders.requests import make_multipart
 from tests.feedreaders import GIVEN
-from tests.fuzz.target import Target
+from tests.fuzz.target import Finding, Target
 
 _CHUNK = 1_000
 _MAX_BYTES = 1_000_000
@@ -42,6 +45,14 @@ _DATALOAD = f"""<?xml version="1.0"?><ThunderstoneReplication xmlns:dt="urn:sche
 <RawData dt:dt="bin.base64">PHA+eDwvcD4=</RawData></Item><Item><Type>D</Type><Url>http://a.example.com/2</Url></Item>
 <Item><Type>U</Type><Url>http://a.example.com/1</Url><Title/><Views>2</Views></Item>
 <Item><Type>DP</Type><Url>http://a.example.com/*</Url></Item><Item><Type>UI</Type></Item></ThunderstoneReplication>""".encode()
+_SEEDLIST = b"""<feed xmlns="http://www.w3.org/2005/Atom" xmlns:wplc="http://www.ibm.com/wplc/atom/1.0" xml:base="http://a.example.com/">
+<link rel="next" href="/list?Start=1&State=x"/><wplc:timestamp>AAABFoVf8zs=</wplc:timestamp><wplc:action do="update"/>
+<wplc:fieldInfo id="f" type="fields" returnable="true"><wplc:fieldInfo id="g"/></wplc:fieldInfo><wplc:acl>page</wplc:acl>
+<entry xml:lang="en"><id>1</id><link rel="via" type="text/html" href="a"/>
+<content type="application/pdf" src="b"/><author><name>n</name></author>
+<category term="t" scheme="com.ibm.wplc.taxonomy://location_taxonomy" label="l"/><updated>2007-08-21T18:03:45+03:00</updated>
+<wplc:field id="f"><wplc:field id="g">x</wplc:field></wplc:field><wplc:acls><wplc:acl>uid=a,o=b</wplc:acl></wplc:acls></entry>
+<entry><id>2</id><wplc:action do="delete"/></entry></feed>"""
 _XML_WORDS = tuple(
     word.encode()
     for word in """<group> </group> <record> </record> <acl> </acl> <principal> <metadata> <meta <content> </content> <![CDATA[ ]]> <!-- -->
@@ -90,6 +101,22 @@ def read_dataload(data: bytes) -> int:
     return size
 
 
+def read_seedlist(data: bytes) -> int:
+    """Reads a page of a seedlist. A page whose scan succeeds has as many entries as the scan counted."""
+    pieces = [data[at : at + _CHUNK] for at in range(0, len(data), _CHUNK)]
+    page = scan_page(pieces, "http://a.example.com/list")
+    try:
+        entries = list(iter_entries(pieces, "http://a.example.com/list", page))
+    except BadFeed as exc:
+        raise Finding("entries of a page that was scanned are refused") from exc
+    if len(entries) != page.entries:
+        raise Finding(f"{len(entries)} entries were read, {page.entries} were counted")
+    # Field infos of the page are shared by its entries.
+    return len(repr(page)) + sum(
+        len(repr(replace(entry, field_infos={}) if isinstance(entry, SeedlistEntry) else entry)) for entry in entries
+    )
+
+
 def read_upload(data: bytes) -> int:
     """Reads a body: the first line is Content-Type, the second Content-Encoding."""
     kind, _, rest = data.partition(b"\n")
@@ -123,6 +150,14 @@ TARGETS = (
     Target(name="groups", run=read_groups, seeds=(_GROUPS,), errors=(BadFeed,), words=_XML_WORDS),
     Target(
         name="dataload", run=read_dataload, seeds=(_DATALOAD,), errors=(BadFeed,), words=(*_XML_WORDS, b'dt:dt="bin.base64"', b"<Item>")
+    ),
+    Target(
+        name="seedlist",
+        run=read_seedlist,
+        seeds=(_SEEDLIST,),
+        errors=(BadFeed,),
+        words=(*_XML_WORDS, b"<entry>", b"</entry>", b"<wplc:acl/>", b'xml:base="//["', b"<wplc:field>", b'xmlns="urn:x"'),
+        output_per_byte=1_000,
     ),
     Target(
         name="upload",

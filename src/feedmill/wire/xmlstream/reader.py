@@ -20,6 +20,7 @@ from feedmill.model.errors import BadFeed
 from feedmill.model.feed import LogEntry, LogLevel
 from feedmill.wire.xmlstream.errors import NotWellFormed
 from feedmill.wire.xmlstream.front import Front
+from feedmill.wire.xmlstream.namespaces import NamespaceScopes
 
 MAX_DEPTH = 250
 MAX_TOKEN_BYTES = 4_194_304
@@ -64,7 +65,8 @@ class Element:
 
     ``start`` gets the attributes. ``end`` gets the text (empty unless ``text`` requests it, then that of undeclared elements inside
     too). ``part`` gets the text so far whenever a piece of input ends, so that a huge text is never held whole; without it a
-    text is cut somewhere beyond ``MAX_TEXT`` characters. No text element may be declared inside another.
+    text is cut somewhere beyond ``MAX_TEXT`` characters. The text of an element ends where a declared text element begins inside it.
+    ``markup`` returns what replaces the tags of an undeclared element inside the text; such elements are not counted.
     """
 
     attributes: frozenset[str] = frozenset()
@@ -73,6 +75,7 @@ class Element:
     end: Callable[[str], None] | None = None
     text: bool = False
     part: Callable[[str], None] | None = None
+    markup: Callable[[str], str] | None = None
 
 
 _UNDECLARED = Element()
@@ -81,8 +84,13 @@ _UNDECLARED = Element()
 class XmlReader:
     """One reading of one text. ``feed`` pieces in order, then ``close``; after an error it is unusable."""
 
-    def __init__(self, root: str, grammar: Element, *, ignores_prefixes: bool = False) -> None:
-        """``ignores_prefixes``: the root and attributes may have any namespace prefix, declared or not."""
+    def __init__(self, root: str, grammar: Element, *, ignores_prefixes: bool = False, namespaces: tuple[str, ...] | None = None) -> None:
+        """Begins a reading.
+
+        ``ignores_prefixes``: the root and attributes may have any namespace prefix, declared or not. ``namespaces``: all elements may,
+        unless the prefix is declared for a namespace that begins with none of these (see ``NamespaceScopes``).
+        """
+        self._scopes = NamespaceScopes(namespaces) if namespaces is not None else None
         self._ignores_prefixes = ignores_prefixes
         self._root = root
         self._grammar = grammar
@@ -165,9 +173,11 @@ class XmlReader:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         opened = self._open
+        if self._scopes is not None:
+            name = self._scopes.enter(name, attributes)
         element = opened[-1][1].children.get(name) if opened else self._enter_root(name)
         if element is None:
-            self._ignore(name)
+            self._pass_over(name)
             element = _UNDECLARED
         # One comparison of sets for the usual case; only unknown attributes are looked at one by one.
         elif not attributes.keys() <= element.attributes:
@@ -178,13 +188,18 @@ class XmlReader:
         if element is not _UNDECLARED:
             element.start(attributes)
             if element.text:
+                self._pieces.clear()
                 self._text = element
                 # Only inside elements whose text counts: for all other text, the parser calls nothing.
                 self._parser.CharacterDataHandler = self._pieces.append
 
     def _end(self, _: str) -> None:
-        _, element = self._open.pop()
+        name, element = self._open.pop()
+        if self._scopes is not None:
+            self._scopes.leave()
         if element.end is None:
+            if self._text is not None and self._text.markup is not None:
+                self._pieces.append(self._text.markup(name))
             return
         text = ""
         if element.text:
@@ -193,6 +208,12 @@ class XmlReader:
             text = "".join(self._pieces)
             self._pieces.clear()
         element.end(text)
+
+    def _pass_over(self, name: str) -> None:
+        if self._text is not None and self._text.markup is not None:
+            self._pieces.append(self._text.markup(name))
+        else:
+            self._ignore(name)
 
     def _enter_root(self, name: str) -> Element:
         if (local_name(name) if self._ignores_prefixes else name) != self._root:
