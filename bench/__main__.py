@@ -6,6 +6,7 @@ from collections.abc import Callable
 from bench import (
     access,
     changes,
+    commandstream,
     expensive,
     facets,
     faults,
@@ -34,6 +35,7 @@ BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "groups": ("a groups feed until it is obeyed, all groups of a user", groups.main),
     "access": ("searches with ACLs against searches without", access.main),
     "changes": ("what changed for a user, against deciding everything twice", changes.main),
+    "commandstream": ("the listing of a command line adaptor against reading its bytes", commandstream.main),
     "facets": ("searches with facets against the same without, suggestions, the page", facets.main),
     "faults": ("documents whose step fails, and how long others wait", faults.main),
     "halfopen": ("an ordinary client beside 1,000 half-open connections", halfopen.main),
