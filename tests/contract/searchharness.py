@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from lxml import etree
 from starlette.types import ASGIApp
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
@@ -16,6 +17,7 @@ from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.access.classes import class_of, in_one_order
 from feedmill.core.query.patternsets import CompiledPatterns, list_patterns
 from feedmill.core.text.textblob import encode_text
+from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import AccessKey, Acl, StoredAcl
 from feedmill.model.document import BlobRef, Document, Metadata, Text
 from feedmill.model.search import IndexDocument
@@ -127,3 +129,16 @@ def ask(
     """Asks the search port for a path with parameters."""
     query = parameters if isinstance(parameters, str) else urlencode(parameters)
     return ask_app(app, method, path, query=query, body=posted.encode(), headers=headers)
+
+
+def search_xml(harness: SearchHarness, query: str, method: str = "GET", **site: Any) -> Any:
+    """Searches over the appliance's protocol and returns the root of the XML."""
+    answer = ask(search_app(harness.services(), SearchSite(clock=lambda: NOW, **site)), "/search", query, method)
+    assert answer.status == 200, answer.text
+    assert answer.headers["content-type"].startswith("text/xml")
+    return etree.fromstring(answer.body)
+
+
+def add_pages(harness: SearchHarness, count: int) -> None:
+    """Adds documents that no filter leaves out."""
+    harness.add([harness.make(f"http://a.com/{number}/x", f"needle {number}", title=f"T{number}") for number in range(count)])

@@ -11,7 +11,6 @@ from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.documents.admission import build_rules
 from feedmill.model.access import AccessClass
-from feedmill.model.change import Change
 from feedmill.model.feed import FeedKind, FeedState, NewFeed
 from feedmill.services.feeds.feeder import Feeder, FeederLane
 from feedmill.services.feeds.recordwatch import MAX_READINGS, Caution, FeedDeferred, RecordWatch
@@ -22,9 +21,9 @@ from tests.builders.changes import put, url
 from tests.builders.groups import make_groups_feed, make_membership
 from tests.childprocess import is_killed
 from tests.contract.feedharness import FeedHarness, open_harness
+from tests.contract.markedrecords import MARKED, name_of, records
 from tests.fakes import SilentNotifier
 
-MARKED = (3, 77, 199)
 MAX_DEATHS = 20
 
 
@@ -33,14 +32,6 @@ def harness(tmp_path: Path) -> Iterator[FeedHarness]:
     made = open_harness(tmp_path)
     yield made
     made.store.close()
-
-
-def name_of(number: int) -> str:
-    return f"marked{number}" if number in MARKED else f"good{number}"
-
-
-def records(*, whole: bool = False) -> list[Change]:
-    return [put(name_of(number), record=number + 1, whole=whole) for number in range(200)]
 
 
 def live_as_feeder(harness: FeedHarness, folder: Path) -> None:

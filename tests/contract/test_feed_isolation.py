@@ -8,7 +8,6 @@ import pytest
 
 from feedmill.core.documents.urlstate import Rules
 from feedmill.model.access import AccessClass
-from feedmill.model.change import Change
 from feedmill.model.document import Attributes, AuthMethod, DocumentState
 from feedmill.model.feed import FeedKind, FeedState, LogLevel, NewFeed
 from feedmill.services.feeds.feeder import Feeder, FeederLane
@@ -21,10 +20,10 @@ from tests.builders.changes import OPEN, delete, put, put_acl, url
 from tests.builders.groups import make_groups_feed, make_membership
 from tests.contract.databases import DAMAGES, damage
 from tests.contract.feedharness import FeedHarness, open_harness
+from tests.contract.markedrecords import MARKED, name_of, records
 from tests.fakes import SilentNotifier
 from tests.feedreaders import gsafeed_reader
 
-MARKED = (3, 77, 199)
 STEPS = ("content", "apply", "class", "store")
 
 
@@ -33,14 +32,6 @@ def harness(tmp_path: Path) -> Iterator[FeedHarness]:
     made = open_harness(tmp_path)
     yield made
     made.store.close()
-
-
-def name_of(number: int) -> str:
-    return f"marked{number}" if number in MARKED else f"good{number}"
-
-
-def records(content: str | None = "body", *, whole: bool = False) -> list[Change]:
-    return [put(name_of(number), content, record=number + 1, whole=whole) for number in range(200)]
 
 
 @pytest.mark.parametrize("step", STEPS)

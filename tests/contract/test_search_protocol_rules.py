@@ -13,7 +13,7 @@ from feedmill.model.document import Attributes
 from feedmill.model.facets import Facet
 from feedmill.model.serving import FrontEnd, Serving
 from feedmill.services.searching import resultlist
-from tests.contract.searchharness import NOW, SearchHarness, ask, open_harness
+from tests.contract.searchharness import NOW, SearchHarness, add_pages, ask, open_harness, search_xml
 
 
 @pytest.fixture
@@ -21,12 +21,6 @@ def harness(tmp_path: Path) -> Iterator[SearchHarness]:
     made = open_harness(tmp_path)
     yield made
     made.store.close()
-
-
-def gsp(harness: SearchHarness, query: str, **site: Any) -> Any:
-    answer = ask(search_app(harness.services(), SearchSite(clock=lambda: NOW, **site)), "/search", query)
-    assert answer.status == 200, answer.text
-    return etree.fromstring(answer.body)
 
 
 def urls(found: Any) -> list[str]:
@@ -38,65 +32,61 @@ def parameter_of(found: Any, name: str) -> tuple[str, str]:
     return one.get("value"), one.get("original_value")
 
 
-def spread(harness: SearchHarness, count: int) -> None:
-    harness.add([harness.make(f"http://a.com/{number}/x", f"needle {number}", title=f"T{number}") for number in range(count)])
-
-
 # --- pages and totals -----------------------------------------------------------------------------------------------------------
 
 
 def test_start_is_returned_as_where_the_page_begins(harness: SearchHarness) -> None:
-    spread(harness, 25)
-    assert parameter_of(gsp(harness, "q=needle&start=500"), "start") == ("20", "500")
-    assert parameter_of(gsp(harness, "q=needle&start=10"), "start") == ("10", "10")
-    assert parameter_of(gsp(harness, "q=needle&start=-7"), "start") == ("0", "-7")
-    assert parameter_of(gsp(harness, "q=none&start=30"), "start") == ("30", "30")
+    add_pages(harness, 25)
+    assert parameter_of(search_xml(harness, "q=needle&start=500"), "start") == ("20", "500")
+    assert parameter_of(search_xml(harness, "q=needle&start=10"), "start") == ("10", "10")
+    assert parameter_of(search_xml(harness, "q=needle&start=-7"), "start") == ("0", "-7")
+    assert parameter_of(search_xml(harness, "q=none&start=30"), "start") == ("30", "30")
 
 
 def test_pages_reach_no_further_than_a_bound(harness: SearchHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resultlist, "MAX_REACH", 100)
-    spread(harness, 115)
+    add_pages(harness, 115)
     for thinning in ("&filter=0", ""):
-        res = gsp(harness, f"q=needle&start=90&num=20{thinning}").find("RES")
+        res = search_xml(harness, f"q=needle&start=90&num=20{thinning}").find("RES")
         assert (res.get("SN"), res.get("EN"), len(res.findall("R")), res.find("NB/NU")) == ("91", "100", 10, None)
-        beyond = gsp(harness, f"q=needle&start=110&num=30{thinning}").find("RES")
+        beyond = search_xml(harness, f"q=needle&start=110&num=30{thinning}").find("RES")
         assert (beyond.get("SN"), beyond.get("EN"), beyond.find("NB/NU")) == ("91", "100", None)
-    assert gsp(harness, "q=needle&num=1000&filter=0").find("RES").get("EN") == "100"
-    assert gsp(harness, "q=needle&filter=0").findtext("RES/M") == "115"
+    assert search_xml(harness, "q=needle&num=1000&filter=0").find("RES").get("EN") == "100"
+    assert search_xml(harness, "q=needle&filter=0").findtext("RES/M") == "115"
 
 
 def test_single_page_has_no_links_to_others(harness: SearchHarness) -> None:
-    spread(harness, 3)
-    assert gsp(harness, "q=needle").find("RES/NB") is None
+    add_pages(harness, 3)
+    assert search_xml(harness, "q=needle").find("RES/NB") is None
 
 
 def test_results_are_numbered_through_all_pages(harness: SearchHarness) -> None:
-    spread(harness, 25)
-    assert [one.get("N") for one in gsp(harness, "q=needle&start=20").findall("RES/R")] == ["21", "22", "23", "24", "25"]
+    add_pages(harness, 25)
+    assert [one.get("N") for one in search_xml(harness, "q=needle&start=20").findall("RES/R")] == ["21", "22", "23", "24", "25"]
 
 
 def test_total_of_a_filtered_search_is_that_of_what_is_left_on_its_last_page_alone(harness: SearchHarness) -> None:
     harness.add([harness.make(f"http://a.com/d{number // 4}/{number}", f"needle {number}", title=f"T{number}") for number in range(48)])
-    first = gsp(harness, "q=needle").find("RES")
+    first = search_xml(harness, "q=needle").find("RES")
     assert (first.findtext("M"), first.get("EN"), first.find("FI") is not None) == ("48", "10", True)
-    last = gsp(harness, "q=needle&start=20").find("RES")
+    last = search_xml(harness, "q=needle&start=20").find("RES")
     assert (last.findtext("M"), last.get("EN"), last.find("NB/NU")) == ("24", "24", None)
-    assert gsp(harness, "q=needle&filter=0").find("RES/FI") is None
+    assert search_xml(harness, "q=needle&filter=0").find("RES/FI") is None
 
 
 def test_directory_that_holds_more_says_so_on_its_last_result_and_links_there(harness: SearchHarness) -> None:
     harness.add([harness.make(f"http://a.com/d/{number}", f"needle {number}", title=f"T{number}") for number in range(5)])
-    found = gsp(harness, "q=needle")
+    found = search_xml(harness, "q=needle")
     assert [one.get("L") for one in found.findall("RES/R")] == ["1", "2"]
     more = found.find("RES/R[2]/HN")
     assert (found.find("RES/R[1]/HN"), more.text) == (None, "a.com/d/")
-    assert len(urls(gsp(harness, f"q=needle&as_sitesearch={more.get('U')}"))) == 5
+    assert len(urls(search_xml(harness, f"q=needle&as_sitesearch={more.get('U')}"))) == 5
 
 
 @pytest.mark.parametrize(("access", "shown"), [("p", True), ("P", True), ("s", False), ("a", False), ("x", True), ("", True)])
 def test_total_is_shown_for_public_searches_alone(harness: SearchHarness, access: str, shown: bool) -> None:
-    spread(harness, 2)
-    res = gsp(harness, f"q=needle&access={access}").find("RES")
+    add_pages(harness, 2)
+    res = search_xml(harness, f"q=needle&access={access}").find("RES")
     if res is not None:
         assert (res.find("M") is not None, res.find("XT") is not None) == (shown, shown)
 
@@ -105,7 +95,7 @@ def test_total_is_shown_for_public_searches_alone(harness: SearchHarness, access
 
 
 def test_known_parameters_keep_their_blanks_and_unknown_ones_do_not(harness: SearchHarness) -> None:
-    found = gsp(harness, "q=a+b&btnG=Google+Search&as_q=x%20y&mine=a+b%09c&sitesearch=&my+name=1")
+    found = search_xml(harness, "q=a+b&btnG=Google+Search&as_q=x%20y&mine=a+b%09c&sitesearch=&my+name=1")
     assert parameter_of(found, "btnG") == ("Google Search", "Google+Search")
     assert parameter_of(found, "as_q") == ("x y", "x%20y")
     assert parameter_of(found, "mine") == ("a_b_c", "a+b%09c")
@@ -114,15 +104,15 @@ def test_known_parameters_keep_their_blanks_and_unknown_ones_do_not(harness: Sea
 
 
 def test_client_is_the_one_named_else_that_of_the_stylesheet(harness: SearchHarness) -> None:
-    spread(harness, 2)
+    add_pages(harness, 2)
     removing = FrontEnd(name="narrow", remove_urls=("a.com/0/",), facets=(Facet(name="kind"), Facet(name="none")))
     harness.serving = Serving(frontends={"narrow": removing})
-    assert gsp(harness, "q=needle&client=narrow").findtext("RES/M") == "1"
-    assert gsp(harness, "q=needle&client=default_frontend").findtext("RES/M") == "2"
+    assert search_xml(harness, "q=needle&client=narrow").findtext("RES/M") == "1"
+    assert search_xml(harness, "q=needle&client=default_frontend").findtext("RES/M") == "2"
     harness.add([harness.make("http://a.com/kind", "needle", metadata=(("kind", "memo"),))])
-    xml = gsp(harness, "q=needle&client=narrow")
+    xml = search_xml(harness, "q=needle&client=narrow")
     assert [facet.get("NM") for facet in xml.findall("RES/PARM/PMT")] == ["kind"]
-    assert gsp(harness, "q=needle&client=other").find("RES/PARM") is None
+    assert search_xml(harness, "q=needle&client=other").find("RES/PARM") is None
 
 
 @pytest.mark.parametrize(
@@ -157,7 +147,7 @@ def test_fields_of_the_advanced_form_narrow_the_search(harness: SearchHarness, q
             harness.make("http://b.com/docs/3", "needle three", title="Third"),
         ]
     )
-    assert sorted(urls(gsp(harness, f"{query}&filter=0"))) == found
+    assert sorted(urls(search_xml(harness, f"{query}&filter=0"))) == found
 
 
 @pytest.mark.parametrize(
@@ -165,7 +155,7 @@ def test_fields_of_the_advanced_form_narrow_the_search(harness: SearchHarness, q
 )
 def test_directories_are_thinned_but_in_a_search_of_a_site(harness: SearchHarness, query: str, count: int) -> None:
     harness.add([harness.make(f"http://a.com/d/{number}", f"needle {number}", title=f"T{number}") for number in range(4)])
-    assert len(urls(gsp(harness, f"q=needle&{query}"))) == count
+    assert len(urls(search_xml(harness, f"q=needle&{query}"))) == count
 
 
 # --- order ----------------------------------------------------------------------------------------------------------------------
@@ -205,20 +195,20 @@ def dated(harness: SearchHarness) -> None:
 )
 def test_results_are_sorted_by_date_and_by_metadata_what_lacks_it_last(harness: SearchHarness, sort: str, order: str) -> None:
     dated(harness)
-    assert "".join(url[0] for url in urls(gsp(harness, f"q=needle&sort={sort}"))) == order
+    assert "".join(url[0] for url in urls(search_xml(harness, f"q=needle&sort={sort}"))) == order
 
 
 @pytest.mark.parametrize("sort", ["date:D:L:d1", "", "size:D", "meta:", "date", "x:y:z"])
 def test_results_without_another_order_are_sorted_by_relevance(harness: SearchHarness, sort: str) -> None:
     dated(harness)
-    assert urls(gsp(harness, f"q=needle&sort={sort}")) == urls(gsp(harness, "q=needle"))
+    assert urls(search_xml(harness, f"q=needle&sort={sort}")) == urls(search_xml(harness, "q=needle"))
     if sort:
-        assert parameter_of(gsp(harness, f"q=needle&sort={sort}"), "sort") == (sort, sort)
+        assert parameter_of(search_xml(harness, f"q=needle&sort={sort}"), "sort") == (sort, sort)
 
 
 def test_date_of_a_result_is_shown_in_any_order(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/", "needle", attributes=Attributes(last_modified=datetime(2011, 3, 5, 23, 59, tzinfo=UTC)))])
-    assert [(one.get("NAME"), one.get("VALUE")) for one in gsp(harness, "q=needle").findall("RES/R/FS")] == [("date", "2011-03-05")]
+    assert [(one.get("NAME"), one.get("VALUE")) for one in search_xml(harness, "q=needle").findall("RES/R/FS")] == [("date", "2011-03-05")]
 
 
 # --- metadata -------------------------------------------------------------------------------------------------------------------
@@ -258,7 +248,7 @@ def test_metadata_that_is_demanded_must_be_there(harness: SearchHarness, paramet
     )
     harness.add([harness.make(f"http://{number}.com/", "needle", title=f"T{number}", metadata=meta) for number, meta in enumerate(held, 1)])
     app = search_app(harness.services())
-    assert "".join(sorted(url[0] for url in urls(gsp(harness, f"q=needle&filter=0&{parameters}")))) == found
+    assert "".join(sorted(url[0] for url in urls(search_xml(harness, f"q=needle&filter=0&{parameters}")))) == found
     listed = ask(app, "/api/v1/search", f"q=needle&{parameters}").json
     assert "".join(sorted(result["url"][7] for result in listed["results"])) == found
 
@@ -275,7 +265,7 @@ def test_metadata_that_is_demanded_must_be_there(harness: SearchHarness, paramet
 )
 def test_metadata_is_returned_as_requested(harness: SearchHarness, fields: str, given: list[tuple[str, str]]) -> None:
     harness.add([harness.make("http://a.com/", "needle", metadata=(("Author", "Ann"), ("Author", "Bob"), ("dc.title", "a & <b>")))])
-    assert [(one.get("N"), one.get("V")) for one in gsp(harness, f"q=needle&getfields={fields}").findall("RES/R/MT")] == given
+    assert [(one.get("N"), one.get("V")) for one in search_xml(harness, f"q=needle&getfields={fields}").findall("RES/R/MT")] == given
 
 
 # --- results --------------------------------------------------------------------------------------------------------------------
@@ -283,7 +273,7 @@ def test_metadata_is_returned_as_requested(harness: SearchHarness, fields: str, 
 
 def test_result_has_its_elements_in_their_order(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/", "needle", title="T", metadata=(("a", "b"),), language="en")])
-    tags = [one.tag for one in gsp(harness, "q=needle&getfields=*").find("RES/R")]
+    tags = [one.tag for one in search_xml(harness, "q=needle&getfields=*").find("RES/R")]
     assert tags == ["U", "UE", "UD", "T", "RK", "CRAWLDATE", "ENT_SOURCE", "FS", "MT", "S", "LANG", "HAS"]
 
 

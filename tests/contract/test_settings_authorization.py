@@ -5,8 +5,8 @@ import pytest
 from feedmill.model.authorization import Mechanism, Trust
 from feedmill.model.errors import BadSettings
 from feedmill.model.policyacl import EarlyMechanism
-from feedmill.settings import load_settings
 from feedmill.settings.authorization import early_order, limits_of, rules_of
+from tests.builders.settings import load_text
 from tests.selfsigned import CERTIFICATE, KEY
 
 SAML = '[[authorization]]\nmechanism = "saml"\npatterns = ["wiki.example.com/"]\nendpoint = "https://wiki.example.com:5678/saml-authz"\n'
@@ -17,19 +17,13 @@ CONNECTOR = (
 DENY = '[[authorization]]\nmechanism = "deny"\npatterns = ["contains:secret"]\n'
 
 
-def write(folder: Path, text: str) -> Path:
-    path = folder / "feedmill.toml"
-    path.write_text(text)
-    return path
-
-
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
         (SAML.replace("endpoint", "issuer"), "authorization[1].endpoint: saml needs the URL"),
         (
             SAML.replace("https://", "https://user@"),
-            "feedmill.toml:4: authorization[1].endpoint: 'https://user@wiki.example.com:5678/saml-authz'",
+            "f.toml:4: authorization[1].endpoint: 'https://user@wiki.example.com:5678/saml-authz'",
         ),
         (SAML.replace("https://", "ftp://"), "cannot be asked"),
         (SAML + 'user_header = "X-User"\n', "the header is for mechanism 'head'"),
@@ -37,9 +31,9 @@ def write(folder: Path, text: str) -> Path:
         (SAML + 'allow_private = ["/"]\n', "an endpoint may be anywhere"),
         (SAML + 'name = "a"\n' + SAML + 'name = "a"\n', "authorization[2].name: 'a' is there already"),
         (SAML + 'ca_file = "none.pem"\n', "there is no file '"),
-        (SAML + 'ca_file = "feedmill.toml"\n', "holds no certificate in PEM"),
-        (SAML + 'key = "feedmill.toml"\n', "give both"),
-        (SAML + 'certificate = "feedmill.toml"\nkey = "feedmill.toml"\n', "do not serve together"),
+        (SAML + 'ca_file = "f.toml"\n', "holds no certificate in PEM"),
+        (SAML + 'key = "f.toml"\n', "give both"),
+        (SAML + 'certificate = "f.toml"\nkey = "f.toml"\n', "do not serve together"),
         (SAML.replace("saml", "soap", 1), "mechanism"),
         (SAML.replace('["wiki.example.com/"]', "[]"), "patterns"),
         (SAML.replace("wiki.example.com/", "-wiki.example.com/", 1), "exception"),
@@ -69,7 +63,7 @@ def write(folder: Path, text: str) -> Path:
 )
 def test_authorization_with_a_fault_is_refused(tmp_path: Path, text: str, fault: str) -> None:
     with pytest.raises(BadSettings) as caught:
-        load_settings(write(tmp_path, text), {})
+        load_text(tmp_path, text)
     assert fault in str(caught.value)
 
 
@@ -78,7 +72,7 @@ def test_authorization_makes_rules_with_files_beside_the_settings(tmp_path: Path
     (tmp_path / "key.pem").write_text(KEY)
     files = 'ca_file = "ca.pem"\ncertificate = "ca.pem"\nkey = "key.pem"\n'
     text = SAML + files + HEAD + 'method = "GET"\nname = "files"\n[late_binding]\nseconds = 2.5\n'
-    settings = load_settings(write(tmp_path, text), {"FEEDMILL_LATE_BINDING_CACHE_ENTRIES": "7"}).settings
+    settings = load_text(tmp_path, text, FEEDMILL_LATE_BINDING_CACHE_ENTRIES="7").settings
     first, second = rules_of(settings.authorization)
     assert (first.label, first.mechanism, second.label, second.uses_get) == ("authorization 1", Mechanism.SAML, "files", True)
     assert first.trust == Trust(ca=str(tmp_path / "ca.pem"), certificate=str(tmp_path / "ca.pem"), key=str(tmp_path / "key.pem"))
@@ -100,7 +94,7 @@ def test_rules_stand_in_the_order_of_mechanisms_and_then_of_the_file(
     tmp_path: Path, order: list[str] | None, labels: list[str], early: tuple[EarlyMechanism, ...]
 ) -> None:
     text = HEAD + SAML + CONNECTOR + SAML + DENY + ("" if order is None else f"[mechanisms]\norder = {order}\n")
-    settings = load_settings(write(tmp_path, text), {}).settings
+    settings = load_text(tmp_path, text).settings
     rules = rules_of(settings.authorization, settings.mechanisms)
     assert [rule.label.removeprefix("authorization ") for rule in rules] == labels
     assert early_order(settings.mechanisms) == early

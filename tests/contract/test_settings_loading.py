@@ -8,20 +8,15 @@ from pathlib import Path
 import pytest
 
 from feedmill.model.errors import BadSettings, Corrupt, NotFound
-from feedmill.settings import LoadedSettings, Settings, load_settings, read_snapshot, write_snapshot
+from feedmill.settings import Settings, load_settings, read_snapshot, write_snapshot
+from tests.builders.settings import load_text
 
 LDAP = '[[signin.ldap]]\nname = "a"\nurls = ["ldaps://x"]\nuser_base = "o=x"\n'
 
 
-def load(folder: Path, text: str, **environment: str) -> LoadedSettings:
-    path = folder / "f.toml"
-    path.write_text(text)
-    return load_settings(path, environment)
-
-
 def faults(folder: Path, text: str, **environment: str) -> list[str]:
     with pytest.raises(BadSettings) as caught:
-        load(folder, text, **environment)
+        load_text(folder, text, **environment)
     return [fault.replace(f"{folder}/", "") for fault in caught.value.faults]
 
 
@@ -33,7 +28,9 @@ def test_settings_without_file_and_environment_are_the_defaults() -> None:
 
 
 def test_settings_of_the_environment_win_over_the_file_and_name_their_origin(tmp_path: Path) -> None:
-    loaded = load(tmp_path, "[gate]\nport = 1\ntrusted = 'all'\n", FEEDMILL_GATE_PORT="2", FEEDMILL_SEARCH_PORT="0", FEEDMILL_ADMIN_PORT="")
+    loaded = load_text(
+        tmp_path, "[gate]\nport = 1\ntrusted = 'all'\n", FEEDMILL_GATE_PORT="2", FEEDMILL_SEARCH_PORT="0", FEEDMILL_ADMIN_PORT=""
+    )
     assert (loaded.settings.gate.port, loaded.settings.search.port, loaded.settings.admin.port) == (2, 0, 8000)
     assert loaded.settings.gate.trusted == ("all",)
     assert loaded.origins == {
@@ -44,7 +41,7 @@ def test_settings_of_the_environment_win_over_the_file_and_name_their_origin(tmp
 
 
 def test_settings_of_the_environment_take_lists_and_truth(tmp_path: Path) -> None:
-    loaded = load(
+    loaded = load_text(
         tmp_path,
         "",
         FEEDMILL_GATE_TRUSTED="10.0.0.0/8, ::1",
@@ -174,12 +171,12 @@ def test_settings_with_a_good_certificate_are_taken_relative_to_the_file(tmp_pat
         "c.pem",
     ]
     subprocess.run(make, cwd=tmp_path, check=True, capture_output=True)
-    loaded = load(tmp_path, '[gate]\ncertificate = "c.pem"\nkey = "k.pem"\n')
+    loaded = load_text(tmp_path, '[gate]\ncertificate = "c.pem"\nkey = "k.pem"\n')
     assert loaded.settings.gate.certificate == str(tmp_path / "c.pem")
 
 
 def test_snapshot_is_read_back_as_written_and_for_its_owner_alone(tmp_path: Path) -> None:
-    loaded = load(
+    loaded = load_text(
         tmp_path, '[gate]\nport = 0\n[[datasources]]\nname = "hr"\nsecure = true\n[[collections]]\nname = "press"\ninclude = ["x/"]\n'
     )
     write_snapshot(tmp_path, loaded)

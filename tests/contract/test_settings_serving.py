@@ -8,8 +8,9 @@ import pytest
 from feedmill.model.errors import BadRequest, BadSettings, Corrupt
 from feedmill.model.facets import FacetRange, FacetType
 from feedmill.model.serving import KeyMatchKind, StoredSetting, SynonymSet
-from feedmill.settings import Settings, load_settings
+from feedmill.settings import Settings
 from feedmill.settings.serving import list_entries, merge_stored, read_entry, serving_of
+from tests.builders.settings import load_text
 
 WHOLE = """
 [[collections]]
@@ -40,14 +41,8 @@ stop_words = ["the"]
 """
 
 
-def load(folder: Path, text: str) -> Settings:
-    path = folder / "f.toml"
-    path.write_text(text)
-    return load_settings(path, {}).settings
-
-
 def test_serving_settings_are_read_whole(tmp_path: Path) -> None:
-    serving = serving_of(load(tmp_path, WHOLE))
+    serving = serving_of(load_text(tmp_path, WHOLE).settings)
     assert serving.collections["press"].include == ("example.com/press/",)
     frontend = serving.frontends["default_frontend"]
     assert [(match.kind, match.term, match.url) for match in frontend.keymatches] == [(KeyMatchKind.EXACT, "Holiday", "http://hr.com/h")]
@@ -115,7 +110,7 @@ def test_serving_settings_are_read_whole(tmp_path: Path) -> None:
 )
 def test_serving_settings_with_a_fault_are_refused_with_its_line(tmp_path: Path, text: str, fault: str) -> None:
     with pytest.raises(BadSettings) as caught:
-        load(tmp_path, text)
+        load_text(tmp_path, text)
     assert caught.value.faults[0].replace(f"{tmp_path}/", "").startswith(fault)
 
 
@@ -124,7 +119,7 @@ def stored_setting(section: str, name: str, **value: object) -> StoredSetting:
 
 
 def test_stored_entry_wins_over_the_file_and_others_stand_beside_it(tmp_path: Path) -> None:
-    settings = load(tmp_path, WHOLE)
+    settings = load_text(tmp_path, WHOLE).settings
     merged = merge_stored(
         settings,
         [stored_setting("collections", "press", include=["x/"]), stored_setting("collections", "hr"), stored_setting("synonyms", "cars")],

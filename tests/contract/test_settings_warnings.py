@@ -11,6 +11,7 @@ from feedmill.cli.main import build_app
 from feedmill.model.errors import BadSettings
 from feedmill.settings import load_settings
 from feedmill.settings.warnings import CHECKS
+from tests.builders.settings import load_text
 
 DIRECTORY = '[[signin.ldap]]\nname = "a"\nurls = ["{url}"]\nuser_base = "o=x"\nstart_tls = {start_tls}\n'
 ANYBODY = ["0.0.0.0/0", "::/0", "0.0.0.0/1', '128.0.0.0/1", "::/1', '8000::/1", "0.0.0.0/1', '128.0.0.0/2', '192.0.0.0/2', '10.0.0.0/8"]
@@ -26,9 +27,8 @@ def warnings(folder: Path, text: str, mode: int = 0o600, **environment: str) -> 
 @pytest.mark.parametrize("section", ["signin.proxy", "signin.client_address"])
 @pytest.mark.parametrize("networks", ANYBODY)
 def test_networks_that_are_everybody_are_refused_where_all_is(tmp_path: Path, section: str, networks: str) -> None:
-    (tmp_path / "f.toml").write_text(f"[{section}]\ntrusted = ['{networks}']\n")
     with pytest.raises(BadSettings, match=rf"f\.toml:2: {section}\.trusted: .* is every address"):
-        load_settings(tmp_path / "f.toml", {})
+        load_text(tmp_path, f"[{section}]\ntrusted = ['{networks}']\n")
 
 
 @pytest.mark.parametrize(
