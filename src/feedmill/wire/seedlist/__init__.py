@@ -1,1 +1,1 @@
-"""Reads the pages of seedlists, by which IBM and HCL products list their documents for a search engine."""
+"""Reads and writes the pages of seedlists, by which IBM and HCL products list their documents for a search engine."""
