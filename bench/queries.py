@@ -43,7 +43,7 @@ from feedmill.core.query.matching import ENOUGH, loosen
 from feedmill.core.ranking.searchconfig import CompiledSearchConfig
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import MatchAll, Node
-from feedmill.model.search import MatchMode, SearchRequest
+from feedmill.model.search import Match, SearchRequest
 from feedmill.model.serving import Serving
 from feedmill.services.searching.searcher import find_hits
 from tests.appliance import Appliance, feed_of, record, running
@@ -156,7 +156,7 @@ def ask_engine(index: TantivyIndex, question: str) -> int:
     assert searcher is not None
     root = parse_query(question).root
     found = count_hits(searcher, root)
-    if found < ENOUGH and (loosened := loosen(root, MatchMode.AUTO)) is not None:
+    if found < ENOUGH and (loosened := loosen(root, Match.AUTO)) is not None:
         found = count_hits(searcher, loosened)
     return found
 

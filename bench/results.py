@@ -15,7 +15,7 @@ from feedmill.bootstrap.search import build_search_services
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import And, Not, Word
 from feedmill.model.results import Collapsing
-from feedmill.model.search import MatchMode, SearchRequest
+from feedmill.model.search import Match, SearchRequest
 from feedmill.services.searching.resultlist import list_results
 from feedmill.settings import Settings
 from feedmill.wire.results.gsaxml import ResponseParts, render_results
@@ -47,7 +47,7 @@ def measure(data: Path, words: list[str], rounds: int) -> tuple[float, float, fl
         services = build_search_services(context)
         for turn in range(rounds):
             word = words[turn % len(words)]
-            request = SearchRequest(query=make_unique(word), num=RESULTS, match=MatchMode.ALL)
+            request = SearchRequest(query=make_unique(word), num=RESULTS, match=Match.ALL)
             index = services.states.read().index
             assert index is not None
             begun = time.perf_counter()

@@ -14,7 +14,7 @@ from feedmill.http.search.parameters import read_cursor, write_cursor
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.errors import BadRequest
 from feedmill.model.query import MatchAll, Word
-from feedmill.model.search import AdvancedSearch, Cursor, MatchMode, Occurrence, SearchRequest, Sort
+from feedmill.model.search import AdvancedSearch, Cursor, Match, Occurrence, SearchRequest, Sort
 from tests.builders.indexdocuments import make_index_document
 from tests.contract.indexharness import BOTH, Opened, put
 from tests.contract.searchharness import SearchHarness, ask, open_harness
@@ -90,7 +90,7 @@ def test_write_cursor_is_the_same_text_in_every_version() -> None:
     advanced = AdvancedSearch(site="s", occurrence=Occurrence.TITLE, excludes_site=True)
     request = SearchRequest(
         query="ä b",
-        match=MatchMode.ALL,
+        match=Match.ALL,
         required_fields="r:1",
         partial_fields="p",
         sort=Sort(),

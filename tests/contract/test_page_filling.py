@@ -18,7 +18,7 @@ from feedmill.model.errors import NotFound
 from feedmill.model.identity import Identity, Subject
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.model.results import Collapsing
-from feedmill.model.search import MatchMode, SearchRequest
+from feedmill.model.search import Match, SearchRequest
 from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.authorization.samlauthorizer import SamlAuthorizer
 from feedmill.services.searchconfigprovider import SearchConfigProvider
@@ -70,14 +70,14 @@ def fill(harness: SearchHarness, *, early: int = 3, late: int = 30) -> tuple[lis
 
 
 def urls_of(services: SearchServices, access: AccessFilter, **given: Any) -> list[str]:
-    return [one.url for one in services.searcher.search(SearchRequest(query="needle", match=MatchMode.ALL, **given), access).results]
+    return [one.url for one in services.searcher.search(SearchRequest(query="needle", match=Match.ALL, **given), access).results]
 
 
 def test_page_is_filled_with_what_another_server_permits_and_counts_none_of_it(harness: SearchHarness, point: DecisionPoint) -> None:
     shown, hidden = fill(harness)
     point.permit("ann", *hidden[:4])
     services = services_of(harness, point)
-    request = SearchRequest(query="needle", num=20, match=MatchMode.ALL, facet_names=("kind",))
+    request = SearchRequest(query="needle", num=20, match=Match.ALL, facet_names=("kind",))
     page = services.searcher.search(request, services.filters.find_filter(ANN))
     assert {one.url for one in page.results} == {*shown, *hidden[:4]}
     assert {one.url for one in page.results if one.is_late} == set(hidden[:4])
@@ -138,11 +138,11 @@ def test_thinned_list_pages_over_late_documents(harness: SearchHarness, point: D
     _, hidden = fill(harness, early=2, late=30)
     point.permit("ann", *hidden[:20])
     services = services_of(harness, point)
-    request = SearchRequest(query="needle", num=8, match=MatchMode.ALL)
+    request = SearchRequest(query="needle", num=8, match=Match.ALL)
     searcher, access = services.searcher, services.filters.find_filter(ANN)
     first = list_results(searcher, searcher.prepare(request, access), Collapsing(directories=False))
     assert (len(first.results), first.has_more, first.total) == (8, True, 2)
-    beyond = SearchRequest(query="needle", start=500, num=8, match=MatchMode.ALL)
+    beyond = SearchRequest(query="needle", start=500, num=8, match=Match.ALL)
     for collapsing in (Collapsing(directories=False), Collapsing(snippets=False, directories=False)):
         last = list_results(searcher, searcher.prepare(beyond, access), collapsing)
         assert (last.start, len(last.results), last.has_more, last.total) == (16, 6, False, 2)
@@ -264,7 +264,7 @@ def test_what_acl_or_policy_permits_is_shown_where_it_must_be_confirmed_and_is_a
     point.permit("ann", *(urls[name] for name in ("acl", "denied", "refused", "policy", "none")))
     services = services_of(harness, point, confirms=True)
     access = services.filters.find_filter(ANN)
-    page = services.searcher.search(SearchRequest(query="needle", num=20, match=MatchMode.ALL), access)
+    page = services.searcher.search(SearchRequest(query="needle", num=20, match=Match.ALL), access)
     assert {one.url for one in page.results} == {urls[name] for name in ("open", "acl", "policy", "none")}
     assert page.total == 1
     assert not {urls["denied"], urls["refused"]} & set(point.queried)

@@ -13,7 +13,7 @@ from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.document import Attributes, BlobRef, DocumentState, Origin
 from feedmill.model.errors import Corrupt, NotFound
 from feedmill.model.results import Collapsing, ResultPage
-from feedmill.model.search import MatchMode, SearchRequest
+from feedmill.model.search import Match, SearchRequest
 from feedmill.ports import IndexTask, Lane, SearchIndex, Stage
 from feedmill.services.keyvalues import INDEX_FOLDER
 from feedmill.services.searchconfigprovider import SearchConfigProvider
@@ -181,8 +181,8 @@ def test_searcher_auto_few_hold_all_goes_on_with_those_that_hold_some(harness: S
     assert sorted(found[:2]) == ["http://a.com/both", "http://b.com/both"]
     assert len(set(found)) == 14
     assert {page.total for page in pages} == {14}
-    assert search(harness, "one two", match=MatchMode.ALL).total == 2
-    assert search(harness, "one two", match=MatchMode.ANY).total == 14
+    assert search(harness, "one two", match=Match.ALL).total == 2
+    assert search(harness, "one two", match=Match.ANY).total == 14
     restricted = search(harness, "one two site:b.com -three")
     assert (urls(restricted), restricted.total) == (["http://b.com/both"], 1)
 

@@ -39,7 +39,7 @@ from feedmill.core.urls.targets import parse_target
 from feedmill.core.urls.validation import check_url, host_of
 from feedmill.model.errors import BadRequest
 from feedmill.model.extraction import Link
-from feedmill.model.search import MatchMode
+from feedmill.model.search import Match
 from tests.anytext import any_numbers, any_query, any_text
 from tests.builders.indexdocuments import make_index_document
 
@@ -200,7 +200,7 @@ def test_queries_of_any_text_are_read_and_written(text: str) -> None:
     assert isinstance(render_query(typed.root), str)
     highlight_terms(typed.root)
     read_words(typed.root)
-    for match in MatchMode:
+    for match in Match:
         loosen(typed.root, match)
     read_inmeta(text)
     read_languages(text)

@@ -8,7 +8,7 @@ from feedmill.core.query.matching import loosen
 from feedmill.core.query.text import render_query
 from feedmill.core.ranking.searchconfig import CompiledSearchConfig
 from feedmill.model.query import And, AnyOf, Node, Or, Phrase, Word
-from feedmill.model.search import MatchMode, SearchRequest
+from feedmill.model.search import Match, SearchRequest
 from feedmill.model.serving import Serving, SynonymSet
 
 SETS = (
@@ -96,7 +96,7 @@ def test_expansion_is_switched_off_by_the_request() -> None:
 def test_words_with_synonyms_stay_optional_where_words_are() -> None:
     root = widen("new york hotel")
     assert root is not None
-    loosened = loosen(root, MatchMode.AUTO)
+    loosened = loosen(root, Match.AUTO)
     assert loosened == AnyOf((one_of(And((Word("new"), Word("york"))), Word("NYC"), Phrase("big apple")), Word("hotel")))
 
 

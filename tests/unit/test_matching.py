@@ -3,7 +3,7 @@ import pytest
 from feedmill.core.query.language import parse_query
 from feedmill.core.query.matching import loosen
 from feedmill.model.query import And, AnyOf, Node, Not, Or, Phrase, Site, Word
-from feedmill.model.search import MatchMode
+from feedmill.model.search import Match
 
 A, B = Word("a"), Word("b")
 
@@ -38,11 +38,11 @@ A, B = Word("a"), Word("b")
     ],
 )
 def test_loosen_auto_only_plain_parts_become_optional(query: str, root: Node | None) -> None:
-    assert loosen(parse_query(query).root, MatchMode.AUTO) == root
+    assert loosen(parse_query(query).root, Match.AUTO) == root
 
 
 def test_loosen_any_ranks_by_any_and_all_loosens_nothing() -> None:
-    assert loosen(parse_query("東京の").root, MatchMode.ALL) is None
+    assert loosen(parse_query("東京の").root, Match.ALL) is None
     root = parse_query("a b site:x.com").root
-    assert loosen(root, MatchMode.ANY) == And((Site("x.com"), Or((A, B))))
-    assert loosen(root, MatchMode.ALL) is None
+    assert loosen(root, Match.ANY) == And((Site("x.com"), Or((A, B))))
+    assert loosen(root, Match.ALL) is None

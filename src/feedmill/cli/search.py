@@ -9,7 +9,7 @@ from rich.text import Text
 from feedmill.cli.options import DATA, Config, Data, Json, Url, clean, console, print_json, workplace
 from feedmill.client.transport import Transport
 from feedmill.model.access import ANONYMOUS
-from feedmill.model.search import MatchMode, SearchRequest
+from feedmill.model.search import Match, SearchRequest
 from feedmill.wire.results.json import render_page
 
 SEARCH_EXAMPLES = """Examples:
@@ -23,7 +23,7 @@ def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="As typed on the search page.")],
     start: Annotated[int, typer.Option(min=0, help="How many results to skip.")] = 0,
     num: Annotated[int, typer.Option(min=1, max=1000, help="How many results to show.")] = 10,
-    match: Annotated[MatchMode, typer.Option(help="How many of the words must occur.")] = MatchMode.AUTO,
+    match: Annotated[Match, typer.Option(help="How many of the words must occur.")] = Match.AUTO,
     getfields: Annotated[str, typer.Option(help="Metadata to show: names divided by dots, * for all.")] = "",
     url: Url = "",
     data: Data = DATA,

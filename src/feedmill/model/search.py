@@ -9,7 +9,7 @@ from feedmill.model.document import Metadata
 from feedmill.model.query import Node
 
 
-class MatchMode(Enum):
+class Match(Enum):
     """How many of the plain words and phrases must occur: all, any, or all first and then any if fewer than ten documents have all."""
 
     ALL = "all"
@@ -137,7 +137,7 @@ class SearchRequest:
     start: int = 0
     #: at most 1,000
     num: int = 10
-    match: MatchMode = MatchMode.AUTO
+    match: Match = Match.AUTO
     #: metadata names, ("*",) for all
     getfields: tuple[str, ...] = ()
     required_fields: str = ""

@@ -20,7 +20,7 @@ import re
 from feedmill.core.query.nodes import parts_of
 from feedmill.core.text.analysis import has_spaceless, list_grams, split_runs
 from feedmill.model.query import And, AnyOf, Node, Or, Phrase, Plain, Word
-from feedmill.model.search import MatchMode
+from feedmill.model.search import Match
 
 ENOUGH = 10
 MAX_PIECES = 100
@@ -30,15 +30,15 @@ _HYPHEN = re.compile(f"[{_HYPHENS}]")
 _JOINT = re.compile(f"[{_HYPHENS}'\u2019\u02bc/]")
 
 
-def loosen(root: Node, match: MatchMode) -> Node | None:
+def loosen(root: Node, match: Match) -> Node | None:
     """Returns the query with optional plain parts, None if nothing can be optional."""
-    if match is MatchMode.ALL:
+    if match is Match.ALL:
         return None
     parts = parts_of(root)
     plain = tuple(piece for part in parts if _is_plain(part) for piece in _pieces(part))
     if len(set(plain)) < 2:
         return None
-    optional: Node = Or(plain[:MAX_PIECES]) if match is MatchMode.ANY else AnyOf(plain[:MAX_PIECES])
+    optional: Node = Or(plain[:MAX_PIECES]) if match is Match.ANY else AnyOf(plain[:MAX_PIECES])
     fixed = tuple(part for part in parts if not _is_plain(part))
     return And((*fixed, optional)) if fixed else optional
 

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 
 from feedmill.http.search.parameters import DEFAULT_NUM, MAX_NUM, read_number, read_search
 from feedmill.model.results import Collapsing
-from feedmill.model.search import MatchMode, SearchRequest
+from feedmill.model.search import Match, SearchRequest
 from feedmill.wire.results.charsets import decode, find_charset, find_charset_read
 from feedmill.wire.results.gsaxml import Parameter
 
@@ -72,7 +72,7 @@ def read_gsa_request(pairs: Sequence[RawParameter]) -> GsaRequest:
     request = replace(
         read,
         num=_read_num(values.get("num", "")),
-        match=read.match if values.get("match") else MatchMode.ALL,
+        match=read.match if values.get("match") else Match.ALL,
         has_frontend_facets=True,
     )
     return GsaRequest(

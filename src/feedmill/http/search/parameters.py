@@ -13,7 +13,7 @@ from dataclasses import astuple, replace
 from urllib.parse import quote, unquote
 
 from feedmill.model.errors import BadRequest
-from feedmill.model.search import AdvancedSearch, Cursor, MatchMode, Occurrence, SearchRequest, Sort
+from feedmill.model.search import AdvancedSearch, Cursor, Match, Occurrence, SearchRequest, Sort
 
 DEFAULT_NUM = 10
 MAX_NUM = 1_000
@@ -68,11 +68,11 @@ def read_names(text: str) -> tuple[str, ...]:
     return tuple(unquote(name) for name in text.split(".")[:MAX_FIELDS] if name)
 
 
-def _read_match(text: str) -> MatchMode:
+def _read_match(text: str) -> Match:
     try:
-        return MatchMode(text.strip().lower())
+        return Match(text.strip().lower())
     except ValueError:
-        return MatchMode.AUTO
+        return Match.AUTO
 
 
 # --- order, form and metadata ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
 from feedmill.http.search.facetlinks import SelectedFacetValue, ShownFacet, show_facets, show_selected
 from feedmill.http.search.parameters import DEFAULT_NUM, read_sort, write_refined
 from feedmill.model.results import Result, ResultPage, Snippet
-from feedmill.model.search import MatchMode, SearchRequest
+from feedmill.model.search import Match, SearchRequest
 from feedmill.model.serving import KeyMatch
 
 PAGES_SHOWN = 9
@@ -199,7 +199,7 @@ def show_page(page: ResultPage, plan: QueryPlan) -> ShownPage:
 
 def _find_parting(page: ResultPage, request: SearchRequest) -> int | None:
     """Returns where the results begin that have only some words of the query, None if there are none."""
-    if not page.is_loosened or request.match is not MatchMode.AUTO or request.sort is not None:
+    if not page.is_loosened or request.match is not Match.AUTO or request.sort is not None:
         return None
     return next((place for place, result in enumerate(page.results) if result.score < HOLDS_ALL_BONUS), None)
 
@@ -227,7 +227,7 @@ def _list_parameters(request: SearchRequest) -> list[tuple[str, str]]:
     parameters = []
     if request.num != DEFAULT_NUM:
         parameters.append(("num", str(request.num)))
-    if request.match is not MatchMode.AUTO:
+    if request.match is not Match.AUTO:
         parameters.append(("match", request.match.value))
     parameters += [(name, value) for name, value in (("site", request.site), ("client", request.client)) if value]
     return [*parameters, *write_refined(request)]

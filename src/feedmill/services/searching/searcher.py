@@ -20,7 +20,7 @@ from feedmill.model.errors import OutOfTime
 from feedmill.model.facets import FacetCounts
 from feedmill.model.query import Info, Node
 from feedmill.model.results import ResultPage
-from feedmill.model.search import Cursor, Hits, MatchMode, SearchRequest
+from feedmill.model.search import Cursor, Hits, Match, SearchRequest
 from feedmill.ports import SearchIndex
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
@@ -164,7 +164,7 @@ def find_hits(index: SearchIndex, root: Node, plan: QueryPlan, access: AccessFil
         return index.search(query, access, start=request.start, num=num, sort=request.sort, bias=plan.bias, explains=request.explains)
 
     loosened = loosen(root, request.match)
-    if loosened is not None and request.match is MatchMode.ANY:
+    if loosened is not None and request.match is Match.ANY:
         return loosened, run_query(loosened)
     hits = run_query(root)
     if loosened is None or hits.total >= ENOUGH:
@@ -182,7 +182,7 @@ def list_onwards(index: SearchIndex, root: Node, plan: QueryPlan, cursor: Cursor
     loosened = loosen(root, request.match)
     is_loosened = cursor.is_loosened
     if is_loosened is None:
-        is_few = request.match is MatchMode.ANY or (loosened is not None and index.search(root, access, start=0, num=0).total < ENOUGH)
+        is_few = request.match is Match.ANY or (loosened is not None and index.search(root, access, start=0, num=0).total < ENOUGH)
         is_loosened = loosened is not None and is_few
     searched = loosened if is_loosened and loosened is not None else root
     num = min(max(request.num, 1), MAX_NUM)
