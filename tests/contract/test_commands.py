@@ -1,6 +1,8 @@
 """Commands that need no server, called in this process."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.cli.documents import LISTED_AT_ONCE
-from feedmill.cli.main import build_app
+from feedmill.cli.main import COMMANDS, build_app
 from feedmill.model.errors import BadSettings, NotFound
 from tests.builders.documents import make_document, save
 from tests.migratedstore import open_migrated
@@ -19,6 +21,7 @@ FEED = """<?xml version="1.0" encoding="UTF-8"?>
 {more}
 </group></gsafeed>
 """
+SLOW_PACKAGES = {"alembic", "sqlalchemy", "tantivy"}
 FAULTY = '<record url="" mimetype="text/plain"><content>nowhere</content></record>'
 
 
@@ -140,3 +143,17 @@ def test_policies_are_taken_from_a_file_listed_and_written_out(tmp_path: Path) -
     assert {one["name"]: one["decision"] for one in named} == {"ann": "DENY", "staff": "PERMIT"}
     unresolved = json.loads(run("access", "list", "unresolved", "--data", data, "--json").stdout)
     assert {one["name"] for one in unresolved} == {"staff", "all"}
+
+
+def test_commands_load_the_store_and_the_engine_only_when_they_open_a_folder() -> None:
+    light = [name for name in COMMANDS if name != "serve"]
+    assert find_loaded(*light) == set()
+    # the roles of a server share the memory of what its parent has loaded
+    assert find_loaded("serve") == SLOW_PACKAGES
+
+
+def find_loaded(*names: str) -> set[str]:
+    """Returns the packages, of those that are slow to load, that a process has loaded with these commands."""
+    code = "import sys; from feedmill.cli.main import build_app; build_app(sys.argv[1:]); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, *names], check=True, capture_output=True, text=True)
+    return SLOW_PACKAGES.intersection(done.stdout.split())

@@ -5,16 +5,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from feedmill.adapters.feedfiles import FolderFeedFiles
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.notifier import SocketNotifier
 from feedmill.adapters.spool import FolderSpool
-from feedmill.bootstrap.backends import CONTENT_RESERVE_BYTES, CollectedBlobs, open_blobs, open_generations, open_store
 from feedmill.ports import FeedFiles, IndexGenerations, InFlight, Notifier, Store
 from feedmill.runtime.roles import list_subscribers
 from feedmill.settings import Settings
+
+if TYPE_CHECKING:
+    from feedmill.bootstrap.backends import CollectedBlobs
 
 IN_FLIGHT = "inflight"
 """The folder in a data folder that records the items that roles work on."""
@@ -50,7 +52,7 @@ class AppContext:
     settings: Settings
     store: Store
     index: IndexGenerations
-    blobs: CollectedBlobs
+    blobs: "CollectedBlobs"
     files: FeedFiles
     notifier: ProcessNotifier
     #: Opens a temporary file for a large content.
@@ -67,6 +69,9 @@ class AppContext:
 @contextmanager
 def open_context(data: Path, settings: Settings, role: str = "command") -> Iterator[AppContext]:
     """Opens a data folder whose store is migrated, and closes it after the block."""
+    # they take half a second to load, and a command that only sends requests to a server opens no context
+    from feedmill.bootstrap.backends import CONTENT_RESERVE_BYTES, open_blobs, open_generations, open_store
+
     context = AppContext(
         data=data,
         settings=settings,
