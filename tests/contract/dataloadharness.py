@@ -20,7 +20,7 @@ from feedmill.bootstrap.search import build_search_services
 from feedmill.core.urls.networks import parse_allowed
 from feedmill.http.feeds.app import gate_app
 from feedmill.http.feeds.gateconfig import GateConfig
-from feedmill.http.search.app import search_app
+from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.search import SearchRequest
 from feedmill.runtime.migration import migrate
@@ -78,7 +78,8 @@ class DataloadHarness:
 
     def search_port(self) -> Starlette:
         """Returns the application of the search port."""
-        return search_app(build_search_services(self.context))
+        site = SearchSite(find_profile=self.context.settings.dataload.find_profile)
+        return search_app(build_search_services(self.context), site)
 
 
 def results_of(answer: Answer) -> list[dict[str, str]]:

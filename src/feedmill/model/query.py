@@ -168,6 +168,13 @@ class UnderPattern:
 
 
 @dataclass(frozen=True, slots=True)
+class FromSource:
+    """The document is of this data source; users cannot type this restriction."""
+
+    datasource: str
+
+
+@dataclass(frozen=True, slots=True)
 class And:
     """All of the parts."""
 
@@ -220,5 +227,6 @@ Restriction = (
     | MetaNumbers
     | MetaDates
     | UnderPattern
+    | FromSource
 )
 Node = Plain | Restriction | And | Or | AnyOf | Not | MatchAll

@@ -155,6 +155,8 @@ class SearchRequest:
     has_frontend_facets: bool = False
     #: names of collections, "" for all documents
     site: str = ""
+    #: the data source of the documents, "" for any
+    datasource: str = ""
     #: the name of a front end, "" for the default one
     client: str = ""
     #: the maximum number of KeyMatches

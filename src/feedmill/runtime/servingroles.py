@@ -101,6 +101,7 @@ def run_web(context: AppContext, ports: Ports) -> None:
         find_clusters=find_clusters,
         clicks=build_clicks(context),
         signin=signin,
+        find_profile=settings.dataload.find_profile,
         bounds=SearchBounds(deadline_seconds=settings.search.deadline_seconds, at_once=settings.search.searches_per_client),
     )
     app = search_app(services, site)

@@ -5,7 +5,7 @@
 - If words must be in the title or the URL, this applies to all plain words and phrases of the query and of the form.
 - Facet selections (``dnavs``) are restrictions, each of which must hold; words in them are ignored.
 - The languages of ``lr`` narrow a query. Alone they are no query, since front ends send them with every request.
-- ``sitesearch`` restricts a query and is no query by itself.
+- ``sitesearch`` and a data source restrict a query and are no query by themselves.
 - ``as_lq`` finds pages that link to a URL and replaces the rest of the form and the query; metadata filters still apply.
 Source: Search Protocol Reference, "Request Format" and "Filtering by metadata".
 """
@@ -19,6 +19,7 @@ from feedmill.core.query.nodes import join_all, parts_of
 from feedmill.model.query import (
     And,
     FileType,
+    FromSource,
     InTitle,
     InUrl,
     Language,
@@ -79,7 +80,8 @@ def read_request(request: SearchRequest) -> ParsedRequest:
     root = join_all(parts)
     # Before languages and sites are added, which are no restrictions that a user typed.
     languages, remarks = read_languages(request.languages)
-    within = [Site(advanced.within.strip())] if advanced.within.strip() else []
+    within: list[Node] = [Site(advanced.within.strip())] if advanced.within.strip() else []
+    within += [FromSource(request.datasource)] if request.datasource else []
     # Alone, a language or a site would list all its documents.
     if not isinstance(root, MatchAll):
         root = join_all([root, *([languages] if languages is not None else []), *within])

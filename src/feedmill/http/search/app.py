@@ -3,6 +3,7 @@
 GET /                     the search page
 GET /search               results in the format of the old appliance; POST too
 GET /cache                the cached copy of a document
+GET /texis/search/main.xml  results of one profile in the format of Thunderstone's appliance
 GET /suggest              completions of the typed text; POST too
 GET /cluster              the best results in groups by subject; POST too
 GET /click                receives click reports; POST too
@@ -48,6 +49,8 @@ from feedmill.http.search.clusters import ClusterRoute
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.gsasearch import Identify, ProtocolTools, SearchProtocol
 from feedmill.http.search.parameters import read_cursor, read_search, write_cursor
+from feedmill.http.search.profilesearch import PATH as PROFILE_SEARCH
+from feedmill.http.search.profilesearch import FindProfile, ProfileSearch
 from feedmill.http.search.resultpage import show_page
 from feedmill.http.search.suggestions import Suggestions
 from feedmill.http.signin.check import SignInCheck
@@ -83,6 +86,10 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+def find_no_profile(_name: str) -> None:
+    """Finds no profile of dataloads."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSite:
     """The dependencies of the search port besides the search services.
@@ -103,6 +110,7 @@ class SearchSite:
     find_clusters: FindClusters = no_clusters
     clicks: ClickLog = field(default_factory=NoClickLog)
     bounds: SearchBounds = field(default_factory=SearchBounds)
+    find_profile: FindProfile = find_no_profile
 
     def list_own_origins(self) -> tuple[str, ...]:
         """Lists the origins whose pages may send forms: a proxy may use another name of this server than browsers do."""
@@ -133,10 +141,12 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
     in_thread = threads.endpoint
     protocol = SearchProtocol(services.searcher, tools, endpoints.show_results, threads)
     clusters = ClusterRoute(services.searcher, identify, site.find_clusters)
+    profiles = ProfileSearch(services.searcher, identify, site.find_profile)
     own = [
         DeclaredRoute("/", in_thread(endpoints.show), methods=["GET"], requires=USER),
         DeclaredRoute("/search", protocol.answer, methods=["GET", "POST"], requires=USER),
         DeclaredRoute("/cache", in_thread(protocol.show_copy), methods=["GET"], requires=USER),
+        DeclaredRoute(PROFILE_SEARCH, in_thread(profiles.answer), methods=["GET"], requires=USER),
         DeclaredRoute("/suggest", in_thread(suggestions.answer), methods=["GET", "POST"], requires=USER),
         DeclaredRoute(
             "/cluster",

@@ -35,6 +35,7 @@ from feedmill.model.query import (
     AnyOf,
     DateRange,
     FileType,
+    FromSource,
     Info,
     InText,
     InTitle,
@@ -152,6 +153,8 @@ def _match_restriction(node: Restriction, entry: Entry) -> float | None:
             return _when(any(is_within(number, low, high) and accepts_unit(unit, of) for number, of in measures))
         case UnderPattern(pattern):
             return _when(pattern_term(pattern) in document.patterns)
+        case FromSource(datasource):
+            return _when(document.datasource == datasource)
         case _:
             return _when(_holds_metadata(node, entry))
 

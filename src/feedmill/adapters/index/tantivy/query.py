@@ -35,6 +35,7 @@ from feedmill.model.query import (
     AnyOf,
     DateRange,
     FileType,
+    FromSource,
     Info,
     InText,
     InTitle,
@@ -183,6 +184,8 @@ def _restrict(node: Restriction) -> Query | None:
             return _typed(text_pattern(low, high, unit))
         case UnderPattern(pattern):
             return _raw("patterns", pattern_term(pattern))
+        case FromSource(datasource):
+            return _raw("datasource", datasource)
         case _:
             return _restrict_metadata(node)
 
