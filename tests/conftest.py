@@ -15,6 +15,19 @@ from hypothesis import HealthCheck, settings
 
 from tests.appliance import Appliance, running
 
+LONGEST = frozenset(
+    {
+        "test_extractor_pool.py",
+        "test_faults_disk.py",
+        "test_faults_hostile.py",
+        "test_faults_kill.py",
+        "test_faults_steps.py",
+        "test_search_page_browser.py",
+        "test_sign_in_browser.py",
+    }
+)
+"""Files whose tests take a minute or more together."""
+
 SAMPLES = "FEEDMILL_SAMPLES"
 KEYCLOAK = "FEEDMILL_KEYCLOAK"
 
@@ -42,6 +55,11 @@ def logs_as_before() -> Iterator[None]:
     root.handlers[:] = handlers
     root.setLevel(level)
     logging.captureWarnings(capture=False)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the longest files first: a worker runs a whole file, and would else run one of them alone at the end."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 def pytest_xdist_auto_num_workers() -> int:
