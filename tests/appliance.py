@@ -18,7 +18,7 @@ from tests import programs
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 FINAL = {"completed", "completed with errors", "failed in error"}
-ROLES = ("gate", "web", "admin", "feeder", "feeder-quick", "extractor", "indexer")
+ROLES = ("gate", "web", "admin", "feeder", "feeder-quick", "extractor", "indexer", "puller")
 
 
 def reserve_port() -> socket.socket:

@@ -35,6 +35,7 @@ from feedmill.http.feeds.trust import TRUSTED
 from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.model.role import UserRole
 from feedmill.services.feeds.intake import Intake
+from feedmill.services.pulling.requesting import PullRequests
 from feedmill.settings import load_settings
 from feedmill.settings.editing import SettingsEditor
 from tests.asgi import ask_app
@@ -65,6 +66,12 @@ POST          /api/v1/settings/{section}/{name}/import      viewer / manager
 GET,HEAD      /api/v1/policy-acls                           viewer / administrator
 GET,HEAD      /api/v1/policy-acls/export                    viewer / administrator
 POST          /api/v1/policy-acls/import                    viewer / administrator
+GET,HEAD      /api/v1/sources                               viewer / manager
+GET,HEAD      /api/v1/sources/{name}/runs                   viewer / manager
+POST          /api/v1/sources/{name}/runs                   viewer / manager
+GET,HEAD      /api/v1/runs/{id:int}                         viewer / manager
+POST          /api/v1/sources/{name}/pause                  viewer / manager
+POST          /api/v1/sources/{name}/resume                 viewer / manager
 GET,HEAD      /api/v1/access/explain                        viewer, decision
 POST          /api/v1/access/explain                        viewer, decision
 GET,HEAD      /api/v1/access/who                            viewer, decision
@@ -83,6 +90,7 @@ GET,HEAD      /api/v1/audit/export                          administrator
 -             /api/v1/access/...                            viewer, decision
 -             /api/v1/settings/policy_acls...               viewer / administrator
 -             /api/v1/datasources...                        viewer / manager
+-             /api/v1/sources...                            viewer / manager
 -             /api/v1/settings...                           viewer / manager
 -             /api/v1/reindex...                            viewer / manager
 -             /api/v1/users...                              administrator
@@ -184,6 +192,7 @@ def admin_port(folder: Path) -> Starlette:
         stylesheets=cast(StylesheetStore, SimpleNamespace(check=None, get=None, put=None)),
         access=cast(AccessTools, SimpleNamespace()),
         policy_routes=policy_routes(store, editor),
+        pulling=cast(PullRequests, SimpleNamespace()),
     )
     return admin_app(administration, "token", AdminSignIn(authenticator=harness.site.authenticator, signing=harness.signing))
 

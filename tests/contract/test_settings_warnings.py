@@ -13,6 +13,7 @@ from feedmill.settings import load_settings
 from feedmill.settings.warnings import CHECKS
 from tests.builders.settings import load_text
 
+SOURCE = '[[sources]]\nname = "x"\nkind = "database"\ndsn = "sqlite:////x"\ncrawl_query = "SELECT id FROM t"\nkeys = ["id"]\n'
 DIRECTORY = '[[signin.ldap]]\nname = "a"\nurls = ["{url}"]\nuser_base = "o=x"\nstart_tls = {start_tls}\n'
 ANYBODY = ["0.0.0.0/0", "::/0", "0.0.0.0/1', '128.0.0.0/1", "::/1', '8000::/1", "0.0.0.0/1', '128.0.0.0/2', '192.0.0.0/2', '10.0.0.0/8"]
 
@@ -48,7 +49,8 @@ def test_networks_that_are_everybody_are_refused_where_all_is(tmp_path: Path, se
         (DIRECTORY.format(url="ldaps://x", start_tls="true") + 'password = "p"', "f.toml:6: signin.ldap[1].password: the secret stands"),
         ('[store]\nurl = "postgresql://u:p@host/x"', "f.toml:2: store.url: the password stands"),
         ('[[crawl.access]]\npattern = "x.com/"\npassword = "p"', "f.toml:3: crawl.access[1].password: the secret stands"),
-        ('[[sources]]\nname = "x"\npassword = "p"', "f.toml:3: sources[1].password: the secret stands"),
+        (SOURCE + 'password = "p"', "f.toml:7: sources[1].password: the secret stands"),
+        (SOURCE.replace("sqlite:////x", "postgresql://u:p@x/y"), "f.toml:4: sources[1].dsn: the secret stands"),
     ],
 )
 def test_settings_that_open_much_are_reported_with_their_line(tmp_path: Path, text: str, warning: str) -> None:

@@ -61,6 +61,7 @@ def test_every_listener_belongs_to_one_role() -> None:
 
 
 SUBSCRIBERS = {
+    Topic.PULLING: ["puller"],
     Topic.FEEDS: ["feeder", "feeder-quick"],
     Topic.EXTRACTION: ["extractor"],
     Topic.INDEXING: ["indexer"],

@@ -25,7 +25,7 @@ from feedmill.wire.registry import FORMATS
 
 def build_feeder(context: AppContext, lane: FeederLane, formats: FeedFormats = FORMATS) -> Feeder:
     """Builds a feeder of one lane; ``formats`` are those that it can read."""
-    admission = _build_admission(context.settings)
+    admission = build_admission(context.settings)
     tools = FeedDependencies(
         store=context.store,
         blobs=context.blobs,
@@ -45,7 +45,7 @@ def build_admission_sweep(context: AppContext) -> AdmissionSweep:
     settings = context.settings
     return AdmissionSweep(
         context.store,
-        lambda: _build_admission(settings),
+        lambda: build_admission(settings),
         lambda: digest_of_rules(*_admission_values(settings), settings.limits.max_documents),
         context.notifier,
         utc_now,
@@ -56,7 +56,7 @@ def build_admission_sweep(context: AppContext) -> AdmissionSweep:
 def build_policy_acl_sweep(context: AppContext) -> PolicyAclSweep:
     """Builds the sweep that puts documents into the classes of their policy ACLs."""
     caution = _build_caution(context, QUICK_FEEDER.name)
-    return PolicyAclSweep(context.store, lambda: _build_admission(context.settings).rules, context.notifier, utc_now, caution=caution)
+    return PolicyAclSweep(context.store, lambda: build_admission(context.settings).rules, context.notifier, utc_now, caution=caution)
 
 
 def build_upkeep(context: AppContext) -> Upkeep:
@@ -65,7 +65,8 @@ def build_upkeep(context: AppContext) -> Upkeep:
     return Upkeep(store=context.store, files=context.files, blobs=context.blobs, garbage=context.blobs, clock=utc_now, limits=limits)
 
 
-def _build_admission(settings: Settings) -> Admission:
+def build_admission(settings: Settings) -> Admission:
+    """Builds the rules by which documents are admitted."""
     return Admission(rules=build_rules(*_admission_values(settings)), max_documents=settings.limits.max_documents)
 
 

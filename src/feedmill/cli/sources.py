@@ -1,19 +1,24 @@
-"""``feedmill sources``: lists data sources, deletes or destroys one."""
+"""``feedmill sources``: lists data sources, deletes or destroys one. The commands of pull sources are in ``pulling``."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
 from feedmill.bootstrap.intake import build_intake
+from feedmill.bootstrap.pulling import build_pull_requests
+from feedmill.cli import pulling
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Json, console, is_for_subcommand, print_json, workplace
 from feedmill.cli.working import get_feed, work_until
 from feedmill.client.transport import quote_name
+from feedmill.http.admin.api.pulling import render_pull_source
 from feedmill.http.feeds.receipts import render_source
 from feedmill.model.errors import NotFound
 
-sources_app = typer.Typer(invoke_without_command=True, help="List data sources, delete or destroy one.", rich_markup_mode=None)
+sources_app = typer.Typer(
+    invoke_without_command=True, help="List data sources, delete or destroy one; run pull sources.", rich_markup_mode=None
+)
 
 SOURCES_EXAMPLES = """Examples:
 
@@ -21,7 +26,9 @@ SOURCES_EXAMPLES = """Examples:
 
   feedmill sources delete hr
 
-  feedmill sources destroy hr --json"""
+  feedmill sources destroy hr --json
+
+  feedmill sources run staff --full"""
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The data source.")]
 
@@ -33,12 +40,16 @@ def list_sources(ctx: typer.Context, data: Data = DATA, config: Config = None, a
         return
     with workplace(data, config).read() as context, context.store.reading() as unit:
         listed = [render_source(source) for source in unit.feeds.sources.list()]
+        pulled = {source.name: render_pull_source(source) for source in build_pull_requests(context).list_sources()}
+    named = {source["name"] for source in listed}
+    listed += [{"name": name, "kind": "content", "documents": 0, "feeds": 0} for name in pulled if name not in named]
+    listed = [source | ({"pull": pulled[source["name"]]} if source["name"] in pulled else {}) for source in listed]
     if as_json:
         print_json(listed)
         return
-    table = Table("name", "kind", "documents", "feeds", box=None, header_style="bold", pad_edge=False)
+    table = Table("name", "kind", "documents", "feeds", "pulled", box=None, header_style="bold", pad_edge=False)
     for source in listed:
-        table.add_row(source["name"], source["kind"], str(source["documents"]), str(source["feeds"]))
+        table.add_row(source["name"], source["kind"], str(source["documents"]), str(source["feeds"]), _describe_pull(source.get("pull")))
     console().print(table)
 
 
@@ -52,6 +63,25 @@ def delete(name: Name, data: Data = DATA, config: Config = None, as_json: Json =
 def destroy(name: Name, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Remove a data source's documents, its feeds and its name."""
     _remove(name, data, config, destroy=True, as_json=as_json)
+
+
+def _describe_pull(pull: dict[str, Any] | None) -> str:
+    """Returns the kind of a pull source, its last run and its next one."""
+    if pull is None:
+        return ""
+    last = pull["last_run"]
+    parts = [pull["kind"], "no run yet" if last is None else f"run {last['id']} {last['state']}"]
+    if pull["paused"]:
+        parts.append("paused")
+    elif pull["next_run_at"]:
+        parts.append(f"next {pull['next_run_at']}")
+    return ", ".join(parts)
+
+
+sources_app.command("run", epilog="Example:\n\n  feedmill sources run staff --dry-run --json")(pulling.run)
+sources_app.command("runs", epilog="Example:\n\n  feedmill sources runs staff")(pulling.list_runs)
+sources_app.command("pause", epilog="Example:\n\n  feedmill sources pause staff")(pulling.pause)
+sources_app.command("resume", epilog="Example:\n\n  feedmill sources resume staff")(pulling.resume)
 
 
 def _remove(name: str, data: Data, config: Config, *, destroy: bool, as_json: bool) -> None:

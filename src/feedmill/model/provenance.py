@@ -19,7 +19,7 @@ class ProvenanceKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Who brings a change: the way, the data source in whose name it comes, and the feed. ``feed_id`` is None unless it is a feed.
+    """Who brings a change: the way, the data source in whose name it comes, and the feed or the run. Either id is None for another way.
 
     A fetch has the source of the crawler. It counts only for URLs that no source named: a fetch never changes who owns a document.
     """
@@ -27,6 +27,7 @@ class Provenance:
     kind: ProvenanceKind
     datasource: str = ""
     feed_id: int | None = None
+    run_id: int | None = None
 
 
 MAINTENANCE = Provenance(kind=ProvenanceKind.MAINTENANCE)
@@ -37,9 +38,9 @@ def from_feed(feed_id: int, datasource: str) -> Provenance:
     return Provenance(kind=ProvenanceKind.FEED, datasource=datasource, feed_id=feed_id)
 
 
-def from_run(datasource: str) -> Provenance:
+def from_run(datasource: str, run_id: int | None = None) -> Provenance:
     """Returns the provenance of the changes of a pull source's run."""
-    return Provenance(kind=ProvenanceKind.RUN, datasource=datasource)
+    return Provenance(kind=ProvenanceKind.RUN, datasource=datasource, run_id=run_id)
 
 
 def from_fetch(datasource: str) -> Provenance:

@@ -15,6 +15,7 @@ from feedmill.ports.groups import GroupGarbage, GroupHistory, GroupSnapshotBuild
 from feedmill.ports.indextasks import IndexTasks, KeyValueStore, StoredSettings
 from feedmill.ports.links import LinkQueue, LinkTexts
 from feedmill.ports.policies import Policies
+from feedmill.ports.pulling import PullItems, PullRuns, PullStates
 from feedmill.ports.queues import Queues
 from feedmill.ports.signin import Accounts, ApiTokens, OneTimeValues, Sessions
 
@@ -39,6 +40,22 @@ class DocumentRepositories(Protocol):
         """Moves blobs and removes what is old."""
 
 
+class PullRepositories(Protocol):
+    """The pull sources."""
+
+    @property
+    def states(self) -> PullStates:
+        """The states of the sources."""
+
+    @property
+    def runs(self) -> PullRuns:
+        """The runs."""
+
+    @property
+    def items(self) -> PullItems:
+        """What the runs have applied."""
+
+
 class FeedRepositories(Protocol):
     """The feeds and the data sources."""
 
@@ -61,6 +78,10 @@ class FeedRepositories(Protocol):
     @property
     def sources(self) -> Sources:
         """The data sources."""
+
+    @property
+    def pulling(self) -> PullRepositories:
+        """The pull sources, their runs and their items."""
 
 
 class GroupRepositories(Protocol):

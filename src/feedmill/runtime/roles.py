@@ -97,8 +97,9 @@ EXTRACTOR = ProcessRole(name="extractor", entry_point="feedmill.runtime.workerro
 INDEXER = ProcessRole(
     name="indexer", entry_point="feedmill.runtime.workerroles:run_indexer", topics=(Topic.INDEXING, Topic.REBUILD, Topic.SETTINGS)
 )
+PULLER = ProcessRole(name="puller", entry_point="feedmill.runtime.workerroles:run_puller", topics=(Topic.PULLING,), niceness=5)
 
-ROLES = (GATE, WEB, ADMIN, FEEDER, QUICK_FEEDER, EXTRACTOR, INDEXER)
+ROLES = (GATE, WEB, ADMIN, FEEDER, QUICK_FEEDER, EXTRACTOR, INDEXER, PULLER)
 """All roles, in the order in which they start."""
 
 STYLESHEETS = HelperProcess(name="stylesheets", most=4)

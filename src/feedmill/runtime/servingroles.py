@@ -11,6 +11,7 @@ from feedmill.bootstrap.access import build_access_changes, build_access_review,
 from feedmill.bootstrap.audit import open_auditing
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.intake import build_intake
+from feedmill.bootstrap.pulling import build_pull_requests
 from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.bootstrap.search import build_circuit_note, build_clicks, build_search_services, build_stylesheet_engine, find_clusters
 from feedmill.bootstrap.signin import build_push_check, build_signing
@@ -185,6 +186,7 @@ def _administration_of(context: AppContext) -> Administration:
             explaining=build_explaining(context), changes=build_access_changes(context), review=build_access_review(context)
         ),
         policy_routes=policy_routes(context.store, editor),
+        pulling=build_pull_requests(context),
     )
 
 

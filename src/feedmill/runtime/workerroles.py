@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from feedmill.bootstrap.context import AppContext
 from feedmill.bootstrap.feeds import build_admission_sweep, build_feeder, build_policy_acl_sweep, build_upkeep
 from feedmill.bootstrap.index import build_extracting, build_indexing
+from feedmill.bootstrap.pulling import build_puller
 from feedmill.model.queue import QUICK_FEED_BYTES
 from feedmill.runtime.roles import FEEDER, QUICK_FEEDER, Ports
 from feedmill.services.feeds.feeder import FeederLane
@@ -25,6 +26,12 @@ def run_quick_feeder(context: AppContext, _ports: Ports) -> None:
     with _until_sigterm(context) as is_stopped:
         feeder = build_feeder(context, FeederLane(owner=QUICK_FEEDER.name, max_bytes=QUICK_FEED_BYTES))
         feeder.work(is_stopped, other_steps=(build_policy_acl_sweep(context).step,))
+
+
+def run_puller(context: AppContext, _ports: Ports) -> None:
+    """Runs the pull sources."""
+    with _until_sigterm(context) as is_stopped:
+        build_puller(context).work(is_stopped)
 
 
 def run_extractor(context: AppContext, _ports: Ports) -> None:

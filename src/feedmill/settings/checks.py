@@ -14,6 +14,7 @@ from feedmill.settings.dataload import check_dataload
 from feedmill.settings.faults import suggest
 from feedmill.settings.keypaths import Fault, KeyPath
 from feedmill.settings.policyacls import check_policies
+from feedmill.settings.pulling import check_sources
 from feedmill.settings.sections import Settings
 from feedmill.settings.signinchecks import check_providers
 
@@ -29,6 +30,7 @@ def check_settings(settings: Settings) -> Iterator[Fault]:
     yield from check_providers(settings.signin)
     yield from _check_names("sources", [source.name for source in settings.sources])
     yield from check_dataload(settings.dataload)
+    yield from check_sources(settings.sources)
     yield from check_authorization(settings.authorization, settings.mechanisms)
 
 

@@ -32,6 +32,8 @@ _FILE_KEYS = tuple((section, key) for section in ("gate", "search", "admin") for
 _PROVIDERS = ("ldap", "oidc", "saml")
 _PROVIDER_FILES = ("ca_file", "password_file", "client_secret_file", "metadata_file", "key", "certificate")
 _AUTHORIZATION_FILES = ("ca_file", "certificate", "key")
+_SOURCE_FILES = ("password_file", "stylesheet")
+_SQLITE = "sqlite:///"
 _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _SYNTAX_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
@@ -201,12 +203,21 @@ def _resolve_files(reading: _Reading, path: Path | None) -> None:
     _resolve_provider_files(reading.values.get("signin"), folder)
     _resolve_listed(reading.values.get("frontends"), ("stylesheet",), folder)
     _resolve_listed(reading.values.get("authorization"), _AUTHORIZATION_FILES, folder)
+    _resolve_sources(reading.values.get("sources"), folder)
 
 
 def _resolve_provider_files(signin: object, folder: Path) -> None:
     _resolve_listed([signin.get("proxy")] if isinstance(signin, dict) else [], ("secret_file",), folder)
     for kind in _PROVIDERS if isinstance(signin, dict) else ():
         _resolve_listed(signin.get(kind) if isinstance(signin, dict) else None, _PROVIDER_FILES, folder)
+
+
+def _resolve_sources(listed: object, folder: Path) -> None:
+    _resolve_listed(listed, _SOURCE_FILES, folder)
+    for entry in listed if isinstance(listed, list) else []:
+        dsn = entry.get("dsn") if isinstance(entry, dict) else None
+        if isinstance(dsn, str) and dsn.startswith(_SQLITE) and dsn != _SQLITE:
+            entry["dsn"] = _SQLITE + str(folder / dsn.removeprefix(_SQLITE))
 
 
 def _resolve_listed(listed: object, keys: Sequence[str], folder: Path) -> None:

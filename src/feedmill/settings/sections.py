@@ -16,7 +16,8 @@ from feedmill.model.errors import BadRequest
 from feedmill.settings.authorization import AuthorizationSettings, LateBindingSettings, MechanismSettings
 from feedmill.settings.dataload import DataloadSettings
 from feedmill.settings.policyacls import PolicyAclSettings
-from feedmill.settings.section import NetworkList, OpenSection, PatternList, RulePattern, Section, SourceName
+from feedmill.settings.pulling import DatabaseSourceSettings
+from feedmill.settings.section import NetworkList, PatternList, RulePattern, Section, SourceName
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, QuerySettings, SynonymSettings
 from feedmill.settings.signin import Audit, History, SignIn
 
@@ -237,12 +238,6 @@ class Logs(Section):
     level: Literal["debug", "info", "warning", "error"] = "info"
 
 
-class NamedEntry(OpenSection):
-    """An entry of a list of tables that is identified by its name."""
-
-    name: str
-
-
 class Settings(Section):
     """All settings, complete with their defaults."""
 
@@ -272,7 +267,7 @@ class Settings(Section):
     frontends: tuple[FrontEndSettings, ...] = ()
     synonyms: tuple[SynonymSettings, ...] = ()
     biases: tuple[BiasSettings, ...] = ()
-    sources: tuple[NamedEntry, ...] = ()
+    sources: tuple[DatabaseSourceSettings, ...] = ()
     dataload: DataloadSettings = DataloadSettings()
 
     def is_secure_source(self, name: str) -> bool:

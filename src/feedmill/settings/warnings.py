@@ -166,6 +166,9 @@ def _find_secrets(given: SettingsSources) -> Iterator[KeyPath]:
     for path, value in _walk(given.values, ()):
         if path[-1] in _SECRETS and not value.startswith("env:") and path not in given.from_environment:
             yield path
+    for place, source in enumerate(given.settings.sources):
+        if _holds_password(source.dsn):
+            yield "sources", place, "dsn"
 
 
 def _walk(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:

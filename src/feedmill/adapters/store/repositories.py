@@ -19,6 +19,7 @@ from feedmill.adapters.store.groups.garbage import SqlGroupGarbage
 from feedmill.adapters.store.groups.groups import SqlGroups
 from feedmill.adapters.store.groups.history import SqlGroupHistory
 from feedmill.adapters.store.groups.snapshots import SqlGroupSnapshotBuilder
+from feedmill.adapters.store.pulling import SqlPullItems, SqlPullRuns, SqlPullStates
 from feedmill.adapters.store.signin.signins import SqlAccounts, SqlApiTokens, SqlOneTimeValues, SqlSessions
 from feedmill.adapters.store.storedsettings import SqlStoredSettings
 
@@ -37,10 +38,24 @@ class SqlDocumentRepositories:
         self.reader = self.writer = self.scan = self.upkeep = SqlDocuments(connection)
 
 
+class SqlPullRepositories:
+    """Implements ``ports.PullRepositories``."""
+
+    states = _on_connection(SqlPullStates)
+    runs = _on_connection(SqlPullRuns)
+    items = _on_connection(SqlPullItems)
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self.connection = connection
+
+
 class SqlFeedRepositories:
     """Implements ``ports.FeedRepositories``."""
 
+    pulling = _on_connection(SqlPullRepositories)
+
     def __init__(self, connection: sa.Connection) -> None:
+        self.connection = connection
         self.reader = self.queue = self.log = self.upkeep = SqlFeeds(connection)
         self.sources = SqlSources(connection)
 

@@ -437,4 +437,6 @@ def _log(change: Change, level: LogLevel, reason: str) -> LogEntry:
 
 
 def _event(kind: EventKind, change: Change, context: ApplyContext, detail: str = "") -> Event:
+    if context.provenance.run_id is not None:
+        detail = f"run {context.provenance.run_id}{': ' if detail else ''}{detail}"
     return Event(kind=kind, at=context.now, feed_id=context.feed_id, line=change.place.line, detail=detail)

@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from feedmill.adapters.store import rows
+from feedmill.adapters.store.pulling import forget_items
 from feedmill.adapters.store.schema import UNAPPLIED, UNSETTLED, datasources, documents, feed_log, feeds
 from feedmill.adapters.store.statements import batches, insert
 from feedmill.adapters.store.values import now_micros, plain, to_micros
@@ -192,12 +193,14 @@ class SqlSources:
         """Shows a source as deleted, unless a feed wrote to it meanwhile."""
         if self._is_fed_again(name):
             return
+        forget_items(self._connection, name)
         self._connection.execute(sa.update(datasources).where(datasources.c.name == name).values(kind="deleted"))
 
     def forget(self, name: str) -> None:
         """Removes a source's name and its applied feeds. If a feed wrote to it meanwhile, the name stays."""
         applied = sa.select(feeds.c.id).where(feeds.c.queue == name, feeds.c.phase.in_(["settle", "done"]))
         SqlFeeds(self._connection).remove(self._connection.execute(applied).scalars().all())
+        forget_items(self._connection, name)
         if not self._is_fed_again(name):
             self._connection.execute(sa.delete(datasources).where(datasources.c.name == name))
 

@@ -1,0 +1,115 @@
+"""The databases that can be read, and how a connection that changes nothing is opened to each.
+
+SQLite and PostgreSQL are part of every installation. The others need an extra, which installs the driver.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from feedmill.model.errors import BadRequest, UpstreamFailure
+
+CONNECT_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Driver:
+    """A kind of database: its name in SQLAlchemy, the module of the driver, and the extra that installs it."""
+
+    name: str
+    module: str
+    extra: str = ""
+    #: Executed on each new connection, so that no query changes anything.
+    prepare: tuple[str, ...] = ()
+    #: The query for the database's own time, which its timestamps are compared with.
+    clock: str = "SELECT CURRENT_TIMESTAMP"
+
+
+_MYSQL: Final = Driver(name="mysql+pymysql", module="pymysql", extra="mysql", prepare=("SET SESSION TRANSACTION READ ONLY",))
+DRIVERS: Final = {
+    "sqlite": Driver(name="sqlite", module="sqlite3", prepare=("PRAGMA query_only=ON",)),
+    "postgresql": Driver(
+        name="postgresql+psycopg", module="psycopg", extra="postgres", prepare=("SET default_transaction_read_only = on",)
+    ),
+    "mysql": _MYSQL,
+    "mariadb": _MYSQL,
+    "mssql": Driver(name="mssql+pymssql", module="pymssql", extra="mssql"),
+    "oracle": Driver(name="oracle+oracledb", module="oracledb", extra="oracle", clock="SELECT CURRENT_TIMESTAMP FROM DUAL"),
+    "db2": Driver(name="db2+ibm_db", module="ibm_db_sa", extra="db2", clock="SELECT CURRENT TIMESTAMP FROM SYSIBM.SYSDUMMY1"),
+}
+"""The kinds of databases by the scheme of their addresses. No query is ever committed, also where a connection may write."""
+
+
+def find_driver(dsn: str) -> Driver:
+    """Returns the driver of an address. Errors: BadRequest, with the extra to install if there is one."""
+    scheme = dsn.partition(":")[0].partition("+")[0]
+    driver = DRIVERS.get(scheme)
+    if driver is None or "://" not in dsn:
+        raise BadRequest(f"'{scheme}' is no database that can be read; give {', '.join(f'{name}://' for name in DRIVERS)}")
+    if find_spec(driver.module) is None:
+        raise BadRequest(f"the driver for {scheme}:// is not installed; install it with: pip install 'feedmill[{driver.extra}]'")
+    return driver
+
+
+def check_dsn(dsn: str) -> None:
+    """Refuses an address that cannot be opened. Errors: BadRequest."""
+    find_driver(dsn)
+    try:
+        address = sa.make_url(dsn)
+    except (exc.ArgumentError, ValueError) as error:
+        raise BadRequest("this is no address such as postgresql://USER@HOST/NAME") from error
+    if address.get_backend_name() == "sqlite" and not address.database:
+        raise BadRequest("an address of SQLite needs a file, such as sqlite:////var/lib/data.db")
+
+
+def open_engine(dsn: str, user: str = "", password: str = "") -> sa.Engine:
+    """Opens a database for reading. ``user`` and ``password`` replace those of the address. Errors: BadRequest."""
+    driver = find_driver(dsn)
+    address = sa.make_url(dsn).set(drivername=driver.name)
+    if user:
+        address = address.set(username=user)
+    if password:
+        address = address.set(password=password)
+    options: dict[str, Any] = {}
+    if driver.name == "sqlite":
+        # without this SQLite would create a file that is missing
+        address = address.set(database=f"file:{address.database}", query={"mode": "ro", "uri": "true"})
+    elif driver.module in ("psycopg", "pymysql"):
+        options = {"connect_args": {"connect_timeout": CONNECT_SECONDS}}
+    elif driver.module == "pymssql":
+        options = {"connect_args": {"login_timeout": CONNECT_SECONDS}}
+    if driver.module == "psycopg":
+        options["isolation_level"] = "REPEATABLE READ"
+    engine = sa.create_engine(address, poolclass=sa.NullPool, **options)
+
+    @sa.event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: object) -> None:
+        cursor = connection.cursor()
+        for statement in driver.prepare:
+            cursor.execute(statement)
+        cursor.close()
+        if driver.module == "psycopg":
+            connection.commit()
+
+    return engine
+
+
+@contextmanager
+def translated(named: str) -> Iterator[None]:
+    """Replaces the errors of a database by our own. The text holds what the database said, never the address.
+
+    Errors: UpstreamFailure.
+    """
+    try:
+        yield
+    except exc.DBAPIError as error:
+        text = " ".join(str(error.orig).split())
+        raise UpstreamFailure(f"the database of {named} failed: {text[:500]}") from error
+    except exc.SQLAlchemyError as error:
+        text = " ".join(str(error).split())
+        raise UpstreamFailure(f"the database of {named} cannot be read: {text[:500]}") from error

@@ -1,0 +1,288 @@
+"""Reads a database as a pull source: each row of a query is a document.
+
+A document is the row as a page, a column with bytes, or a URL that a column holds. Rows are read through a cursor of the server, so memory
+does not grow with the table. The reading cannot be continued in its middle, since rows have no order: after an interruption it begins
+again, and rows that were applied already have the digest that the store holds.
+Source: docs/howto/pull-from-a-database.md; googlegsa/database (release 4), ``DatabaseAdaptor``.
+"""
+
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+import sqlalchemy as sa
+
+from feedmill.adapters.databases.drivers import find_driver, open_engine, translated
+from feedmill.adapters.databases.rows import Row, find_title, is_binary, render_html, render_xml, text_of
+from feedmill.model.access import Access, Acl, Entry, Principal, Scope
+from feedmill.model.change import AclChange, Content, PutDocument, RequestCrawl, SourcePosition
+from feedmill.model.document import Attributes
+from feedmill.model.errors import BadRequest, Corrupt, UpstreamFailure
+from feedmill.model.pulling import RunMode
+from feedmill.ports import DeletedItem, FailedItem, ListedItem, PulledItem, PullPage, SkippedItem
+
+ROWS_A_PAGE = 500
+BLOBS_A_PAGE = 16
+"""How many rows one page has if a column of them may hold a file."""
+CLOCK_MARGIN = timedelta(seconds=2)
+"""How far an incremental run looks back before the last one: rows that were being written then may have times before it."""
+
+ACTION, TIMESTAMP = "gsa_action", "gsa_timestamp"
+_ACL_COLUMNS = {
+    "gsa_permit_users": (Access.PERMIT, Scope.USER),
+    "gsa_deny_users": (Access.DENY, Scope.USER),
+    "gsa_permit_groups": (Access.PERMIT, Scope.GROUP),
+    "gsa_deny_groups": (Access.DENY, Scope.GROUP),
+}
+_SPECIAL = frozenset({ACTION, TIMESTAMP, *_ACL_COLUMNS})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseQueries:
+    """What is read from a database, and how a row becomes a document. Empty texts are absent.
+
+    Shape: ``keys`` are the columns that identify a row; the parameters of ``acl_query`` are called like them.
+    """
+
+    crawl_query: str
+    keys: tuple[str, ...] = ()
+    incremental_query: str = ""
+    acl_query: str = ""
+    url_column: str = ""
+    base_url: str = ""
+    blob_column: str = ""
+    mime_column: str = ""
+    stylesheet: bytes = b""
+
+    @property
+    def names_urls(self) -> bool:
+        """Whether a row names a document for the crawler instead of bringing its content."""
+        return bool(self.url_column) and not self.blob_column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseAddress:
+    """Where a database is. ``dsn`` is an address of SQLAlchemy; ``user`` and ``password`` replace those in it."""
+
+    dsn: str = field(repr=False)
+    user: str = ""
+    password: str = field(default="", repr=False)
+
+    @property
+    def host(self) -> str:
+        """The host in the URLs of rows."""
+        return sa.make_url(self.dsn).host or "localhost"
+
+
+class DatabaseSource:
+    """Implements ``ports.PullSource``. ``transform`` applies a stylesheet to a row's XML; ``max_characters`` limits a value on its page."""
+
+    def __init__(
+        self,
+        name: str,
+        address: DatabaseAddress,
+        queries: DatabaseQueries,
+        transform: Callable[[bytes, bytes], bytes],
+        *,
+        max_characters: int = 30_000_000,
+    ) -> None:
+        self._name = name
+        self._queries = queries
+        self._transform = transform
+        self._max_characters = max_characters
+        self._driver = find_driver(address.dsn)
+        self._engine = open_engine(address.dsn, address.user, address.password)
+        self._host = address.host
+        # whatever changes how a document looks makes every row differ from what the store holds
+        shape = (queries.keys, queries.url_column, queries.base_url, queries.blob_column, queries.mime_column, bool(queries.acl_query))
+        self._shape = json.dumps(shape).encode() + queries.stylesheet
+
+    def iter_pages(self, mode: RunMode, *, since: str, checkpoint: str) -> Iterator[PullPage]:
+        """Reads the rows of the crawl query or of the incremental query."""
+        del checkpoint
+        with translated(self._name), self._engine.connect() as connection, self._engine.connect() as access:
+            newest = _Newest(self._read_clock(connection))
+            query = sa.text(self._queries.crawl_query if mode is RunMode.FULL else self._queries.incremental_query)
+            parameters = {
+                name: _since_of(since, is_sqlite=self._driver.name == "sqlite") for name in query.compile().params if name == "since"
+            }
+            size = BLOBS_A_PAGE if self._queries.blob_column else ROWS_A_PAGE
+            # the block closes the cursor of the server too when the run ends early
+            with connection.execution_options(stream_results=True, yield_per=size).execute(query, parameters) as result:
+                names = list(result.keys())
+                self._check_columns(names)
+                newest.has_column = any(name.casefold() == TIMESTAMP for name in names)
+                yield PullPage(since=newest.text or since)
+                for rows in result.partitions(size):
+                    items = tuple(self._read_row(Row(names, tuple(values)), newest, access) for values in rows)
+                    yield PullPage(items=items, since=newest.text or since)
+
+    def close(self) -> None:
+        """Closes all connections."""
+        self._engine.dispose()
+
+    def _read_clock(self, connection: sa.Connection) -> object:
+        """Returns the database's own time, a little earlier: a row that is being written now has a time before this reading."""
+        if self._driver.name == "sqlite":
+            return connection.execute(sa.text("SELECT datetime('now', '-1 second')")).scalar()
+        now = connection.execute(sa.text(self._driver.clock)).scalar()
+        return now - CLOCK_MARGIN if isinstance(now, datetime) else now
+
+    def _check_columns(self, names: list[str]) -> None:
+        queries, there = self._queries, {name.casefold() for name in names}
+        named = (*queries.keys, queries.url_column, queries.blob_column, queries.mime_column)
+        missing = [name for name in named if name and name.casefold() not in there]
+        if missing:
+            raise BadRequest(f"the query has no column {', '.join(missing)}; it has {', '.join(names)}")
+
+    # --- one row ---
+
+    def _read_row(self, row: Row, newest: "_Newest", access: sa.Connection) -> PulledItem:
+        if newest.has_column:
+            newest.see(row.get(TIMESTAMP))
+        return self._read_item(row, access)
+
+    def _read_item(self, row: Row, access: sa.Connection) -> PulledItem:
+        null = [name for name in (*self._queries.keys, self._queries.url_column) if name and row.get(name) is None]
+        if null:
+            return SkippedItem(reason=f"a row whose column {null[0]} is NULL")
+        keys = {name: text_of(row.get(name)) or "" for name in self._queries.keys}
+        url = self._url_of(row, keys)
+        try:
+            if row.has(ACTION) and (text_of(row.get(ACTION)) or "").strip().casefold() == "delete":
+                return DeletedItem(url=url)
+            acl = self._read_acl(row, access)
+        except BadRequest as error:
+            return FailedItem(url=url, reason=str(error))
+        digest = row_digest(row, self._shape, acl)
+        return ListedItem(url=url, digest=digest, load=partial(self._load, row, url, keys, acl))
+
+    def _url_of(self, row: Row, keys: Mapping[str, str]) -> str:
+        if self._queries.url_column:
+            return self._queries.base_url + (text_of(row.get(self._queries.url_column)) or "")
+        return f"googledb://{self._host}/{self._name}/" + "/".join(quote(key, safe="") for key in keys.values())
+
+    def _read_acl(self, row: Row, access: sa.Connection) -> Acl | None:
+        """Returns the ACL of a row, None if none is configured. Without a row of the ACL query no user may see the document."""
+        if self._queries.acl_query:
+            query = sa.text(self._queries.acl_query)
+            given = {
+                name: row.get(key) for name in query.compile().params for key in self._queries.keys if key.casefold() == name.casefold()
+            }
+            result = access.execute(query, given)
+            names = list(result.keys())
+            return _acl_of([Row(names, tuple(values)) for values in result])
+        return _acl_of([row]) if any(row.has(name) for name in _ACL_COLUMNS) else None
+
+    def _load(self, row: Row, url: str, keys: Mapping[str, str], acl: Acl | None) -> PutDocument | RequestCrawl:
+        queries, place = self._queries, SourcePosition(record=1)
+        hidden = _SPECIAL | {queries.blob_column.casefold()}
+        metadata = tuple(row.list_texts(without=hidden))
+        change = AclChange(element=acl)
+        if queries.names_urls:
+            return RequestCrawl(place=place, url=url, attributes=Attributes(), metadata=metadata, acl=change)
+        if queries.blob_column:
+            data, mimetype = self._read_blob(row)
+        else:
+            data, mimetype = self._render(row, url, keys)
+        content = None if data is None else Content(stream=io.BytesIO(data), size_bytes=len(data))
+        return PutDocument(
+            place=place, url=url, attributes=Attributes(mimetype=mimetype), metadata=metadata, content=content, acl=change, whole=True
+        )
+
+    def _read_blob(self, row: Row) -> tuple[bytes | None, str | None]:
+        value = row.get(self._queries.blob_column)
+        mimetype = text_of(row.get(self._queries.mime_column)) if self._queries.mime_column else None
+        if value is None:
+            return None, None
+        if is_binary(value):
+            return bytes(value), mimetype
+        return (text_of(value) or "").encode("utf-8", "replace"), mimetype or "text/plain"
+
+    def _render(self, row: Row, url: str, keys: Mapping[str, str]) -> tuple[bytes, str]:
+        """Returns a row as a page, by the stylesheet if there is one."""
+        if not self._queries.stylesheet:
+            title = find_title(row, self._name, keys)
+            return render_html(row, title, max_characters=self._max_characters, without=_SPECIAL), "text/html"
+        xml = render_xml(row, url, "text/html", without=_SPECIAL)
+        try:
+            return self._transform(self._queries.stylesheet, xml), "text/html"
+        except Corrupt as error:
+            # a stylesheet that fails for one row may succeed for the others
+            raise BadRequest(f"the stylesheet failed: {error}") from error
+
+
+def row_digest(row: Row, shape: bytes, acl: Acl | None) -> bytes:
+    """Returns the digest of a row with its ACL. A column that only says when the row has changed does not count."""
+    entries = None if acl is None else [(each.access.value, each.principal.scope.value, each.principal.name) for each in acl.entries]
+    counted = [place for place, name in enumerate(row.names) if name.casefold() not in (TIMESTAMP, ACTION)]
+    part = Row([row.names[place] for place in counted], [row.values[place] for place in counted])
+    return part.digest(shape + json.dumps(entries).encode())
+
+
+def _acl_of(rows: list[Row]) -> Acl:
+    entries = []
+    for row, (name, (access, scope)) in ((row, item) for row in rows for item in _ACL_COLUMNS.items()):
+        listed = (text_of(row.get(name)) or "") if row.has(name) else ""
+        names = (part.strip() for part in listed.split(","))
+        entries += [Entry(access=access, principal=Principal(scope=scope, name=part)) for part in names if part]
+    return Acl(entries=tuple(dict.fromkeys(entries)))
+
+
+# --- the point in time up to which changes were read ------------------------------------------------------------------------------
+
+
+class _Newest:
+    """The point in time for the next incremental run: the newest value of the column GSA_TIMESTAMP, else when this run began.
+
+    If the column is NULL in every row, the earlier point stays.
+    """
+
+    def __init__(self, began: object) -> None:
+        self._began = _write_since(began)
+        self._value: Any = None
+        self.has_column = False
+
+    @property
+    def text(self) -> str:
+        """The point in time as it is stored, "" if it is not known."""
+        if not self.has_column:
+            return self._began
+        return "" if self._value is None else _write_since(self._value)
+
+    def see(self, value: object) -> None:
+        """Notes the value of one row. Errors: UpstreamFailure for values that cannot be compared."""
+        try:
+            if value is not None and (self._value is None or value > self._value):
+                self._value = value
+        except TypeError as error:
+            raise UpstreamFailure("the values of GSA_TIMESTAMP cannot be compared with one another") from error
+
+
+def _write_since(value: object) -> str:
+    """Returns a point in time with its type, which the database compares with its own."""
+    match value:
+        case datetime():
+            return json.dumps(["datetime", value.isoformat()])
+        case date():
+            return json.dumps(["date", value.isoformat()])
+        case Decimal():
+            return json.dumps(["decimal", str(value)])
+        case int() | float() | str():
+            return json.dumps(["plain", value])
+    return json.dumps(["plain", str(value)])
+
+
+def _since_of(text: str, *, is_sqlite: bool) -> object:
+    """Returns a stored point in time as a parameter."""
+    if not text:
+        return "" if is_sqlite else datetime.fromtimestamp(0, UTC)
+    kind, value = json.loads(text)
+    read: Mapping[str, Callable[[str], object]] = {"datetime": datetime.fromisoformat, "date": date.fromisoformat, "decimal": Decimal}
+    return read[kind](value) if kind in read else value

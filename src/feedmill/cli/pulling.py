@@ -1,0 +1,128 @@
+"""``feedmill sources run``, ``runs``, ``pause`` and ``resume``: pull sources."""
+
+import time
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from feedmill.bootstrap.context import AppContext
+from feedmill.bootstrap.pulling import build_pull_requests, build_puller
+from feedmill.cli.auditing import record_command
+from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, print_json, workplace
+from feedmill.cli.working import workers
+from feedmill.client.transport import Transport, quote_name
+from feedmill.http.admin.api.pulling import render_run
+from feedmill.model.pulling import RunRequest, RunState
+
+_POLL_SECONDS = 0.05
+_MAX_POLL_SECONDS = 1.0
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The pull source, as [[sources]] names it.")]
+
+
+def run(
+    name: Name,
+    full: Annotated[bool, typer.Option("--full", help="Read the whole source, even if an incremental run is possible.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what would change, and change nothing.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Delete more documents than the guard permits.")] = False,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Run a pull source now and wait for the end; exit 1 after an error, or if the guard held deletions back."""
+    place = workplace(data, config)
+    server = place.find_server()
+    request = RunRequest(is_full=full, is_dry=dry_run, is_forced=force)
+    if server is not None:
+        shown = _run_there(place.client(server, "admin"), name, request)
+    else:
+        with place.work(may_begin=True) as context:
+            shown = _run_here(context, name, request)
+    _report(shown, as_json=as_json)
+
+
+def list_runs(name: Name, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """List the runs of a pull source, newest first."""
+    with workplace(data, config).read() as context:
+        listed = [render_run(run) for run in build_pull_requests(context).list_runs(name)]
+    if as_json:
+        print_json(listed)
+        return
+    table = Table("run", "started", "mode", "state", "added", "changed", "deleted", "unchanged", "errors", box=None, pad_edge=False)
+    for shown in listed:
+        mode = f"{shown['mode'] or ''}{', dry run' if shown['dry_run'] else ''}"
+        counts = (str(shown[key]) for key in ("added", "changed", "deleted", "unchanged", "errors"))
+        table.add_row(str(shown["id"]), shown["started_at"] or "", mode, shown["state"], *counts)
+    console().print(table)
+
+
+def pause(name: Name, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """Stop the schedule of a pull source; it can still be run by hand."""
+    _pause(name, data, config, is_paused=True, as_json=as_json)
+
+
+def resume(name: Name, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """Continue the schedule of a pull source."""
+    _pause(name, data, config, is_paused=False, as_json=as_json)
+
+
+def _pause(name: str, data: Data, config: Config, *, is_paused: bool, as_json: bool) -> None:
+    place = workplace(data, config)
+    server = place.find_server()
+    if server is not None:
+        place.client(server, "admin").post_json(f"/api/v1/sources/{quote_name(name)}/{'pause' if is_paused else 'resume'}")
+    else:
+        with place.work(may_begin=True) as context:
+            record_command(context, f"sources {'pause' if is_paused else 'resume'}", {"name": name})
+            build_pull_requests(context).pause(name, is_paused=is_paused)
+    if as_json:
+        print_json({"name": name, "paused": is_paused})
+    else:
+        console().print(f"{clean(name)} is {'paused' if is_paused else 'resumed'}")
+
+
+def _run_there(client: Transport, name: str, request: RunRequest) -> dict[str, Any]:
+    given = {"full": request.is_full, "dry_run": request.is_dry, "force": request.is_forced}
+    shown = client.send_json("POST", f"/api/v1/sources/{quote_name(name)}/runs", {}, {key: "1" for key, is_set in given.items() if is_set})
+    seconds = _POLL_SECONDS
+    while not RunState(shown["state"]).is_final:
+        time.sleep(seconds)
+        seconds = min(seconds * 1.5, _MAX_POLL_SECONDS)
+        shown = client.get_json(f"/api/v1/runs/{shown['id']}")
+    return dict(shown)
+
+
+def _run_here(context: AppContext, name: str, request: RunRequest) -> dict[str, Any]:
+    """Runs a source in this process, and makes what it brought searchable."""
+    requests = build_pull_requests(context)
+    record_command(context, "sources run", {"name": name})
+    asked = requests.request_run(name, request)
+    puller = build_puller(context, only=name, start=lambda work: work())
+    while not requests.get_run(asked.id).state.is_final:
+        puller.turn()
+    with workers(context) as turn:
+        while _has_tasks(context):
+            turn()
+    return render_run(requests.get_run(asked.id))
+
+
+def _has_tasks(context: AppContext) -> bool:
+    with context.store.reading() as unit:
+        return any(unit.processing.index_tasks.count().values())
+
+
+def _report(shown: Mapping[str, Any], *, as_json: bool) -> None:
+    is_done = shown["state"] == RunState.COMPLETED.value
+    counts = {key: shown[key] for key in ("added", "changed", "deleted", "unchanged", "errors")}
+    if shown["held"]:
+        counts["held"] = shown["held"]
+    if as_json:
+        print_json(counts | ({"reason": shown["reason"]} if shown["reason"] else {}))
+    else:
+        console().print(f"run {shown['id']}, {shown['mode']}, {shown['state']}: " + ", ".join(f"{n} {key}" for key, n in counts.items()))
+    for line in (*shown["log"], *([shown["reason"]] if shown["reason"] and shown["reason"] not in shown["log"] else ())):
+        error_console().print(clean(line))
+    if not is_done:
+        raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""When is a run of a pull source due?"""

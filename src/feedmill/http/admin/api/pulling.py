@@ -1,0 +1,102 @@
+"""The pull sources on the admin port.
+
+GET  /api/v1/sources               those of the settings, with their state and the newest run
+POST /api/v1/sources/NAME/runs     requests a run; full=1, dry_run=1, force=1
+GET  /api/v1/sources/NAME/runs     the runs, newest first
+GET  /api/v1/runs/ID               one run
+POST /api/v1/sources/NAME/pause    stops the schedule
+POST /api/v1/sources/NAME/resume   continues it
+"""
+
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from feedmill.http.admin.protection import VIEW_OR_MANAGE
+from feedmill.http.common.requirements import DeclaredRoute
+from feedmill.model.pulling import PullRun, RunRequest
+from feedmill.services.pulling.requesting import PullOverview, PullRequests
+from feedmill.wire.jsonvalues import render_time
+
+Json = dict[str, Any]
+
+
+def render_run(run: PullRun) -> Json:
+    """Returns a run as JSON."""
+    return {
+        "id": run.id,
+        "source": run.source,
+        "mode": None if run.mode is None else run.mode.value,
+        "dry_run": run.request.is_dry,
+        "state": run.state.value,
+        "requested_at": render_time(run.requested_at),
+        "started_at": render_time(run.started_at),
+        "finished_at": render_time(run.finished_at),
+        **render_counts(run),
+        "held": run.held,
+        "reason": run.reason or None,
+        "log": list(run.log),
+    }
+
+
+def render_counts(run: PullRun) -> Json:
+    """Returns how many documents a run added, changed, deleted and left as they were, and its errors."""
+    counts = run.counts
+    return {
+        "added": counts.added,
+        "changed": counts.changed,
+        "deleted": counts.deleted,
+        "unchanged": counts.unchanged,
+        "errors": counts.errors,
+    }
+
+
+def render_pull_source(source: PullOverview) -> Json:
+    """Returns a pull source as JSON."""
+    state, run = source.state, source.last_run
+    return {
+        "name": source.name,
+        "kind": source.kind,
+        "schedule": source.schedule,
+        "paused": state is not None and state.is_paused,
+        "failures": 0 if state is None else state.failures,
+        "last_full_at": None if state is None else render_time(state.full_at),
+        "next_run_at": render_time(source.next_run_at),
+        "last_run": None if run is None else render_run(run),
+    }
+
+
+def pulling_routes(requests: PullRequests) -> list[DeclaredRoute]:
+    async def list_sources(_request: Request) -> Response:
+        return JSONResponse([render_pull_source(source) for source in await run_in_threadpool(requests.list_sources)])
+
+    async def list_runs(request: Request) -> Response:
+        return JSONResponse([render_run(run) for run in await run_in_threadpool(requests.list_runs, request.path_params["name"])])
+
+    async def request_run(request: Request) -> Response:
+        given = {name: request.query_params.get(name, "") in ("1", "true") for name in ("full", "dry_run", "force")}
+        asked = RunRequest(is_full=given["full"], is_dry=given["dry_run"], is_forced=given["force"])
+        run = await run_in_threadpool(requests.request_run, request.path_params["name"], asked)
+        return JSONResponse(render_run(run), status_code=202)
+
+    async def show_run(request: Request) -> Response:
+        return JSONResponse(render_run(await run_in_threadpool(requests.get_run, request.path_params["id"])))
+
+    async def pause(request: Request) -> Response:
+        await run_in_threadpool(requests.pause, request.path_params["name"], is_paused=True)
+        return Response(status_code=204)
+
+    async def resume(request: Request) -> Response:
+        await run_in_threadpool(requests.pause, request.path_params["name"], is_paused=False)
+        return Response(status_code=204)
+
+    return [
+        DeclaredRoute("/api/v1/sources", list_sources, methods=["GET"], requires=VIEW_OR_MANAGE),
+        DeclaredRoute("/api/v1/sources/{name}/runs", list_runs, methods=["GET"], requires=VIEW_OR_MANAGE),
+        DeclaredRoute("/api/v1/sources/{name}/runs", request_run, methods=["POST"], requires=VIEW_OR_MANAGE),
+        DeclaredRoute("/api/v1/runs/{id:int}", show_run, methods=["GET"], requires=VIEW_OR_MANAGE),
+        DeclaredRoute("/api/v1/sources/{name}/pause", pause, methods=["POST"], requires=VIEW_OR_MANAGE),
+        DeclaredRoute("/api/v1/sources/{name}/resume", resume, methods=["POST"], requires=VIEW_OR_MANAGE),
+    ]

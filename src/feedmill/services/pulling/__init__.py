@@ -1,0 +1,1 @@
+"""How do the documents of a pull source get into the store?"""

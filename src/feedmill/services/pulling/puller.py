@@ -1,0 +1,238 @@
+"""The puller begins the runs of pull sources: those that are requested, and those that are due by the schedule.
+
+At any time one process runs a source: it holds the lease of the source, which it renews. If the process ends in the middle, its successor
+on the same data folder continues at once, a process of another machine once the lease has expired.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import structlog
+
+from feedmill.core.pulling.schedule import BY_HAND, Schedule, find_retry
+from feedmill.model.errors import Broken, Busy, Conflict, FeedmillError
+from feedmill.model.pulling import PullRun, PullState, RunMode, RunRequest, RunState
+from feedmill.ports import PullSource, UnitOfWork
+from feedmill.services.isolation.batches import describe
+from feedmill.services.pulling.pullrun import LEASE, PULL_STEP, PullDependencies, PullRunner, Stopped
+
+POLL_SECONDS = 0.5
+IDLE_SECONDS = 5.0
+RETRY_SECONDS = 2.0
+AT_ONCE = 4
+"""How many sources are run at the same time."""
+MAX_RESTARTS = 3
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullSetup:
+    """A pull source of the settings.
+
+    Shape: ``is_incremental`` if the source can list what has changed since a point in time; ``guard`` is the greatest share of its
+    documents that a run may delete.
+    """
+
+    name: str
+    open: Callable[[], PullSource]
+    is_incremental: bool = False
+    schedule: Schedule = BY_HAND
+    full_schedule: Schedule = BY_HAND
+    guard: float = 0.2
+
+
+def find_due(setup: PullSetup, state: PullState) -> datetime | None:
+    """Returns when the next run of a source is due by its schedules, None for never. After a failure it is earlier or later than usual."""
+    if state.is_paused or (setup.schedule == setup.full_schedule == BY_HAND):
+        return None
+    if state.failures and state.failed_at is not None:
+        return find_retry(state.failures, state.failed_at)
+    due = (setup.schedule.find_next(state.tried_at, state.seen_at), setup.full_schedule.find_next(state.full_at, state.seen_at))
+    return min((moment for moment in due if moment is not None), default=None)
+
+
+def _in_thread(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, daemon=True).start()
+
+
+class Puller:
+    """Runs pull sources; ``work`` runs until it is stopped. ``start`` runs a function beside the loop, in a thread by default."""
+
+    def __init__(
+        self, setups: Mapping[str, PullSetup], tools: PullDependencies, *, start: Callable[[Callable[[], None]], None] = _in_thread
+    ) -> None:
+        self._setups = setups
+        self._tools = tools
+        self._start = start
+        self._running: set[str] = set()
+        self._is_stopped: Callable[[], bool] = lambda: False
+
+    def work(self, is_stopped: Callable[[], bool]) -> None:
+        """Works until stopped. A fault of the store is retried. Errors: Broken."""
+        self._is_stopped = is_stopped
+        while not is_stopped():
+            try:
+                self.turn()
+            except Broken:
+                raise
+            except FeedmillError as error:
+                log.warning("puller_waits", reason=str(error), seconds=RETRY_SECONDS)
+                self._tools.notifier.wait(RETRY_SECONDS)
+                continue
+            self._tools.notifier.wait(POLL_SECONDS if self._setups else IDLE_SECONDS)
+
+    def turn(self) -> bool:
+        """Begins what is requested or due. Returns whether there was anything."""
+        now = self._tools.clock()
+        with self._tools.store.reading() as unit:
+            states = {state.source: state for state in unit.feeds.pulling.states.list()}
+            waiting = unit.feeds.pulling.runs.list_open()
+        if any(name not in states for name in self._setups):
+            states |= self._note_new(now)
+        taken_back = self._take_back(waiting, states, now)
+        is_busy = bool(taken_back)
+        requested = {run.source: run for run in reversed([*taken_back, *waiting]) if run.state is RunState.REQUESTED}
+        for run in requested.values():
+            if run.source not in self._setups:
+                self._refuse(run, now)
+        for name, setup in self._setups.items():
+            if len(self._running) >= AT_ONCE:
+                break
+            due = find_due(setup, states[name])
+            if name not in self._running and (name in requested or (due is not None and due <= now)):
+                is_busy = self._begin(setup, requested.get(name), now) or is_busy
+        return is_busy
+
+    def _note_new(self, now: datetime) -> dict[str, PullState]:
+        with self._tools.store.writing() as unit:
+            return {name: unit.feeds.pulling.states.get(name, now) for name in self._setups}
+
+    def _refuse(self, run: PullRun, now: datetime) -> None:
+        reason = f"the settings have no source {run.source}"
+        with self._tools.store.writing() as unit:
+            unit.feeds.pulling.runs.save(replace(run, state=RunState.FAILED, finished_at=now, reason=reason))
+
+    def _take_back(self, waiting: list[PullRun], states: Mapping[str, PullState], now: datetime) -> list[PullRun]:
+        """Requests again the runs whose process has ended, and returns them."""
+        taken_back = []
+        left = [run for run in waiting if run.state is RunState.RUNNING and self._is_left(run, states.get(run.source), now)]
+        for found in left:
+            with self._tools.store.writing() as unit:
+                state, run = unit.feeds.pulling.states.get(found.source, now), unit.feeds.pulling.runs.get(found.id)
+                if run.state is not RunState.RUNNING or not self._is_left(run, state, now):
+                    continue
+                unit.feeds.pulling.states.save(replace(state, lease_owner="", lease_expires_at=None))
+                again = replace(run, state=RunState.REQUESTED, restarts=run.restarts + 1)
+                if again.restarts > MAX_RESTARTS:
+                    reason = f"the process ended {again.restarts} times during this run"
+                    again = replace(run, state=RunState.FAILED, finished_at=now, reason=reason)
+                    unit.feeds.pulling.states.save(
+                        replace(state, lease_owner="", lease_expires_at=None, failures=state.failures + 1, failed_at=now)
+                    )
+                unit.feeds.pulling.runs.save(again)
+            taken_back.append(again)
+            log.warning("pull_run_interrupted", source=run.source, run=run.id)
+        return taken_back
+
+    def _is_left(self, run: PullRun, state: PullState | None, now: datetime) -> bool:
+        if state is None or run.source in self._running:
+            return False
+        return state.lease_owner in ("", self._tools.owner) or state.lease_expires_at is None or state.lease_expires_at <= now
+
+    def _begin(self, setup: PullSetup, requested: PullRun | None, now: datetime) -> bool:
+        run = self._claim(setup, requested, now)
+        if run is None:
+            return False
+        self._running.add(setup.name)
+        self._start(lambda: self._run(setup, run))
+        return True
+
+    def _claim(self, setup: PullSetup, requested: PullRun | None, now: datetime) -> PullRun | None:
+        """Takes the lease of a source and begins a run, in one transaction. Returns None if another process was faster."""
+        with self._tools.store.writing() as unit:
+            state = unit.feeds.pulling.states.get(setup.name, now)
+            if state.lease_owner not in ("", self._tools.owner) and state.lease_expires_at is not None and state.lease_expires_at > now:
+                return None
+            if requested is not None:
+                requested = unit.feeds.pulling.runs.get(requested.id)
+                if requested.state is not RunState.REQUESTED:
+                    return None
+            else:
+                due = find_due(setup, state)
+                if due is None or due > now:
+                    return None
+            asked = requested or unit.feeds.pulling.runs.add(setup.name, RunRequest(is_full=_is_full_due(setup, state, now)), now)
+            run, state = _prepare(unit, asked, state, now, is_incremental=setup.is_incremental)
+            unit.feeds.pulling.runs.save(run)
+            lease = replace(state, lease_owner=self._tools.owner, lease_expires_at=now + LEASE)
+            unit.feeds.pulling.states.save(lease if run.request.is_dry else replace(lease, tried_at=now))
+            return run
+
+    def _run(self, setup: PullSetup, run: PullRun) -> None:
+        """Works on a run. A run that the store interrupts is requested again by ``turn``."""
+        try:
+            self._work(setup, run)
+        except Exception as error:
+            if not isinstance(error, FeedmillError):
+                log.exception("pull_source_fails", source=setup.name)
+            self._fail(run, str(error) if isinstance(error, FeedmillError) else describe(PULL_STEP, error))
+        finally:
+            self._running.discard(setup.name)
+
+    def _work(self, setup: PullSetup, run: PullRun) -> None:
+        source = setup.open()
+        try:
+            PullRunner(run, source, self._tools, guard=setup.guard, is_stopped=self._is_stopped).work()
+        except Stopped:
+            log.info("pull_run_stops", source=setup.name, run=run.id)
+        except (Busy, Conflict) as error:
+            log.warning("pull_run_waits", source=setup.name, run=run.id, reason=str(error))
+        finally:
+            source.close()
+
+    def _fail(self, run: PullRun, reason: str) -> None:
+        now = self._tools.clock()
+        with self._tools.store.writing() as unit:
+            counts = replace(run.counts, errors=run.counts.errors + 1)
+            unit.feeds.pulling.runs.save(replace(run, state=RunState.FAILED, finished_at=now, reason=reason, counts=counts))
+            state = unit.feeds.pulling.states.get(run.source, now)
+            unit.feeds.pulling.states.save(
+                replace(state, lease_owner="", lease_expires_at=None, failures=state.failures + 1, failed_at=now)
+            )
+
+
+def _is_full_due(setup: PullSetup, state: PullState, now: datetime) -> bool:
+    due = setup.full_schedule.find_next(state.full_at, state.seen_at)
+    return due is not None and due <= now
+
+
+def _prepare(unit: UnitOfWork, run: PullRun, state: PullState, now: datetime, *, is_incremental: bool) -> tuple[PullRun, PullState]:
+    """Returns a run as it begins, and the state of its source. A reading that was interrupted continues if it can."""
+    mode = RunMode.FULL if run.request.is_full or state.full_at is None or not is_incremental else RunMode.INCREMENTAL
+    begun = replace(run, mode=run.mode or mode, state=RunState.RUNNING, started_at=run.started_at or now)
+    earlier = run if run.checkpoint else _find_interrupted(unit, begun)
+    if earlier is not None and earlier.listing and not run.request.is_dry:
+        continued = {"listing": earlier.listing, "checkpoint": earlier.checkpoint, "since": earlier.since, "known": earlier.known}
+        first = run.first_listing or earlier.listing
+        return replace(begun, first_listing=first, unnamed=earlier.unnamed, **continued), state  # type: ignore[arg-type]
+    listing = state.listing + 1
+    begun = replace(
+        begun,
+        listing=listing,
+        first_listing=run.first_listing or listing,
+        checkpoint="",
+        since=state.since if begun.mode is RunMode.INCREMENTAL else "",
+        known=run.known if run.restarts else unit.feeds.pulling.items.count(run.source),
+    )
+    return begun, state if run.request.is_dry else replace(state, listing=listing)
+
+
+def _find_interrupted(unit: UnitOfWork, run: PullRun) -> PullRun | None:
+    """Returns the last run of the same mode if it failed and its reading can be continued."""
+    runs = unit.feeds.pulling.runs.list_newest(run.source, 20)
+    same = (each for each in runs if each.id < run.id and each.mode is run.mode and not each.request.is_dry)
+    last = next(same, None)
+    return last if last is not None and last.state is RunState.FAILED and last.checkpoint else None

@@ -1,0 +1,436 @@
+"""One run of a pull source: reads it page by page, compares each page with the store, and applies what differs.
+
+Each page is one transaction with its checkpoint. Deletions come last, once the source was read to its end, and under the guard. So a run
+that fails or is killed has deleted nothing, and the next run repeats at most one page of work: an item whose digest the store holds
+already changes nothing.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import structlog
+
+from feedmill.core.documents.urlstate import ApplyContext, ReceiptCount
+from feedmill.model.change import Change, Delete, PutDocument, SourcePosition
+from feedmill.model.document import BlobRef, Document, DocumentState
+from feedmill.model.errors import Broken, Conflict, FeedmillError
+from feedmill.model.feed import LogLevel
+from feedmill.model.provenance import from_run
+from feedmill.model.pulling import PullRun, RunCounts, RunMode, RunState, StoredItem
+from feedmill.model.topic import Topic
+from feedmill.ports import (
+    Clock,
+    DeletedItem,
+    FailedItem,
+    Lane,
+    ListedItem,
+    Notifier,
+    PulledItem,
+    PullPage,
+    PullSource,
+    SkippedItem,
+    Store,
+    UnitOfWork,
+)
+from feedmill.services.feeds.feeding import Admission, ChangeBatch, PutBlobs, push_out_isolated
+from feedmill.services.isolation.batches import belongs_to_item, describe, run_halved
+
+LEASE = timedelta(seconds=60)
+RENEW_SECONDS = 20.0
+DELETED_AT_ONCE = 500
+QUICK_CHANGES = 200
+"""A run uses the quick lane of extractor and indexer until it has changed this many documents."""
+LOGGED = 100
+"""How many errors and notices the store holds of a run."""
+RUNS_KEPT = 1_000
+
+LOAD_STEP = "load"
+PULL_STEP = "pull"
+DELETE_STEP = "delete"
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullDependencies:
+    """What a run depends on; ``owner`` names the process that holds the leases."""
+
+    store: Store
+    blobs: PutBlobs
+    clock: Clock
+    admission: Callable[[], Admission]
+    notifier: Notifier
+    owner: str
+
+
+@dataclass(slots=True)
+class _Planned:
+    """What is to be done for one item: ``stored`` replaces what the store holds of it, ``counted`` names the count that it adds to."""
+
+    stored: StoredItem | None = None
+    change: Change | None = None
+    content: BlobRef | None = None
+    counted: str = ""
+    messages: list[str] = field(default_factory=list)
+    is_unnamed: bool = False
+
+
+class Stopped(Exception):
+    """The process is to end; the run continues when the next one begins."""
+
+
+class PullRunner:
+    """Works on one run whose lease this process holds."""
+
+    def __init__(
+        self, run: PullRun, source: PullSource, tools: PullDependencies, *, guard: float, is_stopped: Callable[[], bool] = lambda: False
+    ) -> None:
+        assert run.mode is not None
+        self.run = run
+        self._mode = run.mode
+        self._source = source
+        self._tools = tools
+        self._guard = guard
+        self._is_stopped = is_stopped
+        self._is_lost = threading.Event()
+        self._dry_seen: set[str] = set()
+        self._dry_deleted: set[str] = set()
+
+    def work(self) -> PullRun:
+        """Takes the run to its end and returns it. A source that fails ends the run as failed.
+
+        Errors: Stopped; Broken; Conflict if another process took the run over; those of the store.
+        """
+        log.info("pull_run_begins", source=self.run.source, run=self.run.id, mode=self._mode.value, dry=self.run.request.is_dry)
+        with self._renewing():
+            try:
+                self._read()
+                state = self._delete()
+            except (Stopped, Broken, Conflict):
+                raise
+            except FeedmillError as error:
+                self._fail(str(error))
+            except Exception as error:
+                log.exception("pull_run_fails", source=self.run.source, run=self.run.id)
+                self._fail(describe(PULL_STEP, error))
+            else:
+                self._end(state)
+        log.info("pull_run_ends", source=self.run.source, run=self.run.id, state=self.run.state.value, errors=self.run.counts.errors)
+        return self.run
+
+    # --- the lease ---
+
+    @contextmanager
+    def _renewing(self) -> Iterator[None]:
+        """Renews the lease while the source takes its time."""
+        is_over = threading.Event()
+
+        def renew() -> None:
+            while not is_over.wait(RENEW_SECONDS):
+                try:
+                    with self._tools.store.writing() as unit:
+                        self._hold(unit)
+                except Conflict:
+                    self._is_lost.set()
+                    return
+                except FeedmillError as error:
+                    log.warning("lease_not_renewed", source=self.run.source, reason=str(error))
+
+        thread = threading.Thread(target=renew, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
+
+    def _hold(self, unit: UnitOfWork) -> None:
+        """Extends the lease. Errors: Conflict if another process has taken the source over."""
+        if not unit.feeds.pulling.states.renew(self.run.source, self._tools.owner, self._tools.clock() + LEASE):
+            raise Conflict(f"another process runs the source {self.run.source}")
+
+    def _check(self) -> None:
+        if self._is_stopped():
+            raise Stopped
+        if self._is_lost.is_set():
+            raise Conflict(f"another process runs the source {self.run.source}")
+
+    # --- reading ---
+
+    def _read(self) -> None:
+        pages = self._source.iter_pages(self._mode, since=self.run.since, checkpoint=self.run.checkpoint)
+        for page in pages:
+            self._check()
+            planned = self._plan(page)
+            if self.run.request.is_dry:
+                self.run = replace(_counted(self.run, planned), since=page.since or self.run.since)
+            else:
+                self._apply(page, planned)
+                self._tools.notifier.notify(Topic.EXTRACTION)
+                self._tools.notifier.notify(Topic.INDEXING)
+        self._check()
+
+    def _plan(self, page: PullPage) -> list[_Planned]:
+        """Compares a page with the store, and stores the contents of the items that differ."""
+        urls = [item.url for item in page.items if not isinstance(item, SkippedItem) and item.url is not None]
+        with self._tools.store.reading() as unit:
+            known = dict(unit.feeds.pulling.items.find_many(self.run.source, urls))
+            live = {url for url, document in unit.documents.reader.find_many(urls).items() if self._owns(document)}
+        admission = self._tools.admission()
+        planned = [self._plan_item(item, known, live, admission) for item in page.items]
+        if any(each.content is not None for each in planned):
+            self._tools.blobs.sync()
+        return planned
+
+    def _owns(self, document: Document) -> bool:
+        return document.state is DocumentState.LIVE and document.datasource == self.run.source
+
+    def _plan_item(self, item: PulledItem, known: dict[str, StoredItem], live: set[str], admission: Admission) -> _Planned:
+        match item:
+            case SkippedItem():
+                return _Planned(messages=[f"skipped: {item.reason}"])
+            case FailedItem(url=None):
+                return _Planned(counted="errors", messages=[item.reason], is_unnamed=True)
+            case FailedItem():
+                assert item.url is not None
+                return self._plan_failure(item.url, item.reason, known)
+            case DeletedItem():
+                return self._plan_deletion(item.url, known, live)
+            case ListedItem():
+                return self._plan_listed(item, known, live, admission)
+
+    def _plan_failure(self, url: str, reason: str, known: dict[str, StoredItem]) -> _Planned:
+        """The document of an item in error stays, and the next run applies it again."""
+        if self.run.request.is_dry:
+            self._dry_seen.add(url)
+        stored = known.get(url)
+        if stored is not None:
+            stored = known[url] = StoredItem(url=url, digest=b"", listing=self.run.listing)
+        return _Planned(stored=stored, counted="errors", messages=[f"{url}: {reason}"])
+
+    def _plan_deletion(self, url: str, known: dict[str, StoredItem], live: set[str]) -> _Planned:
+        if url not in known:
+            # a source may name as deleted what it owns although no run has listed it
+            if url not in live:
+                return _Planned()
+            known[url] = StoredItem(url=url, digest=b"", listing=0)
+        if self.run.request.is_dry:
+            self._dry_deleted.add(url)
+        stored = known[url] = replace(known[url], listing=self.run.listing, is_deleted=True)
+        return _Planned(stored=stored)
+
+    def _plan_listed(self, item: ListedItem, known: dict[str, StoredItem], live: set[str], admission: Admission) -> _Planned:
+        url, before = item.url, known.get(item.url)
+        is_named = before is not None and not before.is_deleted and before.listing == self.run.listing
+        if (is_named or url in self._dry_seen) and self._mode is RunMode.FULL and not self.run.checkpoint:
+            return _Planned(counted="errors", messages=[f"{url}: the source lists this document more than once; the first one counts"])
+        if self.run.request.is_dry:
+            return self._plan_dry(item, known, live, admission)
+        stored = StoredItem(url=url, digest=item.digest, listing=self.run.listing)
+        if before is not None and before.digest == item.digest and item.digest and url in live:
+            known[url] = stored
+            is_counted = is_named or self.run.first_listing <= before.listing < self.run.listing
+            return _Planned(stored=stored, counted="" if is_counted else "unchanged")
+        try:
+            change = item.load()
+            content = None
+            if isinstance(change, PutDocument) and change.content is not None:
+                with change.content.stream as stream:
+                    content = self._tools.blobs.put(stream, change.content.size_bytes)
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            reason = str(error) if isinstance(error, FeedmillError) else describe(LOAD_STEP, error)
+            return self._plan_failure(url, reason, known)
+        known[url] = stored
+        counted = "changed" if url in live else "added"
+        live.add(url)
+        return _Planned(stored=stored, change=change, content=content, counted=counted)
+
+    def _plan_dry(self, item: ListedItem, known: dict[str, StoredItem], live: set[str], admission: Admission) -> _Planned:
+        url, before = item.url, known.get(item.url)
+        self._dry_seen.add(url)
+        self._dry_deleted.discard(url)
+        refusal = admission.rules.refusal(url)
+        if refusal is not None:
+            return _Planned(counted="errors", messages=[f"{url}: {refusal}"])
+        known[url] = StoredItem(url=url, digest=item.digest, listing=self.run.listing)
+        if before is not None and before.digest == item.digest and item.digest and url in live:
+            return _Planned(counted="unchanged")
+        counted = "changed" if url in live else "added"
+        live.add(url)
+        return _Planned(counted=counted)
+
+    # --- applying ---
+
+    def _apply(self, page: PullPage, planned: Sequence[_Planned]) -> None:
+        """Applies a page in one transaction; if that fails, in smaller ones, until the item that fails alone is in error."""
+        reached = {"checkpoint": page.checkpoint, "since": page.since or self.run.since}
+        try:
+            self._put(planned, reached)
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            failed = run_halved(planned, lambda part: self._put(part, {}), step=PULL_STEP)
+            errors = [self._plan_failure(each.item.stored.url, each.reason, {}) for each in failed if each.item.stored is not None]
+            self._put(errors, reached)
+
+    def _put(self, planned: Sequence[_Planned], reached: Mapping[str, str]) -> None:
+        with self._tools.store.writing() as unit:
+            self._hold(unit)
+            messages, refused = self._put_changes(unit, planned)
+            stored = {each.stored.url: each.stored for each in planned if each.stored is not None}
+            for url in refused:
+                stored[url] = replace(stored[url], digest=b"")
+            unit.feeds.pulling.items.put_many(self.run.source, list(stored.values()))
+            counted = [_as_error(each) if each.stored is not None and each.stored.url in refused else each for each in planned]
+            run = replace(_counted(self.run, counted, messages), **reached)  # type: ignore[arg-type]  # texts by the names of fields
+            unit.feeds.pulling.runs.save(run)
+        self.run = run
+
+    def _put_changes(self, unit: UnitOfWork, planned: Sequence[_Planned]) -> tuple[list[str], set[str]]:
+        """Applies the changes. Returns messages, and the URLs whose changes were refused."""
+        changes = [(each.change, each.content) for each in planned if each.change is not None]
+        if not changes:
+            return [], set()
+        batch = ChangeBatch(unit, self._context(), self._lane)
+        batch.load(change.url for change, _ in changes if change.url is not None)
+        for change, content in changes:
+            batch.apply(change, content)
+        result = batch.finish()
+        refused = {entry.url for entry in result.log if entry.level is LogLevel.ERROR and entry.url is not None}
+        assert len(refused) <= result.counts[ReceiptCount.ERROR]
+        return [f"{entry.url}: {entry.reason}" for entry in result.log if entry.level is not LogLevel.NOTICE], refused
+
+    def _context(self) -> ApplyContext:
+        rules = self._tools.admission().rules
+        return ApplyContext(provenance=from_run(self.run.source, self.run.id), now=self._tools.clock(), rules=rules)
+
+    @property
+    def _lane(self) -> Lane:
+        counts = self.run.counts
+        return Lane.QUICK if counts.added + counts.changed + counts.deleted <= QUICK_CHANGES else Lane.BULK
+
+    # --- deleting ---
+
+    def _delete(self) -> RunState:
+        """Deletes what the source no longer has, and returns the state in which the run ends."""
+        run = self.run
+        if self._mode is RunMode.FULL and run.unnamed:
+            self.run = _logged(run, ["nothing is deleted, because items in error cannot be told apart"])
+        else:
+            count = self._count_to_delete()
+            if count > self._guard * run.known and not run.request.is_forced:
+                reason = f"{count} of {run.known} documents would be deleted, more than the guard of {self._guard:g} permits"
+                self.run = replace(run, held=count, reason=reason)
+                return RunState.HELD
+            self._delete_all(count)
+        self._push_out()
+        return RunState.COMPLETED_WITH_ERRORS if self.run.counts.errors else RunState.COMPLETED
+
+    def _count_to_delete(self) -> int:
+        run = self.run
+        if run.request.is_dry:
+            return len(self._dry_deleted) + (max(run.known - len(self._dry_seen_known()), 0) if self._mode is RunMode.FULL else 0)
+        with self._tools.store.reading() as unit:
+            return unit.feeds.pulling.items.count_to_delete(run.source, run.listing, self._mode)
+
+    def _dry_seen_known(self) -> set[str]:
+        """Returns the items of earlier runs that a dry run has seen."""
+        seen = list(self._dry_seen | self._dry_deleted)
+        with self._tools.store.reading() as unit:
+            return set(unit.feeds.pulling.items.find_many(self.run.source, seen))
+
+    def _delete_all(self, count: int) -> None:
+        if self.run.request.is_dry:
+            self.run = replace(self.run, counts=replace(self.run.counts, deleted=count))
+            return
+        after = b""
+        while True:
+            self._check()
+            with self._tools.store.reading() as unit:
+                items, run = unit.feeds.pulling.items, self.run
+                found = items.list_to_delete(run.source, run.listing, self._mode, after=after, limit=DELETED_AT_ONCE)
+            if not found:
+                return
+            after = found[-1][0]
+            for failed in run_halved([url for _, url in found], self._delete_some, step=DELETE_STEP):
+                self.run = _counted(self.run, [_Planned(counted="errors", messages=[f"{failed.item}: {failed.reason}; it stays"])])
+            self._tools.notifier.notify(Topic.INDEXING)
+
+    def _delete_some(self, urls: Sequence[str]) -> None:
+        with self._tools.store.writing() as unit:
+            self._hold(unit)
+            documents = unit.documents.reader.find_many(urls)
+            own = [url for url in urls if url in documents and self._owns(documents[url])]
+            batch = ChangeBatch(unit, self._context(), self._lane)
+            batch.load(urls)
+            for url in urls:
+                if url in own:
+                    batch.apply(Delete(place=SourcePosition(record=0), url=url), None)
+            batch.finish()
+            unit.feeds.pulling.items.remove_many(self.run.source, urls)
+            run = replace(self.run, counts=replace(self.run.counts, deleted=self.run.counts.deleted + len(own)))
+            unit.feeds.pulling.runs.save(run)
+        self.run = run
+
+    def _push_out(self) -> None:
+        """Removes documents beyond the licence limit, after the deletions: otherwise new documents could replace those that stay."""
+        admission = self._tools.admission()
+        if self.run.request.is_dry or not admission.max_documents:
+            return
+        while push_out_isolated(self._tools.store, admission.max_documents, self._context(), Lane.BULK):
+            self._check()
+
+    # --- the end ---
+
+    def _fail(self, reason: str) -> None:
+        counts = replace(self.run.counts, errors=self.run.counts.errors + 1)
+        self.run = _logged(replace(self.run, counts=counts, reason=reason), [reason])
+        self._end(RunState.FAILED)
+
+    def _end(self, state: RunState) -> None:
+        """Ends the run and releases the source, in one transaction."""
+        now = self._tools.clock()
+        self.run = replace(self.run, state=state, finished_at=now)
+        run = self.run
+        with self._tools.store.writing() as unit:
+            self._hold(unit)
+            unit.feeds.pulling.runs.save(run)
+            stored = replace(unit.feeds.pulling.states.get(run.source, now), lease_owner="", lease_expires_at=None)
+            if state is RunState.FAILED:
+                stored = replace(stored, failures=stored.failures + 1, failed_at=now)
+            elif not run.request.is_dry:
+                stored = replace(stored, failures=0, failed_at=None)
+            if state.is_complete and not run.request.is_dry:
+                stored = replace(stored, completed_at=run.started_at)
+                if self._mode is RunMode.FULL:
+                    stored = replace(stored, full_at=run.started_at, since=run.since)
+                elif not run.counts.errors:
+                    # after an error the next run reads the same changes again
+                    stored = replace(stored, since=run.since)
+            unit.feeds.pulling.states.save(stored)
+            unit.feeds.pulling.runs.prune(run.source, RUNS_KEPT)
+
+
+def _as_error(planned: _Planned) -> _Planned:
+    return replace(planned, counted="errors")
+
+
+def _counted(run: PullRun, planned: Sequence[_Planned], messages: Sequence[str] = ()) -> PullRun:
+    """Returns a run with the counts and messages of items."""
+    added = dict.fromkeys(("added", "changed", "deleted", "unchanged", "errors"), 0)
+    for each in planned:
+        if each.counted:
+            added[each.counted] += 1
+    counts = RunCounts(**{name: getattr(run.counts, name) + count for name, count in added.items()})
+    run = replace(run, counts=counts, unnamed=run.unnamed + sum(each.is_unnamed for each in planned))
+    return _logged(run, [*(message for each in planned for message in each.messages), *messages])
+
+
+def _logged(run: PullRun, messages: Sequence[str]) -> PullRun:
+    room = LOGGED - len(run.log)
+    return replace(run, log=(*run.log, *(message[:1_000] for message in messages[:room]))) if messages and room > 0 else run

@@ -1,0 +1,126 @@
+"""The settings of pull sources: one model for each kind, and their checks.
+
+A further kind is one more model here, one line in ``KINDS``, and one in the table of ``bootstrap.pulling``.
+"""
+
+import re
+from collections.abc import Iterator
+from os.path import isfile
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, Field, model_validator
+
+from feedmill.adapters.databases.drivers import check_dsn
+from feedmill.core.documents.submission import WEB, check_datasource
+from feedmill.core.pulling.schedule import parse_schedule
+from feedmill.model.errors import BadRequest
+from feedmill.settings.keypaths import Fault
+from feedmill.settings.secrets import read_secret
+from feedmill.settings.section import Section
+
+_PARAMETER = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
+"""A parameter of a query, as SQLAlchemy reads it: ``\\:`` is a colon, ``::`` a cast."""
+
+
+def _check_name(text: str) -> str:
+    try:
+        checked = check_datasource(text, "name")
+    except BadRequest as exc:
+        raise ValueError(str(exc)) from exc
+    if checked == WEB:
+        raise ValueError("the data source web is for web feeds; give another name")
+    return checked
+
+
+def _check_schedule(text: str) -> str:
+    try:
+        parse_schedule(text)
+    except BadRequest as exc:
+        raise ValueError(str(exc)) from exc
+    return text
+
+
+ScheduleText = Annotated[str, AfterValidator(_check_schedule)]
+
+
+class DatabaseSourceSettings(Section):
+    """A database whose rows are documents."""
+
+    name: Annotated[str, AfterValidator(_check_name)]
+    kind: str
+    schedule: ScheduleText = ""
+    full_schedule: ScheduleText = ""
+    guard: Annotated[float, Field(ge=0, le=1)] = 0.2
+    user: str = ""
+    password: str = Field(default="", repr=False)
+    password_file: str = ""
+    dsn: str = Field(repr=False)
+    crawl_query: str
+    # a list, as JSON has it: after a validator of the whole table a strict tuple would refuse it
+    keys: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    incremental_query: str = ""
+    acl_query: str = ""
+    url_column: str = ""
+    base_url: str = ""
+    blob_column: str = ""
+    mime_column: str = ""
+    stylesheet: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_kind(cls, value: Any) -> Any:
+        kind = value.get("kind") if isinstance(value, dict) else None
+        if isinstance(kind, str) and kind not in KINDS:
+            raise ValueError(f"this version has no sources of kind '{kind}'; it has {', '.join(KINDS)}")
+        return value
+
+
+KINDS: Final = {"database": DatabaseSourceSettings}
+"""The kinds of pull sources that this version has."""
+
+
+def check_sources(sources: tuple[DatabaseSourceSettings, ...]) -> Iterator[Fault]:
+    """Yields faults of pull sources that involve more than one key."""
+    for place, source in enumerate(sources):
+        for key, reason in _check_database(source):
+            yield ("sources", place, key), reason
+
+
+def _check_database(source: DatabaseSourceSettings) -> Iterator[tuple[str, str]]:
+    yield from _check_address(source)
+    if not source.crawl_query.strip():
+        yield "crawl_query", "the query must not be empty"
+    if not source.keys and not source.url_column:
+        yield "keys", "name the columns that identify a row, or the column of its URL in url_column"
+    if source.base_url and not source.url_column:
+        yield "base_url", "this is the beginning of the URLs in url_column; give url_column too"
+    if source.mime_column and not source.blob_column:
+        yield "mime_column", "this is the type of blob_column; give blob_column too"
+    if source.stylesheet and (source.blob_column or source.url_column):
+        yield "stylesheet", "rows are not shown as pages where blob_column or url_column is given; leave stylesheet out"
+    elif source.stylesheet and not isfile(source.stylesheet):
+        yield "stylesheet", f"there is no file '{source.stylesheet}'"
+    yield from _check_parameters(source)
+
+
+def _check_address(source: DatabaseSourceSettings) -> Iterator[tuple[str, str]]:
+    try:
+        check_dsn(read_secret(source.dsn))
+    except BadRequest as exc:
+        yield "dsn", str(exc)
+    if source.password and source.password_file:
+        yield "password_file", "give either password or password_file"
+    try:
+        read_secret(source.password, source.password_file)
+    except BadRequest as exc:
+        yield ("password_file" if source.password_file else "password"), str(exc)
+
+
+def _check_parameters(source: DatabaseSourceSettings) -> Iterator[tuple[str, str]]:
+    allowed = {"crawl_query": (), "incremental_query": ("since",), "acl_query": source.keys}
+    for key, names in allowed.items():
+        folded = {name.casefold() for name in names}
+        unknown = [name for name in _PARAMETER.findall(getattr(source, key)) if name.casefold() not in folded]
+        if unknown:
+            known = ", ".join(f":{name}" for name in names) or "none"
+            yield key, f"':{unknown[0]}' is no parameter here (there are: {known}); write '\\:' for a colon"

@@ -1,0 +1,113 @@
+"""Pull sources at a whole server: a database whose rows are searched by users who may see them."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.promises import run_command
+from tests.appliance import Appliance, running
+from tests.waiting import wait_until
+
+SETTINGS = """
+[[sources]]
+name = "staff"
+kind = "database"
+dsn = "sqlite:///staff.db"
+crawl_query = "SELECT id, title, body FROM articles"
+incremental_query = "SELECT id, title, body, changed AS GSA_TIMESTAMP FROM articles WHERE changed > :since"
+acl_query = "SELECT reader AS GSA_PERMIT_USERS FROM grants WHERE article = :id"
+keys = ["id"]
+[[sources]]
+name = "hourly"
+kind = "database"
+dsn = "sqlite:///staff.db"
+crawl_query = "SELECT id, title FROM articles WHERE id = 1"
+keys = ["id"]
+schedule = "every 1h"
+[signin.proxy]
+trusted = ["127.0.0.1"]
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Appliance]:
+    change(
+        tmp_path,
+        "CREATE TABLE articles (id INTEGER, title TEXT, body TEXT, changed TEXT)",
+        "CREATE TABLE grants (article INTEGER, reader TEXT)",
+        *(f"INSERT INTO articles VALUES ({n}, 'Article {n}', 'wombat number{n}', '2026-01-01 00:00:0{n}')" for n in range(1, 6)),
+        "INSERT INTO grants VALUES (1, 'ann'), (2, 'ann'), (2, 'bob'), (3, 'bob')",
+    )
+    with running(tmp_path / "data", SETTINGS) as appliance:
+        yield appliance
+
+
+def change(folder: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(folder / "staff.db")) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+def run(server: Appliance, *options: str) -> tuple[int, dict[str, Any]]:
+    code, output, _ = run_command("sources", "run", "staff", *options, "--data", server.data, "--config", server.config, "--json")
+    return code, json.loads(output)
+
+
+def seen_by(server: Appliance, user: str, query: str = "wombat") -> list[str]:
+    path = f"/api/v1/search?q={query}&num=100"
+    status, _, body = server.request("GET", server.search_port, path, headers={"X-Forwarded-User": user})
+    assert status == 200, body
+    return sorted(result["url"].rpartition("/")[2] for result in json.loads(body)["results"] if "/staff/" in result["url"])
+
+
+def test_database_is_searched_by_those_who_may_see_its_rows_and_follows_its_changes(server: Appliance, tmp_path: Path) -> None:
+    code, counts = run(server, "--dry-run")
+    assert (code, counts["added"]) == (0, 5)
+    assert run(server) == (0, {"added": 5, "changed": 0, "deleted": 0, "unchanged": 0, "errors": 0})
+    wait_until(lambda: seen_by(server, "ann") == ["1", "2"], "what ann may see")
+    assert seen_by(server, "bob") == ["2", "3"]
+    assert seen_by(server, "eve") == []
+
+    change(
+        tmp_path,
+        "UPDATE articles SET body = 'wombat kiwi', changed = '9999-01-01 00:00:00' WHERE id = 2",
+        "DELETE FROM articles WHERE id = 1",
+    )
+    code, counts = run(server)
+    assert (code, counts["changed"], counts["deleted"]) == (0, 1, 0)
+    wait_until(lambda: seen_by(server, "bob", "kiwi") == ["2"], "the changed row")
+    code, counts = run(server, "--full")
+    assert (code, counts["deleted"]) == (0, 1)
+    wait_until(lambda: seen_by(server, "ann") == ["2"], "the end of the deleted row")
+
+    change(tmp_path, "DELETE FROM articles WHERE id > 2")
+    code, counts = run(server, "--full")
+    assert (code, counts["held"], counts["deleted"]) == (1, 3, 0)
+    assert seen_by(server, "bob") == ["2", "3"]
+    code, counts = run(server, "--full", "--force")
+    assert (code, counts["deleted"]) == (0, 3)
+    wait_until(lambda: seen_by(server, "bob") == ["2"], "the end of the deleted rows")
+
+    change(tmp_path, "ALTER TABLE articles RENAME TO moved")
+    code, counts = run(server, "--full")
+    assert (code, counts["deleted"], counts["errors"]) == (1, 0, 1)
+    assert "articles" in counts["reason"]
+    assert seen_by(server, "bob") == ["2"]
+
+
+def test_source_with_a_schedule_is_run_by_itself_and_can_be_paused(server: Appliance) -> None:
+    wait_until(lambda: server.document("googledb://localhost/hourly/1") is not None, "the scheduled run")
+    places = ("--data", server.data, "--config", server.config, "--json")
+    assert run_command("sources", "pause", "hourly", *places)[0] == 0
+    _, output, _ = run_command("sources", *places)
+    listed = {source["name"]: source for source in json.loads(output)}
+    assert (listed["hourly"]["pull"]["paused"], listed["hourly"]["pull"]["last_run"]["added"]) == (True, 1)
+    document = server.document("googledb://localhost/hourly/1")
+    assert document is not None
+    assert document["datasource"] == "hourly"

@@ -1,0 +1,323 @@
+"""Databases as pull sources: rows become documents, on SQLite and PostgreSQL alike."""
+
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from lxml import etree
+
+from feedmill.adapters.databases.drivers import DRIVERS, check_dsn, open_engine
+from feedmill.adapters.databases.rows import Row, render_html, render_xml, text_of
+from feedmill.adapters.databases.source import DatabaseAddress, DatabaseQueries, DatabaseSource
+from feedmill.model.access import Access
+from feedmill.model.change import PutDocument, RequestCrawl
+from feedmill.model.errors import BadRequest, Corrupt, FeedmillError, UpstreamFailure
+from feedmill.model.pulling import RunMode
+from feedmill.ports import DeletedItem, ListedItem, PulledItem, SkippedItem
+
+CRAWL = "SELECT id, title, body FROM articles ORDER BY id"
+
+
+class Database:
+    """A database with tables of articles and grants, and what a source reads from it."""
+
+    def __init__(self, dsn: str) -> None:
+        self.dsn = dsn
+        self.is_postgres = dsn.startswith("postgresql")
+        self.engine = sa.create_engine(sa.make_url(dsn).set(drivername="postgresql+psycopg") if self.is_postgres else dsn)
+        binary = "BYTEA" if self.is_postgres else "BLOB"
+        self.execute(f"CREATE TABLE articles (id INTEGER, title TEXT, body TEXT, file {binary}, mime TEXT, changed INTEGER, gone TEXT)")
+        self.execute("CREATE TABLE grants (article INTEGER, users TEXT, teams TEXT)")
+
+    def execute(self, statement: str, **values: Any) -> None:
+        with self.engine.begin() as connection:
+            connection.execute(sa.text(statement), values)
+
+    def add(self, **values: Any) -> None:
+        names = ", ".join(values)
+        self.execute(f"INSERT INTO articles ({names}) VALUES ({', '.join(f':{name}' for name in values)})", **values)
+
+    def open(self, transform: Callable[[bytes, bytes], bytes] = lambda _stylesheet, xml: xml, **queries: Any) -> DatabaseSource:
+        asked = DatabaseQueries(**{"crawl_query": CRAWL, "keys": ("id",), **queries})
+        return DatabaseSource("staff", DatabaseAddress(dsn=self.dsn), asked, transform, max_characters=20)
+
+    def read(self, mode: RunMode = RunMode.FULL, since: str = "", **queries: Any) -> tuple[list[PulledItem], str]:
+        """Returns all items, and the point in time for the next run."""
+        source = self.open(**queries)
+        pages = list(source.iter_pages(mode, since=since, checkpoint=""))
+        source.close()
+        return [item for page in pages for item in page.items], pages[-1].since
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    opened = Database(f"sqlite:///{tmp_path}/my data.db" if request.param == "sqlite" else request.getfixturevalue("postgres_database")())
+    yield opened
+    opened.engine.dispose()
+
+
+def load(item: PulledItem) -> PutDocument:
+    assert isinstance(item, ListedItem)
+    change = item.load()
+    assert isinstance(change, PutDocument)
+    return change
+
+
+def content_of(item: PulledItem) -> bytes:
+    content = load(item).content
+    assert content is not None
+    assert isinstance(content.stream, io.BytesIO)
+    return content.stream.getvalue()
+
+
+def test_rows_become_pages_under_their_keys(database: Database) -> None:
+    database.add(id=1, title="One & <all>", body=None)
+    database.add(id=2, title="Two", body="x" * 50)
+    (first, second), _ = database.read()
+    change = load(first)
+    assert change.url.endswith("/staff/1")
+    assert change.url.startswith("googledb://")
+    assert change.metadata == (("id", "1"), ("title", "One & <all>"))
+    assert (change.attributes.mimetype, change.whole, change.acl.element) == ("text/html", True, None)
+    page = content_of(first).decode()
+    assert "<title>One &amp; &lt;all&gt;</title>" in page
+    assert "<th>body" not in page
+    assert f"<td>{'x' * 20}</td>" in content_of(second).decode()
+
+
+def test_keys_are_percent_encoded_and_found_in_any_letter_case(database: Database) -> None:
+    database.add(id=1, title="a/b ü?", body="")
+    (item,), _ = database.read(keys=("TITLE", "Id"))
+    assert isinstance(item, ListedItem)
+    assert item.url.endswith("/staff/a%2Fb%20%C3%BC%3F/1")
+
+
+def test_rows_with_a_key_that_is_null_are_skipped(database: Database) -> None:
+    database.add(id=None, title="x")
+    (item,), _ = database.read()
+    assert isinstance(item, SkippedItem)
+
+
+def test_digest_changes_with_any_value_and_with_the_settings(database: Database) -> None:
+    database.add(id=1, title="a", body="b")
+    database.add(id=1, title="ab", body="")
+    database.add(id=1, title="a", body=None)
+    items, _ = database.read()
+    again, _ = database.read()
+    shaped, _ = database.read(blob_column="body")
+    digests = [item.digest for item in (*items, *shaped) if isinstance(item, ListedItem)]
+    assert len(set(digests)) == len(digests) == 6
+    assert [item.digest for item in again if isinstance(item, ListedItem)] == digests[:3]
+
+
+def test_blob_column_is_the_content(database: Database) -> None:
+    database.add(id=1, file=b"%PDF-\x00\xff", mime="application/pdf", title="t")
+    database.add(id=2, file=None, mime="application/pdf", title="t")
+    (first, second), _ = database.read(
+        crawl_query="SELECT id, title, file, mime FROM articles ORDER BY id", blob_column="file", mime_column="mime"
+    )
+    assert (content_of(first), load(first).attributes.mimetype) == (b"%PDF-\x00\xff", "application/pdf")
+    assert [name for name, _ in load(first).metadata or ()] == ["id", "title", "mime"]
+    assert load(second).content is None
+
+
+def test_url_column_requests_the_crawl_of_its_url(database: Database) -> None:
+    database.add(id=1, title="a.html", body="x")
+    database.add(id=2, title=None, body="x")
+    (first, second), _ = database.read(keys=(), url_column="title", base_url="http://docs.example.com/")
+    assert isinstance(first, ListedItem)
+    change = first.load()
+    assert isinstance(change, RequestCrawl)
+    assert (change.url, dict(change.metadata or ())["body"]) == ("http://docs.example.com/a.html", "x")
+    assert isinstance(second, SkippedItem)
+
+
+def test_stylesheet_makes_the_page(database: Database) -> None:
+    database.add(id=1, title="a", body=None)
+    seen = []
+
+    def transform(stylesheet: bytes, xml: bytes) -> bytes:
+        seen.append((stylesheet, etree.fromstring(xml)))
+        return b"<p>page</p>"
+
+    source = database.open(transform, stylesheet=b"<xsl/>")
+    *_, page = source.iter_pages(RunMode.FULL, since="", checkpoint="")
+    assert content_of(page.items[0]) == b"<p>page</p>"
+    ((stylesheet, xml),) = seen
+    assert stylesheet == b"<xsl/>"
+    assert [(column.tag, column.text, column.get("ISNULL")) for column in xml.iterfind("table/table_rec/*")][:3] == [
+        ("id", "1", None),
+        ("title", "a", None),
+        ("body", None, "true"),
+    ]
+
+
+def test_stylesheet_that_fails_costs_the_row(database: Database) -> None:
+    database.add(id=1, title="a")
+
+    def fail(_stylesheet: bytes, _xml: bytes) -> bytes:
+        raise Corrupt("no such function")
+
+    source = database.open(fail, stylesheet=b"<xsl/>")
+    *_, page = source.iter_pages(RunMode.FULL, since="", checkpoint="")
+    assert isinstance(page.items[0], ListedItem)
+    with pytest.raises(BadRequest, match="no such function"):
+        page.items[0].load()
+
+
+# --- access ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_acl_query_says_who_may_see_a_row_and_no_row_is_nobody(database: Database) -> None:
+    database.add(id=1, title="a")
+    database.add(id=2, title="b")
+    database.execute("INSERT INTO grants VALUES (1, ' ann , bob,', 'staff'), (1, 'eve', NULL)")
+    query = "SELECT users AS gsa_permit_users, teams AS Gsa_Deny_Groups FROM grants WHERE article = :ID ORDER BY users"
+    (first, second), _ = database.read(acl_query=query)
+    acl = load(first).acl.element
+    assert acl is not None
+    assert [(entry.access, entry.principal.name) for entry in acl.entries] == [
+        (Access.PERMIT, "ann"),
+        (Access.PERMIT, "bob"),
+        (Access.DENY, "staff"),
+        (Access.PERMIT, "eve"),
+    ]
+    nobody = load(second).acl.element
+    assert nobody is not None
+    assert nobody.entries == ()
+    database.execute("UPDATE grants SET users = 'ann'")
+    (changed, same), _ = database.read(acl_query=query)
+    assert isinstance(changed, ListedItem)
+    assert isinstance(first, ListedItem)
+    assert changed.digest != first.digest
+    assert isinstance(same, ListedItem)
+    assert isinstance(second, ListedItem)
+    assert same.digest == second.digest
+
+
+def test_acl_columns_of_the_crawl_query_count_and_are_no_metadata(database: Database) -> None:
+    database.add(id=1, title="ann")
+    (item,), _ = database.read(crawl_query="SELECT id, title AS GSA_PERMIT_USERS FROM articles")
+    acl = load(item).acl.element
+    assert acl is not None
+    assert [entry.principal.name for entry in acl.entries] == ["ann"]
+    assert load(item).metadata == (("id", "1"),)
+    assert b"ann" not in content_of(item)
+
+
+# --- incremental runs -----------------------------------------------------------------------------------------------------------
+
+CHANGED = "SELECT id, title, changed AS GSA_TIMESTAMP, gone AS gsa_action FROM articles WHERE changed > :since ORDER BY id"
+
+
+def test_incremental_query_continues_at_the_newest_timestamp(database: Database) -> None:
+    database.add(id=1, title="a", changed=5)
+    database.add(id=2, title="b", changed=9)
+    _, since = database.read(crawl_query="SELECT id, changed AS GSA_TIMESTAMP FROM articles")
+    database.add(id=3, title="c", changed=12)
+    database.add(id=4, title="d", changed=11, gone=" Delete ")
+    items, newer = database.read(RunMode.INCREMENTAL, since, incremental_query=CHANGED)
+    assert [type(item) for item in items] == [ListedItem, DeletedItem]
+    assert load(items[0]).metadata == (("id", "3"), ("title", "c"))
+    items, newest = database.read(RunMode.INCREMENTAL, newer, incremental_query=CHANGED)
+    assert (items, newest) == ([], newer)
+
+
+def test_incremental_query_without_timestamp_continues_at_the_clock_of_the_database(database: Database) -> None:
+    database.execute("ALTER TABLE articles ADD COLUMN at TIMESTAMP DEFAULT '2001-01-01 00:00:00'")
+    database.add(id=1, title="old")
+    _, since = database.read()
+    database.add(id=2, title="new")
+    database.execute("UPDATE articles SET at = CURRENT_TIMESTAMP WHERE id = 2")
+    items, _ = database.read(RunMode.INCREMENTAL, since, incremental_query="SELECT id, title FROM articles WHERE at > :since")
+    assert [item.url.rpartition("/")[2] for item in items if isinstance(item, ListedItem)] == ["2"]
+
+
+# --- failures -------------------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_can_be_changed_by_a_query(database: Database) -> None:
+    with pytest.raises(FeedmillError):
+        database.read(crawl_query="DELETE FROM articles RETURNING id")
+    with pytest.raises(UpstreamFailure):
+        database.read(crawl_query="INSERT INTO articles (id) VALUES (9) RETURNING id")
+
+
+@pytest.mark.parametrize(
+    ("queries", "text"),
+    [
+        ({"crawl_query": "SELECT id FROM nowhere"}, "nowhere"),
+        ({"keys": ("number",)}, "has no column number; it has id, title, body"),
+        ({"crawl_query": "SELECT id FROM articles WHERE id = :id"}, "failed|required"),
+    ],
+)
+def test_query_that_fails_names_its_reason(database: Database, queries: dict[str, Any], text: str) -> None:
+    with pytest.raises(FeedmillError, match=text):
+        database.read(**queries)
+
+
+def test_database_that_is_not_there_names_no_password(tmp_path: Path) -> None:
+    for dsn in (f"sqlite:///{tmp_path}/none.db", "postgresql://ann:secret@127.0.0.1:9/x"):
+        source = DatabaseSource("staff", DatabaseAddress(dsn=dsn), DatabaseQueries(crawl_query="SELECT 1 AS id"), lambda _s, xml: xml)
+        with pytest.raises(UpstreamFailure) as raised:
+            list(source.iter_pages(RunMode.FULL, since="", checkpoint=""))
+        assert "secret" not in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_many_rows_come_in_pages(database: Database) -> None:
+    numbers = "generate_series(1, 1200)" if database.is_postgres else "json_each(:list)"
+    column = "generate_series" if database.is_postgres else "value"
+    values = {} if database.is_postgres else {"list": str(list(range(1_200)))}
+    database.execute(f"INSERT INTO articles (id, title) SELECT {column}, 't' FROM {numbers}", **values)
+    source = database.open()
+    assert [len(page.items) for page in source.iter_pages(RunMode.FULL, since="", checkpoint="")] == [0, 500, 500, 200]
+    source.close()
+
+
+# --- addresses ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dsn", ["nothing", "access://x/y", "mysql:x", "sqlite://", "postgresql://x:y:z/a"])
+def test_address_that_cannot_be_opened_is_refused(dsn: str) -> None:
+    with pytest.raises(BadRequest):
+        check_dsn(dsn)
+
+
+@pytest.mark.parametrize("scheme", [scheme for scheme, driver in DRIVERS.items() if driver.extra not in ("", "postgres")])
+def test_address_without_its_driver_names_the_extra(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("feedmill.adapters.databases.drivers.find_spec", lambda _name: None)
+    with pytest.raises(BadRequest, match=rf"feedmill\[{DRIVERS[scheme].extra}\]"):
+        check_dsn(f"{scheme}://host/x")
+
+
+def test_user_and_password_replace_those_of_the_address() -> None:
+    engine = open_engine("postgresql://x@host/db", "ann", "p:@/")
+    assert (engine.url.username, engine.url.password) == ("ann", "p:@/")
+
+
+# --- values ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_values_as_texts_and_as_xml() -> None:
+    from datetime import UTC, date, datetime
+    from decimal import Decimal
+
+    values = {"a b": True, "n": 5, "d": Decimal("1.50"), "t": datetime(2026, 3, 1, 12, tzinfo=UTC), "day": date(2026, 3, 1)}
+    values |= {"b": b"\x00\xff", "bad": "x\x00\x1by", "list": [1, "ü"], "9": None}
+    row = Row(list(values), list(values.values()))
+    assert [text_of(value) for value in values.values()] == [
+        *("true", "5", "1.50", "2026-03-01T12:00:00+00:00", "2026-03-01", "AP8=", "x\x00\x1by", '[1, "ü"]', None)
+    ]
+    xml = etree.fromstring(render_xml(row, "googledb://x/y/1", "text/html"))
+    found = {column.tag: (column.get("SQLType"), column.text) for column in xml.iterfind("table/table_rec/*")}
+    assert found["a_b"] == ("BOOLEAN", "true")
+    assert found["bad"] == ("VARCHAR", "x\ufffd\ufffdy")
+    assert found["b"] == ("BLOB", "AP8=")
+    assert "_9" in found
+    assert found["_url"] == ("VARCHAR", "googledb://x/y/1")
+    assert "\x1b" not in render_html(row, "t", max_characters=99).decode()
+    assert "AP8=" not in dict(row.list_texts()).values()
