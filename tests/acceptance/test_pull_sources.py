@@ -20,6 +20,7 @@ kind = "database"
 dsn = "sqlite:///staff.db"
 crawl_query = "SELECT id, title, body FROM articles"
 incremental_query = "SELECT id, title, body, changed AS GSA_TIMESTAMP FROM articles WHERE changed > :since"
+serve_query = "SELECT title, body FROM articles WHERE id = :id"
 acl_query = "SELECT reader AS GSA_PERMIT_USERS FROM grants WHERE article = :id"
 keys = ["id"]
 [[sources]]
@@ -99,6 +100,31 @@ def test_database_is_searched_by_those_who_may_see_its_rows_and_follows_its_chan
     assert (code, counts["deleted"], counts["errors"]) == (1, 0, 1)
     assert "articles" in counts["reason"]
     assert seen_by(server, "bob") == ["2"]
+
+
+def open_row(server: Appliance, user: str, path: str) -> tuple[int, dict[str, str], str]:
+    status, headers, body = server.request("GET", server.search_port, path, headers={"X-Forwarded-User": user})
+    return status, headers, body.decode()
+
+
+def test_row_is_shown_as_it_is_now_to_those_who_may_see_its_document(server: Appliance, tmp_path: Path) -> None:
+    assert run(server)[0] == 0
+    wait_until(lambda: seen_by(server, "ann") == ["1", "2"], "what ann may see")
+    change(tmp_path, "UPDATE articles SET body = 'newest <b>text</b>' WHERE id = 1")
+    _, _, page = open_row(server, "ann", "/?q=wombat")
+    assert 'href="/db/staff/1"' in page
+    status, headers, page = open_row(server, "ann", "/db/staff/1")
+    assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert headers["content-security-policy"].startswith("sandbox")
+    assert "newest &lt;b&gt;text" in page
+    hidden, unknown = (open_row(server, "bob", path) for path in ("/db/staff/1", "/db/staff/99"))
+    assert (hidden[0], hidden[2].replace("99", "1")) == (404, unknown[2].replace("99", "1"))
+    assert [open_row(server, "ann", path)[0] for path in ("/db/other/1", "/db/staff/1/2", "/db/staff/1%20OR%201", "/db/")] == [404] * 4
+    change(tmp_path, "DELETE FROM articles WHERE id = 2")
+    assert open_row(server, "ann", "/db/staff/2")[0] == 404
+    wait_until(lambda: server.document("googledb://localhost/hourly/1") is not None, "the scheduled run")
+    status, headers, _ = open_row(server, "eve", "/db/hourly/1")
+    assert (status // 100, headers["location"]) == (3, "/cache?url=googledb%3A%2F%2Flocalhost%2Fhourly%2F1")
 
 
 def test_source_with_a_schedule_is_run_by_itself_and_can_be_paused(server: Appliance) -> None:

@@ -236,6 +236,27 @@ def test_incremental_query_without_timestamp_continues_at_the_clock_of_the_datab
     assert [item.url.rpartition("/")[2] for item in items if isinstance(item, ListedItem)] == ["2"]
 
 
+# --- single rows ----------------------------------------------------------------------------------------------------------------
+
+
+def test_row_is_read_by_its_keys(database: Database) -> None:
+    database.add(id=1, title="a/b", body="now", file=b"%PDF-", mime="application/pdf")
+    source = database.open(keys=("id", "title"), serve_query="SELECT title, body FROM articles WHERE id = :ID AND title = :title")
+    row = source.read_row(["1", "a/b"])
+    assert row is not None
+    assert (row.mimetype, b"<td>now</td>" in row.data) == ("text/html", True)
+    assert source.find_url(["1", "a/b"]).endswith("/staff/1/a%2Fb")
+    for keys in (["2", "a/b"], ["1"], ["1' OR '1'='1", "a/b"]):
+        with pytest.raises(FeedmillError):
+            source.read_row(keys)
+    assert database.open().read_row(["1"]) is None
+    file = database.open(blob_column="file", mime_column="mime", serve_query="SELECT file, mime FROM articles WHERE id = :id").read_row(
+        ["1"]
+    )
+    assert file is not None
+    assert (file.data, file.mimetype) == (b"%PDF-", "application/pdf")
+
+
 # --- failures -------------------------------------------------------------------------------------------------------------------
 
 

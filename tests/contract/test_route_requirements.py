@@ -102,6 +102,7 @@ SEARCH_PORT = """
 GET,HEAD      /                                             a user, signed in or not
 GET,HEAD,POST /search                                       a user, signed in or not
 GET,HEAD      /cache                                        a user, signed in or not
+GET,HEAD      /db/{name}/{keys:path}                        a user, signed in or not
 GET,HEAD      /texis/search/main.xml                        a user, signed in or not
 GET,HEAD,POST /suggest                                      a user, signed in or not
 GET,HEAD,POST /cluster                                      a user, signed in or not

@@ -10,7 +10,7 @@ from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.feeds import build_admission
 from feedmill.core.pulling.schedule import parse_schedule
-from feedmill.ports import PullSource
+from feedmill.ports import PullSource, RowSource
 from feedmill.services.pulling.puller import Puller, PullSetup
 from feedmill.services.pulling.pullrun import PullDependencies
 from feedmill.services.pulling.requesting import NamedSetup, PullRequests
@@ -39,6 +39,17 @@ def build_pull_requests(context: AppContext) -> PullRequests:
     return PullRequests(context.store, _build_setups(context.settings), context.notifier, utc_now)
 
 
+def find_rows(settings: Settings) -> Callable[[str], RowSource | None]:
+    """Returns what opens a source for single rows by its name; None for a source whose documents are no rows."""
+    limit = settings.limits.max_document_bytes
+    sources = {source.name: source for source in settings.sources if source.kind == "database"}
+
+    def find(name: str) -> RowSource | None:
+        return _open_database(sources[name], limit) if name in sources else None
+
+    return find
+
+
 def _build_setups(settings: Settings) -> Mapping[str, NamedSetup]:
     limit = settings.limits.max_document_bytes
     setups = {}
@@ -55,13 +66,14 @@ def _build_setups(settings: Settings) -> Mapping[str, NamedSetup]:
     return setups
 
 
-def _open_database(source: DatabaseSourceSettings, max_bytes: int) -> PullSource:
+def _open_database(source: DatabaseSourceSettings, max_bytes: int) -> DatabaseSource:
     password = read_secret(source.password, source.password_file)
     queries = DatabaseQueries(
         crawl_query=source.crawl_query,
         keys=source.keys,
         incremental_query=source.incremental_query,
         acl_query=source.acl_query,
+        serve_query=source.serve_query,
         url_column=source.url_column,
         base_url=source.base_url,
         blob_column=source.blob_column,

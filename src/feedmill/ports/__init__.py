@@ -42,6 +42,8 @@ from feedmill.ports.pulling import (
     PullRuns,
     PullSource,
     PullStates,
+    RowSource,
+    ShownRow,
     SkippedItem,
 )
 from feedmill.ports.queues import Queues
@@ -136,7 +138,9 @@ __all__ = [
     "PulledItem",
     "PurgeCursor",
     "Queues",
+    "RowSource",
     "SearchIndex",
+    "ShownRow",
     "SigninRepositories",
     "SkippedItem",
     "Sources",

@@ -77,6 +77,34 @@ class PullSource(Protocol):
         """Closes all connections."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRow:
+    """A row as it is shown now."""
+
+    data: bytes
+    mimetype: str
+
+
+class RowSource(Protocol):
+    """A pull source whose documents are rows that can be read one by one.
+
+    Example::
+
+        url = source.find_url(["7"])
+        row = source.read_row(["7"])
+        source.close()
+    """
+
+    def find_url(self, keys: Sequence[str]) -> str:
+        """Returns the URL of the document with these keys. Errors: NotFound if the source has no such URLs."""
+
+    def read_row(self, keys: Sequence[str]) -> ShownRow | None:
+        """Reads a row, None if the source has no query for it. Errors: NotFound if it is gone, UpstreamFailure."""
+
+    def close(self) -> None:
+        """Closes all connections."""
+
+
 class PullStates(Protocol):
     """The states of the pull sources."""
 

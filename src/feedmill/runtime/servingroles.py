@@ -11,7 +11,7 @@ from feedmill.bootstrap.access import build_access_changes, build_access_review,
 from feedmill.bootstrap.audit import open_auditing
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.intake import build_intake
-from feedmill.bootstrap.pulling import build_pull_requests
+from feedmill.bootstrap.pulling import build_pull_requests, find_rows
 from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.bootstrap.search import build_circuit_note, build_clicks, build_search_services, build_stylesheet_engine, find_clusters
 from feedmill.bootstrap.signin import build_push_check, build_signing
@@ -103,6 +103,7 @@ def run_web(context: AppContext, ports: Ports) -> None:
         clicks=build_clicks(context),
         signin=signin,
         find_profile=settings.dataload.find_profile,
+        find_rows=find_rows(settings),
         bounds=SearchBounds(deadline_seconds=settings.search.deadline_seconds, at_once=settings.search.searches_per_client),
     )
     app = search_app(services, site)

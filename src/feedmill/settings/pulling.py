@@ -60,6 +60,7 @@ class DatabaseSourceSettings(Section):
     keys: Annotated[tuple[str, ...], Field(strict=False)] = ()
     incremental_query: str = ""
     acl_query: str = ""
+    serve_query: str = ""
     url_column: str = ""
     base_url: str = ""
     blob_column: str = ""
@@ -94,6 +95,8 @@ def _check_database(source: DatabaseSourceSettings) -> Iterator[tuple[str, str]]
         yield "keys", "name the columns that identify a row, or the column of its URL in url_column"
     if source.base_url and not source.url_column:
         yield "base_url", "this is the beginning of the URLs in url_column; give url_column too"
+    if source.serve_query and source.url_column:
+        yield "serve_query", "documents with a URL of their own are opened there; leave serve_query out"
     if source.mime_column and not source.blob_column:
         yield "mime_column", "this is the type of blob_column; give blob_column too"
     if source.stylesheet and (source.blob_column or source.url_column):
@@ -117,7 +120,7 @@ def _check_address(source: DatabaseSourceSettings) -> Iterator[tuple[str, str]]:
 
 
 def _check_parameters(source: DatabaseSourceSettings) -> Iterator[tuple[str, str]]:
-    allowed = {"crawl_query": (), "incremental_query": ("since",), "acl_query": source.keys}
+    allowed = {"crawl_query": (), "incremental_query": ("since",), "acl_query": source.keys, "serve_query": source.keys}
     for key, names in allowed.items():
         folded = {name.casefold() for name in names}
         unknown = [name for name in _PARAMETER.findall(getattr(source, key)) if name.casefold() not in folded]

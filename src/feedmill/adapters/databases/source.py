@@ -8,7 +8,7 @@ Source: docs/howto/pull-from-a-database.md; googlegsa/database (release 4), ``Da
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -23,9 +23,9 @@ from feedmill.adapters.databases.rows import Row, find_title, is_binary, render_
 from feedmill.model.access import Access, Acl, Entry, Principal, Scope
 from feedmill.model.change import AclChange, Content, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes
-from feedmill.model.errors import BadRequest, Corrupt, UpstreamFailure
+from feedmill.model.errors import BadRequest, Corrupt, NotFound, UpstreamFailure
 from feedmill.model.pulling import RunMode
-from feedmill.ports import DeletedItem, FailedItem, ListedItem, PulledItem, PullPage, SkippedItem
+from feedmill.ports import DeletedItem, FailedItem, ListedItem, PulledItem, PullPage, ShownRow, SkippedItem
 
 ROWS_A_PAGE = 500
 BLOBS_A_PAGE = 16
@@ -47,13 +47,14 @@ _SPECIAL = frozenset({ACTION, TIMESTAMP, *_ACL_COLUMNS})
 class DatabaseQueries:
     """What is read from a database, and how a row becomes a document. Empty texts are absent.
 
-    Shape: ``keys`` are the columns that identify a row; the parameters of ``acl_query`` are called like them.
+    Shape: ``keys`` are the columns that identify a row; the parameters of ``acl_query`` and ``serve_query`` are called like them.
     """
 
     crawl_query: str
     keys: tuple[str, ...] = ()
     incremental_query: str = ""
     acl_query: str = ""
+    serve_query: str = ""
     url_column: str = ""
     base_url: str = ""
     blob_column: str = ""
@@ -81,7 +82,10 @@ class DatabaseAddress:
 
 
 class DatabaseSource:
-    """Implements ``ports.PullSource``. ``transform`` applies a stylesheet to a row's XML; ``max_characters`` limits a value on its page."""
+    """Implements ``ports.PullSource`` and ``ports.RowSource``.
+
+    ``transform`` applies a stylesheet to a row's XML; ``max_characters`` limits a value on its page.
+    """
 
     def __init__(
         self,
@@ -127,6 +131,32 @@ class DatabaseSource:
         """Closes all connections."""
         self._engine.dispose()
 
+    # --- a single row, for display ---
+
+    def find_url(self, keys: Sequence[str]) -> str:
+        """Returns the URL of the row with these keys."""
+        if self._queries.url_column or len(keys) != len(self._queries.keys):
+            raise NotFound("there is no such row")
+        return self._row_url(keys)
+
+    def read_row(self, keys: Sequence[str]) -> ShownRow | None:
+        """Reads a row by the query for single rows."""
+        if not self._queries.serve_query:
+            return None
+        url, given = self.find_url(keys), dict(zip(self._queries.keys, keys, strict=True))
+        query = sa.text(self._queries.serve_query)
+        parameters = {name: text for name in query.compile().params for key, text in given.items() if key.casefold() == name.casefold()}
+        with translated(self._name), self._engine.connect() as connection, connection.execute(query, parameters) as result:
+            names, values = list(result.keys()), result.first()
+        if values is None:
+            raise NotFound("this row is no longer in the database")
+        row = Row(names, tuple(values))
+        if self._queries.blob_column and row.has(self._queries.blob_column):
+            data, mimetype = self._read_blob(row)
+            return ShownRow(data=data or b"", mimetype=mimetype or "application/octet-stream")
+        page, mimetype = self._render(row, url, given)
+        return ShownRow(data=page, mimetype=mimetype)
+
     def _read_clock(self, connection: sa.Connection) -> object:
         """Returns the database's own time, a little earlier: a row that is being written now has a time before this reading."""
         if self._driver.name == "sqlite":
@@ -166,7 +196,10 @@ class DatabaseSource:
     def _url_of(self, row: Row, keys: Mapping[str, str]) -> str:
         if self._queries.url_column:
             return self._queries.base_url + (text_of(row.get(self._queries.url_column)) or "")
-        return f"googledb://{self._host}/{self._name}/" + "/".join(quote(key, safe="") for key in keys.values())
+        return self._row_url(list(keys.values()))
+
+    def _row_url(self, keys: Sequence[str]) -> str:
+        return f"googledb://{self._host}/{self._name}/" + "/".join(quote(key, safe="") for key in keys)
 
     def _read_acl(self, row: Row, access: sa.Connection) -> Acl | None:
         """Returns the ACL of a row, None if none is configured. Without a row of the ACL query no user may see the document."""
@@ -198,7 +231,7 @@ class DatabaseSource:
 
     def _read_blob(self, row: Row) -> tuple[bytes | None, str | None]:
         value = row.get(self._queries.blob_column)
-        mimetype = text_of(row.get(self._queries.mime_column)) if self._queries.mime_column else None
+        mimetype = text_of(row.get(self._queries.mime_column)) if row.has(self._queries.mime_column) else None
         if value is None:
             return None, None
         if is_binary(value):

@@ -52,6 +52,8 @@ from feedmill.http.search.parameters import read_cursor, read_search, write_curs
 from feedmill.http.search.profilesearch import PATH as PROFILE_SEARCH
 from feedmill.http.search.profilesearch import FindProfile, ProfileSearch
 from feedmill.http.search.resultpage import show_page
+from feedmill.http.search.rowpage import PATH as ROW_PATH
+from feedmill.http.search.rowpage import FindRows, RowPages, find_no_rows
 from feedmill.http.search.suggestions import Suggestions
 from feedmill.http.signin.check import SignInCheck
 from feedmill.http.signin.site import SignInSite
@@ -111,6 +113,7 @@ class SearchSite:
     clicks: ClickLog = field(default_factory=NoClickLog)
     bounds: SearchBounds = field(default_factory=SearchBounds)
     find_profile: FindProfile = find_no_profile
+    find_rows: FindRows = find_no_rows
 
     def list_own_origins(self) -> tuple[str, ...]:
         """Lists the origins whose pages may send forms: a proxy may use another name of this server than browsers do."""
@@ -142,10 +145,12 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
     protocol = SearchProtocol(services.searcher, tools, endpoints.show_results, threads)
     clusters = ClusterRoute(services.searcher, identify, site.find_clusters)
     profiles = ProfileSearch(services.searcher, identify, site.find_profile)
+    rows = RowPages(services.documents, identify, site.find_rows)
     own = [
         DeclaredRoute("/", in_thread(endpoints.show), methods=["GET"], requires=USER),
         DeclaredRoute("/search", protocol.answer, methods=["GET", "POST"], requires=USER),
         DeclaredRoute("/cache", in_thread(protocol.show_copy), methods=["GET"], requires=USER),
+        DeclaredRoute(ROW_PATH, in_thread(rows.show), methods=["GET"], requires=USER),
         DeclaredRoute(PROFILE_SEARCH, in_thread(profiles.answer), methods=["GET"], requires=USER),
         DeclaredRoute("/suggest", in_thread(suggestions.answer), methods=["GET", "POST"], requires=USER),
         DeclaredRoute(

@@ -10,6 +10,7 @@ from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
 from feedmill.http.search.facetlinks import SelectedFacetValue, ShownFacet, show_facets, show_selected
 from feedmill.http.search.parameters import DEFAULT_NUM, read_sort, write_refined
+from feedmill.http.search.rowpage import find_row_path
 from feedmill.model.results import Result, ResultPage, Snippet
 from feedmill.model.search import Match, SearchRequest
 from feedmill.model.serving import KeyMatch
@@ -255,7 +256,7 @@ def _show_result(result: Result, query: str) -> ShownResult:
         title = Snippet(text=shorten_url(result.display_url))
     return ShownResult(
         title=split_snippet(title),
-        link=find_link(result.display_url) or find_link(result.url),
+        link=find_link(result.display_url) or find_row_path(result.display_url) or find_link(result.url) or find_row_path(result.url),
         shown_url=shorten_url(result.display_url),
         parts=split_snippet(result.snippet),
         kind=_find_kind(result.mimetype),
