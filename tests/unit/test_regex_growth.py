@@ -27,7 +27,7 @@ _LENGTHS = (*range(10, 30, 2), 40, 160, 1_600, 16_000)
 _LONG_SECONDS = 0.1
 _SHORTER = 16
 _MOST_TIMES = 100
-_TRIES = 3
+_TRIES = 9
 
 Expression = re.Pattern[Any]
 _USES: dict[str, Callable[[Expression, Any], object]] = {
