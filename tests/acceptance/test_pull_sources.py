@@ -134,6 +134,8 @@ def test_source_with_a_schedule_is_run_by_itself_and_can_be_paused(server: Appli
     _, output, _ = run_command("sources", *places)
     listed = {source["name"]: source for source in json.loads(output)}
     assert (listed["hourly"]["pull"]["paused"], listed["hourly"]["pull"]["last_run"]["added"]) == (True, 1)
+    _, output, _ = run_command("status", *places)
+    assert [source["name"] for source in json.loads(output)["pull_sources"]] == ["staff", "hourly"]
     document = server.document("googledb://localhost/hourly/1")
     assert document is not None
     assert document["datasource"] == "hourly"

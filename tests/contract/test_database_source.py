@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 from lxml import etree
 
+from bench import pull
 from feedmill.adapters.databases.drivers import DRIVERS, check_dsn, open_engine
 from feedmill.adapters.databases.rows import Row, render_html, render_xml, text_of
 from feedmill.adapters.databases.source import DatabaseAddress, DatabaseQueries, DatabaseSource
@@ -17,6 +18,7 @@ from feedmill.model.change import PutDocument, RequestCrawl
 from feedmill.model.errors import BadRequest, Corrupt, FeedmillError, UpstreamFailure
 from feedmill.model.pulling import RunMode
 from feedmill.ports import DeletedItem, ListedItem, PulledItem, SkippedItem
+from tests.contract.databases import NewDatabase
 
 CRAWL = "SELECT id, title, body FROM articles ORDER BY id"
 
@@ -297,6 +299,11 @@ def test_many_rows_come_in_pages(database: Database) -> None:
     source = database.open()
     assert [len(page.items) for page in source.iter_pages(RunMode.FULL, since="", checkpoint="")] == [0, 500, 500, 200]
     source.close()
+
+
+def test_rows_of_the_benchmark_are_all_applied(postgres_database: NewDatabase, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pull.measure(postgres_database(), tmp_path, 600)
+    assert capsys.readouterr().out.count("rows a second") == 3
 
 
 # --- addresses ------------------------------------------------------------------------------------------------------------------

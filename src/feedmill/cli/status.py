@@ -4,6 +4,7 @@ from typing import Any
 
 from rich.table import Table
 
+from feedmill.bootstrap.pulling import build_pull_requests
 from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, workplace
 from feedmill.http.admin.status import read_status
@@ -20,7 +21,8 @@ def status(data: Data = DATA, config: Config = None, as_json: Json = False) -> N
     """Show feeds waiting, documents, the state of the index, the server's processes, and the origin of each setting."""
     place = workplace(data, config)
     with place.read() as context:
-        status = read_status(context.store, data, place.load(), build_queue_watch(context, lambda: find_start(data)))
+        watch = build_queue_watch(context, lambda: find_start(data))
+        status = read_status(context.store, data, place.load(), watch, build_pull_requests(context))
     if as_json:
         print_json(status)
     else:
@@ -41,6 +43,11 @@ def _print_status(status: dict[str, Any]) -> None:
     for stage, count in status["index_tasks"].items():
         out.print(f"  waiting for {stage}: {count}")
     _print_queues(status["queues"])
+    for source in status["pull_sources"]:
+        last = source["last_run"]
+        out.print(clean(f"source:     {source['name']}: {'no run yet' if last is None else 'run ' + last['state']}"))
+        if last is not None and last["reason"]:
+            out.print(f"  {clean(last['reason'])}")
     for server in status["authorization"]["open_circuits"]:
         out.print(f"error:      {clean(server['rule'])}: {clean(server['server'])} gets no requests since {server['since']}")
         out.print(f"  {clean(server['reason'])}")

@@ -175,8 +175,9 @@ def _administration_of(context: AppContext) -> Administration:
         build_intake(context).remove_and_wait(name, destroy=destroy, client="admin port")
 
     editor = SettingsEditor(context.store, lambda: read_snapshot(context.data), context.notifier)
+    pulling = build_pull_requests(context)
     return Administration(
-        read_status=lambda: read_status(context.store, context.data, read_snapshot(context.data), _watch_of(context)),
+        read_status=lambda: read_status(context.store, context.data, read_snapshot(context.data), _watch_of(context), pulling),
         reindex=reindex,
         remove_source=remove_source,
         render_metrics=_metrics_of(context),
@@ -187,7 +188,7 @@ def _administration_of(context: AppContext) -> Administration:
             explaining=build_explaining(context), changes=build_access_changes(context), review=build_access_review(context)
         ),
         policy_routes=policy_routes(context.store, editor),
-        pulling=build_pull_requests(context),
+        pulling=pulling,
     )
 
 

@@ -5,10 +5,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from feedmill.http.admin.api.pulling import render_pull_source
 from feedmill.model.serving import StoredSetting
 from feedmill.ports import Store
 from feedmill.runtime.runstate import find_server
 from feedmill.services.overview import read_overview
+from feedmill.services.pulling.requesting import PullRequests
 from feedmill.services.queues import QueueWatch
 from feedmill.settings import LoadedSettings, dotted, list_values
 from feedmill.settings.editing import API, list_held
@@ -18,7 +20,7 @@ _SECRET = ("store.url", "crawl.access", "sources", "dataload", "signin.proxy.sec
 HIDDEN = "(set)"
 
 
-def read_status(store: Store, data: Path, loaded: LoadedSettings, watch: QueueWatch) -> dict[str, Any]:
+def read_status(store: Store, data: Path, loaded: LoadedSettings, watch: QueueWatch, pulling: PullRequests) -> dict[str, Any]:
     """Returns the status as JSON. Errors: Busy, Corrupt."""
     server = find_server(data)
     with store.reading() as unit:
@@ -32,6 +34,7 @@ def read_status(store: Store, data: Path, loaded: LoadedSettings, watch: QueueWa
         "sandbox": server.sandbox if server else {},
         **read_overview(store),
         "queues": watch.describe(),
+        "pull_sources": [render_pull_source(source) for source in pulling.list_sources()],
         "warnings": list(loaded.warnings),
         "settings": list_settings(loaded, stored),
     }
