@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from feedmill.adapters.databases.source import DatabaseAddress, DatabaseQueries, DatabaseSource
+from feedmill.adapters.http.blocking import BlockingHttpClient
+from feedmill.adapters.http.client import ClientOptions
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.feeds import build_admission
@@ -14,9 +16,12 @@ from feedmill.ports import PullSource, RowSource
 from feedmill.services.pulling.puller import Puller, PullSetup
 from feedmill.services.pulling.pullrun import PullDependencies
 from feedmill.services.pulling.requesting import NamedSetup, PullRequests
+from feedmill.services.pulling.seedlists import FetchedBody, SeedlistAddress, SeedlistSource
 from feedmill.settings import Settings
-from feedmill.settings.pulling import DatabaseSourceSettings
+from feedmill.settings.pulling import DatabaseSourceSettings, PullSourceSettings, SeedlistSourceSettings
 from feedmill.settings.secrets import read_secret
+
+MAX_REDIRECTS = 5
 
 
 def build_puller(context: AppContext, *, only: str = "", start: Callable[[Callable[[], None]], None] | None = None) -> Puller:
@@ -42,7 +47,7 @@ def build_pull_requests(context: AppContext) -> PullRequests:
 def find_rows(settings: Settings) -> Callable[[str], RowSource | None]:
     """Returns what opens a source for single rows by its name; None for a source whose documents are no rows."""
     limit = settings.limits.max_document_bytes
-    sources = {source.name: source for source in settings.sources if source.kind == "database"}
+    sources = {source.name: source for source in settings.sources if isinstance(source, DatabaseSourceSettings)}
 
     def find(name: str) -> RowSource | None:
         return _open_database(sources[name], limit) if name in sources else None
@@ -57,7 +62,7 @@ def _build_setups(settings: Settings) -> Mapping[str, NamedSetup]:
         setup = PullSetup(
             name=source.name,
             open=partial(OPENERS[source.kind], source, limit),
-            is_incremental=bool(source.incremental_query),
+            is_incremental=not isinstance(source, DatabaseSourceSettings) or bool(source.incremental_query),
             schedule=parse_schedule(source.schedule),
             full_schedule=parse_schedule(source.full_schedule),
             guard=source.guard,
@@ -66,7 +71,8 @@ def _build_setups(settings: Settings) -> Mapping[str, NamedSetup]:
     return setups
 
 
-def _open_database(source: DatabaseSourceSettings, max_bytes: int) -> DatabaseSource:
+def _open_database(source: PullSourceSettings, max_bytes: int) -> DatabaseSource:
+    assert isinstance(source, DatabaseSourceSettings)
     password = read_secret(source.password, source.password_file)
     queries = DatabaseQueries(
         crawl_query=source.crawl_query,
@@ -84,5 +90,19 @@ def _open_database(source: DatabaseSourceSettings, max_bytes: int) -> DatabaseSo
     return DatabaseSource(source.name, address, queries, ProcessTransformer().transform, max_characters=max_bytes)
 
 
-OPENERS: Mapping[str, Callable[[DatabaseSourceSettings, int], PullSource]] = {"database": _open_database}
+def _open_seedlist(source: PullSourceSettings, max_bytes: int) -> PullSource:
+    assert isinstance(source, SeedlistSourceSettings)
+    address = SeedlistAddress(url=source.url, user=source.user, password=read_secret(source.password, source.password_file))
+    # the operator has chosen the host of the seedlist, and no other
+    client = BlockingHttpClient(ClientOptions(allows_private=lambda target: target.host == address.host, max_redirects=MAX_REDIRECTS))
+
+    def fetch(url: str, headers: Mapping[str, str], max_bytes: int, seconds: float) -> FetchedBody:
+        fetched = client.fetch("GET", url, headers=headers, max_bytes=max_bytes, seconds=seconds)
+        media_type = fetched.response.find_header("content-type").partition(";")[0].strip().lower()
+        return FetchedBody(url=fetched.url, status=fetched.response.status, media_type=media_type, body=fetched.response.body)
+
+    return SeedlistSource(source.name, address, fetch, max_content_bytes=max_bytes)
+
+
+OPENERS: Mapping[str, Callable[[PullSourceSettings, int], PullSource]] = {"database": _open_database, "seedlist": _open_seedlist}
 """What opens a pull source, by its kind."""

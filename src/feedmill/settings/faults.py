@@ -60,8 +60,10 @@ def keys_at(path: KeyPath) -> list[str]:
 
 
 def _table_of(annotation: Any) -> Any:
-    candidates = (annotation, *getattr(annotation, "__args__", ()))
-    return next((candidate for candidate in candidates if _is_model(candidate)), None)
+    if _is_model(annotation):
+        return annotation
+    tables = (_table_of(argument) for argument in getattr(annotation, "__args__", ()))
+    return next((table for table in tables if table is not None), None)
 
 
 def _is_model(candidate: Any) -> bool:

@@ -4,7 +4,7 @@ A further kind is one more model here, one line in ``KINDS``, and one in the tab
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from os.path import isfile
 from typing import Annotated, Any, Final
 
@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, model_validator
 from feedmill.adapters.databases.drivers import check_dsn
 from feedmill.core.documents.submission import WEB, check_datasource
 from feedmill.core.pulling.schedule import parse_schedule
+from feedmill.core.urls.targets import parse_target
 from feedmill.model.errors import BadRequest
 from feedmill.settings.keypaths import Fault
 from feedmill.settings.secrets import read_secret
@@ -43,8 +44,8 @@ def _check_schedule(text: str) -> str:
 ScheduleText = Annotated[str, AfterValidator(_check_schedule)]
 
 
-class DatabaseSourceSettings(Section):
-    """A database whose rows are documents."""
+class PullSourceSettings(Section):
+    """The settings that all kinds of pull sources have."""
 
     name: Annotated[str, AfterValidator(_check_name)]
     kind: str
@@ -54,6 +55,20 @@ class DatabaseSourceSettings(Section):
     user: str = ""
     password: str = Field(default="", repr=False)
     password_file: str = ""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _choose_kind(cls, value: Any, handler: Callable[[Any], Any]) -> Any:
+        """Validates a table by the model of its kind."""
+        kind = value.get("kind") if isinstance(value, dict) else None
+        if isinstance(kind, str) and kind not in KINDS:
+            raise ValueError(f"this version has no sources of kind '{kind}'; it has {', '.join(KINDS)}")
+        return KINDS[kind].model_validate(value) if cls is PullSourceSettings and isinstance(kind, str) else handler(value)
+
+
+class DatabaseSourceSettings(PullSourceSettings):
+    """A database whose rows are documents."""
+
     dsn: str = Field(repr=False)
     crawl_query: str
     # a list, as JSON has it: after a validator of the whole table a strict tuple would refuse it
@@ -67,24 +82,39 @@ class DatabaseSourceSettings(Section):
     mime_column: str = ""
     stylesheet: str = ""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _check_kind(cls, value: Any) -> Any:
-        kind = value.get("kind") if isinstance(value, dict) else None
-        if isinstance(kind, str) and kind not in KINDS:
-            raise ValueError(f"this version has no sources of kind '{kind}'; it has {', '.join(KINDS)}")
-        return value
+
+class SeedlistSourceSettings(PullSourceSettings):
+    """A seedlist whose entries are documents."""
+
+    url: str
 
 
-KINDS: Final = {"database": DatabaseSourceSettings}
+KINDS: Final[dict[str, type[PullSourceSettings]]] = {"database": DatabaseSourceSettings, "seedlist": SeedlistSourceSettings}
 """The kinds of pull sources that this version has."""
 
 
-def check_sources(sources: tuple[DatabaseSourceSettings, ...]) -> Iterator[Fault]:
+def check_sources(sources: tuple[PullSourceSettings, ...]) -> Iterator[Fault]:
     """Yields faults of pull sources that involve more than one key."""
     for place, source in enumerate(sources):
-        for key, reason in _check_database(source):
+        for key, reason in _check_source(source):
             yield ("sources", place, key), reason
+
+
+def _check_source(source: PullSourceSettings) -> Iterator[tuple[str, str]]:
+    yield from _check_password(source)
+    if isinstance(source, DatabaseSourceSettings):
+        yield from _check_database(source)
+    if isinstance(source, SeedlistSourceSettings):
+        yield from _check_seedlist(source)
+
+
+def _check_seedlist(source: SeedlistSourceSettings) -> Iterator[tuple[str, str]]:
+    try:
+        parse_target(source.url)
+    except BadRequest as exc:
+        yield "url", str(exc)
+    if (source.password or source.password_file) and not source.user:
+        yield "user", "the password has no user; give user too"
 
 
 def _check_database(source: DatabaseSourceSettings) -> Iterator[tuple[str, str]]:
@@ -111,6 +141,9 @@ def _check_address(source: DatabaseSourceSettings) -> Iterator[tuple[str, str]]:
         check_dsn(read_secret(source.dsn))
     except BadRequest as exc:
         yield "dsn", str(exc)
+
+
+def _check_password(source: PullSourceSettings) -> Iterator[tuple[str, str]]:
     if source.password and source.password_file:
         yield "password_file", "give either password or password_file"
     try:

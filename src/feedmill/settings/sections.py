@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, SerializeAsAny
 
 from feedmill.core.urls.hostnames import normalize_entry
 from feedmill.model.errors import BadRequest
 from feedmill.settings.authorization import AuthorizationSettings, LateBindingSettings, MechanismSettings
 from feedmill.settings.dataload import DataloadSettings
 from feedmill.settings.policyacls import PolicyAclSettings
-from feedmill.settings.pulling import DatabaseSourceSettings
+from feedmill.settings.pulling import PullSourceSettings
 from feedmill.settings.section import NetworkList, PatternList, RulePattern, Section, SourceName
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, QuerySettings, SynonymSettings
 from feedmill.settings.signin import Audit, History, SignIn
@@ -267,7 +267,7 @@ class Settings(Section):
     frontends: tuple[FrontEndSettings, ...] = ()
     synonyms: tuple[SynonymSettings, ...] = ()
     biases: tuple[BiasSettings, ...] = ()
-    sources: tuple[DatabaseSourceSettings, ...] = ()
+    sources: tuple[SerializeAsAny[PullSourceSettings], ...] = ()
     dataload: DataloadSettings = DataloadSettings()
 
     def is_secure_source(self, name: str) -> bool:
@@ -290,5 +290,4 @@ def list_keys(model: type[BaseModel] = Settings, path: Sequence[str] = ()) -> li
 def _holds_tables(annotation: Any) -> bool:
     if isinstance(annotation, type):
         return issubclass(annotation, BaseModel)
-    arguments = getattr(annotation, "__args__", ())
-    return any(isinstance(argument, type) and issubclass(argument, BaseModel) for argument in arguments)
+    return any(_holds_tables(argument) for argument in getattr(annotation, "__args__", ()))

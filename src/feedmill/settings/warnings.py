@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from feedmill.core.urls.hostnames import ANY
 from feedmill.core.urls.networks import LOOPBACK, Networks
 from feedmill.settings.keypaths import Fault, KeyPath
+from feedmill.settings.pulling import DatabaseSourceSettings
 from feedmill.settings.sections import Settings
 
 _SECRETS: Final = frozenset({"password", "client_secret", "secret"})
@@ -167,7 +168,7 @@ def _find_secrets(given: SettingsSources) -> Iterator[KeyPath]:
         if path[-1] in _SECRETS and not value.startswith("env:") and path not in given.from_environment:
             yield path
     for place, source in enumerate(given.settings.sources):
-        if _holds_password(source.dsn):
+        if isinstance(source, DatabaseSourceSettings) and _holds_password(source.dsn):
             yield "sources", place, "dsn"
 
 

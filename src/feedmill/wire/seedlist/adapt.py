@@ -7,7 +7,7 @@ Rules:
 2. Each ACL token is a group of the namespace that is named like the source. A token is opaque, so its name is never split into name and
    domain. An entry without any token is for nobody; one without ACLs is public.
 3. Metadata are the fields by their ids, those of complex fields as ``FIELD.PART``; the labels of categories by the name of their taxonomy;
-   ``author``, ``summary``, ``published``, ``securityId``. Dates that servers write as milliseconds are written in ISO 8601.
+   ``author``, ``summary``, ``published``, ``securityId``, ``related`` (URLs). Dates that servers write as milliseconds become ISO 8601.
 4. ``returnable="false"`` keeps a field out of results, ``contentSearchable="false"`` out of searches, and ``sortable="false"`` out of
    sorting. That holds for ``title`` too: a title that results must not show is only metadata.
 5. The content is that of the entry, or the bytes fetched from its URL. Without a content it is the summary, if results may show that.
@@ -24,13 +24,14 @@ from html import unescape
 from typing import Final
 from urllib.parse import quote
 
+import pybase64
+
 from feedmill.model.access import Access, Acl, Entry, Principal, Scope
 from feedmill.model.change import AclChange, Content, Delete, InvalidRecord, Note, PutDocument, SourcePosition
 from feedmill.model.document import Attributes
 from feedmill.model.feed import LogLevel
-from feedmill.wire.gsafeed.content import Undecodable, decode_base64
 from feedmill.wire.seedlist.schema import Action, AtomText, Field, FieldInfo, FieldType, InvalidEntry, SeedlistEntry, SeedlistPage, TextType
-from feedmill.wire.tokens import MAX_NAME_CHARACTERS
+from feedmill.wire.tokens import MAX_NAME_CHARACTERS, Unreadable
 
 _MARKUP: Final = re.compile(r"<[^<>]*>")
 _MILLISECONDS: Final = re.compile(r"-?[0-9]{1,14}")
@@ -62,7 +63,7 @@ class SeedlistAdapter:
             return Delete(place=place, url=url, notes=tuple(notes))
         try:
             content, mimetype = _read_content(entry, fetched)
-        except Undecodable as exc:
+        except Unreadable as exc:
             return InvalidRecord(place=place, url=url, reason=f"content: {exc}", notes=tuple(notes))
         values = list(_list_values(entry, page))
         title = _find_info(entry, "title")
@@ -131,6 +132,7 @@ def _list_values(entry: SeedlistEntry, page: SeedlistPage) -> Iterator[_Value]:
             yield _Value(name=category.taxonomy, text=category.label or category.term, info=_find_info(entry, category.taxonomy))
     named = [("author", author.name or author.email or author.uri) for author in entry.authors]
     named += [("summary", _plain(entry.summary)), ("securityId", entry.security_id)]
+    named += [("related", link.url) for link in entry.related]
     named.append(("published", entry.published_at.isoformat() if entry.published_at is not None else ""))
     if not _find_info(entry, "title").returnable:
         named.append(("title", _plain(entry.title)))
@@ -170,7 +172,7 @@ def _read_value(field: Field, info: FieldInfo) -> str:
 
 
 def _read_content(entry: SeedlistEntry, fetched: Content | None) -> tuple[Content | None, str]:
-    """Returns the content and its media type. Errors: Undecodable."""
+    """Returns the content and its media type. Errors: Unreadable."""
     content = entry.content
     if content is None:
         info = _find_info(entry, "summary")
@@ -181,7 +183,10 @@ def _read_content(entry: SeedlistEntry, fetched: Content | None) -> tuple[Conten
         return fetched, content.media_type
     if content.media_type.startswith("text/") or _XML_TYPE.fullmatch(content.media_type):
         return _hold(content.text), content.media_type
-    data = decode_base64(content.text)
+    try:
+        data = bytes(pybase64.b64decode("".join(content.text.split()), validate=True))
+    except ValueError as exc:
+        raise Unreadable("it is not base64") from exc
     return Content(stream=io.BytesIO(data), size_bytes=len(data)), content.media_type
 
 

@@ -1,0 +1,215 @@
+"""Reads a seedlist as a pull source: each entry is a document.
+
+Rules:
+
+1. The pages follow the ``next`` links. A page that cannot be fetched or read ends the run; the next run of the same mode goes on with it.
+2. An incremental run sends the timestamp of the last page as it was received. Where such a run gets 404, nothing has changed: servers
+   answer so if a list has no entries.
+3. A list of ``Action=GetChildren`` has only the nearest entries, so the lists of its containers are read too. Every other list has all
+   documents, and containers are passed over.
+4. User and password go to the host of the seedlist only, on any port, and never from https to http. Nothing else is fetched from special-
+   purpose addresses.
+5. A content is fetched when its entry differs from that of the last run, never otherwise.
+
+Source: HCL Connections, "Crawling data for the first time", "Subsequently crawling data"; docs/howto/pull-a-seedlist.md.
+"""
+
+import hashlib
+import io
+import json
+from base64 import b64encode
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from typing import Final
+from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
+
+from feedmill.model.change import Content, Delete, InvalidRecord, PutDocument
+from feedmill.model.errors import BadRequest, UpstreamFailure
+from feedmill.model.pulling import RunMode
+from feedmill.ports import DeletedItem, FailedItem, ListedItem, PulledItem, PullPage, SkippedItem
+from feedmill.wire.seedlist.adapt import SeedlistAdapter
+from feedmill.wire.seedlist.parse import iter_entries, scan_page
+from feedmill.wire.seedlist.schema import Action, InvalidEntry, SeedlistEntry, SeedlistPage
+
+MAX_PAGE_BYTES: Final = 268_435_456
+PAGE_SECONDS: Final = 150.0
+CONTENT_SECONDS: Final = 300.0
+ITEMS_AT_ONCE: Final = 100
+"""How many entries one page of the source has: the contents of these are read before they are applied in one transaction."""
+_NOT_FOUND: Final = 404
+_PIECE_BYTES: Final = 65_536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedBody:
+    """The response for a URL, after all redirects. Shape: ``media_type`` in lower case, without parameters."""
+
+    url: str
+    status: int
+    media_type: str
+    body: bytes
+
+
+Fetch = Callable[[str, Mapping[str, str], int, float], FetchedBody]
+"""Gets a URL with headers, within a number of bytes and seconds. Errors: BadRequest for a URL that is none; UpstreamFailure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedlistAddress:
+    """Where a seedlist is, and as which user it is read."""
+
+    url: str
+    user: str = ""
+    password: str = field(default="", repr=False)
+
+    @property
+    def host(self) -> str:
+        """The host of the seedlist."""
+        return urlsplit(self.url).hostname or ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Position:
+    """Where a reading continues: the URLs of pages that wait, the next one first; ``is_root`` while that belongs to the first list."""
+
+    pending: tuple[str, ...]
+    is_root: bool = True
+
+    def write(self) -> str:
+        return json.dumps([self.is_root, *self.pending])
+
+    @staticmethod
+    def read(text: str) -> "_Position":
+        is_root, *pending = json.loads(text)
+        return _Position(pending=tuple(pending), is_root=is_root)
+
+
+class SeedlistSource:
+    """Implements ``ports.PullSource``."""
+
+    def __init__(self, name: str, address: SeedlistAddress, fetch: Fetch, *, max_content_bytes: int) -> None:
+        self._address = address
+        self._fetch = fetch
+        self._max_content_bytes = max_content_bytes
+        self._adapter = SeedlistAdapter(host=address.host, name=name)
+        self._follows_containers = _read_parameter(address.url, "action").lower() == "getchildren"
+
+    def iter_pages(self, mode: RunMode, *, since: str, checkpoint: str) -> Iterator[PullPage]:
+        """Reads the seedlist page by page."""
+        timestamp = since if mode is RunMode.INCREMENTAL else ""
+        position = _Position.read(checkpoint) if checkpoint else _Position(pending=(_with_timestamp(self._address.url, timestamp),))
+        visited: set[str] = set()
+        if not position.pending:
+            yield PullPage(checkpoint=checkpoint, since=since)
+        while position.pending:
+            url = position.pending[0]
+            if url in visited:
+                raise BadRequest(f"the pages of the seedlist lead to {url} twice")
+            visited.add(url)
+            fetched = self._get(url, MAX_PAGE_BYTES, PAGE_SECONDS)
+            if fetched.status == _NOT_FOUND and timestamp and not checkpoint and len(visited) == 1:
+                yield PullPage(items=(SkippedItem(reason="the server answers 404: nothing has changed"),), since=since)
+                return
+            _check_status(fetched)
+            page = scan_page(_cut(fetched.body), fetched.url)
+            position = yield from self._iter_items(fetched, page, position, timestamp)
+
+    def close(self) -> None:
+        """Closes nothing: each request has a connection of its own."""
+
+    def _iter_items(
+        self, fetched: FetchedBody, page: SeedlistPage, here: _Position, timestamp: str
+    ) -> Generator[PullPage, None, _Position]:
+        """Yields the items of a page and returns where the reading continues."""
+        lists: list[str] = []
+        numbered = enumerate(iter_entries(_cut(fetched.body), fetched.url, page), 1)
+        items = self._list_items(numbered, page, lists)
+        notes = tuple(SkippedItem(reason=f"{fetched.url}: {remark.reason}") for remark in page.remarks)
+        chunk = notes + tuple(islice(items, ITEMS_AT_ONCE))
+        while following := tuple(islice(items, ITEMS_AT_ONCE)):
+            # the page is read again from its beginning if the run ends here
+            yield PullPage(items=chunk, checkpoint=here.write())
+            chunk = following
+        pending = ((page.next_url,) if page.next_url else ()) + here.pending[1:] + tuple(_with_timestamp(url, timestamp) for url in lists)
+        after = _Position(pending=pending, is_root=here.is_root and bool(page.next_url))
+        # the timestamps of later lists are later than what the first list has shown
+        yield PullPage(items=chunk, checkpoint=after.write(), since=page.timestamp if here.is_root else "")
+        return after
+
+    def _list_items(
+        self, entries: Iterable[tuple[int, SeedlistEntry | InvalidEntry]], page: SeedlistPage, lists: list[str]
+    ) -> Iterator[PulledItem]:
+        """Yields the items of entries; ``lists`` grows by the lists of containers that are to be read."""
+        for number, entry in entries:
+            if isinstance(entry, InvalidEntry):
+                yield FailedItem(url=self._adapter.find_url(entry.id) if entry.id else None, reason=f"line {entry.line}: {entry.reason}")
+            elif entry.action is Action.DELETE:
+                yield DeletedItem(url=self._adapter.find_url(entry.id))
+            elif not entry.is_container:
+                yield ListedItem(
+                    url=self._adapter.find_url(entry.id), digest=_digest(entry, page), load=partial(self._load, number, entry, page)
+                )
+            elif self._follows_containers:
+                lists.append(entry.documents_url or entry.children_url)
+            else:
+                yield SkippedItem(reason=f"the container {entry.id}")
+
+    def _load(self, number: int, entry: SeedlistEntry, page: SeedlistPage) -> PutDocument:
+        content = None
+        if entry.content is not None and entry.content.url:
+            try:
+                fetched = self._get(entry.content.url, self._max_content_bytes, CONTENT_SECONDS)
+                _check_status(fetched)
+            except UpstreamFailure as exc:
+                # the file of one entry may be gone or too large while the others can be read
+                raise BadRequest(f"{entry.content.url}: {exc}") from exc
+            content = Content(stream=io.BytesIO(fetched.body), size_bytes=len(fetched.body))
+            if not entry.content.media_type:
+                entry = replace(entry, content=replace(entry.content, media_type=fetched.media_type))
+        change = self._adapter.adapt(number, entry, page, content)
+        if isinstance(change, InvalidRecord):
+            raise BadRequest(change.reason)
+        assert not isinstance(change, Delete)
+        return change
+
+    def _get(self, url: str, max_bytes: int, seconds: float) -> FetchedBody:
+        headers = {"Accept-Encoding": "gzip"}
+        if self._address.user and self._may_know_user(url):
+            proof = f"{self._address.user}:{self._address.password}".encode()
+            headers["Authorization"] = f"Basic {b64encode(proof).decode()}"
+        return self._fetch(url, headers, max_bytes, seconds)
+
+    def _may_know_user(self, url: str) -> bool:
+        own, target = urlsplit(self._address.url), urlsplit(url)
+        return target.hostname == own.hostname and (target.scheme.lower() == "https" or own.scheme.lower() == "http")
+
+
+def _check_status(fetched: FetchedBody) -> None:
+    if fetched.status in (401, 403):
+        raise UpstreamFailure(f"{fetched.url}: the server answers {fetched.status}; check user and password")
+    if fetched.status != 200:
+        raise UpstreamFailure(f"{fetched.url}: the server answers {fetched.status}")
+
+
+def _cut(data: bytes) -> Iterator[bytes]:
+    return (data[at : at + _PIECE_BYTES] for at in range(0, len(data), _PIECE_BYTES))
+
+
+def _read_parameter(url: str, name: str) -> str:
+    return next((value for key, value in parse_qsl(urlsplit(url).query) if key.lower() == name), "")
+
+
+def _with_timestamp(url: str, timestamp: str) -> str:
+    """Returns a URL with this timestamp in place of any other. The other parameters stay as they are written."""
+    if not timestamp:
+        return url
+    parts = urlsplit(url)
+    kept = [part for part in parts.query.split("&") if part and part.partition("=")[0].lower() != "timestamp"]
+    return urlunsplit(parts._replace(query="&".join([*kept, f"Timestamp={quote(timestamp, safe='')}"])))
+
+
+def _digest(entry: SeedlistEntry, page: SeedlistPage) -> bytes:
+    """Returns the digest of what an entry says, wherever it is in its page."""
+    return hashlib.sha256(repr((replace(entry, line=0), page.categories)).encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,41 @@
+"""Settings of seedlists as pull sources."""
+
+from pathlib import Path
+
+import pytest
+
+from feedmill.model.errors import BadSettings
+from feedmill.settings.pulling import DatabaseSourceSettings, SeedlistSourceSettings
+from tests.builders.settings import load_text
+
+HEAD = '[[sources]]\nname = "x"\n'
+DATABASE = HEAD.replace("x", "y") + 'kind = "database"\ndsn = "sqlite:////x"\ncrawl_query = "SELECT id FROM t"\nkeys = ["id"]\n'
+URL = 'kind = "seedlist"\nurl = "https://list.example.com/seedlist/myserver"\n'
+
+
+def test_kinds_of_sources_stand_beside_each_other(tmp_path: Path) -> None:
+    settings = load_text(tmp_path, HEAD + URL + DATABASE).settings
+    seedlist, database = settings.sources
+    assert isinstance(seedlist, SeedlistSourceSettings)
+    assert seedlist.url == "https://list.example.com/seedlist/myserver"
+    assert isinstance(database, DatabaseSourceSettings)
+    assert type(settings).model_validate_json(settings.model_dump_json()) == settings
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (HEAD + 'kind = "seedlist"', "sources[1].url: this key must be given"),
+        (HEAD + 'kind = "seedlist"\nurl = 5', "f.toml:4: sources[1].url: must be text"),
+        (HEAD + 'kind = "seedlist"\nurl = "ftp://x/"', "f.toml:4: sources[1].url: "),
+        (HEAD + URL + 'dsn = "x"', "f.toml:5: sources[1].dsn: unknown key"),
+        (HEAD + URL + 'password = "env:NONE"', "f.toml:5: sources[1].password: "),
+        (HEAD + URL + 'password = "p"', "sources[1].user: the password has no user; give user too"),
+        (HEAD + 'kind = "adaptor"', "this version has no sources of kind 'adaptor'; it has database, seedlist"),
+        (HEAD, "sources[1].kind: this key must be given"),
+    ],
+)
+def test_fault_is_named_at_its_key(tmp_path: Path, text: str, fault: str) -> None:
+    with pytest.raises(BadSettings) as caught:
+        load_text(tmp_path, text)
+    assert any(fault in each for each in caught.value.faults), caught.value.faults

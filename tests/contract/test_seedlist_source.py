@@ -1,0 +1,186 @@
+"""Seedlists as pull sources: pages, timestamps, containers, contents, and what a fault costs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from feedmill.model.change import PutDocument
+from feedmill.model.errors import BadFeed, BadRequest, FeedmillError, UpstreamFailure
+from feedmill.model.pulling import RunMode
+from feedmill.ports import DeletedItem, FailedItem, ListedItem, PullPage, SkippedItem
+from feedmill.services.pulling.seedlists import FetchedBody, SeedlistAddress, SeedlistSource
+
+HOST = "https://list.example.com"
+LIST = f"{HOST}/seedlist/myserver?Action=GetDocuments"
+
+
+def entry_of(identifier: str, inside: str = "") -> str:
+    return f"<entry><id>{identifier}</id>{inside}</entry>"
+
+
+def page_of(*inside: str, following: str = "", timestamp: str = "") -> bytes:
+    link = f'<link rel="next" href="{following}"/>' if following else ""
+    return f"<feed>{link}<timestamp>{timestamp}</timestamp>{''.join(inside)}</feed>".encode()
+
+
+@dataclass
+class Server:
+    """A server in memory. ``asked`` lists each URL with the value of its header Authorization."""
+
+    pages: dict[str, bytes | int] = field(default_factory=dict)
+    asked: list[tuple[str, str]] = field(default_factory=list)
+
+    def fetch(self, url: str, headers: Mapping[str, str], max_bytes: int, seconds: float) -> FetchedBody:
+        assert seconds > 0
+        self.asked.append((url, headers.get("Authorization", "")))
+        body = self.pages.get(url, 404)
+        if isinstance(body, int):
+            return FetchedBody(url=url, status=body, media_type="text/html", body=b"")
+        if len(body) > max_bytes:
+            raise UpstreamFailure(f"its answer has more than {max_bytes} bytes")
+        return FetchedBody(url=url, status=200, media_type="text/plain", body=body)
+
+    def open(self, url: str = LIST, user: str = "") -> SeedlistSource:
+        return SeedlistSource("con", SeedlistAddress(url=url, user=user, password="secret"), self.fetch, max_content_bytes=1_000)
+
+    def read(
+        self, mode: RunMode = RunMode.FULL, *, since: str = "", checkpoint: str = "", url: str = LIST, user: str = ""
+    ) -> list[PullPage]:
+        return list(self.open(url, user).iter_pages(mode, since=since, checkpoint=checkpoint))
+
+    @property
+    def urls(self) -> list[str]:
+        return [url for url, _ in self.asked]
+
+
+def ids_of(pages: list[PullPage]) -> list[str]:
+    """Returns the ids of what was listed."""
+    return [item.url.rpartition("/")[2] for page in pages for item in page.items if isinstance(item, ListedItem)]
+
+
+def load(page: PullPage) -> PutDocument:
+    (item,) = page.items
+    assert isinstance(item, ListedItem)
+    change = item.load()
+    assert isinstance(change, PutDocument)
+    return change
+
+
+def test_pages_are_read_to_the_last_one_and_its_timestamp_counts() -> None:
+    second = f"{HOST}/seedlist/myserver?Start=1"
+    server = Server({LIST: page_of(entry_of("1"), following="?Start=1", timestamp="one"), second: page_of(entry_of("2"))})
+    pages = server.read()
+    assert ids_of(pages) == ["1", "2"]
+    assert [page.since for page in pages] == ["one", ""]
+    server.pages[second] = page_of(timestamp="two")
+    assert [page.since for page in server.read()] == ["one", "two"]
+
+
+def test_later_run_sends_the_timestamp_as_it_was_received() -> None:
+    url = f"{LIST}&Timestamp=a%2Bb%2F%3D"
+    server = Server({url: page_of(entry_of("1", '<action do="delete"/>'), timestamp="next")})
+    (page,) = server.read(RunMode.INCREMENTAL, since="a+b/=", url=f"{HOST}/seedlist/myserver?timestamp=old&Action=GetDocuments")
+    assert page.items == (DeletedItem(url="seedlist://list.example.com/con/1"),)
+    assert page.since == "next"
+    assert server.urls == [url]
+
+
+def test_404_means_no_change_only_for_a_timestamp() -> None:
+    (page,) = Server().read(RunMode.INCREMENTAL, since="t")
+    assert page.since == "t"
+    assert isinstance(page.items[0], SkippedItem)
+    with pytest.raises(UpstreamFailure, match="answers 404"):
+        Server().read()
+
+
+@pytest.mark.parametrize(
+    ("body", "error"), [(b"<feed><entry>", BadFeed), (b"<html>sign in</html>", BadFeed), (500, UpstreamFailure), (401, UpstreamFailure)]
+)
+def test_run_goes_on_at_the_page_that_failed(body: bytes | int, error: type[FeedmillError]) -> None:
+    second = f"{HOST}/seedlist/myserver?Start=1"
+    server = Server({LIST: page_of(entry_of("1"), following="?Start=1", timestamp="t"), second: body})
+    pages = server.open().iter_pages(RunMode.FULL, since="", checkpoint="")
+    reached = next(pages)
+    with pytest.raises(error):
+        next(pages)
+    server.pages[second] = page_of(entry_of("2"), timestamp="u")
+    server.asked.clear()
+    rest = server.read(checkpoint=reached.checkpoint)
+    assert ids_of(rest) == ["2"]
+    assert rest[-1].since == "u"
+    assert server.urls == [second]
+    assert [page.items for page in server.read(checkpoint=rest[-1].checkpoint)] == [()]
+
+
+def test_pages_that_lead_back_are_refused() -> None:
+    with pytest.raises(BadRequest, match="twice"):
+        Server({LIST: page_of(following=LIST.replace("&", "&amp;"))}).read()
+
+
+def test_long_page_is_applied_in_parts() -> None:
+    pages = Server({LIST: page_of(*(entry_of(str(number)) for number in range(250)), timestamp="t")}).read()
+    assert [len(page.items) for page in pages] == [100, 100, 50]
+    assert [page.since for page in pages] == ["", "", "t"]
+
+
+CONTAINER = entry_of("c", '<link rel="via" type="application/atom+xml" href="/sub"/>')
+
+
+def test_containers_are_passed_over_in_a_list_of_all_documents() -> None:
+    (page,) = Server({LIST: page_of(CONTAINER, entry_of("1"))}).read()
+    assert page.items[0] == SkippedItem(reason="the container c")
+
+
+def test_containers_are_read_in_a_list_of_children() -> None:
+    children = f"{HOST}/seedlist/myserver?Action=GetChildren"
+    server = Server({children: page_of(CONTAINER, entry_of("1"), timestamp="t"), f"{HOST}/sub": page_of(entry_of("2"), timestamp="later")})
+    pages = server.read(url=children)
+    assert ids_of(pages) == ["1", "2"]
+    assert [page.since for page in pages] == ["t", ""]
+
+
+def test_content_is_fetched_with_the_user_of_the_source() -> None:
+    server = Server(
+        {
+            LIST: page_of(entry_of("1", '<content src="https://list.example.com:9443/load"/>')),
+            "https://list.example.com:9443/load": b"words",
+        }
+    )
+    change = load(server.read(user="ann")[0])
+    assert change.content is not None
+    assert change.content.stream.read() == b"words"
+    assert change.attributes.mimetype == "text/plain"
+    assert {proof for _, proof in server.asked} == {"Basic YW5uOnNlY3JldA=="}
+
+
+@pytest.mark.parametrize("url", ["https://other.example.com/x", "http://list.example.com/x"])
+def test_user_is_not_sent_elsewhere(url: str) -> None:
+    server = Server({LIST: page_of(entry_of("1", f'<content src="{url}"/>')), url: b"words"})
+    load(server.read(user="ann")[0])
+    assert server.asked[-1] == (url, "")
+
+
+@pytest.mark.parametrize("content", ['<content src="/gone"/>', '<content src="/large"/>', '<content type="image/png">?</content>'])
+def test_content_that_cannot_be_read_costs_its_document_only(content: str) -> None:
+    server = Server({LIST: page_of(entry_of("1", content)), f"{HOST}/large": b"x" * 1_001})
+    (page,) = server.read()
+    with pytest.raises(BadRequest):
+        load(page)
+
+
+def test_wrong_entries_are_named_so_that_their_documents_stay() -> None:
+    (page,) = Server({LIST: page_of(entry_of("1", '<action do="x"/>'), "<entry/>")}).read()
+    assert [item.url for item in page.items if isinstance(item, FailedItem)] == ["seedlist://list.example.com/con/1", None]
+
+
+def test_digest_is_that_of_the_entry_wherever_it_stands() -> None:
+    def digest(*inside: str) -> bytes:
+        (page,) = Server({LIST: page_of(*inside)}).read()
+        item = page.items[-1]
+        assert isinstance(item, ListedItem)
+        return item.digest
+
+    assert digest(entry_of("1")) == digest("\n\n", entry_of("0"), entry_of("1"))
+    assert digest(entry_of("1")) != digest(entry_of("1", "<acl>t</acl>"))
+    assert digest(entry_of("1")) != digest("<acl>t</acl>", entry_of("1"))
