@@ -23,7 +23,7 @@ class MappedInFlight:
 
     def find_left(self) -> str | None:
         """Returns the item that the previous process had in flight when it ended."""
-        return _parse(self._map[:])
+        return _parse_slot(self._map[:])
 
     def begin(self, key: str) -> None:
         """Stores an item as in flight."""
@@ -40,11 +40,11 @@ class MappedInFlight:
 def read_left(folder: Path, role: str) -> str | None:
     """Returns the item that a role had in flight when it ended; None also if that cannot be read. Errors: none."""
     try:
-        return _parse((folder / role).read_bytes())
+        return _parse_slot((folder / role).read_bytes())
     except OSError:
         return None
 
 
-def _parse(data: bytes) -> str | None:
+def _parse_slot(data: bytes) -> str | None:
     length = int.from_bytes(data[:_HEAD], "big")
     return data[_HEAD : _HEAD + length].decode("utf-8", "replace") if 0 < length <= _SIZE - _HEAD else None

@@ -32,7 +32,7 @@ class SocketNotifier:
         self._folder = hashlib.blake2b(os.fsencode(data_folder.resolve()), digest_size=16).hexdigest()
         self._role = role
         self._list_subscribers = list_subscribers
-        self._sender = _open()
+        self._sender = _open_socket()
         self._ear = self._listen()
 
     def notify(self, topic: Topic) -> None:
@@ -79,7 +79,7 @@ class SocketNotifier:
         self.close()
 
     def _listen(self) -> socket.socket | None:
-        ear = None if self._role is None else _open()
+        ear = None if self._role is None else _open_socket()
         if ear is None or self._role is None:
             return None
         # Before ``bind``: a datagram that arrives earlier has no credentials.
@@ -97,7 +97,7 @@ class SocketNotifier:
         return f"\0feedmill-{self._folder}-{name}".encode()
 
 
-def _open() -> socket.socket | None:
+def _open_socket() -> socket.socket | None:
     if not _HAS_ABSTRACT:
         return None
     try:

@@ -46,10 +46,10 @@ def verify(
     """Check that no entry was changed, removed or inserted; exit 1 and print the first such place."""
     wanted = _read_expected(expect)
     if file is not None:
-        checked = _check(check_lines(_iter_file(file)), wanted)
+        checked = _verify_entries(check_lines(_iter_file(file)), wanted)
     else:
         with workplace(data, config).read() as context:
-            checked = _check(open_auditing(context.data, context.settings).iter_entries(), wanted)
+            checked = _verify_entries(open_auditing(context.data, context.settings).iter_entries(), wanted)
     if as_json:
         print_json({"entries": checked.entries, "first": checked.first, "last": checked.last, "hash": checked.digest})
     elif not checked.entries:
@@ -85,7 +85,7 @@ def _read_expected(text: str) -> tuple[int, str] | None:
     return int(number), digest.strip()
 
 
-def _check(entries: Iterable[AuditEntry], expected: tuple[int, str] | None) -> ChainVerification:
+def _verify_entries(entries: Iterable[AuditEntry], expected: tuple[int, str] | None) -> ChainVerification:
     is_met = expected is None
 
     def watch() -> Iterator[AuditEntry]:

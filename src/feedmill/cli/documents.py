@@ -76,14 +76,14 @@ def _iter_rows(store: Store, datasource: str | None, after: int, at_once: int) -
     while True:
         with store.reading() as unit:
             found = unit.documents.scan.list_live(after=after, limit=at_once, datasource=datasource)
-            rows = _render(unit, found)
+            rows = _render_documents(unit, found)
         yield from rows
         if len(found) < at_once:
             return
         after = rows[-1]["id"]
 
 
-def _render(unit: UnitOfWork, found: list[Document]) -> list[dict[str, Any]]:
+def _render_documents(unit: UnitOfWork, found: list[Document]) -> list[dict[str, Any]]:
     ids = [document.id for document in found if document.id is not None]
     marks, failures = unit.processing.index_tasks.find_many(ids), unit.processing.failures.find_many(ids)
     rows = []

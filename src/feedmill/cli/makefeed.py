@@ -86,7 +86,7 @@ def _make_with_progress(plan: FeedPlan) -> WrittenFeed:
 
 def _report(made: WrittenFeed, datasource: str, *, as_json: bool) -> None:
     if as_json:
-        print_json(_render(made))
+        print_json(_render_feed(made))
     else:
         for file in made.files:
             console().print(clean(f"{file.path}: {file.records} records, {file.size_bytes} bytes"))
@@ -98,7 +98,7 @@ def _report(made: WrittenFeed, datasource: str, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _render(made: WrittenFeed) -> dict[str, Any]:
+def _render_feed(made: WrittenFeed) -> dict[str, Any]:
     files = [
         {"path": str(file.path), "feedtype": file.kind.value, "records": file.records, "size_bytes": file.size_bytes} for file in made.files
     ]

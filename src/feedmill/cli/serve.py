@@ -86,7 +86,7 @@ def serve(
     for role in ROLES:
         role.load()  # before the roles are forked, so that they share the memory of the code
     with hold_data(data):
-        code = _run(data.absolute(), config, loaded)
+        code = _run_server(data.absolute(), config, loaded)
     raise typer.Exit(code)
 
 
@@ -95,7 +95,7 @@ def _log_warnings(loaded: LoadedSettings) -> None:
         log.warning("setting_is_risky", warning=warning)
 
 
-def _run(data: Path, config: Path | None, loaded: LoadedSettings) -> int:
+def _run_server(data: Path, config: Path | None, loaded: LoadedSettings) -> int:
     with ExitStack() as stack:
         # Before the migration: if a port is taken, the start ends with the store unchanged.
         sockets = _open_sockets(loaded.settings, stack)

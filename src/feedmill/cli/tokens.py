@@ -35,16 +35,16 @@ _PATH = "/api/v1/tokens"
 def list_tokens(ctx: typer.Context, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """List tokens, without their texts, which appear once, when a token is made."""
     if not is_for_subcommand(ctx):
-        _list(data, config, as_json=as_json)
+        _list_tokens(data, config, as_json=as_json)
 
 
 @tokens_app.command("list", epilog="Example:\n\n  feedmill tokens list --json")
 def list_again(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """List tokens, as 'feedmill tokens' does."""
-    _list(data, config, as_json=as_json)
+    _list_tokens(data, config, as_json=as_json)
 
 
-def _list(data: Path, config: Path | None, *, as_json: bool) -> None:
+def _list_tokens(data: Path, config: Path | None, *, as_json: bool) -> None:
     with workplace(data, config).read() as context, context.store.reading() as unit:
         listed = [render_token(token) for token in unit.signin.api_tokens.list_all()]
     if as_json:

@@ -44,13 +44,13 @@ def list_users(ctx: typer.Context, data: Data = DATA, config: Config = None, as_
     """List local users with their namespace and role."""
     if is_for_subcommand(ctx):
         return
-    _list(data, config, as_json=as_json)
+    _list_accounts(data, config, as_json=as_json)
 
 
 @users_app.command("list", epilog="Example:\n\n  feedmill users list --json")
 def list_again(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """List local users, as 'feedmill users' does."""
-    _list(data, config, as_json=as_json)
+    _list_accounts(data, config, as_json=as_json)
 
 
 @users_app.command("add", epilog="Example:\n\n  echo 'a good long password' | feedmill users add ann --password-stdin")
@@ -132,7 +132,7 @@ def sign_out(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = 
     _report({"name": name, "namespace": namespace, "ended": ended}, as_json=as_json, text=f"{ended} sessions of {name} have ended")
 
 
-def _list(data: Data, config: Config, *, as_json: bool) -> None:
+def _list_accounts(data: Data, config: Config, *, as_json: bool) -> None:
     with workplace(data, config).read() as context, context.store.reading() as unit:
         listed = [render_account(account) for account in unit.signin.accounts.list_all()]
     if as_json:

@@ -39,7 +39,7 @@ def validate(file: InputFile, data: Data = DATA, config: Config = None, as_json:
         ),
     )
     if as_json:
-        print_json(_render(verdict))
+        print_json(_render_verdict(verdict))
     else:
         _print_verdict(str(file), verdict)
     if not verdict.is_good:
@@ -50,7 +50,7 @@ def _new_spool() -> BinaryIO:
     return cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOL_BYTES))
 
 
-def _render(verdict: Validation) -> dict[str, Any]:
+def _render_verdict(verdict: Validation) -> dict[str, Any]:
     return {
         "state": verdict.state.value,
         "datasource": verdict.datasource,

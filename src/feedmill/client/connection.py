@@ -154,13 +154,13 @@ class Client:
     # --- answers ---
 
     def _ask(self, kind: type[A], where: Transport, path: str, parameters: Mapping[str, str | list[str]]) -> A:
-        return _read(kind, where.get_json(path, parameters), where)
+        return _read_answer(kind, where.get_json(path, parameters), where)
 
     def _ask_list(self, kind: type[A], path: str, parameters: Mapping[str, str]) -> list[A]:
         answer = self._feeds.get_json(path, parameters)
         if not isinstance(answer, list):
             raise BadRequest(f"{self._feeds.shown_url} does not answer as documented; is it a feedmill server")
-        return [_read(kind, one, self._feeds) for one in answer]
+        return [_read_answer(kind, one, self._feeds) for one in answer]
 
 
 def describe_stuck(feed_id: str, stuck: StuckShown) -> str:
@@ -169,7 +169,7 @@ def describe_stuck(feed_id: str, stuck: StuckShown) -> str:
     return f"feed {feed_id} waits in queue {stuck.queue}, which has not moved since {stuck.since.isoformat()}: {stuck.reason}{about}"
 
 
-def _read(kind: type[A], answer: object, where: Transport) -> A:
+def _read_answer(kind: type[A], answer: object, where: Transport) -> A:
     try:
         return kind.model_validate(answer)
     except ValidationError as exc:

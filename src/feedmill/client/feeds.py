@@ -108,7 +108,7 @@ class FeedBuilder(_Builder):
         pairs = [(name, value) for name, values in (metadata or {}).items() for value in ([values] if isinstance(values, str) else values)]
         parts = [gsafeed.begin_record(url, mimetype, given)]
         if acl is not None or inherit_from:
-            principals = (_render(entry, with_access=True) for entry in acl or ())
+            principals = (_render_entry(entry, with_access=True) for entry in acl or ())
             parts.append(gsafeed.render_acl(principals, inherit_from=inherit_from))
         parts.append(gsafeed.render_metadata(pairs))
         if content is not None:
@@ -121,7 +121,7 @@ class FeedBuilder(_Builder):
 
     def add_acl(self, url: str, entries: Iterable[AclEntry], *, inherit_from: str = "", inheritance_type: str = "") -> None:
         """Sets the ACL of a URL. The URL need not be a document; it can be a folder from which other documents inherit."""
-        principals = (_render(entry, with_access=True) for entry in entries)
+        principals = (_render_entry(entry, with_access=True) for entry in entries)
         self._write(gsafeed.render_acl(principals, url=url, inherit_from=inherit_from, inheritance_type=inheritance_type) + "\n")
 
     def finish(self) -> Path:
@@ -145,15 +145,15 @@ class GroupsBuilder(_Builder):
 
     def add(self, group: str, members: Iterable[AclEntry], *, namespace: str = "Default") -> None:
         """Defines a group; ``access`` of the members does not matter."""
-        defined = _render(AclEntry(name=group, scope="group", namespace=namespace), with_access=False)
-        self._write(gsagroups.render_membership(defined, (_render(member, with_access=False) for member in members)))
+        defined = _render_entry(AclEntry(name=group, scope="group", namespace=namespace), with_access=False)
+        self._write(gsagroups.render_membership(defined, (_render_entry(member, with_access=False) for member in members)))
 
     def finish(self) -> Path:
         """Ends the feed and returns its file, which stays until the builder is closed."""
         return self._end(gsagroups.END_FEED)
 
 
-def _render(entry: AclEntry, *, with_access: bool) -> str:
+def _render_entry(entry: AclEntry, *, with_access: bool) -> str:
     access = entry.access if with_access else ""
     return gsafeed.render_principal(
         entry.name, namespace=entry.namespace, case_sensitive=entry.case_sensitive, scope=entry.scope, access=access

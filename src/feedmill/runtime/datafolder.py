@@ -42,11 +42,11 @@ def _close_content(folder: Path) -> int:
     closed = 0
     for path, folders, files in os.walk(folder):
         for name in (*folders, *files):
-            closed += _close(os.path.join(path, name))
+            closed += _restrict_mode(os.path.join(path, name))
     return closed
 
 
-def _close(path: str) -> bool:
+def _restrict_mode(path: str) -> bool:
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode) or not mode & _OTHERS:

@@ -50,14 +50,14 @@ def run_process(role: ProcessRole, data: Path, sockets: Mapping[str, socket.sock
             drain_reader=handover.drain_reader,
             report_drained=handover.report_drained,
         )
-        _run(role, data, settings, ports)
+        _run_role(role, data, settings, ports)
     except Exception:
         log.exception("role_failed")
         return 1
     return 0
 
 
-def _run(role: ProcessRole, data: Path, settings: Settings, ports: Ports) -> None:
+def _run_role(role: ProcessRole, data: Path, settings: Settings, ports: Ports) -> None:
     with open_context(data, settings, role.name) as context:
         adopt_policies(context)
         role.load()(context, ports)

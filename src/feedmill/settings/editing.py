@@ -74,7 +74,7 @@ class SettingsEditor:
 
     def get(self, section: str, name: str) -> SettingsEntry:
         """Returns an entry as it is in force. Errors: NotFound."""
-        return _find(self.list(section), section, name)
+        return _find_entry(self.list(section), section, name)
 
     def put(self, section: str, name: str, value: Any, condition: Condition = ALWAYS) -> tuple[SettingsEntry, bool]:
         """Sets an entry. Returns it, and whether it is new. Errors: NotFound, BadRequest with all faults, VersionConflict."""
@@ -128,7 +128,7 @@ class SettingsEditor:
         with self._store.writing() as unit:
             stored, loaded = unit.state.stored_settings.list(), self._load()
             entries = list(list_held(loaded, stored, _checked(section)))
-            entry = _find(entries, section, name)
+            entry = _find_entry(entries, section, name)
             _demand(entry, condition, section, name)
             if entry.origin != API:
                 raise Conflict(
@@ -174,7 +174,7 @@ def _find_held(entries: Iterator[SettingsEntry], name: str) -> SettingsEntry | N
     return next((entry for entry in entries if entry.name == name and entry.origin != DEFAULT), None)
 
 
-def _find(entries: Sequence[SettingsEntry], section: str, name: str) -> SettingsEntry:
+def _find_entry(entries: Sequence[SettingsEntry], section: str, name: str) -> SettingsEntry:
     found = next((entry for entry in entries if entry.name == name), None)
     if found is None:
         raise NotFound(f"there is no {section}/{name[:200]}")

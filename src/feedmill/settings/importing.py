@@ -52,14 +52,14 @@ def import_text(editor: SettingsEditor, kind: str, name: str, data: bytes, *, re
     fresh = read(decode_file(data))
     for _ in range(_TRIES):
         try:
-            return _add(editor, section, name, fresh, replaces=replaces)
+            return _import_values(editor, section, name, fresh, replaces=replaces)
         except VersionConflict:
             continue
     # The last time outside of the loop, so that the conflict reaches the client.
-    return _add(editor, section, name, fresh, replaces=replaces)
+    return _import_values(editor, section, name, fresh, replaces=replaces)
 
 
-def _add(editor: SettingsEditor, section: str, name: str, fresh: Mapping[str, list[Any]], *, replaces: bool) -> ImportResult:
+def _import_values(editor: SettingsEditor, section: str, name: str, fresh: Mapping[str, list[Any]], *, replaces: bool) -> ImportResult:
     try:
         before = editor.get(section, name)
         value, condition = dict(before.value), Condition(tags=(before.tag,))

@@ -151,12 +151,12 @@ def _read_environment(reading: _Reading, environment: Mapping[str, str]) -> None
             continue
         if name in keys:
             path, kind = keys[name]
-            _put(reading, path, _convert(text, kind), name)
+            _put_value(reading, path, _convert(text, kind), name)
         elif any(name.startswith(section) for section in sections):
             reading.found.append((_LAST, f"{name}: there is no such setting{suggest(name, keys)}"))
 
 
-def _put(reading: _Reading, path: tuple[str, ...], value: object, variable: str) -> None:
+def _put_value(reading: _Reading, path: tuple[str, ...], value: object, variable: str) -> None:
     table = reading.values
     for part in path[:-1]:
         inner = table.setdefault(part, {})

@@ -191,7 +191,7 @@ class PackedBlobs:
 
     def list_objects(self) -> list[StoredFile]:
         """Lists packs and then single files by name, those of other processes too."""
-        return [*_list(self._packs, are_packs=True), *_list(self._files, are_packs=False)]
+        return [*_list_files(self._packs, are_packs=True), *_list_files(self._files, are_packs=False)]
 
     def find_object(self, ref: BlobRef) -> str:
         """Returns the name of the pack or single file that a blob is in. Errors: Corrupt."""
@@ -231,7 +231,7 @@ def _read_exactly(stream: BinaryIO, size_bytes: int) -> bytes:
     return data
 
 
-def _list(folder: Path, *, are_packs: bool) -> list[StoredFile]:
+def _list_files(folder: Path, *, are_packs: bool) -> list[StoredFile]:
     remaining = []
     now = time.time()
     for name in sorted(name for name in os.listdir(folder) if is_name(name)):

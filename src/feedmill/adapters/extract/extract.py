@@ -49,7 +49,7 @@ def extract(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int]
             return _extract_around_text(task, limits, read_file)
         data, cut = _load(task, limits, read_file)
         mimetype = sniff.sniff(data, task.mimetype, task.url)
-        return _answer(task, mimetype, _read(task, data, mimetype, cut, limits), cut, limits)
+        return _build_extraction(task, mimetype, _read_content(task, data, mimetype, cut, limits), cut, limits)
     except Unreadable as exc:
         reason = str(exc)
     except MemoryError:
@@ -68,8 +68,8 @@ def _extract_around_text(task: Task, limits: ExtractionLimits, read_file: Callab
     cut = len(given) > limits.max_document_bytes
     content = read_plain(given[: limits.max_document_bytes], task.charset)
     if not data:
-        return _answer(task, sniff.normalize(task.mimetype) or _PLAIN, content, cut, limits)
-    answer = _answer(task, _PLAIN, content, cut, limits)
+        return _build_extraction(task, sniff.normalize(task.mimetype) or _PLAIN, content, cut, limits)
+    answer = _build_extraction(task, _PLAIN, content, cut, limits)
     original = extract(replace(task, data=data, path=None, charset=None, text_bytes=0), limits)
     return replace(original, text=answer.text, language=answer.language or original.language, headings="", reason=answer.reason)
 
@@ -83,7 +83,7 @@ def _load(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int], 
     return (data[:limit], True) if len(data) > limit else (data, False)
 
 
-def _read(task: Task, data: bytes, mimetype: str, cut: bool, limits: ExtractionLimits) -> Content:
+def _read_content(task: Task, data: bytes, mimetype: str, cut: bool, limits: ExtractionLimits) -> Content:
     if mimetype in sniff.ARCHIVES:
         raise Unreadable("compressed archives are not indexed")
     if mimetype == sniff.HTML:
@@ -114,7 +114,7 @@ def _read_text(task: Task, data: bytes, mimetype: str, limits: ExtractionLimits)
     return Content(text=name_of(task.url), reason=f"documents of type {mimetype} have no text that can be read, only the name is known")
 
 
-def _answer(task: Task, mimetype: str, content: Content, cut: bool, limits: ExtractionLimits) -> Extraction:
+def _build_extraction(task: Task, mimetype: str, content: Content, cut: bool, limits: ExtractionLimits) -> Extraction:
     # One character beyond the limit, which shows whether the text is cut.
     text = clean_text(content.text, limits.text_characters + 1)
     reasons = [content.reason] if content.reason else []

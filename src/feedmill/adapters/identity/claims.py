@@ -33,7 +33,7 @@ class NameDefaults(Protocol):
 
 def read_user(name: object, naming: NameDefaults) -> Subject | None:
     """Returns the user of a claim; None if the value names no user."""
-    return _read(Scope.USER, name, naming)
+    return _read_claim_value(Scope.USER, name, naming)
 
 
 def read_groups(claims: Mapping[str, Any], claim: str, naming: NameDefaults) -> tuple[Subject, ...]:
@@ -48,12 +48,12 @@ def read_groups(claims: Mapping[str, Any], claim: str, naming: NameDefaults) -> 
     for text in texts:
         if not isinstance(text, str) or not _is_readable(text):
             raise Denied(f"the provider sends groups in {claim} that are no names: {str(text)[:100]!a}")
-        group = _read(Scope.GROUP, text, naming)
+        group = _read_claim_value(Scope.GROUP, text, naming)
         groups += [] if group is None else [group]
     return tuple(dict.fromkeys(groups))
 
 
-def _read(scope: Scope, name: object, naming: NameDefaults) -> Subject | None:
+def _read_claim_value(scope: Scope, name: object, naming: NameDefaults) -> Subject | None:
     if not isinstance(name, str) or not name.strip() or not _is_readable(name):
         return None
     subject = read_subject(scope, name, naming.namespace)

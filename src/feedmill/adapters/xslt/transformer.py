@@ -70,7 +70,7 @@ class _Worker:
         command = [sys.executable, "-m", "feedmill.adapters.xslt.worker", str(max_seconds)]
         self._max_seconds = max_seconds
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=bare_environment())
-        weakref.finalize(self, _end, self._process)
+        weakref.finalize(self, _end_process, self._process)
 
     @property
     def is_alive(self) -> bool:
@@ -104,7 +104,7 @@ class _Worker:
         return f"its process ended by itself ({status}); it may need more memory than stylesheets may have"
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def _end_process(process: "subprocess.Popen[bytes]") -> None:
     process.kill()
     for pipe in (process.stdin, process.stdout):
         with suppress(OSError):

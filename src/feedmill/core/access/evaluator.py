@@ -81,7 +81,7 @@ def _decide(url: str, principal_keys: PrincipalKeys, find_acl: FindAcl, max_chai
     path = tuple(_evaluate_acl(owner, acl, principal_keys) for owner, acl in chain.items())
     if fault:
         return path, _State(verdict=_INDETERMINATE, cause=fault, step=path[-1] if path else None)
-    return path, _check(path) or _settle(path)
+    return path, _check_chain(path) or _combine_chain(path)
 
 
 def decide_locally(acl: Acl, principal_keys: PrincipalKeys) -> tuple[Verdict, EntryMatch | None]:
@@ -145,7 +145,7 @@ def _evaluate_acl(url: str, acl: Acl, principal_keys: PrincipalKeys) -> Step:
     return Step(url=url, acl=acl, local=local, match=match)
 
 
-def _check(path: Sequence[Step]) -> _State | None:
+def _check_chain(path: Sequence[Step]) -> _State | None:
     # The URL's own ACL may be a leaf node, because its type has no effect. Only those above it must not be one.
     for step in path[1:]:
         if step.acl.inheritance_type is InheritanceType.LEAF_NODE:
@@ -155,7 +155,7 @@ def _check(path: Sequence[Step]) -> _State | None:
     return None
 
 
-def _settle(path: Sequence[Step]) -> _State:
+def _combine_chain(path: Sequence[Step]) -> _State:
     state = _start(path[0])
     # From the bottom upwards, so the root's type is applied last. Another order gives other decisions.
     for parent in path[1:]:

@@ -29,12 +29,12 @@ class RoleRules:
             (UserRole.MANAGER, self.managers),
             (UserRole.VIEWER, self.viewers),
         ):
-            if any(_read(name) in held or ("", fold(name.strip())) in held for name in names):
+            if any(_read_group_name(name) in held or ("", fold(name.strip())) in held for name in names):
                 return role
         return UserRole.SEARCHER
 
 
-def _read(text: str) -> tuple[str, str]:
+def _read_group_name(text: str) -> tuple[str, str]:
     name, domain = split_name(text.strip())
     return fold(domain), fold(name)
 

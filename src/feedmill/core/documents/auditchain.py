@@ -31,7 +31,7 @@ def write_line(number: int, event: AuditEvent, previous: str) -> tuple[bytes, Au
         "kind": event.kind.value,
         "actor": event.actor[:MAX_TEXT],
         "address": event.address[:MAX_TEXT],
-        "details": {name[:MAX_TEXT]: _cut(value) for name, value in event.details.items()},
+        "details": {name[:MAX_TEXT]: _cut_detail(value) for name, value in event.details.items()},
         "previous": previous,
     }
     # escaped to ASCII, so that halves of surrogate pairs and line separators of every kind are harmless
@@ -135,7 +135,7 @@ def _read_event(held: dict[str, Any]) -> AuditEvent:
     )
 
 
-def _cut(value: Detail) -> Detail:
+def _cut_detail(value: Detail) -> Detail:
     if isinstance(value, list):
         return [text[:MAX_TEXT] for text in value[:MAX_TEXT]]
     return value[:MAX_TEXT] if isinstance(value, str) else value

@@ -94,7 +94,7 @@ def _apply(change: Change, state: UrlState, context: ApplyContext, content: Blob
                 return _request_crawl(change, state, context)
             if isinstance(change, UpdateDocument):
                 return _update(change, state, context, content)
-            return (_put_fetched if _is_fetch(context) else _put)(change, state, context, content)
+            return (_put_fetched if _is_fetch(context) else _put_document)(change, state, context, content)
         case Delete():
             return _delete(change, state, context)
         case PutAcl():
@@ -119,7 +119,7 @@ def _in_name_of_owner(state: UrlState, context: ApplyContext) -> ApplyContext:
 # --- documents ------------------------------------------------------------------------------------------------------------------
 
 
-def _put(change: PutDocument, state: UrlState, context: ApplyContext, content: BlobRef | None) -> Outcome:
+def _put_document(change: PutDocument, state: UrlState, context: ApplyContext, content: BlobRef | None) -> Outcome:
     old = state.live
     starts_afresh = old is None or change.whole or old.origin is Origin.WEB
     metadata = change.metadata if change.metadata is not None else () if starts_afresh or old is None else old.metadata

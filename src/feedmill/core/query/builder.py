@@ -60,16 +60,16 @@ class ParsedRequest:
 def read_request(request: SearchRequest) -> ParsedRequest:
     """Returns the trees of a request and the warnings for the user. Each text is parsed once. Errors: none."""
     advanced = request.advanced
-    typed = _parse(request.query)
+    typed = _parse_or_blank(request.query)
     if advanced.links_to.strip():
         texts = []
         parts: list[Node] = [LinksTo(advanced.links_to.strip())]
     else:
-        texts = [typed, *map(_parse, (advanced.all_words, advanced.any_words, advanced.no_words))]
+        texts = [typed, *map(_parse_or_blank, (advanced.all_words, advanced.any_words, advanced.no_words))]
         query, added, some, none = (text.root for text in texts)
         parts = [query, added, *_phrase_of(advanced), *_any_of(some), *_none_of(none)]
         parts = [*(_place(part, advanced.occurrence) for part in parts), *_restrictions_of(advanced)]
-    navigation = _parse(request.navigation)
+    navigation = _parse_or_blank(request.navigation)
     selected = tuple(part for part in parts_of(navigation.root) if not isinstance(part, MatchAll))
     parts += [part for part in selected if not isinstance(part, Plain)]
     warnings = tuple(warning for text in (*texts, navigation) for warning in text.warnings)
@@ -93,7 +93,7 @@ def read_request(request: SearchRequest) -> ParsedRequest:
     )
 
 
-def _parse(text: str) -> ParsedQuery:
+def _parse_or_blank(text: str) -> ParsedQuery:
     return parse_query(text) if text else _BLANK
 
 

@@ -29,7 +29,7 @@ def _bare(text: str) -> str:
 
 def node_of_patterns(include: Sequence[str], exclude: Sequence[str] = ()) -> Node:
     """Returns the query for the documents of two lists of patterns. Errors: BadRequest for an invalid pattern."""
-    wanted, unwanted = _parse(include), _parse(exclude)
+    wanted, unwanted = _parse_lines(include), _parse_lines(exclude)
     positive = [pattern for pattern in wanted if not pattern.is_exception]
     parts: list[Node] = [_any_of(positive)] if positive else []
     parts += [Not(UnderPattern(pattern.body)) for pattern in wanted if pattern.is_exception]
@@ -54,7 +54,7 @@ def _any_of(patterns: Sequence[Pattern]) -> Node:
     return nodes[0] if len(nodes) == 1 else Or(nodes)
 
 
-def _parse(lines: Iterable[str]) -> list[Pattern]:
+def _parse_lines(lines: Iterable[str]) -> list[Pattern]:
     return [parse_pattern(line) for line in lines if not is_remark(line)]
 
 
@@ -67,7 +67,7 @@ def list_patterns(serving: Serving) -> tuple[str, ...]:
         lines += frontend.remove_urls
     for bias in serving.biases.values():
         lines += (source.pattern for source in bias.sources)
-    return tuple(sorted({pattern.body for pattern in _parse(lines) if pattern.covers is not covers_everything}))
+    return tuple(sorted({pattern.body for pattern in _parse_lines(lines) if pattern.covers is not covers_everything}))
 
 
 @dataclass(frozen=True, slots=True)

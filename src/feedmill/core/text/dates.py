@@ -62,11 +62,11 @@ def parse_date(text: str, *, day_first: bool = False) -> datetime | None:
     """Parses a date in any of the forms above, returns None if it is none. Units: an aware UTC time. Errors: none."""
     text = text.strip()
     # A longer text is no date, and would only cost the parsers time.
-    return _parse(text, day_first=day_first) if 0 < len(text) <= MAX_DATE_CHARACTERS else None
+    return _parse_date(text, day_first=day_first) if 0 < len(text) <= MAX_DATE_CHARACTERS else None
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _parse(text: str, *, day_first: bool) -> datetime | None:
+def _parse_date(text: str, *, day_first: bool) -> datetime | None:
     """Caches results, since documents share most of their values and dateutil is slow."""
     try:
         found = _parse_named_month(text) or parse_iso(text) or _parse_other(text, day_first=day_first)

@@ -60,7 +60,7 @@ def make_snippet(
     wanted = list(terms[:MAX_TERMS])
     places = _find_places(text, wanted if roots is None else list(roots[:MAX_TERMS]))
     start = _best_start(places, size) if places else 0
-    passage = _cut(text, start, size)
+    passage = _cut_snippet(text, start, size)
     return Snippet(text=passage, marks=tuple(find_marks(passage, wanted, fold, find_forms)))
 
 
@@ -234,7 +234,7 @@ def _best_start(places: _Places, size: int) -> int:
 # --- cutting it out -------------------------------------------------------------------------------------------------------------
 
 
-def _cut(text: str, start: int, size: int) -> str:
+def _cut_snippet(text: str, start: int, size: int) -> str:
     """Returns about ``size`` characters around ``start``, cut between words, with collapsed white space and an ellipsis where text is cut
     off.
     """

@@ -47,14 +47,14 @@ def decode_quotable_text(data: bytes) -> str:
 
 def decode_link_urls(data: bytes) -> list[str]:
     """Returns the URLs of the links. Errors: Corrupt."""
-    return _split(data[: _find_end(data) - 1])
+    return _split_urls(data[: _find_end(data) - 1])
 
 
 def decode_links(data: bytes) -> list[Link]:
     """Returns the links. Errors: Corrupt."""
     end = _find_end(data)
     urls, texts = data[: end - 1], data[end : _find_end(data, end) - 1].partition(b"\x1f")[0]
-    return [Link(url=url, text=text) for url, text in zip(_split(urls), texts.decode("utf-8", "replace").split("\t"), strict=False)]
+    return [Link(url=url, text=text) for url, text in zip(_split_urls(urls), texts.decode("utf-8", "replace").split("\t"), strict=False)]
 
 
 def decode_headings(data: bytes) -> str:
@@ -73,7 +73,7 @@ def _join(parts: Sequence[str]) -> str:
     return joined
 
 
-def _split(urls: bytes) -> list[str]:
+def _split_urls(urls: bytes) -> list[str]:
     return urls.decode("utf-8", "replace").split("\t") if urls else []
 
 

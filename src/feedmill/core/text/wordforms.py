@@ -91,7 +91,7 @@ class WordForms(dict[str, str]):
 
 class _Folded(WordForms):
     def make(self, word: str) -> str:
-        return _bounded(_fold(word))
+        return _bounded(_fold_word(word))
 
 
 class _Accented(WordForms):
@@ -133,7 +133,7 @@ def fold_all(words: Sequence[str]) -> list[str]:
     """
     foreign = [word for word in words if not word.isascii()]
     lines = _LINE_END.join(foreign)
-    forms = iter(map(_fold, foreign) if _FRACTIONS.search(lines) else _fold_lines(lines, "NFKC").split(_LINE_END))
+    forms = iter(map(_fold_word, foreign) if _FRACTIONS.search(lines) else _fold_lines(lines, "NFKC").split(_LINE_END))
     folded = (word if word.isascii() else next(forms) for word in words)
     # A character has at most four bytes, so a word of that many characters needs no encoding to be measured.
     return [form if len(form) <= MAX_WORD_BYTES // 4 else _bounded(form) for form in folded]
@@ -145,7 +145,7 @@ def _bounded(form: str) -> str:
     return form if len(form.encode("utf-8", "replace")) <= MAX_WORD_BYTES else ""
 
 
-def _fold(word: str) -> str:
+def _fold_word(word: str) -> str:
     if word.isascii():
         return word
     return _fold_lines(word, "NFC" if _FRACTIONS.search(word) else "NFKC").replace(_LINE_END, "")

@@ -188,13 +188,13 @@ class PatternSet:
         if self._is_open:
             return _PASSES
         parts = split_url(url)
-        if _find(self._follow, parts) is None:
+        if _find_rule(self._follow, parts) is None:
             return _NO_MATCH
-        blocking = _find(self._not_after_all, parts)
+        blocking = _find_rule(self._not_after_all, parts)
         if blocking is not None:
             return PatternAnswer(passes=False, pattern=blocking, reason=f"matches the exception '{blocking}' of the follow patterns")
-        blocking = _find(self._do_not_follow, parts)
-        if blocking is not None and _find(self._after_all, parts) is None:
+        blocking = _find_rule(self._do_not_follow, parts)
+        if blocking is not None and _find_rule(self._after_all, parts) is None:
             return PatternAnswer(passes=False, pattern=blocking, reason=f"matches the do-not-follow pattern '{blocking}'")
         return _PASSES
 
@@ -225,7 +225,7 @@ def _rules(patterns: list[Pattern], *, exceptions: bool) -> tuple[tuple[str, Rul
     return tuple((pattern.text, pattern.covers) for pattern in patterns if pattern.is_exception is exceptions)
 
 
-def _find(rules: tuple[tuple[str, Rule], ...], url: UrlParts) -> str | None:
+def _find_rule(rules: tuple[tuple[str, Rule], ...], url: UrlParts) -> str | None:
     for text, covers in rules:
         if covers(url):
             return text

@@ -59,11 +59,11 @@ def render_copy_page(copy: CachedCopy) -> str:
         f"<title>{title}</title><style>{_STYLE}</style></head><body>"
         f'<p class="note" lang="en">Cached copy of <b>{url}</b> as of {day}. The document may have changed since.</p>'
         f'<h1 dir="auto">{title}</h1>'
-        f'<pre dir="auto">{_mark(copy)}</pre></body></html>'
+        f'<pre dir="auto">{_mark_words(copy)}</pre></body></html>'
     )
 
 
-def _mark(copy: CachedCopy) -> str:
+def _mark_words(copy: CachedCopy) -> str:
     pieces: list[str] = []
     position = 0
     for low, high in copy.marks:

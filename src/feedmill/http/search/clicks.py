@@ -46,23 +46,23 @@ class NoClickLog:
 
 def read_click(values: Mapping[str, str], at: datetime) -> Click | None:
     """Returns the click of a report, None for an empty one."""
-    url, query = _cut(values, "url", MAX_CHARACTERS), _cut(values, "q", MAX_CHARACTERS)
+    url, query = _cut_value(values, "url", MAX_CHARACTERS), _cut_value(values, "q", MAX_CHARACTERS)
     if not url and not query:
         return None
     place = read_number(values.get("r", "") or values.get("cd", ""), default=0, at_most=MAX_PLACE)
     return Click(
         at=at,
-        kind=_cut(values, "ct", MAX_SHORT_CHARACTERS) or "c",
+        kind=_cut_value(values, "ct", MAX_SHORT_CHARACTERS) or "c",
         query=query,
         url=url,
         place=place,
-        site=_cut(values, "site", MAX_SHORT_CHARACTERS),
-        client=_cut(values, "client", MAX_SHORT_CHARACTERS),
-        details=_cut(values, "cd", MAX_SHORT_CHARACTERS),
+        site=_cut_value(values, "site", MAX_SHORT_CHARACTERS),
+        client=_cut_value(values, "client", MAX_SHORT_CHARACTERS),
+        details=_cut_value(values, "cd", MAX_SHORT_CHARACTERS),
     )
 
 
-def _cut(values: Mapping[str, str], name: str, size: int) -> str:
+def _cut_value(values: Mapping[str, str], name: str, size: int) -> str:
     return "".join(character if character.isprintable() else " " for character in values.get(name, "")[:size]).strip()
 
 

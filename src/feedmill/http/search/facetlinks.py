@@ -62,7 +62,8 @@ def show_facets(counted: Sequence[FacetCounts], selected: Sequence[Node], href: 
 
 def _show_value(facet: Facet, value: FacetValue, selected: Sequence[Node], href: Href) -> ShownValue:
     text = value.value if value.range is None else describe_range(value.range, facet.type)
-    return ShownValue(text=text or "", count=value.count, href=href(_write([*selected, narrow(facet, value)])), is_raw=value.range is None)
+    query = _render_parts([*selected, narrow(facet, value)])
+    return ShownValue(text=text or "", count=value.count, href=href(query), is_raw=value.range is None)
 
 
 def show_selected(selected: Sequence[Node], facets: Sequence[Facet], href: Href) -> tuple[SelectedFacetValue, ...]:
@@ -70,7 +71,7 @@ def show_selected(selected: Sequence[Node], facets: Sequence[Facet], href: Href)
     found = []
     for place, part in enumerate(selected):
         label, text = _describe(part, facets)
-        found.append(SelectedFacetValue(label=label, text=text, href=href(_write([*selected[:place], *selected[place + 1 :]]))))
+        found.append(SelectedFacetValue(label=label, text=text, href=href(_render_parts([*selected[:place], *selected[place + 1 :]]))))
     return tuple(found)
 
 
@@ -86,7 +87,7 @@ def describe_range(wanted: FacetRange, kind: FacetType) -> str:
     return f"{first} {low}" if low else f"{last} {high}"
 
 
-def _write(parts: Sequence[Node]) -> str:
+def _render_parts(parts: Sequence[Node]) -> str:
     return " ".join(render_query(part) for part in parts)
 
 

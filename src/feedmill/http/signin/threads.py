@@ -22,15 +22,15 @@ _limiters: RunVar[dict[str, CapacityLimiter]] = RunVar("feedmill.signin.limiters
 
 async def run_slowly(act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Runs a function that may take seconds in a thread, a few at once; further calls wait without a thread."""
-    return await _run("", partial(act, *args, **kwargs))
+    return await _run_in_lane("", partial(act, *args, **kwargs))
 
 
 async def run_for_provider(provider: str, act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Does the same in the threads of one configured provider."""
-    return await _run(provider, partial(act, *args, **kwargs))
+    return await _run_in_lane(provider, partial(act, *args, **kwargs))
 
 
-async def _run(lane: str, act: Callable[[], T]) -> T:
+async def _run_in_lane(lane: str, act: Callable[[], T]) -> T:
     try:
         limiters = _limiters.get()
     except LookupError:

@@ -54,7 +54,7 @@ class AccessReview:
             visible = self._find_visible(unit)
             at_once = FIRST_AT_ONCE
             while held := unit.access.class_periods.list_held(after=after, limit=at_once):
-                yield from _read(unit, [id_ for id_, number in held.items() if number not in visible])
+                yield from _read_documents(unit, [id_ for id_, number in held.items() if number not in visible])
                 after, at_once = max(held), min(2 * at_once, MOST_AT_ONCE)
 
     def _find_visible(self, unit: UnitOfWork) -> ClassMap:
@@ -79,7 +79,7 @@ class AccessReview:
             ):
                 chosen = [each.document_id for each in found if each.datasource in sources or policies.find(each.url)]
                 # the query also returns pages whose own text makes them closed; they are not public
-                yield from (document for document in _read(unit, chosen) if class_of(document) == AccessClass.PUBLIC)
+                yield from (document for document in _read_documents(unit, chosen) if class_of(document) == AccessClass.PUBLIC)
                 after, at_once = found[-1].document_id, min(2 * at_once, MOST_AT_ONCE)
 
     def iter_unresolved(self) -> Iterator[Principal]:
@@ -106,7 +106,7 @@ def _visible_to_anybody(unit: UnitOfWork, order: Sequence[EarlyMechanism]) -> Cl
     return policies.combine_for_anybody(table.permitted_to_anybody(), table.unsaid(), table.policy_numbers)
 
 
-def _read(unit: UnitOfWork, ids: Sequence[int]) -> Iterator[Document]:
+def _read_documents(unit: UnitOfWork, ids: Sequence[int]) -> Iterator[Document]:
     found = unit.documents.reader.find_by_id(ids)
     return (found[id_] for id_ in ids if id_ in found)
 

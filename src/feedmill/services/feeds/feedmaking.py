@@ -91,7 +91,7 @@ OnFile = Callable[[FoundFile], None]
 
 def make_feeds(plan: FeedPlan, folder: SourceFolder, open_parts: OpenFeedParts, writer: FeedWriter, on_file: OnFile) -> WrittenFeed:
     """Writes the feed files of a folder; a folder without files makes one empty feed. Errors: BadRequest for an impossible plan."""
-    _check(plan, folder)
+    _check_plan(plan, folder)
     left_out: list[tuple[Path, str]] = []
 
     def head_of(number: int) -> bytes:
@@ -140,7 +140,7 @@ def _decode(path: bytes) -> str:
     return path.decode(sys.getfilesystemencoding(), "surrogateescape")
 
 
-def _check(plan: FeedPlan, folder: SourceFolder) -> None:
+def _check_plan(plan: FeedPlan, folder: SourceFolder) -> None:
     parts = urlsplit(plan.base_url)
     if not parts.scheme or not parts.netloc:
         raise BadRequest(f"'{plan.base_url}' is no base URL; give scheme and host, such as http://files.example.com/share/")

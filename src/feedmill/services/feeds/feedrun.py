@@ -159,7 +159,7 @@ class FeedRun:
         if taken.slice:
             # Before the transaction: a reference must not be committed before the bytes that it names are durable.
             self._tools.blobs.sync()
-            for part in _split(taken.slice):
+            for part in _split_slice(taken.slice):
                 self._put(part)
         # The slice before the cut was applied, and its checkpoint stored. Only then the feed ends.
         if taken.cut is not None:
@@ -428,7 +428,7 @@ class FeedRun:
         self.feed = feed
 
 
-def _split(taken: Slice) -> Iterator[Slice]:
+def _split_slice(taken: Slice) -> Iterator[Slice]:
     """Yields the parts of a slice, in order: a deletion by a pattern is a part of its own."""
     part: Slice = []
     for change, content in taken:

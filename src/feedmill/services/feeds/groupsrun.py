@@ -101,7 +101,7 @@ class GroupsRun:
         try:
             if changes is None:
                 changes = self._tools.groups_reader(self.feed).changes(self.feed.applied, watch=self._watch)
-            taken = _take(changes, replace(self._limits, definitions=limit))
+            taken = _read_slice(changes, replace(self._limits, definitions=limit))
         except (BadFeed, NotFound) as error:
             self._fail(unread(error))
             return
@@ -232,7 +232,7 @@ class GroupsRun:
         self.feed = feed
 
 
-def _take(changes: Iterator[GroupChange], limits: GroupsLimits) -> list[GroupChange]:
+def _read_slice(changes: Iterator[GroupChange], limits: GroupsLimits) -> list[GroupChange]:
     """Reads the next slice; an empty slice means the end."""
     taken: list[GroupChange] = []
     memberships = 0

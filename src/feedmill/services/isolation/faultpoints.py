@@ -18,7 +18,7 @@ VARIABLE: Final = "FEEDMILL_FAULTS"
 _Faults = dict[str, list[tuple[str, str]]]
 
 
-def _parse(text: str) -> _Faults:
+def _parse_faults(text: str) -> _Faults:
     """Returns (mode, marker) pairs by step. Errors: ValueError for an entry of another shape."""
     faults: _Faults = {}
     for entry in text.split():
@@ -30,7 +30,7 @@ def _parse(text: str) -> _Faults:
     return faults
 
 
-_faults: _Faults = _parse(os.environ.get(VARIABLE, ""))
+_faults: _Faults = _parse_faults(os.environ.get(VARIABLE, ""))
 
 
 def fault_point(step: str, url: str) -> None:
@@ -53,7 +53,7 @@ def _fail(step: str, url: str) -> None:
 def injected(text: str) -> Iterator[None]:
     """Sets the faults of this process for a block, in the format of the variable."""
     global _faults
-    earlier, _faults = _faults, _parse(text)
+    earlier, _faults = _faults, _parse_faults(text)
     try:
         yield
     finally:

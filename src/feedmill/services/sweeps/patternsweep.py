@@ -87,7 +87,7 @@ class PatternSweep:
         # Compared before the transaction, because others would wait for it; a document that changes meanwhile has a task by then.
         meant = [document for document in documents if self._is_meant(document)]
         with self._store.writing() as unit:
-            _mark(unit, meant)
+            _add_tasks(unit, meant)
             unit.state.key_values.put(keyvalues.PATTERNS_CURSOR, f"{digest}:{documents[-1].document_id}")
             unit.processing.queues.note_progress(QueueName.PATTERNS)
         return True
@@ -120,7 +120,7 @@ def _digest_of(patterns: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(list(patterns)).encode("ascii")).hexdigest()[:16]
 
 
-def _mark(unit: UnitOfWork, documents: Sequence[LiveUrl]) -> None:
+def _add_tasks(unit: UnitOfWork, documents: Sequence[LiveUrl]) -> None:
     """Adds index tasks for documents, except those that have one: a new task would lose what the old one waits for."""
     marked = unit.processing.index_tasks.find_many([document.document_id for document in documents])
     unit.processing.index_tasks.put_many(

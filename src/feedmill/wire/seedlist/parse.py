@@ -77,7 +77,7 @@ _INLINE: Final = frozenset(
 def scan_page(pieces: Iterable[bytes], url: str) -> SeedlistPage:
     """Reads a page to its end. Returns what holds for all its entries. ``url`` is the URL of the page. Errors: BadFeed."""
     scan = _PageScan(url)
-    for _ in _read(scan.reader, scan.repairer, pieces):
+    for _ in _read_pieces(scan.reader, scan.repairer, pieces):
         pass
     return scan.build()
 
@@ -85,12 +85,12 @@ def scan_page(pieces: Iterable[bytes], url: str) -> SeedlistPage:
 def iter_entries(pieces: Iterable[bytes], url: str, page: SeedlistPage) -> Iterator[SeedlistEntry | InvalidEntry]:
     """Yields the entries of a page whose scan returned ``page``. Errors: BadFeed, only if the bytes are not those that were scanned."""
     reading = _EntryReading(url, page)
-    for _ in _read(reading.reader, reading.repairer, pieces):
+    for _ in _read_pieces(reading.reader, reading.repairer, pieces):
         ready, reading.ready = reading.ready, []
         yield from ready
 
 
-def _read(reader: XmlReader, repairer: Repairer, pieces: Iterable[bytes]) -> Iterator[None]:
+def _read_pieces(reader: XmlReader, repairer: Repairer, pieces: Iterable[bytes]) -> Iterator[None]:
     """Reads piece by piece. Yields after each."""
     for piece in pieces:
         reader.feed(repairer.feed(piece))
@@ -100,7 +100,7 @@ def _read(reader: XmlReader, repairer: Repairer, pieces: Iterable[bytes]) -> Ite
     yield
 
 
-def _find(attributes: Attributes, name: str) -> str:
+def _find_attribute(attributes: Attributes, name: str) -> str:
     """Returns an attribute's value by its local name, trimmed; "" if it is absent."""
     if name in attributes:
         return attributes[name].strip()
@@ -117,7 +117,7 @@ def _read_media_type(text: str) -> str:
 
 def _read_relation(attributes: Attributes) -> str:
     # RFC 4287, 4.2.7.2: a link without a relation is an alternate.
-    return _find(attributes, "rel").lower().removeprefix(_RELATION_PREFIX) or "alternate"
+    return _find_attribute(attributes, "rel").lower().removeprefix(_RELATION_PREFIX) or "alternate"
 
 
 def _replace_tag(name: str) -> str:
@@ -187,7 +187,7 @@ class _InfoReading:
         return children
 
     def _start(self, attributes: Attributes) -> None:
-        self._open.append((self._read(attributes), []))
+        self._open.append((self._read_info(attributes), []))
 
     def _end(self, _: str) -> None:
         info, parts = self._open.pop()
@@ -199,22 +199,22 @@ class _InfoReading:
         else:
             self._add(info)
 
-    def _read(self, attributes: Attributes) -> FieldInfo | None:
-        identifier = _find(attributes, "id")
+    def _read_info(self, attributes: Attributes) -> FieldInfo | None:
+        identifier = _find_attribute(attributes, "id")
         if not identifier:
             self._remark("a fieldInfo without an id was left out")
             return None
         default = FieldInfo(id=identifier)
         kind = default.type
-        if word := _find(attributes, "type"):
+        if word := _find_attribute(attributes, "type"):
             try:
                 kind = read_word(word, FieldType, f'type of the fieldInfo "{shorten(identifier)}"')
             except Unreadable as exc:
                 self._remark(str(exc))
         return FieldInfo(
             id=identifier,
-            name=_find(attributes, "name"),
-            description=_find(attributes, "description"),
+            name=_find_attribute(attributes, "name"),
+            description=_find_attribute(attributes, "description"),
             type=kind,
             content_searchable=self._read_switch(attributes, "contentSearchable", absent=default.content_searchable),
             field_searchable=self._read_switch(attributes, "fieldSearchable", absent=default.field_searchable),
@@ -226,9 +226,9 @@ class _InfoReading:
         )
 
     def _read_switch(self, attributes: Attributes, name: str, *, absent: bool, unreadable: bool | None = None) -> bool:
-        value = read_switch(_find(attributes, name))
+        value = read_switch(_find_attribute(attributes, name))
         if value == "unreadable":
-            self._remark(f'{name}="{shorten(_find(attributes, name))}" of a fieldInfo is neither true nor false')
+            self._remark(f'{name}="{shorten(_find_attribute(attributes, name))}" of a fieldInfo is neither true nor false')
             return absent if unreadable is None else unreadable
         return absent if value is None else value
 
@@ -253,7 +253,7 @@ class _Bases:
 
     def resolve(self, attributes: Attributes, name: str) -> str:
         """Returns the URL in an attribute, which may be relative; "" if it is absent. Errors: Unreadable."""
-        href = _squeeze(_find(attributes, name))
+        href = _squeeze(_find_attribute(attributes, name))
         if not href:
             return ""
         self.enter(attributes)
@@ -279,7 +279,11 @@ def _extend_acls(acls: list[str] | None, token: str) -> list[str]:
 
 
 def _read_category(attributes: Attributes) -> Category:
-    return Category(scheme=_squeeze(_find(attributes, "scheme")), term=_find(attributes, "term"), label=_find(attributes, "label"))
+    return Category(
+        scheme=_squeeze(_find_attribute(attributes, "scheme")),
+        term=_find_attribute(attributes, "term"),
+        label=_find_attribute(attributes, "label"),
+    )
 
 
 # The types of Atom that are no media types. The tags of an XHTML content are read as white space.
@@ -370,7 +374,7 @@ class _PageScan:
 
     def _set_action(self, attributes: Attributes) -> None:
         try:
-            self._action = read_word(_find(attributes, "do"), Action, "do of the action")
+            self._action = read_word(_find_attribute(attributes, "do"), Action, "do of the action")
         except Unreadable as exc:
             self.reader.refuse(str(exc))
 
@@ -536,7 +540,7 @@ class _EntryReading:
 
     def _start_entry(self, attributes: Attributes) -> None:
         self._bases.enter(attributes)
-        self._entry = _OpenEntry(line=self.reader.line, language=_find(attributes, "lang"))
+        self._entry = _OpenEntry(line=self.reader.line, language=_find_attribute(attributes, "lang"))
 
     def _end_entry(self, _: str) -> None:
         self._bases.leave()
@@ -555,7 +559,7 @@ class _EntryReading:
         self._entry.security_id = text
 
     def _set_content(self, attributes: Attributes, text: str) -> None:
-        kind = _read_media_type(_find(attributes, "type"))
+        kind = _read_media_type(_find_attribute(attributes, "type"))
         try:
             url = self._bases.resolve(attributes, "src")
         except Unreadable as exc:
@@ -577,15 +581,15 @@ class _EntryReading:
         if url:
             link = Link(
                 url=url,
-                media_type=_read_media_type(_find(attributes, "type")),
-                title=" ".join(_find(attributes, "title").split()),
-                language=_find(attributes, "hreflang"),
+                media_type=_read_media_type(_find_attribute(attributes, "type")),
+                title=" ".join(_find_attribute(attributes, "title").split()),
+                language=_find_attribute(attributes, "hreflang"),
             )
             self._entry.links.append((_read_relation(attributes), link))
 
     def _set_action(self, attributes: Attributes) -> None:
         try:
-            self._entry.action = read_word(_find(attributes, "do"), Action, "do of the action")
+            self._entry.action = read_word(_find_attribute(attributes, "do"), Action, "do of the action")
         except Unreadable as exc:
             self._entry.fail(str(exc))
 
@@ -599,7 +603,7 @@ class _EntryReading:
             self._entry.authors.append(author)
 
     def _start_field(self, attributes: Attributes) -> None:
-        self._open_fields.append((_find(attributes, "id"), []))
+        self._open_fields.append((_find_attribute(attributes, "id"), []))
 
     def _end_field(self, _: Attributes, text: str) -> None:
         identifier, parts = self._open_fields.pop()
@@ -623,5 +627,5 @@ class _EntryReading:
 
 
 def _read_text(attributes: Attributes, text: str) -> AtomText:
-    is_html = _read_media_type(_find(attributes, "type")) in ("html", "text/html")
+    is_html = _read_media_type(_find_attribute(attributes, "type")) in ("html", "text/html")
     return AtomText(text=text, type=TextType.HTML if is_html else TextType.TEXT)

@@ -221,7 +221,7 @@ class LdapDirectory:
             connection.bind()
             yield connection
         finally:
-            _close(connection)
+            _close_connection(connection)
 
     def _is_password(self, endpoint: _Endpoint, dn: str, password: str) -> bool:
         try:
@@ -301,7 +301,7 @@ def _explain(exc: Exception | None) -> str:
     return (kind + str(exc) or type(exc).__name__)[:300]
 
 
-def _close(connection: Connection) -> None:
+def _close_connection(connection: Connection) -> None:
     held = connection.socket
     try:
         connection.unbind()

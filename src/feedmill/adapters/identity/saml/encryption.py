@@ -59,8 +59,8 @@ def decrypt_element(holder: etree._Element, key: RSAPrivateKey, *, is_signed: bo
     if method in _CBC and not is_signed:
         raise Denied("what is encrypted is by AES-CBC and nothing around it is signed; let the provider sign the response, or use AES-GCM")
     secret = _find_secret(holder, data, key, (_GCM | _CBC)[method])
-    text = _open(secret, _value(data), is_gcm=method in _GCM)
-    return _read(text, holder)
+    text = _decrypt_value(secret, _value(data), is_gcm=method in _GCM)
+    return _parse_element(text, holder)
 
 
 def find_name(holder: etree._Element, key: RSAPrivateKey) -> etree._Element | None:
@@ -112,7 +112,7 @@ def _choose(known: dict[str, type[hashes.HashAlgorithm]], element: etree._Elemen
     return known[name]
 
 
-def _open(secret: bytes, value: bytes, *, is_gcm: bool) -> bytes:
+def _decrypt_value(secret: bytes, value: bytes, *, is_gcm: bool) -> bytes:
     try:
         if is_gcm:
             # 12 bytes of nonce before the text; the tag is behind it, where the library expects it.
@@ -128,7 +128,7 @@ def _open(secret: bytes, value: bytes, *, is_gcm: bool) -> bytes:
     return padded[: -padded[-1]]
 
 
-def _read(text: bytes, holder: etree._Element) -> etree._Element:
+def _parse_element(text: bytes, holder: etree._Element) -> etree._Element:
     """Parses the element, with the namespace prefixes of its original place."""
     # The text may use prefixes that were declared outside of what was encrypted.
     names = [(f"xmlns:{prefix}" if prefix else "xmlns", uri) for prefix, uri in holder.nsmap.items() if prefix != "xml"]

@@ -176,7 +176,7 @@ def _go_through(searcher: Searcher, unguarded: Query, access: AccessFilter, star
         # ``hits`` builds a new list at each access
         hits = found.hits
         # one byte for each hit: 1 is visible, 0 is hidden
-        permitted = _keep(searcher, hits, access)
+        permitted = _filter_pairs(searcher, hits, access)
         known = permitted.count(1)
         # these were all matches, so the total is exact
         if total <= len(hits):
@@ -235,7 +235,7 @@ def _see_drawn(searcher: Searcher, unguarded: Query, access: AccessFilter, part:
             return None
     hits = found.hits
     # ``compress`` leaves the addresses of hits whose byte is 1
-    addresses = [address for _, address in compress(hits, _keep(searcher, hits, access))]
+    addresses = [address for _, address in compress(hits, _filter_pairs(searcher, hits, access))]
     return np.array(searcher.fast_field_values("sample", addresses) if addresses else [], np.int64)
 
 
@@ -244,7 +244,7 @@ def _total(found: SearchResult) -> int:
     return total
 
 
-def _keep(searcher: Searcher, pairs: Sequence[Pair], access: AccessFilter) -> bytes:
+def _filter_pairs(searcher: Searcher, pairs: Sequence[Pair], access: AccessFilter) -> bytes:
     """Returns 1 for each match that the user may see and 0 for any other, in the order of the matches."""
     if not pairs:
         return b""

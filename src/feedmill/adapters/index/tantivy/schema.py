@@ -83,7 +83,7 @@ def build_schema() -> Schema:
     return builder.build()
 
 
-def _cut(headings: str, characters: int) -> str:
+def _cut_headings(headings: str, characters: int) -> str:
     limit = HEADINGS_CHARACTERS + characters // HEADINGS_SHARE
     return headings if len(headings) <= limit else headings[:limit].rpartition(" ")[0]
 
@@ -131,7 +131,7 @@ def make_entry(document: IndexDocument) -> Document:
         "mimetype": document.mimetype,
     }
     if document.headings:
-        fields["heading_stems"] = lay_out_whole(_cut(document.headings, len(document.body)), stems).stems
+        fields["heading_stems"] = lay_out_whole(_cut_headings(document.headings, len(document.body)), stems).stems
     if document.anchors:
         fields["anchor_stems"] = lay_out_whole("\n".join(document.anchors), stems).stems
     if document.link_rank:

@@ -23,7 +23,7 @@ def adopt_segments(folder: Path, built: Path) -> str:
         # Names of segments are random, so files of two indexes do not collide. Lists and lock files stay where they are.
         files = [path for path in built.iterdir() if not path.name.startswith((".", META))]
         for path in files:
-            _take(path, folder / path.name)
+            _link_file(path, folder / path.name)
         _sync(folder)
         # Files first, then the list of files, then the list of segments: a crash between
         # two of them leaves files that no segment uses, never a segment without its files.
@@ -36,7 +36,7 @@ def adopt_segments(folder: Path, built: Path) -> str:
         return str(meta["opstamp"])
 
 
-def _take(source: Path, target: Path) -> None:
+def _link_file(source: Path, target: Path) -> None:
     """Links a file under a second name, or copies it if the file system has no hard links."""
     try:
         os.link(source, target)

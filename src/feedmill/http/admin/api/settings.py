@@ -42,13 +42,13 @@ def settings_routes(editor: SettingsEditor, check_stylesheet: Callable[[str], No
         return JSONResponse([_fields_of(entry) for entry in entries])
 
     async def get(request: Request) -> Response:
-        return _answer(await run_in_threadpool(editor.get, *_place(request)))
+        return _respond_entry(await run_in_threadpool(editor.get, *_place(request)))
 
     async def put(request: Request) -> Response:
         value = _read_json(await read_body(request, MAX_STORED_BYTES))
         await run_in_threadpool(_check_stylesheet, value, check_stylesheet)
         entry, is_new = await run_in_threadpool(editor.put, *_place(request), value, read_condition(request))
-        return _answer(entry, 201 if is_new else 200)
+        return _respond_entry(entry, 201 if is_new else 200)
 
     async def remove(request: Request) -> Response:
         await run_in_threadpool(editor.remove, *_place(request), read_condition(request))
@@ -124,7 +124,7 @@ def _section(request: Request) -> str:
     return str(request.path_params.get("section", _POLICY_ACLS))
 
 
-def _answer(entry: SettingsEntry, status: int = 200) -> Response:
+def _respond_entry(entry: SettingsEntry, status: int = 200) -> Response:
     return JSONResponse(_fields_of(entry), status, headers={"ETag": f'"{entry.tag}"'})
 
 

@@ -68,11 +68,11 @@ def _user_routes(signing: SignInServices) -> list[DeclaredRoute]:
         return JSONResponse({"ended": signing.sessions.withdraw([digest_of_user(user)])})
 
     return [
-        DeclaredRoute("/api/v1/users", _answer(list_users), methods=["GET"], requires=ADMINISTER),
-        DeclaredRoute("/api/v1/users", _answer(add_user), methods=["POST"], requires=ADMINISTER),
-        DeclaredRoute("/api/v1/users", _answer(change_user), methods=["PATCH"], requires=ADMINISTER),
-        DeclaredRoute("/api/v1/users", _answer(remove_user), methods=["DELETE"], requires=ADMINISTER),
-        DeclaredRoute("/api/v1/sessions/end", _answer(end_sessions), methods=["POST"], requires=VIEW_OR_ADMINISTER),
+        DeclaredRoute("/api/v1/users", _build_endpoint(list_users), methods=["GET"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/users", _build_endpoint(add_user), methods=["POST"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/users", _build_endpoint(change_user), methods=["PATCH"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/users", _build_endpoint(remove_user), methods=["DELETE"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/sessions/end", _build_endpoint(end_sessions), methods=["POST"], requires=VIEW_OR_ADMINISTER),
     ]
 
 
@@ -104,9 +104,9 @@ def _token_routes(tokens: TokenService) -> list[DeclaredRoute]:
         return Response(status_code=204)
 
     return [
-        DeclaredRoute("/api/v1/tokens", _answer(list_tokens), methods=["GET"], requires=ADMINISTER),
-        DeclaredRoute("/api/v1/tokens", _answer(add_token), methods=["POST"], requires=ADMINISTER),
-        DeclaredRoute("/api/v1/tokens/{id}", _answer(remove_token), methods=["DELETE"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/tokens", _build_endpoint(list_tokens), methods=["GET"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/tokens", _build_endpoint(add_token), methods=["POST"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/tokens/{id}", _build_endpoint(remove_token), methods=["DELETE"], requires=ADMINISTER),
     ]
 
 
@@ -125,8 +125,8 @@ def _audit_routes(auditing: Auditing) -> list[DeclaredRoute]:
         return StreamingResponse(lines, media_type="application/jsonl")
 
     return [
-        DeclaredRoute("/api/v1/audit/verify", _answer(verify_audit), methods=["GET"], requires=ADMINISTER),
-        DeclaredRoute("/api/v1/audit/export", _answer(export_audit), methods=["GET"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/audit/verify", _build_endpoint(verify_audit), methods=["GET"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/audit/export", _build_endpoint(export_audit), methods=["GET"], requires=ADMINISTER),
     ]
 
 
@@ -181,7 +181,7 @@ def read_scopes(given: object) -> list[TokenScope]:
         raise BadRequest(f"a scope is one of {', '.join(scope.value for scope in TokenScope)}") from exc
 
 
-def _answer(act: Callable[[Body, Request], Response]) -> Callable[[Request], Any]:
+def _build_endpoint(act: Callable[[Body, Request], Response]) -> Callable[[Request], Any]:
     """Returns the endpoint that decodes the body and runs a function on it in a thread."""
 
     async def answer(request: Request) -> Response:
