@@ -264,6 +264,23 @@ def test_request_while_a_run_waits_is_a_conflict(harness: PullHarness) -> None:
         harness.requests.request_run(NAME, RunRequest())
 
 
+def test_request_during_a_run_begins_after_it(harness: PullHarness) -> None:
+    harness.table.put(a="1")
+    requested = []
+    harness.requests.request_run(NAME, RunRequest())
+
+    def request(_number: int) -> None:
+        harness.table.on_page = lambda _number: None
+        requested.append(harness.requests.request_run(NAME, RunRequest(is_full=True)).id)
+
+    harness.table.on_page = request
+    puller = harness.puller()
+    puller.turn()
+    assert harness.requests.get_run(requested[0]).state is RunState.REQUESTED
+    puller.turn()
+    assert counts_of(harness.requests.get_run(requested[0])) == (0, 0, 0, 1, 0)
+
+
 def test_request_for_an_unknown_source_is_not_found(harness: PullHarness) -> None:
     with pytest.raises(NotFound):
         harness.requests.request_run("other", RunRequest())
@@ -370,7 +387,7 @@ def test_turn_over_weeks_runs_by_the_schedules(harness: PullHarness) -> None:
     assert full[2] - full[1] == timedelta(days=7)
 
 
-def test_turn_with_interval_runs_at_once_then_after_it(harness: PullHarness) -> None:
+def test_turn_with_interval_runs_soon_then_after_it(harness: PullHarness) -> None:
     harness.schedule = "every 15m"
     live_through(harness, minutes=60)
     assert [run.started_at - harness.runs()[0].started_at for run in harness.runs()] == [  # type: ignore[operator]

@@ -28,8 +28,9 @@ def test_find_next_with_interval_counts_from_the_last_run(text: str, after: time
     assert next_of(text) == BEGIN + after
 
 
-def test_find_next_with_interval_and_no_run_is_due_at_once() -> None:
-    assert next_of("every 15m", None) == BEGIN
+def test_find_next_with_interval_and_no_run_is_due_soon() -> None:
+    assert next_of("every 15m", None) == BEGIN + timedelta(minutes=1)
+    assert next_of("every 5s", None) == BEGIN + timedelta(seconds=5)
 
 
 def test_find_next_without_schedule_is_never() -> None:

@@ -13,6 +13,7 @@ from typing import Final
 
 from feedmill.model.errors import BadRequest
 
+FIRST_WAIT: Final = timedelta(minutes=1)
 BACK_OFF: Final = timedelta(minutes=1)
 MAX_BACK_OFF: Final = timedelta(hours=4)
 _SEARCHED: Final = timedelta(days=366 * 8 + 1)
@@ -72,7 +73,8 @@ class Schedule:
     def find_next(self, last: datetime | None, begin: datetime) -> datetime | None:
         """Returns when the next run is due, None for never. ``last``: when the last run began; ``begin``: when the source became known."""
         if self.every is not None:
-            return begin if last is None else last + self.every
+            # a little later at first, so that a new source can be tried by hand before
+            return begin + min(self.every, FIRST_WAIT) if last is None else last + self.every
         return None if self.cron is None else self.cron.find_next(last or begin)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from feedmill.model.errors import Conflict, NotFound
-from feedmill.model.pulling import PullRun, PullState, RunRequest
+from feedmill.model.pulling import PullRun, PullState, RunRequest, RunState
 from feedmill.model.topic import Topic
 from feedmill.ports import Clock, Notifier, Store
 from feedmill.services.pulling.puller import PullSetup, find_due
@@ -44,12 +44,13 @@ class PullRequests:
         self._clock = clock
 
     def request_run(self, name: str, request: RunRequest) -> PullRun:
-        """Requests a run, which begins at once. Errors: Conflict if one is requested or in progress."""
+        """Requests a run, which begins at once, or after the one in progress. Errors: Conflict if one is requested already."""
         self._check(name)
         with self._store.writing() as unit:
-            open_run = next((run for run in unit.feeds.pulling.runs.list_open() if run.source == name), None)
-            if open_run is not None:
-                raise Conflict(f"run {open_run.id} of {name} is {open_run.state.value}; wait for its end")
+            open_runs = [run for run in unit.feeds.pulling.runs.list_open() if run.source == name]
+            waiting = next((run for run in open_runs if run.state is RunState.REQUESTED), None)
+            if waiting is not None:
+                raise Conflict(f"run {waiting.id} of {name} is requested already; wait for its end")
             unit.feeds.pulling.states.get(name, self._clock())
             run = unit.feeds.pulling.runs.add(name, request, self._clock())
         self._notifier.notify(Topic.PULLING)
