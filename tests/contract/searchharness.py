@@ -108,7 +108,7 @@ def _stored(url: str, acl: Acl) -> StoredAcl:
 
 
 def _guarded(unit: UnitOfWork, document: Document, acl: Acl | None) -> Document:
-    policy = unit.access.policies.current().find(document.url)
+    policy = unit.access.policies.current().find_policy(document.url)
     if acl is None and (policy is None or not document.secure):
         return document
     key = AccessKey(acl=None if acl is None else in_one_order(acl), policy_number=0 if policy is None else policy.number)

@@ -74,7 +74,7 @@ def visible_now(harness: FeedHarness, identity: Identity) -> set[str]:
     found = set()
     for address, document in live.items():
         verdict = decide_for(address, principal_keys, acls.get).verdict
-        policy_decision = decide_by_policy(book.find(address), principal_keys)
+        policy_decision = decide_by_policy(book.find_policy(address), principal_keys)
         if verdict is Verdict.INDETERMINATE and policy_decision is not None:
             verdict = policy_decision.verdict
         if class_of(document) == AccessClass.PUBLIC or (document.secure and verdict is Verdict.PERMIT):

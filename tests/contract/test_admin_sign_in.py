@@ -53,7 +53,7 @@ def ask(harness: SignInHarness, method: str, path: str, authorization: str = BEA
 )
 def test_admin_port_lets_in_those_whose_role_is_enough(harness: SignInHarness, method: str, path: str, needed: UserRole) -> None:
     scope = {"type": "http", "method": method, "path": path, "root_path": ""}
-    assert requirements_of(harness.admin()).find(scope).role_for(method) is needed
+    assert requirements_of(harness.admin()).find_route_requirement(scope).role_for(method) is needed
     for role in UserRole:
         status, _ = ask(harness, method, path, make_basic(role.value))
         assert (status != 403) == role.may_act_as(needed), role

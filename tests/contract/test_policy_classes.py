@@ -260,7 +260,7 @@ def an_acl(chance: random.Random) -> Acl:
 def by_reference(document: Document, who: Identity, acls: dict[str, Acl], book: PolicySet, order: tuple[EarlyMechanism, ...]) -> Verdict:
     if not document.secure:
         return Verdict.PERMIT
-    policy_decision = decide_by_policy(book.find(document.url), principal_keys_of(who))
+    policy_decision = decide_by_policy(book.find_policy(document.url), principal_keys_of(who))
     said = Verdict.INDETERMINATE if policy_decision is None else policy_decision.verdict
     return combine_by_mechanism(
         order, {EarlyMechanism.ACL: lambda: decide(document.url, who, acls.get).verdict, EarlyMechanism.POLICY: lambda: said}

@@ -87,7 +87,7 @@ def harness(tmp_path: Path) -> Iterator[TokenHarness]:
         find_problems=list,
         auditing=auditing,
         tokens=PushTokens(
-            find=PushCheck(store, clock, ADMIN_TOKEN).find,
+            find=PushCheck(store, clock, ADMIN_TOKEN).find_push_right,
             auditing=auditing,
             throttle=Throttle(ThrottleLimits(by_both=5), lambda: made.now.timestamp()),
         ),
@@ -145,7 +145,7 @@ def test_tokens_of_other_scopes_do_not_push(harness: TokenHarness, scope: TokenS
 
 
 def test_a_token_of_scope_push_opens_nothing_but_the_feed_port(harness: TokenHarness) -> None:
-    assert TokenCheck(harness.store, lambda: harness.now).find(harness.make()) is None
+    assert TokenCheck(harness.store, lambda: harness.now).find_token_holder(harness.make()) is None
 
 
 def test_an_expired_or_removed_token_is_refused(harness: TokenHarness) -> None:

@@ -226,10 +226,10 @@ def test_header_of_addresses_from_anybody_else_counts_for_nothing(harness: SignI
 def test_client_is_the_last_address_that_is_no_proxy_of_ours(header: str, expected: Client) -> None:
     clients = Clients(proxies=Networks.parse([EDGE, "10.9.1.0/24"]), shared=Networks.parse([PROXY]))
     scope = {"type": "http", "client": (EDGE, 1), "headers": [(b"x-forwarded-for", header.encode("latin-1"))]}
-    assert clients.find(scope) == expected
-    assert clients.find({**scope, "client": ("192.168.1.9", 1)}) == Client("192.168.1.9")
-    assert clients.find({**scope, "client": (PROXY, 1)}) == Client(PROXY, is_shared=True)
-    assert clients.find({**scope, "client": None}) == Client("")
+    assert clients.find_client(scope) == expected
+    assert clients.find_client({**scope, "client": ("192.168.1.9", 1)}) == Client("192.168.1.9")
+    assert clients.find_client({**scope, "client": (PROXY, 1)}) == Client(PROXY, is_shared=True)
+    assert clients.find_client({**scope, "client": None}) == Client("")
 
 
 class Corp:

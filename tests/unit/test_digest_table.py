@@ -21,10 +21,10 @@ PAIRS = st.lists(st.tuples(DIGESTS, st.integers(0, 50)), max_size=60)
 def test_find_returns_every_number_of_every_digest(batches: list[list[tuple[bytes, int]]], others: list[bytes]) -> None:
     table = DigestTable()
     for pairs in batches:
-        table.add(*split_digests(b"".join(digest for digest, _ in pairs)), np.array([number for _, number in pairs], np.int64))
+        table.add_pairs(*split_digests(b"".join(digest for digest, _ in pairs)), np.array([number for _, number in pairs], np.int64))
     held = [pair for pairs in batches for pair in pairs]
     wanted = list(dict.fromkeys([digest for digest, _ in held] + others))
-    positions, numbers = table.find(*split_digests(b"".join(wanted)))
+    positions, numbers = table.find_pairs(*split_digests(b"".join(wanted)))
     found = Counter((wanted[place], number) for place, number in zip(positions.tolist(), numbers.tolist(), strict=True))
     assert found == Counter(held)
 
@@ -34,13 +34,13 @@ def test_tidied_leaves_out_what_the_filter_removes(first: list[tuple[bytes, int]
     table = DigestTable()
     for digest, number in (*first, *second):
         one = DigestTable()
-        one.add(*split_digests(digest), np.array([number], np.int64))
+        one.add_pairs(*split_digests(digest), np.array([number], np.int64))
         table.absorb(one, lambda numbers: numbers + 1)
     put = table.prepare_merge(lambda numbers: numbers > 25)
     if put is not None:
         put()
     held = [(digest, number + 1) for digest, number in (*first, *second)]
     wanted = list(dict.fromkeys(digest for digest, _ in held))
-    positions, numbers = table.find(*split_digests(b"".join(wanted)))
+    positions, numbers = table.find_pairs(*split_digests(b"".join(wanted)))
     found = Counter((wanted[place], number) for place, number in zip(positions.tolist(), numbers.tolist(), strict=True))
     assert found == Counter(pair for pair in held if put is None or pair[1] > 25)

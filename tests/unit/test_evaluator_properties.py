@@ -119,8 +119,8 @@ def test_a_deny_means_more_askers_when_it_folds(forest: dict[str, Acl], who: Ide
     principal_keys = principal_keys_of(who)
     for one in forest.values():
         for entry in one.entries:
-            if entry.principal.case_sensitive and principal_keys.find(entry.principal) is not None:
-                assert principal_keys.find(replace(entry.principal, case_sensitive=False)) is not None
+            if entry.principal.case_sensitive and principal_keys.find_subject(entry.principal) is not None:
+                assert principal_keys.find_subject(replace(entry.principal, case_sensitive=False)) is not None
 
 
 WORDS = {"P": P, "D": D, "I": I}

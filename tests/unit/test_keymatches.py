@@ -10,7 +10,7 @@ from feedmill.model.serving import KeyMatch, KeyMatchKind, RelatedQuery
 
 def fits(kind: str, term: str, query: str) -> bool:
     table = KeyMatchTable([KeyMatch(kind=KeyMatchKind(kind), term=term, url="http://x.com/")])
-    return bool(table.find(read_words(parse_query(query).root), 3))
+    return bool(table.find_keymatches(read_words(parse_query(query).root), 3))
 
 
 @pytest.mark.parametrize(
@@ -51,17 +51,17 @@ def test_keymatches_come_in_their_order_each_url_once_and_so_many() -> None:
         [KeyMatch(kind=KeyMatchKind.KEYWORD, term=term, url=f"http://x/{min(place, 3)}") for place, term in enumerate(terms)]
     )
     words = read_words(parse_query("a b c").root)
-    assert [match.url for match in table.find(words, 3)] == ["http://x/0", "http://x/1", "http://x/2"]
-    assert len(table.find(words, 50)) == 4
-    assert table.find(words, 0) == ()
+    assert [match.url for match in table.find_keymatches(words, 3)] == ["http://x/0", "http://x/1", "http://x/2"]
+    assert len(table.find_keymatches(words, 50)) == 4
+    assert table.find_keymatches(words, 0) == ()
 
 
 def test_related_queries_are_offered_beside_exactly_their_term() -> None:
     table = RelatedTable([RelatedQuery(term="car", query="company car"), RelatedQuery(term="Car", query="garage")])
-    assert table.find(read_words(parse_query("CAR").root)) == ("company car", "garage")
-    assert table.find(read_words(parse_query("car park").root)) == ()
-    assert table.find(read_words(parse_query("car site:x").root)) == ()
-    assert table.find(read_words(parse_query("").root)) == ()
+    assert table.find_related(read_words(parse_query("CAR").root)) == ("company car", "garage")
+    assert table.find_related(read_words(parse_query("car park").root)) == ()
+    assert table.find_related(read_words(parse_query("car site:x").root)) == ()
+    assert table.find_related(read_words(parse_query("").root)) == ()
 
 
 @given(st.text(max_size=30), st.sampled_from(list(KeyMatchKind)), st.text(max_size=10))

@@ -34,7 +34,7 @@ def book(*patterns: str) -> PolicySet:
 
 
 def found(patterns: Sequence[str], url: str) -> str | None:
-    policy = book(*patterns).find(url)
+    policy = book(*patterns).find_policy(url)
     return None if policy is None else policy.pattern
 
 
@@ -206,8 +206,8 @@ moderate = settings(max_examples=80)
 @moderate
 @given(patterns, urls)
 def test_what_is_found_means_the_url_and_no_kind_before_it_does(made: list[str], url: str) -> None:
-    matching = [policy for policy in book(*made).policies if book(policy.pattern).find(url)]
-    policy = book(*made).find(url)
+    matching = [policy for policy in book(*made).policies if book(policy.pattern).find_policy(url)]
+    policy = book(*made).find_policy(url)
     assert (policy is None) is (not matching)
     if policy is not None:
         assert policy in matching
@@ -218,10 +218,10 @@ def test_what_is_found_means_the_url_and_no_kind_before_it_does(made: list[str],
 @moderate
 @given(patterns, urls)
 def test_a_policy_that_is_not_for_a_url_changes_nothing_for_it(made: list[str], url: str) -> None:
-    policy = book(*made).find(url)
+    policy = book(*made).find_policy(url)
     if policy is None:
         return
-    fewer = [pattern for pattern in made if pattern == policy.pattern or not book(pattern).find(url)]
+    fewer = [pattern for pattern in made if pattern == policy.pattern or not book(pattern).find_policy(url)]
     assert found(fewer, url) == policy.pattern
 
 
@@ -250,7 +250,7 @@ def test_patterns_that_mean_the_same_url_are_known_to_share(one: str, other: str
 def test_every_policy_that_may_lose_a_url_is_returned(before: list[str], after: list[str], url: str) -> None:
     numbers = {pattern: number for number, pattern in enumerate(dict.fromkeys(before + after), start=1)}
     old, new = (PolicySet([PolicyAcl(pattern=text, number=numbers[text]) for text in made]) for made in (before, after))
-    was, now = old.find(url), new.find(url)
+    was, now = old.find_policy(url), new.find_policy(url)
     if now is not None and (was is None or was.number != now.number) and (was is None or was.pattern in after):
         assert (0 if was is None else was.number) in list_shadowed(old, new)
 

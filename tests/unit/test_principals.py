@@ -67,7 +67,7 @@ def test_shorten_domain_returns_the_first_label(domain: str, short: str) -> None
 
 def means(written: str, current_user: str, *, fold: bool = False, unqualified: bool = False) -> bool:
     """Returns whether an entry names a user who signed in under a name."""
-    return principal_keys_of(identity(current_user)).find(principal(written, fold=fold, unqualified=unqualified)) is not None
+    return principal_keys_of(identity(current_user)).find_subject(principal(written, fold=fold, unqualified=unqualified)) is not None
 
 
 @pytest.mark.parametrize(
@@ -117,26 +117,33 @@ def test_unqualified_principal_is_never_split(name: str) -> None:
     written = principal(name, scope=Scope.GROUP, unqualified=True)
     literal = Identity(groups=(Subject(scope=Scope.GROUP, name=name),))
     assert subject_of(written) == Subject(scope=Scope.GROUP, name=name)
-    assert principal_keys_of(literal).find(written) is not None
-    assert (principal_keys_of(identity(groups=[name])).find(written) is None) is (name != "Site Owners")
-    assert principal_keys_of(literal).find(principal(f" {name.upper()} ", scope=Scope.GROUP, unqualified=True, fold=True)) is not None
+    assert principal_keys_of(literal).find_subject(written) is not None
+    assert (principal_keys_of(identity(groups=[name])).find_subject(written) is None) is (name != "Site Owners")
+    assert (
+        principal_keys_of(literal).find_subject(principal(f" {name.upper()} ", scope=Scope.GROUP, unqualified=True, fold=True)) is not None
+    )
 
 
 def test_forms_find_users_and_groups_apart() -> None:
     forms = principal_keys_of(identity("bob", ["eng"]))
-    assert forms.find(principal("bob")) == user("bob")
-    assert forms.find(principal("eng", scope=Scope.GROUP)) == group("eng")
-    assert forms.find(principal("eng")) is None
-    assert forms.find(principal("bob", scope=Scope.GROUP)) is None
+    assert forms.find_subject(principal("bob")) == user("bob")
+    assert forms.find_subject(principal("eng", scope=Scope.GROUP)) == group("eng")
+    assert forms.find_subject(principal("eng")) is None
+    assert forms.find_subject(principal("bob", scope=Scope.GROUP)) is None
 
 
 def test_forms_of_several_namespaces_meet_each_in_its_own() -> None:
     current_user = Identity(users=(user("bob", "A"), user("robert", "B")), groups=(group("eng", "B"),))
     forms = principal_keys_of(current_user)
-    found = [(name, space) for name in ("bob", "robert") for space in ("A", "B", "Default") if forms.find(principal(name, namespace=space))]
+    found = [
+        (name, space)
+        for name in ("bob", "robert")
+        for space in ("A", "B", "Default")
+        if forms.find_subject(principal(name, namespace=space))
+    ]
     assert found == [("bob", "A"), ("robert", "B")]
-    assert forms.find(principal("ENG", scope=Scope.GROUP, namespace="b", fold=True)) == group("eng", "B")
-    assert forms.find(principal("eng", scope=Scope.GROUP, namespace="b")) is None
+    assert forms.find_subject(principal("ENG", scope=Scope.GROUP, namespace="b", fold=True)) == group("eng", "B")
+    assert forms.find_subject(principal("eng", scope=Scope.GROUP, namespace="b")) is None
 
 
 @pytest.mark.parametrize("name", ["", "  ", "\t\n"])
@@ -144,15 +151,15 @@ def test_blank_names_match_no_user(name: str) -> None:
     blank = Identity(users=(Subject(scope=Scope.USER, name=name),), groups=(Subject(scope=Scope.GROUP, name=name),))
     assert is_blank(principal(name))
     assert principal_keys_of(blank).keys == {}
-    assert principal_keys_of(ANONYMOUS_IDENTITY).find(principal("\u00ad", fold=True)) is None
+    assert principal_keys_of(ANONYMOUS_IDENTITY).find_subject(principal("\u00ad", fold=True)) is None
 
 
 def test_groups_of_the_user_are_matched_by_the_first_label_but_reached_ones_are_not() -> None:
     signed_in, reached = group("eng@corp.example.com"), group("all@corp.example.com")
     forms = principal_keys_of(Identity(groups=(signed_in,), reached={reached: signed_in}))
-    assert forms.find(principal("corp\\eng", scope=Scope.GROUP)) == signed_in
-    assert forms.find(principal("corp\\all", scope=Scope.GROUP)) is None
-    assert forms.find(principal("CORP.example.com\\ALL", scope=Scope.GROUP, fold=True)) == reached
+    assert forms.find_subject(principal("corp\\eng", scope=Scope.GROUP)) == signed_in
+    assert forms.find_subject(principal("corp\\all", scope=Scope.GROUP)) is None
+    assert forms.find_subject(principal("CORP.example.com\\ALL", scope=Scope.GROUP, fold=True)) == reached
 
 
 def test_forms_trace_a_reached_group_back_to_who_signed_in() -> None:

@@ -25,14 +25,14 @@ from feedmill.model.role import UserRole
 )
 def test_role_rule_means_groups_of_its_domain(rule: str, domain: str, name: str, is_met: bool) -> None:
     group = Subject(scope=Scope.GROUP, name=name, domain=domain)
-    found = RoleRules(managers=(rule,)).find([group])
+    found = RoleRules(managers=(rule,)).find_role([group])
     assert found is (UserRole.MANAGER if is_met else UserRole.SEARCHER)
 
 
 def test_role_is_the_highest_of_all_groups() -> None:
     rules = RoleRules(administrators=("a",), managers=("m",), viewers=("v",))
     groups = [Subject(scope=Scope.GROUP, name=name) for name in "vma"]
-    assert [rules.find(groups[:count]) for count in range(4)] == [
+    assert [rules.find_role(groups[:count]) for count in range(4)] == [
         UserRole.SEARCHER,
         UserRole.VIEWER,
         UserRole.MANAGER,

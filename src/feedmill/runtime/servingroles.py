@@ -76,7 +76,9 @@ def run_gate(context: AppContext, ports: Ports) -> None:
         routes=[metrics_route(_metrics_of(context), TRUSTED)],
         auditing=auditing,
         tokens=PushTokens(
-            find=build_push_check(context, read_token(context.data)).find, auditing=auditing, throttle=Throttle(LOGGED, time.monotonic)
+            find=build_push_check(context, read_token(context.data)).find_push_right,
+            auditing=auditing,
+            throttle=Throttle(LOGGED, time.monotonic),
         ),
         find_stuck=_watch_of(context).find_for,
     )

@@ -33,11 +33,11 @@ class FormsHighlighter:
 
     def make_snippet(self, text: str) -> Snippet:
         """Returns the passage of a text that best shows the words of the query, with their positions in it."""
-        return make_snippet(text, self._terms, self._forms.fold, roots=self._roots, find_forms=self._forms.find)
+        return make_snippet(text, self._terms, self._forms.fold, roots=self._roots, find_forms=self._forms.find_forms)
 
     def find_marks(self, text: str) -> tuple[tuple[int, int], ...]:
         """Returns the start and end positions of the words of the query in a text."""
-        return tuple(find_marks(text, self._terms, self._forms.fold, self._forms.find))
+        return tuple(find_marks(text, self._terms, self._forms.fold, self._forms.find_forms))
 
 
 def _find_root(term: str, stems: Sequence[str]) -> str:
@@ -64,7 +64,7 @@ class _Forms(dict[str, str]):
         """Splits a text as the index does, and replaces forms by the words of the query."""
         return [(self[token], start, end) for token, start, end in fold_words(text)]
 
-    def find(self, words: Set[str], wanted: Set[str]) -> set[str]:
+    def find_forms(self, words: Set[str], wanted: Set[str]) -> set[str]:
         """Returns those of some folded words that are wanted words or forms of them. Only the few that begin like a stem are stemmed."""
         likely = [word for word in words if word[:_START] in self._starts]
         return {word for word in likely if self[word] in wanted} | (words & wanted)

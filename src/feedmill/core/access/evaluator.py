@@ -91,7 +91,7 @@ def decide_locally(acl: Acl, principal_keys: PrincipalKeys) -> tuple[Verdict, En
         # A second permit adds nothing. Only a denial can still change the decision.
         if permit is not None and entry.access is Access.PERMIT:
             continue
-        subject = principal_keys.find(entry.principal)
+        subject = principal_keys.find_subject(entry.principal)
         if subject is None:
             continue
         match = EntryMatch(entry=entry, path=principal_keys.trace(subject))

@@ -102,7 +102,7 @@ class PolicySet:
         self._lengths = sorted({len(path) for path in self._prefixes}, reverse=True)
         self._patterns = tuple(one for one in ready if one.kind is PatternKind.PATTERN)
 
-    def find(self, url: str) -> PolicyAcl | None:
+    def find_policy(self, url: str) -> PolicyAcl | None:
         """Returns the policy that applies to a URL, None if there is none."""
         return next(self.iter_matching(url), None) if self.policies else None
 

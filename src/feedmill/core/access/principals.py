@@ -111,7 +111,7 @@ class PrincipalKeys:
     identity: Identity
     keys: Mapping[PrincipalKey, Subject]
 
-    def find(self, principal: Principal) -> Subject | None:
+    def find_subject(self, principal: Principal) -> Subject | None:
         """Returns the user's subject that a principal names, None if there is none."""
         return None if is_blank(principal) else self.keys.get(key_of(principal))
 

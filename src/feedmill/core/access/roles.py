@@ -21,7 +21,7 @@ class RoleRules:
     managers: tuple[str, ...] = ()
     viewers: tuple[str, ...] = ()
 
-    def find(self, groups: Iterable[Subject]) -> UserRole:
+    def find_role(self, groups: Iterable[Subject]) -> UserRole:
         """Returns the highest role that the groups have."""
         held = {form for group in groups for form in _forms_of(group)}
         for role, names in (

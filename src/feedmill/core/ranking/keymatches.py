@@ -30,7 +30,7 @@ class KeyMatchTable:
             if words:
                 self._by_first[words[0]].append((place, words, keymatch))
 
-    def find(self, query_words: QueryWords, limit: int) -> tuple[KeyMatch, ...]:
+    def find_keymatches(self, query_words: QueryWords, limit: int) -> tuple[KeyMatch, ...]:
         """Returns the KeyMatches that fit a query, at most ``limit``."""
         fitting = [
             (place, keymatch)
@@ -62,7 +62,7 @@ class RelatedTable:
         for one in related:
             self._by_words[split_term(one.term)][one.query] = None
 
-    def find(self, query_words: QueryWords) -> tuple[str, ...]:
+    def find_related(self, query_words: QueryWords) -> tuple[str, ...]:
         """Returns the related queries for a query."""
         if not query_words.words or not query_words.is_whole:
             return ()

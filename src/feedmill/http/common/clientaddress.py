@@ -33,7 +33,7 @@ class Clients:
     header: str = "X-Forwarded-For"
     shared: Networks = field(default_factory=Networks)
 
-    def find(self, scope: Scope) -> Client:
+    def find_client(self, scope: Scope) -> Client:
         """Returns the client of a request."""
         peer = scope.get("client")
         address = str(peer[0]) if peer else ""

@@ -30,7 +30,7 @@ class _Readiness:
         self._find_problems = find_problems
         self._told = ""
 
-    def find(self) -> list[str]:
+    def list_problems(self) -> list[str]:
         """Lists the problems, with those of the check itself."""
         try:
             problems, reason = self._find_problems(), ""
@@ -51,7 +51,7 @@ def health_routes(find_problems: Problems) -> list[DeclaredRoute]:
         return JSONResponse({"status": "ok"})
 
     async def show_readiness(_request: Request) -> JSONResponse:
-        problems = await run_in_threadpool(readiness.find)
+        problems = await run_in_threadpool(readiness.list_problems)
         if problems:
             return JSONResponse({"status": "not ready", "problems": problems}, status_code=503)
         return JSONResponse({"status": "ready"})

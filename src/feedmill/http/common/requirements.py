@@ -106,7 +106,7 @@ class Unmatched:
     otherwise: Requirement
     prefixes: Mapping[str, Requirement] = field(default_factory=dict)
 
-    def find(self, path: str) -> Requirement:
+    def find_path_requirement(self, path: str) -> Requirement:
         """Returns the requirement of a path."""
         fitting = [prefix for prefix in self.prefixes if path.startswith(prefix)]
         return self.prefixes[max(fitting, key=len)] if fitting else self.otherwise
@@ -125,7 +125,7 @@ class RouteRequirements:
             if requirement.sender not in senders:
                 raise TypeError(f"this port does not check for {requirement.sender.value}")
 
-    def find(self, scope: Scope) -> Requirement:
+    def find_route_requirement(self, scope: Scope) -> Requirement:
         """Returns the requirement of a request."""
         partial = None
         for route, requirement in self._declared:
@@ -134,7 +134,7 @@ class RouteRequirements:
                 return requirement
             if match is Match.PARTIAL and partial is None:
                 partial = requirement
-        return partial or self._unmatched.find(scope["path"])
+        return partial or self._unmatched.find_path_requirement(scope["path"])
 
     def iter_rows(self) -> Iterator[tuple[str, str, Requirement]]:
         """Yields methods, path and requirement of each route; for a path without a route, "-" and how it begins."""
@@ -160,7 +160,7 @@ class RequirementMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on with its requirement."""
         if scope["type"] == "http":
-            scope[_KEY] = self._requirements.find(scope)
+            scope[_KEY] = self._requirements.find_route_requirement(scope)
         await self._app(scope, receive, send)
 
 

@@ -49,7 +49,7 @@ class SearchSlots:
         users = find_current_user(request).identity.users
         if users:
             return Owner("user " + "|".join(f"{user.namespace}\\{user.name}" for user in users), self._at_once)
-        client = self._clients.find(request.scope)
+        client = self._clients.find_client(request.scope)
         return Owner(name_network(client.address), self._at_once * (MANY if client.is_shared else 1))
 
     async def enter(self, owner: Owner, seconds: float) -> bool:

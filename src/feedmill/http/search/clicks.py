@@ -83,7 +83,7 @@ def find_sender(request: Request, clients: Clients) -> ClickSender:
     users = find_current_user(request).identity.users
     if users:
         return ClickSender(name="user " + "|".join(f"{user.namespace}\\{user.name}" for user in users))
-    client = clients.find(request.scope)
+    client = clients.find_client(request.scope)
     return ClickSender(name=name_network(client.address), is_many=client.is_shared)
 
 

@@ -40,10 +40,10 @@ class SignInCheck:
         names = {name.lower() for name, _ in scope["headers"]}
         # A password takes long to check, by design, and must not delay the searches of others.
         if b"authorization" in names:
-            return await run_slowly(self._authenticator.find, scope)
+            return await run_slowly(self._authenticator.find_user, scope)
         if b"cookie" in names:
-            return await run_search(self._authenticator.find, scope)
-        return self._authenticator.find(scope)  # reads only the headers of a proxy, so it does not block
+            return await run_search(self._authenticator.find_user, scope)
+        return self._authenticator.find_user(scope)  # reads only the headers of a proxy, so it does not block
 
 
 def answer_refusal(refusal: Refusal, *, is_json: bool) -> Response:

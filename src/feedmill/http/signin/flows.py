@@ -33,7 +33,7 @@ class Flows:
         body = base64.urlsafe_b64encode(raw).decode().rstrip("=")  # a cookie with padding would need quotes
         self._cookies.put(response, scope, FLOW, f"{body}.{self._sign(body)}", seconds=FLOW_SECONDS)
 
-    def find(self, scope: Scope, provider: str) -> Mapping[str, str] | None:
+    def find_flow(self, scope: Scope, provider: str) -> Mapping[str, str] | None:
         """Returns the browser's attempt at a provider; None if there is none or it has expired."""
         body, _, signature = self._cookies.read(scope, FLOW).partition(".")
         if not hmac.compare_digest(self._sign(body).encode(), signature.encode("utf-8", "replace")):

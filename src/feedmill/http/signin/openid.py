@@ -59,7 +59,7 @@ class OpenIdRoutes:
 
     def _finish(self, request: Request, provider: OpenIdProvider) -> Response:
         qualified_name = provider.qualified_name
-        flow = self._provider_sign_in.flows.find(request.scope, qualified_name)
+        flow = self._provider_sign_in.flows.find_flow(request.scope, qualified_name)
         given = request.query_params
         state = given.get("state", "")
         try:

@@ -43,7 +43,7 @@ class OpenIdLogoutRoutes:
         self._sessions = sessions
         self._handovers = one_time_codes
         for provider in self._providers.values():
-            provider_logouts.add(provider.qualified_name, provider.label, self._build_logout_of(provider))
+            provider_logouts.add_provider(provider.qualified_name, provider.label, self._build_logout_of(provider))
 
     def routes(self) -> list[DeclaredRoute]:
         return [

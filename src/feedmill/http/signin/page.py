@@ -145,7 +145,7 @@ class SignInPage:
         return response
 
     def _try(self, request: Request, fields: Fields) -> _Attempt:
-        client = self._tools.authenticator.clients.find(request.scope)
+        client = self._tools.authenticator.clients.find_client(request.scope)
         tried = _Attempt([], {}, {}, 403)
         status = 403
         for namespace in self._tools.check.list_namespaces():
@@ -210,10 +210,10 @@ class SignInPage:
             self._tools.authenticator.sessions.end(text)
         if current_user.method is SignInMethod.SESSION:
             actor = ", ".join(write_user(user) for user in current_user.identity.users)
-            address = self._tools.authenticator.clients.find(request.scope).address
+            address = self._tools.authenticator.clients.find_client(request.scope).address
             self._tools.auditing.log_event(AuditKind.SIGNED_OUT, actor=actor, address=address, details={"everywhere": is_everywhere})
         # comes last, because a provider may take time to return its logout address
-        logouts = self._tools.provider_logouts.find(request, session.credentials) if session is not None else []
+        logouts = self._tools.provider_logouts.find_logouts(request, session.credentials) if session is not None else []
         response = self._tools.provider_logouts.render(logouts) if logouts else RedirectResponse("/", status_code=303, headers=NO_STORE)
         # The browser's cache may hold results that only this user may see.
         response.headers["Clear-Site-Data"] = '"cache"'

@@ -63,7 +63,7 @@ class ProviderSignIn:
         verified = [f"{credential.provider}:{credential.user.namespace}"]
         details: dict[str, Detail] = {"name": credential.user.name, "way": credential.provider, "proved": verified}
         self.auditing.log_event(
-            AuditKind.SIGNED_IN, actor=write_user(credential.user), address=self.clients.find(request.scope).address, details=details
+            AuditKind.SIGNED_IN, actor=write_user(credential.user), address=self.clients.find_client(request.scope).address, details=details
         )
         response = self.admit(request, [credential], target)
         self.flows.end(response, request.scope)
@@ -71,7 +71,7 @@ class ProviderSignIn:
 
     def log_event(self, request: Request, kind: AuditKind, details: Details) -> None:
         """Writes a provider's action to the audit log."""
-        self.auditing.log_event(kind, address=self.clients.find(request.scope).address, details=details)
+        self.auditing.log_event(kind, address=self.clients.find_client(request.scope).address, details=details)
 
     def refuse_attempt(self, request: Request, provider: str, error: FeedmillError) -> Response:
         """Responds to a failed attempt. Only the audit log holds the exact reason, not the response."""
@@ -87,7 +87,7 @@ class ProviderSignIn:
 
     def _report_refusal(self, request: Request, provider: str, error: FeedmillError) -> None:
         """Writes a refusal to the audit log; of many refusals only the first ones, and a note that there are more."""
-        client = self.clients.find(request.scope)
+        client = self.clients.find_client(request.scope)
         passage = self.throttle.begin(provider, "" if client.is_shared else client.address)
         kind = AuditKind.SIGN_IN_REFUSED if passage.wait_seconds else AuditKind.SIGN_IN_FAILED
         if not passage.wait_seconds or passage.is_first:

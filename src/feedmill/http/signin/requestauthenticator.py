@@ -56,7 +56,7 @@ class RequestAuthenticator:
     admin_token: str
     takes_basic: bool = True
 
-    def find(self, scope: Scope) -> CurrentUser | Refusal:
+    def find_user(self, scope: Scope) -> CurrentUser | Refusal:
         """Returns the user of a request. Errors: Busy."""
         by_session = self._find_by_cookie(scope)
         named = read_proxy_identity(scope, self.proxy)
@@ -95,7 +95,7 @@ class RequestAuthenticator:
         pair = read_basic(given)
         if pair is None:
             return self.refuse("the header Authorization holds no name and password")
-        client = self.clients.find(scope)
+        client = self.clients.find_client(scope)
         attempt = Attempt(name=pair[0], password=pair[1], address=client.address, is_shared=client.is_shared, method="basic")
         outcome = self.passwords.check(attempt)
         if outcome.wait_seconds:
@@ -110,7 +110,7 @@ class RequestAuthenticator:
     def _find_by_token(self, given: str) -> CurrentUser | Refusal:
         if self.admin_token and hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self.admin_token.encode()):
             return CurrentUser(role=UserRole.ADMINISTRATOR, method=SignInMethod.TOKEN, label="admin.token")
-        holder = self.tokens.find(given)
+        holder = self.tokens.find_token_holder(given)
         if holder is None:
             challenge = f'{BEARER_CHALLENGE}, error="invalid_token"'
             return Refusal(status=401, text="the token is unknown or has expired", headers={"www-authenticate": challenge})

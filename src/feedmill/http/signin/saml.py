@@ -84,7 +84,7 @@ class SamlRoutes:
     def finish(self, request: Request) -> Response:
         """Begins the session of the user that the provider authenticated."""
         provider = find_provider(self._providers, request)
-        flow = self._provider_sign_in.flows.find(request.scope, provider.qualified_name)
+        flow = self._provider_sign_in.flows.find_flow(request.scope, provider.qualified_name)
         try:
             if flow is None:
                 raise Denied("the answer belongs to no attempt of this browser")

@@ -47,7 +47,7 @@ class SamlLogoutRoutes:
         self._handovers = one_time_codes
         self._provider_logouts = provider_logouts
         for provider in self._providers.values():
-            provider_logouts.add(provider.qualified_name, provider.label, self._build_logout_of(provider))
+            provider_logouts.add_provider(provider.qualified_name, provider.label, self._build_logout_of(provider))
 
     def routes(self) -> list[DeclaredRoute]:
         return [

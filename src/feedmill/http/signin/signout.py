@@ -38,11 +38,11 @@ class ProviderLogouts:
     templates: jinja2.Environment
     logout_builders: dict[str, tuple[str, BuildLogout]] = field(default_factory=dict)
 
-    def add(self, provider: str, label: str, build_logout: BuildLogout) -> None:
+    def add_provider(self, provider: str, label: str, build_logout: BuildLogout) -> None:
         """Adds a provider."""
         self.logout_builders[provider] = (label, build_logout)
 
-    def find(self, request: Request, credentials: Sequence[Credential]) -> list[ProviderLogout]:
+    def find_logouts(self, request: Request, credentials: Sequence[Credential]) -> list[ProviderLogout]:
         """Returns the providers to notify when a session of these credentials ends."""
         found: list[ProviderLogout] = []
         for credential in credentials:

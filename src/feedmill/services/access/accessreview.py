@@ -77,7 +77,7 @@ class AccessReview:
             while (sources or policies.policies) and (
                 found := unit.documents.scan.list_live_urls(after=after, limit=at_once, open_only=True)
             ):
-                chosen = [each.document_id for each in found if each.datasource in sources or policies.find(each.url)]
+                chosen = [each.document_id for each in found if each.datasource in sources or policies.find_policy(each.url)]
                 # the query also returns pages whose own text makes them closed; they are not public
                 yield from (document for document in _read_documents(unit, chosen) if class_of(document) == AccessClass.PUBLIC)
                 after, at_once = found[-1].document_id, min(2 * at_once, MOST_AT_ONCE)
@@ -99,7 +99,7 @@ class AccessReview:
 
 def _visible_to_anybody(unit: UnitOfWork, order: Sequence[EarlyMechanism]) -> ClassMap:
     table = ClassTable()
-    fresh = table.add(unit.access.classes.iter_packed(0))
+    fresh = table.add_classes(unit.access.classes.iter_packed(0))
     table.set_acls(unit.access.acls.find_classes(fresh))
     policies = PolicyTable(order)
     policies.set(unit.access.policies.current().policies)

@@ -51,13 +51,13 @@ class ClassTable:
         self._permitting: list[Longs] = []
         self._levels: list[Level] | None = None
 
-    def add(self, classes: Iterable[PackedClasses]) -> list[str]:
+    def add_classes(self, classes: Iterable[PackedClasses]) -> list[str]:
         """Adds classes, by number, and returns the URLs from which a class inherits for the first time."""
         fresh: list[str] = []
         entries = [self._put(found, fresh) for found in classes if found.numbers]
         if entries:
             high, low, owners = (np.concatenate(each) for each in zip(*entries, strict=True))
-            self._entries.add(high, low, owners)
+            self._entries.add_pairs(high, low, owners)
         self._levels = None
         return fresh
 
@@ -154,7 +154,7 @@ class ClassTable:
 
     def _decide_locally(self, keys: Iterable[bytes]) -> Bytes:
         local: Bytes = np.zeros(self.newest + 1, np.uint8)
-        _, found = self._entries.find(*split_digests(b"".join(keys)))
+        _, found = self._entries.find_pairs(*split_digests(b"".join(keys)))
         # The lowest bit of a found number is the kind of the entry, the other bits are the class. Denials are written second, since they
         # beat permits.
         local[found[found & 1 == 0] >> 1] = PERMITTED

@@ -41,7 +41,7 @@ class _Segment:
     numbers: Numbers
     starts: Numbers
 
-    def find(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
+    def find_pairs(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
         # the bucket of each wanted digest, and how many stored digests lie in that bucket
         buckets = _buckets_of(high, _bucket_bits(self.high.size))
         begins = self.starts[buckets]
@@ -83,7 +83,7 @@ class DigestTable:
     def __init__(self) -> None:
         self._segments: list[_Segment] = []
 
-    def add(self, high: Halves, low: Halves, numbers: Numbers, *, is_wanted: Callable[[Numbers], Flags] | None = None) -> None:
+    def add_pairs(self, high: Halves, low: Halves, numbers: Numbers, *, is_wanted: Callable[[Numbers], Flags] | None = None) -> None:
         """Adds pairs. ``is_wanted`` returns which numbers are still wanted; a merge of segments drops pairs of other numbers."""
         if not numbers.size:
             return
@@ -128,9 +128,9 @@ class DigestTable:
             other._segments = [replace(merged, numbers=renumber(merged.numbers))]
         return other
 
-    def find(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
+    def find_pairs(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
         """Returns the pairs of the place of a wanted digest and a number that the table holds for it."""
-        found = [segment.find(high, low) for segment in self._segments]
+        found = [segment.find_pairs(high, low) for segment in self._segments]
         if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         positions, numbers = (np.concatenate(each) for each in zip(*found, strict=True))

@@ -61,7 +61,7 @@ class Explaining:
         """Decides one question by ACLs and by the policy for the URL, as both are now, or were at a time. Errors: as above."""
         with self._look(at) as moment:
             acls, principal_keys = moment.read_chains([question.url]), moment.resolve([question.identity])[question.identity]
-            policy, is_public = moment.read_policies().find(question.url), moment.is_public(question.url)
+            policy, is_public = moment.read_policies().find_policy(question.url), moment.is_public(question.url)
         return replace(self._decide_with_policy(question.url, principal_keys, acls, policy), is_public=is_public)
 
     def _decide_with_policy(
@@ -83,7 +83,7 @@ class Explaining:
         Errors: BadRequest for a time for which no history is stored; Busy.
         """
         with self._look(at) as moment:
-            acls, policy = moment.read_chains([url]), moment.read_policies().find(url)
+            acls, policy = moment.read_chains([url]), moment.read_policies().find_policy(url)
         named = dict.fromkeys(entry.principal for acl in acls.values() for entry in in_one_order(acl).entries)
         named |= dict.fromkeys(entry.principal for entry in (policy.entries if policy is not None else ()))
         return [(each, self._decide_with_policy(url, principal_keys_of(_alone(each)), acls, policy).verdict) for each in named]

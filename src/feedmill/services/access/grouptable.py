@@ -204,10 +204,10 @@ class GroupTable:
             )
         return self._arrays
 
-    def find(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
+    def find_groups(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
         """Returns pairs: the position of a key in the input, and a group that has this key as a member."""
         arrays = self.arrays()
-        positions, definitions = self._state.members.find(high, low)
+        positions, definitions = self._state.members.find_pairs(high, low)
         # drop members of definitions that no longer count
         is_seen = arrays.is_seen[definitions]
         return positions[is_seen], arrays.groups[definitions[is_seen]]
@@ -298,7 +298,7 @@ class _Search:
         """Searches one level. Returns whether there is another."""
         if not self._owners.size:
             return False
-        positions, groups = self._table.find(*self._keys)
+        positions, groups = self._table.find_groups(*self._keys)
         fresh: list[int] = []
         for owner, group in zip(self._owners[positions].tolist(), groups.tolist(), strict=True):
             # a group that signed in itself is a start of the search, not a result

@@ -253,7 +253,7 @@ class PermissionCache:
     def _read_classes(self, unit: UnitOfWork, version: int) -> None:
         """Adds new classes, then sets the classes of the ACLs from which others inherit."""
         # Before ``set_acls``, which ignores URLs from which no known class inherits.
-        fresh = self._classes.add(unit.access.classes.iter_packed(self._classes.newest))
+        fresh = self._classes.add_classes(unit.access.classes.iter_packed(self._classes.newest))
         self._classes.set_acls(unit.access.acls.find_classes(fresh))
         after, self._version = self._version, version
         # The first time, ``find_classes`` has read the current ACL of every URL. Versions would only repeat that.

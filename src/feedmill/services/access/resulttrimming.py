@@ -71,7 +71,7 @@ class ResultTrimmer:
         """Returns the verdict of ACL and policy together, as both are now."""
 
         def ask_policy() -> Verdict:
-            policy_decision = decide_by_policy(read_policies().find(url), principal_keys)
+            policy_decision = decide_by_policy(read_policies().find_policy(url), principal_keys)
             return Verdict.INDETERMINATE if policy_decision is None else policy_decision.verdict
 
         answers = {EarlyMechanism.ACL: lambda: decide_verdict(url, principal_keys, find_acl), EarlyMechanism.POLICY: ask_policy}

@@ -55,7 +55,7 @@ class SnapshotLoad:
             members.append(digests)
         # each byte string holds the digests of several members; repeat its owner once for each of them
         counts = [len(digests) // DIGEST_BYTES for digests in members]
-        self.members.add(*split_digests(b"".join(members)), np.repeat(np.array(owners, np.int64), np.array(counts, np.int64)))
+        self.members.add_pairs(*split_digests(b"".join(members)), np.repeat(np.array(owners, np.int64), np.array(counts, np.int64)))
         self._count += sum(counts)
         self.folded += b"".join([digest_of(folded_key(each.group)) for each in definitions])
         self.definitions += definitions

@@ -30,7 +30,7 @@ class AuthorizationCache:
         with self._lock:
             return len(self._verdicts)
 
-    def find(self, current_user: Identity, url: str) -> Verdict | None:
+    def find_verdict(self, current_user: Identity, url: str) -> Verdict | None:
         """Returns the cached decision, None if there is none or it has expired."""
         digest = self._digest(current_user, url)
         with self._lock:

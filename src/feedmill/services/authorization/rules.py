@@ -137,7 +137,7 @@ class LateBinding:
             return frozenset()
         found: dict[str, Verdict] = {}
         for url in dict.fromkeys(urls):
-            cached = self._cache.find(access.current_user, url)
+            cached = self._cache.find_verdict(access.current_user, url)
             if cached is not None:
                 found[url] = cached
         self._count_cached(found)
@@ -156,7 +156,7 @@ class LateBinding:
         if the imitated request brought a decision.
         """
         late = access.late
-        if late is None or self._cache.find(access.current_user, url) is not None:
+        if late is None or self._cache.find_verdict(access.current_user, url) is not None:
             return
         answer = self._response_times.choose(self._find_rule(url))
         if answer is not None:

@@ -316,7 +316,7 @@ class ChangeBatch:
     def _access_key(self, document: Document) -> AccessKey | AccessClass:
         fault_point(CLASS_STEP, document.url)
         acl = self._states[document.url].acl
-        policy = self._policies.find(document.url) if document.secure else None
+        policy = self._policies.find_policy(document.url) if document.secure else None
         return access_key(document, None if acl is None else acl.acl, 0 if policy is None else policy.number)
 
     @property

@@ -41,7 +41,7 @@ class PushCheck:
         self._clock = clock
         self._admin_digest = digest_of_secret(admin_token) if admin_token else b""
 
-    def find(self, text: str) -> PushRight | None:
+    def find_push_right(self, text: str) -> PushRight | None:
         """Returns the right of a token; None for a token that is unknown, has expired, or has another scope. Errors: Busy."""
         digest = digest_of_secret(text)
         if self._admin_digest and compare_digest(digest, self._admin_digest):

@@ -34,7 +34,7 @@ class TokenCheck:
         self._store = store
         self._clock = clock
 
-    def find(self, text: str) -> TokenHolder | None:
+    def find_token_holder(self, text: str) -> TokenHolder | None:
         """Returns the holder of a token; None for a token that is unknown, has expired, is for pushing, or whose user is gone."""
         now = self._clock()
         with self._store.reading() as unit:

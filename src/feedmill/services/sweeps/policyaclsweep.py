@@ -155,7 +155,7 @@ def _is_misplaced(policies: PolicySet, document: LiveUrl, number: int, watch: Do
     watch.begin(document.document_id)
     try:
         fault_point(POLICIES_STEP, document.url)
-        policy = policies.find(document.url)
+        policy = policies.find_policy(document.url)
     except BaseException as error:
         if not belongs_to_item(error):
             raise

@@ -85,7 +85,7 @@ class Adapter:
         return change
 
     def _adapt(self, item: Item, place: SourcePosition, url: str, notes: list[Note]) -> Change:
-        typed = item.find("Type")
+        typed = item.find_value("Type")
         kind = find_type(_plain(typed))
         if kind is None:
             raise Unreadable(f'the type "{shorten(_plain(typed).strip())}" is unknown' if typed else "the type is missing")
@@ -176,7 +176,7 @@ class _ItemReader:
     def _find_charset(self) -> str:
         """Returns the codec of text in base64: that of Charset, else the profile's."""
         default = find_codec(self._profile.charset) or "utf-8"
-        label = _plain(self._item.find("Charset")).strip()
+        label = _plain(self._item.find_value("Charset")).strip()
         if not label:
             return default
         codec = find_body_codec(label)
@@ -213,17 +213,17 @@ class _ItemReader:
     # --- attributes ---
 
     def _read_title(self) -> str:
-        return " ".join(self._decode(self._item.find("Title")).split())[:MAX_TITLE_CHARACTERS]
+        return " ".join(self._decode(self._item.find_value("Title")).split())[:MAX_TITLE_CHARACTERS]
 
     def _read_mimetype(self) -> str | None:
-        text = self._decode(self._item.find("MimeType")).strip()
+        text = self._decode(self._item.find_value("MimeType")).strip()
         if len(text) > MAX_MIMETYPE_CHARACTERS:
             self._warn(f"MimeType is longer than {MAX_MIMETYPE_CHARACTERS} characters and ignored")
             return None
         return text or None
 
     def _read_date(self, name: str) -> datetime | None:
-        text = self._decode(self._item.find(name)).strip()
+        text = self._decode(self._item.find_value(name)).strip()
         moment = read_moment(text) if text else None
         if text and moment is None:
             self._warn_of_type(name, text, _NO_DATE)
@@ -239,7 +239,7 @@ class _ItemReader:
 
     def _read_inner(self, name: str, element: str) -> tuple[str, ...]:
         """Returns the texts of an element in the XML inside Refs or Errors, which is base64 whether its attribute says so or not."""
-        value = self._item.find(name)
+        value = self._item.find_value(name)
         if value is None:
             return ()
         try:
@@ -331,7 +331,7 @@ def read_moment(text: str) -> datetime | None:
 
 def find_url(item: Item) -> str:
     """Returns the URL of an item, "" if it has none."""
-    return _plain(item.find("Url")).strip()
+    return _plain(item.find_value("Url")).strip()
 
 
 def reject(item: Item, reason: str) -> InvalidRecord:

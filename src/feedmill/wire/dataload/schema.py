@@ -65,7 +65,7 @@ class Item:
     fault: str | None = None
     remarks: tuple[str, ...] = ()
 
-    def find(self, name: str) -> Value | None:
+    def find_value(self, name: str) -> Value | None:
         """Returns the last element of a name, None if there is none."""
         return next((value for value in reversed(self.values) if value.name == name and not value.is_field), None)
 

@@ -198,7 +198,7 @@ class LdapDirectory:
             provider=f"ldap:{self.name}",
             user=Subject(scope=Scope.USER, name=found.name, domain=domain, namespace=namespace),
             groups=subjects,
-            role=self._options.roles.find(subjects),
+            role=self._options.roles.find_role(subjects),
         )
 
     @contextmanager

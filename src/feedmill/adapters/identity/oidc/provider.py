@@ -98,7 +98,7 @@ class OidcProvider:
         user = read_user(answered.get(self._options.user_claim), self._options)
         if user is None:
             raise Denied(f"the provider names no user: the claim {self._options.user_claim} is missing")
-        role = self._options.roles.find(groups)
+        role = self._options.roles.find_role(groups)
         session = ProviderSession(name=str(claims["sub"]), index=str(claims.get("sid") or ""), details=id_token[:MAX_STORED_TOKEN])
         return Credential(provider=self.qualified_name, user=user, groups=groups, role=role, session=session)
 

@@ -156,7 +156,7 @@ class SamlIdentityProvider:
         if user is None:
             raise Denied(f"the provider names no user: {wanted or 'NameID'} is missing")
         groups = read_groups(told, self._options.groups_attribute, self._options)
-        role = self._options.roles.find(groups)
+        role = self._options.roles.find_role(groups)
         number = assertion.get("ID", "")
         if not number:
             raise Denied("the assertion has no ID")

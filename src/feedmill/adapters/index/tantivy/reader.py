@@ -82,7 +82,7 @@ class TantivyIndex:
             # Only what is the same for every such query can be cached: not
             # explanations, not deep pages, and not scores that depend on the time.
             if explains or not wanted or begin + wanted > ranked.ranking.depth or ranked.ranking.freshness:
-                return ranked.find(begin, wanted, explains=explains)
+                return ranked.find_ranked_hits(begin, wanted, explains=explains)
             best = self._ask(searcher, (query, hash(bias)), access, ranked.find_best, count_best)
             return best.list_hits(begin, wanted)
 

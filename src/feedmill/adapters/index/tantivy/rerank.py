@@ -56,7 +56,7 @@ class RankedSearch:
     now: float
     bias: ScoreBias | None = None
 
-    def find(self, start: int, num: int, *, explains: bool = False) -> Hits:
+    def find_ranked_hits(self, start: int, num: int, *, explains: bool = False) -> Hits:
         """Finds a page of the best matches, with the parts of their scores if ``explains`` is set. Totals are exact."""
         word_queries, depth = self._make_word_queries(), self.ranking.depth
         # A page within the depth needs all matches down to the depth, since any of them may move onto it.

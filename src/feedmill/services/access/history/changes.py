@@ -137,7 +137,7 @@ class AccessChanges:
 def _compare_classes(unit: UnitOfWork, sight: AccessHistory, comparison: Comparison, order: Sequence[EarlyMechanism]) -> Sequence[int]:
     table = ClassTable()
     # One table for both times: a class never changes, only the classes of the ACLs above it do.
-    urls = table.add(unit.access.classes.iter_packed(0))
+    urls = table.add_classes(unit.access.classes.iter_packed(0))
     both = []
     for at in (comparison.since, comparison.until):
         held = unit.access.acl_versions.find_classes_at(urls, at)
