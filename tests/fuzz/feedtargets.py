@@ -123,7 +123,7 @@ def read_upload(data: bytes) -> int:
     encoding, _, body = rest.partition(b"\n")
     form = GROUPS_FORM if b"groups" in body[:200] else FEED_FORM
     reader = UploadReader(form, content_type=kind.decode("latin-1"), content_encoding=encoding.decode("latin-1"), max_feed_bytes=_MAX_BYTES)
-    size = sum(len(piece) for at in range(0, len(body), _CHUNK) for piece in reader.read(body[at : at + _CHUNK]))
+    size = sum(len(piece) for at in range(0, len(body), _CHUNK) for piece in reader.read_chunk(body[at : at + _CHUNK]))
     return size + sum(len(piece) for piece in reader.finish())
 
 

@@ -107,7 +107,7 @@ def _sign(data: bytes, tag: str) -> bytes:
 
 def read_response(data: bytes) -> int:
     """Reads a response as it comes."""
-    return len(repr(_provider().read(base64.b64encode(data).decode(), _ACS)))
+    return len(repr(_provider().read_assertion(base64.b64encode(data).decode(), _ACS)))
 
 
 def read_signed_response(data: bytes) -> int:
@@ -129,7 +129,7 @@ def read_logout(data: bytes) -> int:
     size = 0
     for message in messages:
         try:
-            size += len(repr(authenticator.read(message, _SLO)))
+            size += len(repr(authenticator.read_logout_request(message, _SLO)))
         except Denied as exc:
             size += len(str(exc))
         try:

@@ -98,7 +98,7 @@ def read(case: Case, cuts: Sequence[int]) -> tuple[bytes, dict[str, str]]:
     """Reads a case's body cut at the given places."""
     reader = UploadReader(FEED_FORM, content_type=case.content_type, content_encoding=case.coding, max_feed_bytes=1_000_000)
     edges = [0, *sorted(cut % (len(case.body) + 1) for cut in cuts), len(case.body)]
-    data = b"".join(piece for start, end in pairwise(edges) for piece in reader.read(case.body[start:end]))
+    data = b"".join(piece for start, end in pairwise(edges) for piece in reader.read_chunk(case.body[start:end]))
     data += b"".join(reader.finish())
     assert reader.size_bytes == len(data)
     return data, reader.values
@@ -125,7 +125,7 @@ def test_upload_large_part_with_near_delimiters_reads_the_same(step: int) -> Non
     data = re.sub(rb"\r+\n--<<", b"\n--<<", b"".join(chance.choices(pieces, k=300 if step == 1 else 2000)))
     body = library(data)
     reader = UploadReader(FEED_FORM, content_type="multipart/form-data; boundary=<<", content_encoding="", max_feed_bytes=10_000_000)
-    out = b"".join(piece for start in range(0, len(body), step) for piece in reader.read(body[start : start + step]))
+    out = b"".join(piece for start in range(0, len(body), step) for piece in reader.read_chunk(body[start : start + step]))
     assert out + b"".join(reader.finish()) == data
 
 
@@ -162,17 +162,17 @@ def test_upload_gzip_bomb_is_refused_early() -> None:
     reader = UploadReader(FEED_FORM, content_type="", content_encoding="gzip", max_feed_bytes=1_000_000)
     seen: list[bytes] = []
     with pytest.raises(TooLarge, match=r"gate\.max_feed_bytes"):
-        seen.extend(reader.read(bomb))
+        seen.extend(reader.read_chunk(bomb))
     assert sum(map(len, seen)) <= 1_000_000
 
 
 def test_upload_that_inflates_too_far_for_its_size_is_refused() -> None:
     reader = UploadReader(FEED_FORM, content_type="", content_encoding="gzip", max_feed_bytes=1 << 30)
     with pytest.raises(TooLarge, match=r"more than 100 times the size \(setting gate\.max_inflation\); send it without compression"):
-        for _ in reader.read(gzip.compress(b"<a>" + bytes(90_000_000))):
+        for _ in reader.read_chunk(gzip.compress(b"<a>" + bytes(90_000_000))):
             pass
     reader = UploadReader(FEED_FORM, content_type="", content_encoding="gzip", max_feed_bytes=1 << 30)
-    assert sum(map(len, reader.read(gzip.compress(b"<a>" + bytes(60_000_000))))) == 60_000_003
+    assert sum(map(len, reader.read_chunk(gzip.compress(b"<a>" + bytes(60_000_000))))) == 60_000_003
 
 
 def test_upload_field_beyond_its_limit_is_refused() -> None:
@@ -207,13 +207,13 @@ def test_upload_many_pairs_are_refused() -> None:
 
 def test_upload_exactly_at_the_limit_is_read() -> None:
     reader = UploadReader(FEED_FORM, content_type="", content_encoding="", max_feed_bytes=5)
-    assert b"".join([*reader.read(b"data=%3Cabc%3E&datasource=hr"), *reader.finish()]) == b"<abc>"
+    assert b"".join([*reader.read_chunk(b"data=%3Cabc%3E&datasource=hr"), *reader.finish()]) == b"<abc>"
 
 
 def test_upload_endless_other_field_is_refused() -> None:
     reader = UploadReader(FEED_FORM, content_type="", content_encoding="", max_feed_bytes=5)
     with pytest.raises(TooLarge):
-        list(reader.read(b"other=" + b"a" * 70_000))
+        list(reader.read_chunk(b"other=" + b"a" * 70_000))
 
 
 def test_upload_unknown_coding_is_refused() -> None:

@@ -26,7 +26,7 @@ def test_directory_of_url_is_all_to_the_last_slash(url: str, directory: str) -> 
 
 def test_collapser_second_of_a_directory_moves_below_the_first_on_its_page() -> None:
     collapser = ResultCollapser(Collapsing())
-    collapser.take(
+    collapser.add_results(
         [
             result("http://a/d/1", "1"),
             result("http://b/1", "2"),
@@ -48,7 +48,7 @@ def test_collapser_pages_hold_each_shown_result_once_whatever_the_steps(found: l
     results = [result(f"http://a/{directory}/{place}", str(text)) for place, (directory, text) in enumerate(found)]
     collapser = ResultCollapser(Collapsing())
     for begin in range(0, len(results), step):
-        collapser.take(results[begin : begin + step])
+        collapser.add_results(results[begin : begin + step])
     shown = [one.url for start in range(0, len(results), num) for one in collapser.page(start, num)]
     assert sorted(shown) == sorted(each.url for each in collapser.shown)
     assert len(shown) + collapser.left_out == len(results)

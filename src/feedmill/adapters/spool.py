@@ -42,7 +42,7 @@ class _SpoolFile(io.RawIOBase):
     def write(self, data: "bytes | bytearray | memoryview", /) -> int:  # type: ignore[override]
         view = memoryview(data)
         try:
-            self._reserve.take(len(view))
+            self._reserve.reserve_space(len(view))
             while view:
                 view = view[os.write(self._file.fileno(), view) :]
         except OSError as exc:

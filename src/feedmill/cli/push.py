@@ -191,7 +191,7 @@ def _push_there(client: Transport, path: str, fields: dict[str, str], file: Path
 
 def _push_here(context: AppContext, file: Path, submission: Submission) -> Receipt:
     with file.open("rb") as stream:
-        feed_id = build_intake(context).take(stream, submission, client="command line")
+        feed_id = build_intake(context).receive_feed(stream, submission, client="command line")
     begun_at = utc_now()
     watch = build_queue_watch(context, lambda: begun_at)
 

@@ -198,7 +198,7 @@ class SamlLogout(Protocol):
     def begin(self, session: ProviderSession, entity_id: str) -> ProviderRedirect | None:
         """Returns how a browser notifies the provider that the user signs out; None if the provider has no logout address."""
 
-    def read(self, message: LogoutMessage, logout_url: str) -> LogoutRequest:
+    def read_logout_request(self, message: LogoutMessage, logout_url: str) -> LogoutRequest:
         """Reads a logout request of the provider. Errors: Denied, for anything that is not as it must be."""
 
     def answer(self, asked: LogoutRequest, entity_id: str, relay_state: str, *, is_done: bool) -> ProviderRedirect | None:
@@ -214,7 +214,7 @@ class SamlProvider(BrowserProvider, Protocol):
     def begin(self, back_url: str, request_id: str) -> str:
         """Returns the address to which the browser is redirected. The provider posts its form to ``back_url``."""
 
-    def read(self, encoded: str, back_url: str) -> Assertion:
+    def read_assertion(self, encoded: str, back_url: str) -> Assertion:
         """Reads a posted response. Errors: Denied, for anything that is not as it must be."""
 
     def describe(self, back_url: str) -> bytes:

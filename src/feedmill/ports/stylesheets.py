@@ -27,7 +27,7 @@ class StylesheetRepository(Protocol):
     def has(self, path: str) -> bool:
         """Whether there is a file at a path."""
 
-    def read(self, path: str, named: str) -> bytes:
+    def read_stylesheet(self, path: str, named: str) -> bytes:
         """Returns a file that may be a stylesheet. Errors: Corrupt if it cannot be read or is too large; the text calls it ``named``."""
 
     def write(self, name: str, data: bytes) -> str:

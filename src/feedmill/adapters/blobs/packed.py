@@ -77,7 +77,7 @@ class PackedBlobs:
     def put(self, stream: BinaryIO, size_bytes: int) -> BlobRef:
         """Writes the next ``size_bytes`` of a stream. Errors: DiskFull; Corrupt when the stream ends before; Broken after a failed sync."""
         try:
-            self._reserve.take(size_bytes)
+            self._reserve.reserve_space(size_bytes)
         except OSError as exc:
             raise translate(exc, "writing a blob") from exc
         return self._put(stream, size_bytes)

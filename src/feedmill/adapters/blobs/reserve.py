@@ -17,7 +17,7 @@ class Reserve:
         self._reserve_bytes = reserve_bytes
         self._known_bytes = 0
 
-    def take(self, size_bytes: int) -> None:
+    def reserve_space(self, size_bytes: int) -> None:
         """Reserves space before a write. Errors: OSError as of a full disk, if less than the reserve would be left."""
         if self._reserve_bytes <= 0:
             return

@@ -18,7 +18,7 @@ class StylesheetFolder:
         """Returns whether there is a file at a path."""
         return os.path.isfile(path)
 
-    def read(self, path: str, named: str) -> bytes:
+    def read_stylesheet(self, path: str, named: str) -> bytes:
         """Returns a file that may be a stylesheet. Errors: Corrupt if it cannot be read or is too large; the text calls it ``named``."""
         try:
             with Path(path).open("rb") as file:

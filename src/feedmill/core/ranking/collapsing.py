@@ -25,7 +25,7 @@ class ResultCollapser:
     _texts: set[tuple[str, str]] = field(default_factory=set)
     _counts: dict[str, int] = field(default_factory=dict)
 
-    def take(self, results: Iterable[Result]) -> None:
+    def add_results(self, results: Iterable[Result]) -> None:
         """Takes the next results of the list."""
         for result in results:
             if self._may_stay(result):

@@ -141,7 +141,7 @@ async def read_body(body: Body, reader: UploadReader, spool: Spool, idle_seconds
                 message = await body()
                 if message["type"] == "http.disconnect":
                     raise ClientDisconnected("the connection was closed in the middle of the body")
-                for piece in reader.read(message.get("body", b"")):
+                for piece in reader.read_chunk(message.get("body", b"")):
                     _check_right(reader, right)
                     await spool.add(piece)
                 # Once more, because the bytes that end a short field may hold no piece of the feed.

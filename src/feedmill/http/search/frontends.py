@@ -113,7 +113,7 @@ class FrontEnds:
     def _find(self, engine: StylesheetEngine, name: str, path: str, *, reload: bool) -> _Ready:
         ready = self._ready.get((name, path))
         if ready is None or reload:
-            data = engine.repository.read(path, f"the stylesheet of front end {name}")
+            data = engine.repository.read_stylesheet(path, f"the stylesheet of front end {name}")
             try:
                 output = engine.transformer.read_output(data)
             except Corrupt as exc:

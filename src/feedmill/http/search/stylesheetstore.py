@@ -48,7 +48,7 @@ class StylesheetStore:
 
     def _read(self, path: str) -> bytes:
         """Returns a stylesheet. A user who may name a path can read nothing else on the machine by it. Errors: Corrupt."""
-        data = self._repository.read(path, f"the file '{path}'")
+        data = self._repository.read_stylesheet(path, f"the file '{path}'")
         try:
             self._transformer.check(data)
         except Corrupt as exc:

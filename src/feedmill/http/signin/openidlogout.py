@@ -48,7 +48,7 @@ class OpenIdLogoutRoutes:
     def routes(self) -> list[DeclaredRoute]:
         return [
             DeclaredRoute("/signin/oidc/{name}/left", self.come_back, methods=["GET"], requires=USER),
-            DeclaredRoute("/signin/oidc/{name}/logout", self.take, methods=["POST"], requires=USER),
+            DeclaredRoute("/signin/oidc/{name}/logout", self.receive_logout, methods=["POST"], requires=USER),
         ]
 
     def come_back(self, request: Request) -> Response:
@@ -56,7 +56,7 @@ class OpenIdLogoutRoutes:
         find_provider(self._providers, request)
         return RedirectResponse("/", status_code=303, headers=NO_STORE)
 
-    async def take(self, request: Request) -> Response:
+    async def receive_logout(self, request: Request) -> Response:
         """Receives a logout token."""
         provider = find_provider(self._providers, request)
         try:

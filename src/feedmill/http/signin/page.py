@@ -88,18 +88,18 @@ class SignInPage:
 
     def routes(self) -> list[DeclaredRoute]:
         return [
-            DeclaredRoute(PAGE, self.show, methods=["GET"], requires=USER),
-            DeclaredRoute(PAGE, self.take, methods=["POST"], requires=USER),
-            DeclaredRoute(OLD_PAGE, self.show, methods=["GET"], requires=USER),
-            DeclaredRoute(OLD_PAGE, self.take, methods=["POST"], requires=USER),
+            DeclaredRoute(PAGE, self.show_form, methods=["GET"], requires=USER),
+            DeclaredRoute(PAGE, self.receive_form, methods=["POST"], requires=USER),
+            DeclaredRoute(OLD_PAGE, self.show_form, methods=["GET"], requires=USER),
+            DeclaredRoute(OLD_PAGE, self.receive_form, methods=["POST"], requires=USER),
             DeclaredRoute(SIGN_OUT, self.ask_sign_out, methods=["GET"], requires=USER),
             DeclaredRoute(SIGN_OUT, self.sign_out, methods=["POST"], requires=USER),
         ]
 
-    def show(self, request: Request) -> Response:
+    def show_form(self, request: Request) -> Response:
         return self._render(request, read_target(request.query_params.get(TARGET_FIELD, "/")), _Attempt([], {}, {}, 200))
 
-    async def take(self, request: Request) -> Response:
+    async def receive_form(self, request: Request) -> Response:
         """Receives the form, and checks each name that has a password."""
         fields = await read_form(request)
         return await run_slowly(self._take, request, fields)

@@ -46,7 +46,7 @@ class SamlRoutes:
     def routes(self) -> list[DeclaredRoute]:
         return [
             DeclaredRoute("/signin/saml/{name}", self.begin, methods=["GET"], requires=USER),
-            DeclaredRoute("/signin/saml/{name}/acs", self.take, methods=["POST"], requires=SIGNED_FORM),
+            DeclaredRoute("/signin/saml/{name}/acs", self.receive_response, methods=["POST"], requires=SIGNED_FORM),
             DeclaredRoute("/signin/saml/{name}/back", self.finish, methods=["GET"], requires=USER),
             DeclaredRoute("/signin/saml/{name}/metadata", self.describe, methods=["GET"], requires=USER),
         ]
@@ -61,7 +61,7 @@ class SamlRoutes:
             return self._provider_sign_in.refuse_attempt(request, provider.qualified_name, exc)
         return self._provider_sign_in.redirect_to_provider(request, provider.qualified_name, address, flow)
 
-    async def take(self, request: Request) -> Response:
+    async def receive_response(self, request: Request) -> Response:
         """Receives the form of the provider's page."""
         provider = find_provider(self._providers, request)
         try:
@@ -72,7 +72,7 @@ class SamlRoutes:
 
     def _take(self, request: Request, provider: SamlProvider, encoded: str) -> Response:
         try:
-            assertion = provider.read(encoded, self._back(request))
+            assertion = provider.read_assertion(encoded, self._back(request))
             if not self._handovers.use_once(assertion.id, assertion.until):
                 raise Denied("the assertion was used before")
             code = self._handovers.put(assertion.credential, assertion.answers, HANDOVER)

@@ -78,7 +78,7 @@ class SamlLogoutRoutes:
             if is_answer:
                 logout.confirm(message, self._url(request, "slo"))
                 return RedirectResponse("/", status_code=303, headers=NO_STORE)
-            logout_request = logout.read(message, self._url(request, "slo"))
+            logout_request = logout.read_logout_request(message, self._url(request, "slo"))
             if not self._handovers.use_once(f"logout {logout_request.id}", logout_request.until):
                 raise Denied("the request was used before")
         except Denied as exc:

@@ -54,7 +54,7 @@ class ResultTrimmer:
         # Without the user's groups nothing can be decided, so only what needs no decision is shown.
         except OutOfTime:
             return TrimmedResults(shown=[each for each in early if class_of(each) == AccessClass.PUBLIC])
-        acls = self._chains.read(unit, [each.url for each in guarded])
+        acls = self._chains.read_acls(unit, [each.url for each in guarded])
         # policies are read only if an ACL leaves a document undecided, which is rare
         read_policies = functools.cache(unit.access.policies.current)
         confirms = access.late is not None and access.late.confirms
@@ -105,7 +105,7 @@ class Chains:
         self._classes: dict[str, int | None] = {}
         self._acls: dict[int, Acl | None] = {}
 
-    def read(self, unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Acl]:
+    def read_acls(self, unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Acl]:
         """Reads the ACLs of URLs and of their ancestors, a level at a time."""
         with self._lock:
             self._forget(unit.access.acl_versions.newest_version())

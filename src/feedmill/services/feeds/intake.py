@@ -48,7 +48,7 @@ class Intake:
         self.notifier.notify(Topic.FEEDS)
         return feed_id
 
-    def take(self, stream: BinaryIO, submission: Submission, *, client: str) -> int:
+    def receive_feed(self, stream: BinaryIO, submission: Submission, *, client: str) -> int:
         """Stores a feed that is read from a stream, and returns its id. Errors: also BadRequest for no bytes at all."""
         file = self.create_file()
         is_empty = True

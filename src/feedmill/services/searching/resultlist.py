@@ -34,7 +34,7 @@ class _Walk:
         """Advances by up to ``size`` hits. Returns what was found there; facets are counted once, by the first step."""
         size = min(size, MAX_REACH - self.offset)
         page = self.searcher.run(self.search.at(self.offset, size, counts_facets=self.offset == 0))
-        self.collapser.take(page.results)
+        self.collapser.add_results(page.results)
         self.seconds = page.seconds
         self.is_late = self.is_late or page.late_length is not None
         is_cut = self.search.deadline.is_cut

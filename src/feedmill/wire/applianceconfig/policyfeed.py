@@ -25,7 +25,7 @@ def iter_feed(text: str) -> Iterator[tuple[int, str, str]]:
     """Yields the line of each entry, its pattern and its ACL, "" if one is missing. Errors: BadRequest, with the line."""
     reading = _Reading()
     try:
-        reading.read(text.lstrip("\ufeff").encode("utf-8", "replace"))
+        reading.read_whole_document(text.lstrip("\ufeff").encode("utf-8", "replace"))
     except NotWellFormed as exc:
         raise BadRequest(f"line {exc.line}: {exc.reason}") from exc
     yield from reading.found

@@ -51,7 +51,7 @@ class AclLines:
         self._inheritance_type = InheritanceType.LEAF_NODE
         self._case_sensitive = True
 
-    def take(self, command: Command) -> None:
+    def add_command(self, command: Command) -> None:
         """Takes one of ``OPERATIONS``. Errors: BadStream."""
         operation = command.operation
         if operation is Operation.ACL:

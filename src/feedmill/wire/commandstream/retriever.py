@@ -175,7 +175,7 @@ class RetrieverReader(CommandReader):
             self.document = self._build()
 
     def _take_acl_line(self, command: Command) -> None:
-        self._acl_lines.take(command)
+        self._acl_lines.add_command(command)
         if self._response is not None:
             self._remark(f"'{command.operation.value}' after '{self._response.value}' has no effect")
         elif command.operation in acls.FLAGS:

@@ -37,7 +37,7 @@ def parse_answers(data: bytes) -> Answers:
     """Returns the answers. Errors: UpstreamFailure; no other for any bytes."""
     reading = _Reading()
     try:
-        reading.read(data)
+        reading.read_whole_document(data)
     except NotWellFormed as exc:
         raise UpstreamFailure(f"line {exc.line} of its answer: {exc.reason}") from exc
     if not reading.is_response:

@@ -43,5 +43,5 @@ def read_results(data: bytes, element: str) -> tuple[str, ...]:
     """Returns the text of an element (``Ref``, ``Reason``) of each result, in order. Errors: NotWellFormed."""
     reader = _Results(element)
     if data.strip():
-        reader.read(data)
+        reader.read_whole_document(data)
     return tuple(reader.texts)

@@ -56,7 +56,7 @@ def parse_statements(data: bytes) -> list[Statement]:
     """Returns the statements in a SOAP envelope, in order. Errors: UpstreamFailure, for a fault too; no other for any bytes."""
     reading = _Reading()
     try:
-        reading.read(data)
+        reading.read_whole_document(data)
     except NotWellFormed as exc:
         raise UpstreamFailure(f"line {exc.line} of its answer: {exc.reason}") from exc
     if reading.fault is not None:

@@ -22,7 +22,7 @@ FormEvent = FieldStart | bytes
 class BodyReader(Protocol):
     """The reader of one encoding of forms."""
 
-    def read(self, chunk: bytes) -> Iterator[FormEvent]:
+    def read_events(self, chunk: bytes) -> Iterator[FormEvent]:
         """Reads the next bytes of the body. Exhaust the iterator before the next call. Errors: BadRequest."""
 
     def finish(self) -> Iterator[FormEvent]:

@@ -22,7 +22,7 @@ _RAW: Final = -15  # no header
 class Decoder(Protocol):
     """One content coding."""
 
-    def read(self, chunk: bytes) -> Iterator[bytes]:
+    def decode_chunk(self, chunk: bytes) -> Iterator[bytes]:
         """Reads the next bytes as sent and yields them decoded. Errors: BadRequest."""
 
     def finish(self) -> None:
@@ -32,7 +32,7 @@ class Decoder(Protocol):
 class IdentityDecoder:
     """No coding."""
 
-    def read(self, chunk: bytes) -> Iterator[bytes]:
+    def decode_chunk(self, chunk: bytes) -> Iterator[bytes]:
         """Yields the bytes as they are."""
         yield chunk
 
@@ -48,7 +48,7 @@ class Inflater:
         self._member = zlib.decompressobj(_GZIP) if coding == "gzip" else None
         self._is_between = False
 
-    def read(self, chunk: bytes) -> Iterator[bytes]:
+    def decode_chunk(self, chunk: bytes) -> Iterator[bytes]:
         """Yields pieces of bounded size, however much the bytes inflate to."""
         for start in range(0, len(chunk), _INPUT_BYTES):
             yield from self._inflate(chunk[start : start + _INPUT_BYTES])

@@ -29,7 +29,7 @@ class MultipartReader:
         self._is_inside = False
         self._parser = PushMultipartParser(boundary, max_segment_count=MAX_PARTS, header_charset="latin-1")
 
-    def read(self, chunk: bytes) -> Iterator[FormEvent]:
+    def read_events(self, chunk: bytes) -> Iterator[FormEvent]:
         """Yields fields and their bytes; bytes after the last delimiter are ignored."""
         if not chunk:
             return  # the parser would take an empty chunk as the end

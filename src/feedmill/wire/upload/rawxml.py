@@ -27,7 +27,7 @@ class RawXmlReader:
         self._head: bytearray | None = bytearray()
         self._next_look = _FIRST_LOOK_BYTES
 
-    def read(self, chunk: bytes) -> Iterator[FormEvent]:
+    def read_events(self, chunk: bytes) -> Iterator[FormEvent]:
         """Buffers the head until the header is complete, then yields everything."""
         if self._head is None:
             yield chunk

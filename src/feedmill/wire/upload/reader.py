@@ -65,17 +65,17 @@ class UploadReader:
         self.values: dict[str, str] = {}
         self.size_bytes = 0
 
-    def read(self, chunk: bytes) -> Iterator[bytes]:
+    def read_chunk(self, chunk: bytes) -> Iterator[bytes]:
         """Reads the next bytes of the body and yields those of the feed. Errors: BadRequest, TooLarge."""
         self._inflation.count_read(len(chunk))
-        for plain in self._decoder.read(chunk):
+        for plain in self._decoder.decode_chunk(chunk):
             self._body_bytes += len(plain)
             self._count_inflated(len(plain))
             # In a form each byte may be written as three (``%XX``).
             if self._body_bytes > 3 * self._max_feed_bytes + OVERHEAD_BYTES:
                 raise TooLarge(explain_limit(self._max_feed_bytes))
             if self._body is not None:
-                yield from self._take(self._body.read(plain))
+                yield from self._take(self._body.read_events(plain))
                 continue
             self._head += plain
             yield from self._open(is_whole=False)
@@ -103,7 +103,7 @@ class UploadReader:
         skip = body_format.skip if isinstance(body_format, Multipart) else 0
         head, self._head = self._head[skip:], b""
         if head:
-            yield from self._take(self._body.read(head))
+            yield from self._take(self._body.read_events(head))
 
     def _take(self, events: Iterator[FormEvent]) -> Iterator[bytes]:
         for event in events:

@@ -25,7 +25,7 @@ class UrlEncodedReader:
         self._rest = b""
         self._pairs = 1
 
-    def read(self, chunk: bytes) -> Iterator[FormEvent]:
+    def read_events(self, chunk: bytes) -> Iterator[FormEvent]:
         """Yields fields and their decoded bytes. Errors: BadRequest for an endless name or too many pairs."""
         # ``split`` copies what it splits, so large chunks are split piece by piece.
         for start in range(0, len(chunk), _PIECE_BYTES):

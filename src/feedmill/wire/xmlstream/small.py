@@ -29,7 +29,7 @@ class SmallReader(ABC):
         """Returns the line of the current event."""
         return self._parser.CurrentLineNumber
 
-    def read(self, data: bytes) -> None:
+    def read_whole_document(self, data: bytes) -> None:
         """Reads the whole document. Errors: NotWellFormed, and those that the events raise; no other for any bytes."""
         try:
             self._parser.Parse(data, True)

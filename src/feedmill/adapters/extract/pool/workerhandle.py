@@ -90,7 +90,7 @@ class WorkerHandle:
                 return
             self._unwritten.popleft()
 
-    def read(self) -> tuple[list[Answer], bool]:
+    def read_answers(self) -> tuple[list[Answer], bool]:
         """Reads the answers so far, and whether the worker is gone. Errors: BadFrame."""
         answers: list[Answer] = []
         while True:

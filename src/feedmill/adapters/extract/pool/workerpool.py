@@ -76,7 +76,7 @@ class WorkerPool:
     def receive(self, handle: WorkerHandle) -> None:
         """Reads a worker's answers, and handles its end if it is gone."""
         try:
-            answers, gone = handle.read()
+            answers, gone = handle.read_answers()
         except BadFrame as exc:
             self._lose(handle, f"the extractor was ended: {exc}", may_retry=False)
             return

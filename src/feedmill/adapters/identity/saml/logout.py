@@ -57,7 +57,7 @@ class SamlLogoutFlow:
             etree.SubElement(root, f"{{{PROTOCOL}}}SessionIndex").text = session.index
         return self._send("SAMLRequest", root, endpoint, endpoint.url, "")
 
-    def read(self, message: LogoutMessage, logout_url: str) -> LogoutRequest:
+    def read_logout_request(self, message: LogoutMessage, logout_url: str) -> LogoutRequest:
         """Returns a logout request of the provider. Errors: Denied."""
         root = self._open(message, "SAMLRequest", "LogoutRequest")
         self._check(root, logout_url)

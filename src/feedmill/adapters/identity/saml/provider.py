@@ -91,7 +91,7 @@ class SamlIdentityProvider:
         logout_url = back_url.removesuffix("/acs") + "/slo" if self._options.single_logout else ""
         return write_metadata(self.entity_id(back_url), back_url, logout_url, self._options.key.certificate)
 
-    def read(self, encoded: str, back_url: str) -> Assertion:
+    def read_assertion(self, encoded: str, back_url: str) -> Assertion:
         """Returns the assertion in a posted response. Errors: Denied."""
         try:
             response = parse_xml(base64.b64decode(encoded, validate=False)) if len(encoded) <= MAX_RESPONSE_BYTES else None

@@ -146,7 +146,7 @@ class MemoryIndex:
         """Counts documents in the index."""
         return len(self._entries)
 
-    def take(self, changes: dict[int, IndexDocument | None]) -> str:
+    def apply_batch(self, changes: dict[int, IndexDocument | None]) -> str:
         """Applies a batch, with None for a removal, and returns its token."""
         made = {key: Entry.of(document) for key, document in changes.items() if document is not None}
         with self._lock:
@@ -189,7 +189,7 @@ class MemoryWriter:
 
     def commit(self) -> str:
         """Makes all writes visible at once."""
-        token = self._index.take(self._batch)
+        token = self._index.apply_batch(self._batch)
         self._changes = {}
         return token
 

@@ -41,7 +41,7 @@ class ClassPeriodWriter:
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
-    def read(self, ids: Sequence[int]) -> dict[int, _CurrentClass]:
+    def read_current(self, ids: Sequence[int]) -> dict[int, _CurrentClass]:
         """Reads the current classes of those documents that exist."""
         found: dict[int, _CurrentClass] = {}
         for batch in batches(ids):
@@ -77,7 +77,7 @@ class ClassPeriodWriter:
 
     def note_guards(self, before: Mapping[int, _CurrentClass], at: datetime) -> None:
         """Records that pages with new texts now restrict their own access, if they did not before."""
-        now = self.read(list(before))
+        now = self.read_current(list(before))
         moved = {id_: held for id_, held in before.items() if held.access_class != now[id_].access_class}
         after = {id_: {"classed_at": max(to_micros(at), held.since), "classed_by": 0} for id_, held in moved.items()}
         self.keep(moved, after)
@@ -107,7 +107,7 @@ class SqlClassPeriods:
             query = sa.select(past_classes).where(table.document_id.in_(batch)).order_by(table.document_id, table.until, table.number)
             for row in self._connection.execute(query):
                 periods.setdefault(row.document_id, []).append(row)
-        held = ClassPeriodWriter(self._connection).read(ids)
+        held = ClassPeriodWriter(self._connection).read_current(ids)
         return {document_id: _join(periods.get(document_id, ()), now) for document_id, now in held.items()}
 
     def list_held(self, *, after: int, limit: int) -> dict[int, int]:

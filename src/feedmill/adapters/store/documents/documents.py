@@ -87,7 +87,7 @@ class SqlDocuments:
         if not changed:
             return {}
         moving = [document for document in changed if document.id is None or moved is None or document.url in moved]
-        before = self._spells.read([document.id for document in moving if document.id is not None])
+        before = self._spells.read_current([document.id for document in moving if document.id is not None])
         classed: dict[str, dict[str, int]] = {}
         for document in moving:
             held = None if document.id is None else before.get(document.id)
@@ -111,7 +111,7 @@ class SqlDocuments:
         """Stores the extracted texts of documents, if their content is still the same."""
         if not texts:
             return
-        before = self._spells.read([document_id for document_id, text in texts if guards_itself(text)])
+        before = self._spells.read_current([document_id for document_id, text in texts if guards_itself(text)])
         # If the content has changed meanwhile, this text belongs to no content any more and is dropped.
         changing = sa.update(documents).where(documents.c.id == sa.bindparam("id_"), documents.c.content == sa.bindparam("source_"))
         values = [{"id_": document_id, "source_": text.source, "text": rows.text_to_json(text)} for document_id, text in texts]
