@@ -102,7 +102,7 @@ def put_groups(store: SqlStore, feed_id: int, at: datetime, more: list[str] | No
     names = [f"other{number}" for number in range(GROUPS_OF_THE_USER)] + (more or [])
     ann = user_principal("ann")
     with store.writing() as unit:
-        unit.groups.snapshot_builder.build(feed_id, "ldap", is_full=True)
+        unit.groups.snapshot_builder.begin_snapshot(feed_id, "ldap", is_full=True)
         unit.groups.snapshot_builder.define_many(feed_id, [define_group(name, ann) for name in names])
         reached: ComparisonCursor | None = ComparisonCursor()
         while reached is not None:

@@ -15,7 +15,7 @@ def define_group(name: str, *members: Principal, namespace: str = "Default") -> 
 def publish_groups(store: Store, feed_id: int, *definitions: PutGroup, source: str = "src", is_full: bool = False) -> None:
     """Builds a snapshot and publishes it."""
     with store.writing() as unit:
-        unit.groups.snapshot_builder.build(feed_id, source, is_full=is_full)
+        unit.groups.snapshot_builder.begin_snapshot(feed_id, source, is_full=is_full)
         unit.groups.snapshot_builder.define_many(feed_id, definitions)
     with store.writing() as unit:
         unit.groups.snapshot_builder.publish(feed_id)

@@ -144,7 +144,7 @@ def test_groups_read_ahead_are_those_that_are_published(store: SqlStore, grown: 
     directory = PermissionCache(store)
     put_acls(store, {url: acl(permit(f"group{number}", scope=Scope.GROUP)) for number, url in enumerate(URLS)})
     with store.writing() as unit:
-        unit.groups.snapshot_builder.build(1, "src", is_full=True)
+        unit.groups.snapshot_builder.begin_snapshot(1, "src", is_full=True)
         unit.groups.snapshot_builder.define_many(1, [define_group(f"group{number}", user_principal("bob")) for number in range(4)])
     directory.read_ahead(threading.Event())
     with store.writing() as unit:
@@ -197,7 +197,7 @@ def test_table_without_what_was_struck_out_finds_the_same(store: SqlStore, seed:
     table, put_back = GroupTable(struck_out_at_least=0), 0
     for feed_id in range(1, 16):
         with store.writing() as unit:
-            unit.groups.snapshot_builder.build(feed_id, chance.choice("ab"), is_full=chance.random() < 0.3)
+            unit.groups.snapshot_builder.begin_snapshot(feed_id, chance.choice("ab"), is_full=chance.random() < 0.3)
             unit.groups.snapshot_builder.define_many(feed_id, groups_by_chance(chance))
             unit.groups.snapshot_builder.publish(feed_id)
         is_late = chance.random() < 0.3
@@ -261,7 +261,7 @@ def compare(store: SqlStore, rounds: int, seed: int, identities: int = 12) -> in
             source, whole = chance.choice("ab"), chance.random() < 0.3
             for _ in range(chance.randrange(1, 4)):
                 with store.writing() as unit:
-                    unit.groups.snapshot_builder.build(feed_id, source, is_full=whole)
+                    unit.groups.snapshot_builder.begin_snapshot(feed_id, source, is_full=whole)
                     unit.groups.snapshot_builder.define_many(feed_id, groups_by_chance(chance))
                 if chance.random() < 0.7:
                     directory.read_ahead(threading.Event())

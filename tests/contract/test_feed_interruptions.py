@@ -70,7 +70,7 @@ def feed_with(harness: FeedHarness, folder: Path, faults: str, live: Callable[[F
 
 def left_over(harness: FeedHarness) -> dict[str, int]:
     with harness.store.reading() as unit:
-        return unit.processing.interruptions.list()
+        return unit.processing.interruptions.list_counts()
 
 
 @pytest.mark.parametrize("step", ["content", "apply", "class", "store"])

@@ -137,7 +137,7 @@ def test_history_of_an_abandoned_snapshot_is_removed_and_of_one_being_built_is_n
     given_up, building = (harness.receive([], datasource="src", kind=FULL) for _ in range(2))
     for feed_id in (given_up, building):
         with harness.store.writing() as unit:
-            unit.groups.snapshot_builder.build(feed_id, "src", is_full=True)
+            unit.groups.snapshot_builder.begin_snapshot(feed_id, "src", is_full=True)
             reached = unit.groups.history.compare(feed_id, ComparisonCursor(), 100)
             while reached is not None:
                 reached = unit.groups.history.compare(feed_id, reached, 100)

@@ -94,7 +94,7 @@ def test_run_large_group_killed_between_its_pieces_is_put_again(tmp_path: Path) 
     run = GroupsRun(harness.feed(feed_id), harness.tools, SMALL)
     run.step()
     with harness.store.writing() as unit:
-        unit.groups.snapshot_builder.build(feed_id, "src", is_full=True)
+        unit.groups.snapshot_builder.begin_snapshot(feed_id, "src", is_full=True)
         [change] = harness.tools.groups_reader(run.feed).changes(0)
         assert isinstance(change, PutGroup)
         unit.groups.snapshot_builder.define_many(feed_id, [change])

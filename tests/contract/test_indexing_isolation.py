@@ -381,7 +381,7 @@ def test_document_that_ended_the_indexer_goes_apart_with_its_feed(harness: Harne
     assert failure is not None
     assert failure.reason == "step index.entry failed: it died"
     with harness.feeds.store.reading() as unit:
-        assert unit.processing.interruptions.list() == {}
+        assert unit.processing.interruptions.list_counts() == {}
 
 
 def test_document_whose_commit_ended_the_indexer_goes_apart(harness: Harness) -> None:
@@ -392,7 +392,7 @@ def test_document_whose_commit_ended_the_indexer_goes_apart(harness: Harness) ->
     assert harness.builder.started == [[url("a")]]
     assert sorted(harness.shown()) == ["a", "b"]
     with harness.feeds.store.reading() as unit:
-        assert unit.processing.interruptions.list() == {}
+        assert unit.processing.interruptions.list_counts() == {}
 
 
 def test_queue_moves_while_a_document_is_built_apart(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:

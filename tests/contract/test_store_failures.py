@@ -44,9 +44,9 @@ def test_failures_of_the_same_version_count_attempts(store: SqlStore) -> None:
 def test_interruptions_are_counted_by_key(store: SqlStore) -> None:
     with store.writing() as unit:
         assert [unit.processing.interruptions.add(key, NOW) for key in ("a", "b", "a")] == [1, 1, 2]
-        assert unit.processing.interruptions.list() == {"a": 2, "b": 1}
+        assert unit.processing.interruptions.list_counts() == {"a": 2, "b": 1}
         unit.processing.interruptions.remove(["a", "c"])
-        assert unit.processing.interruptions.list() == {"b": 1}
+        assert unit.processing.interruptions.list_counts() == {"b": 1}
 
 
 def test_late_log_stands_behind_the_feeders_and_survives_its_saves(store: SqlStore) -> None:

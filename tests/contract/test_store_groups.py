@@ -102,7 +102,7 @@ def test_snapshot_before_publishing_is_not_seen_and_dropped_never(store: SqlStor
     publish_groups(store, 1, define_group("a", user_principal("ann")))
     for feed_id, end in ((2, "drop"), (3, "publish")):
         with store.writing() as unit:
-            unit.groups.snapshot_builder.build(feed_id, "src", is_full=True)
+            unit.groups.snapshot_builder.begin_snapshot(feed_id, "src", is_full=True)
             assert unit.groups.snapshot_builder.define_many(feed_id, [define_group("b", user_principal("ann"), user_principal("bob"))]) == 2
         assert (groups_of(store, "ann"), memberships(store)) == (["a"], 1)
         with store.writing() as unit:
@@ -149,7 +149,7 @@ def test_publish_full_snapshot_replaces_its_source_alone(store: SqlStore) -> Non
 def test_define_many_again_replaces_what_the_snapshot_has(store: SqlStore) -> None:
     publish_groups(store, 1, define_group("a", user_principal("old"), user_principal("older")))
     with store.writing() as unit:
-        unit.groups.snapshot_builder.build(2, "src", is_full=False)
+        unit.groups.snapshot_builder.begin_snapshot(2, "src", is_full=False)
         unit.groups.snapshot_builder.define_many(2, [define_group("a", user_principal("x"), user_principal("y"), user_principal("z"))])
         assert unit.groups.snapshot_builder.define_many(2, [define_group("a", user_principal("ann"))]) == 1
         assert unit.groups.snapshot_builder.expected_memberships(2) == 1
@@ -173,7 +173,7 @@ def test_copy_definitions_copies_what_the_snapshot_does_not_define(store: SqlSto
         define_group("swept", user_principal("ann")),
     )
     with store.writing() as unit:
-        unit.groups.snapshot_builder.build(2, "src", is_full=True)
+        unit.groups.snapshot_builder.begin_snapshot(2, "src", is_full=True)
         unit.groups.snapshot_builder.define_many(2, [define_group("new", user_principal("bob"))])
         unit.groups.snapshot_builder.copy_definitions(2, [group_principal("current"), group_principal("new"), group_principal("unknown")])
         unit.groups.snapshot_builder.publish(2)

@@ -173,7 +173,7 @@ def test_pattern_set_with_all_kinds_of_lines_follows_index_rule() -> None:
         ["/private/", "-/private/open/", "# end", ".tmp$"],
     )
     verdicts = {
-        url: patterns.check(url)
+        url: patterns.match_url(url)
         for url in (
             "http://shop.acme.test/",
             "http://www.acme.test/",
@@ -200,7 +200,7 @@ def test_pattern_set_with_all_kinds_of_lines_follows_index_rule() -> None:
 
 @pytest.mark.parametrize("follow", [[], ["# nothing"], ["-/"], ["-acme.test/"]])
 def test_pattern_set_without_follow_pattern_passes_nothing(follow: list[str]) -> None:
-    assert not PatternSet(follow).check("http://b.test/").passes
+    assert not PatternSet(follow).match_url("http://b.test/").passes
 
 
 def test_pattern_set_with_fault_names_list_and_entry() -> None:
@@ -261,6 +261,6 @@ def test_contains_pattern_means_substring(text: str, host: str, path: str) -> No
 
 @given(PATH)
 def test_pattern_set_with_slash_passes_every_url(path: str) -> None:
-    assert PatternSet(["/"]).check(path) == PatternAnswer(passes=True)
-    assert PatternSet(["/"], ["/", "-/"]).check(path).passes
-    assert not PatternSet(["/"], ["/"]).check(path).passes
+    assert PatternSet(["/"]).match_url(path) == PatternAnswer(passes=True)
+    assert PatternSet(["/"], ["/", "-/"]).match_url(path).passes
+    assert not PatternSet(["/"], ["/"]).match_url(path).passes

@@ -99,7 +99,7 @@ def test_patterns_as_a_query_pass_what_the_pattern_set_passes(include: list[str]
         include = ["/", *include]
     serving = Serving(collections={"c": Collection(name="c", include=tuple(include), exclude=tuple(exclude))})
     terms = CompiledPatterns(list_patterns(serving)).terms_of(url)
-    assert holds(node_of_patterns(include, exclude), terms) == PatternSet(include, exclude).check(url).passes
+    assert holds(node_of_patterns(include, exclude), terms) == PatternSet(include, exclude).match_url(url).passes
 
 
 def test_patterns_of_all_settings_are_known_once_without_their_signs() -> None:

@@ -38,7 +38,7 @@ class Interruptions(Protocol):
     def add(self, key: str, at: datetime) -> int:
         """Adds one interruption and returns the new count."""
 
-    def list(self) -> dict[str, int]:
+    def list_counts(self) -> dict[str, int]:
         """Lists all counts by key."""
 
     def remove(self, keys: Sequence[str]) -> None:

@@ -80,7 +80,7 @@ class GroupSnapshotBuilder(Protocol):
     Groups feeds are processed one after the other, so only one group snapshot is built at a time.
     """
 
-    def build(self, feed_id: int, source: str, *, is_full: bool) -> None:
+    def begin_snapshot(self, feed_id: int, source: str, *, is_full: bool) -> None:
         """Begins a feed's group snapshot, if not begun yet. ``is_full``: once published, it replaces all that the source had."""
 
     def define_many(self, feed_id: int, definitions: Sequence[PutGroup]) -> int:

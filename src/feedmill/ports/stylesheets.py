@@ -30,7 +30,7 @@ class StylesheetRepository(Protocol):
     def read_stylesheet(self, path: str, named: str) -> bytes:
         """Returns a file that may be a stylesheet. Errors: Corrupt if it cannot be read or is too large; the text calls it ``named``."""
 
-    def write(self, name: str, data: bytes) -> str:
+    def write_stylesheet(self, name: str, data: bytes) -> str:
         """Stores a version of a front end's stylesheet durably and returns its path. Errors: OSError."""
 
     def delete_others(self, name: str, path: str) -> None:
@@ -46,7 +46,7 @@ class StylesheetTransformer(Protocol):
         page = transformer.transform(stylesheet, b"<GSP/>")
     """
 
-    def check(self, stylesheet: bytes) -> None:
+    def check_stylesheet(self, stylesheet: bytes) -> None:
         """Compiles a stylesheet. Errors: Corrupt, also for one that imports or includes another."""
 
     def read_output(self, stylesheet: bytes) -> StylesheetOutput:

@@ -49,7 +49,7 @@ class Stems(WordForms):
         self._language = language
         self._scripts = _WRITTEN_IN.get(language, _LATIN) if language in LANGUAGES else ()
 
-    def make(self, word: str) -> str:
+    def make_form(self, word: str) -> str:
         """Stems one word. A word that is too long for an index has no stem; a Hangul word has its pairs of syllables."""
         if size := gram_size(word):
             return " ".join(list_grams(FOLDED[word], size))

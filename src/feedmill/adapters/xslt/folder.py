@@ -29,7 +29,7 @@ class StylesheetFolder:
             raise Corrupt(f"{named} has more than {MAX_STYLESHEET_BYTES} bytes")
         return data
 
-    def write(self, name: str, data: bytes) -> str:
+    def write_stylesheet(self, name: str, data: bytes) -> str:
         """Stores a version of a front end's stylesheet durably and returns its path. Errors: OSError."""
         self._folder.mkdir(exist_ok=True, mode=0o700)
         path = self._folder.absolute() / f"{name}.{hashlib.sha256(data).hexdigest()[:16]}.xsl"

@@ -33,7 +33,7 @@ class ProcessTransformer:
         for _ in range(at_once):
             self._free.put(None)
 
-    def check(self, stylesheet: bytes) -> None:
+    def check_stylesheet(self, stylesheet: bytes) -> None:
         """Compiles a stylesheet. Errors: Corrupt, also for one that imports or includes another."""
         compile_stylesheet(stylesheet)
 

@@ -21,7 +21,7 @@ def build_rules(
     access = [_access_pattern(number, text, public) for number, (text, public) in enumerate(access_patterns, start=1)]
 
     def refusal(url: str) -> str | None:
-        verdict = patterns.check(url)
+        verdict = patterns.match_url(url)
         return None if verdict.passes else f"the url {verdict.reason}"
 
     def make_public(url: str) -> bool | None:

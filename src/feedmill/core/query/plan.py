@@ -50,7 +50,7 @@ class QueryPlan:
 
     def removes(self, url: str) -> bool:
         """Whether the front end removes a URL from its results. Its patterns apply at once, even before the index knows them."""
-        return not self.removed.is_empty and self.removed.check(url).passes
+        return not self.removed.is_empty and self.removed.match_url(url).passes
 
 
 def select_facets(request: SearchRequest, configured: Sequence[Facet]) -> tuple[tuple[Facet, ...], tuple[str, ...]]:

@@ -76,7 +76,7 @@ class WordForms(dict[str, str]):
     """A cache of words and their forms. A form is computed when it is first read."""
 
     def __missing__(self, word: str) -> str:
-        made = self.make(word)
+        made = self.make_form(word)
         if len(word) <= MAX_REMEMBERED_CHARACTERS:
             # All at once, and not the least used: frequent words are back within a moment, and no order has to be maintained.
             if len(self) >= MAX_REMEMBERED:
@@ -84,18 +84,18 @@ class WordForms(dict[str, str]):
             self[word] = made
         return made
 
-    def make(self, word: str) -> str:
+    def make_form(self, word: str) -> str:
         """Computes the form of one word."""
         raise NotImplementedError
 
 
 class _Folded(WordForms):
-    def make(self, word: str) -> str:
+    def make_form(self, word: str) -> str:
         return _bounded(_fold_word(word))
 
 
 class _Accented(WordForms):
-    def make(self, word: str) -> str:
+    def make_form(self, word: str) -> str:
         return "" if word.isascii() else find_accented(FOLDED[word], write_raw(word))
 
 

@@ -183,7 +183,7 @@ class PatternSet:
         """Whether no URL can pass."""
         return not self._follow
 
-    def check(self, url: str) -> PatternAnswer:
+    def match_url(self, url: str) -> PatternAnswer:
         """Returns whether a URL passes, and the reason if not."""
         if self._is_open:
             return _PASSES

@@ -150,7 +150,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
         DeclaredRoute("/", in_thread(endpoints.show), methods=["GET"], requires=USER),
         DeclaredRoute("/search", protocol.answer, methods=["GET", "POST"], requires=USER),
         DeclaredRoute("/cache", in_thread(protocol.show_copy), methods=["GET"], requires=USER),
-        DeclaredRoute(ROW_PATH, in_thread(rows.show), methods=["GET"], requires=USER),
+        DeclaredRoute(ROW_PATH, in_thread(rows.show_row), methods=["GET"], requires=USER),
         DeclaredRoute(PROFILE_SEARCH, in_thread(profiles.answer), methods=["GET"], requires=USER),
         DeclaredRoute("/suggest", in_thread(suggestions.answer), methods=["GET", "POST"], requires=USER),
         DeclaredRoute(

@@ -47,7 +47,7 @@ class RowPages:
         self._identify = identify
         self._find_rows = find_rows
 
-    def show(self, request: Request) -> Response:
+    def show_row(self, request: Request) -> Response:
         """Returns the page of a row. Errors: NotFound, also if the user may not see it; UpstreamFailure."""
         # of the path as it was sent: in a decoded path a slash within a key would separate keys
         raw = bytes(request.scope.get("raw_path") or request.url.path.encode()).partition(b"?")[0]

@@ -26,7 +26,7 @@ class StylesheetStore:
     def put(self, name: str, data: bytes, condition: Condition) -> SettingsEntry:
         """Sets a front end's stylesheet; one that is not there yet is made. Errors: BadRequest, VersionConflict."""
         try:
-            self._transformer.check(data)
+            self._transformer.check_stylesheet(data)
         except Corrupt as exc:
             raise BadRequest(str(exc)) from exc
         try:
@@ -36,7 +36,7 @@ class StylesheetStore:
             value, found = {"name": name}, Condition(is_new=True)
         if not is_collection_name(name):
             raise BadRequest(f"'{name[:80]}' is no name of a front end; it has 1 to 200 letters, digits, _ and -")
-        path = self._repository.write(name, data)
+        path = self._repository.write_stylesheet(name, data)
         entry, _ = self._editor.put(SECTION, name, value | {"stylesheet": path}, found if condition == ALWAYS else condition)
         self._repository.delete_others(name, path)
         return entry
@@ -50,7 +50,7 @@ class StylesheetStore:
         """Returns a stylesheet. A user who may name a path can read nothing else on the machine by it. Errors: Corrupt."""
         data = self._repository.read_stylesheet(path, f"the file '{path}'")
         try:
-            self._transformer.check(data)
+            self._transformer.check_stylesheet(data)
         except Corrupt as exc:
             # the parser's reason would reveal what the file holds
             raise Corrupt(f"the file '{path}' is no XSLT 1.0 that stands alone") from exc

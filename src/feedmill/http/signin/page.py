@@ -155,7 +155,7 @@ class SignInPage:
             tried.names[namespace] = name[:200]
             attempt = Attempt(name=name, password=password, namespace=namespace, address=client.address, is_shared=client.is_shared)
             try:
-                outcome = self._tools.check.check(attempt)
+                outcome = self._tools.check.check_attempt(attempt)
             except Busy:
                 tried.problems[namespace] = "The directory does not answer now. Please try again later."
                 status = 503

@@ -97,7 +97,7 @@ class RequestAuthenticator:
             return self.refuse("the header Authorization holds no name and password")
         client = self.clients.find_client(scope)
         attempt = Attempt(name=pair[0], password=pair[1], address=client.address, is_shared=client.is_shared, method="basic")
-        outcome = self.passwords.check(attempt)
+        outcome = self.passwords.check_attempt(attempt)
         if outcome.wait_seconds:
             return refuse_for_now(outcome.wait_seconds)
         if not outcome.credentials:

@@ -86,7 +86,7 @@ class SamlLogoutRoutes:
         self._end(request, provider, logout_request)
         entity_id = provider.entity_id(self._url(request, "acs"))
         redirect = logout.answer(logout_request, entity_id, relay_state[:MAX_RELAY_STATE], is_done=True)
-        return self._provider_logouts.send(redirect) if redirect is not None else Response(status_code=200)
+        return self._provider_logouts.send_redirect(redirect) if redirect is not None else Response(status_code=200)
 
     def _end(self, request: Request, provider: SamlProvider, logout_request: LogoutRequest) -> None:
         qualified_name = provider.qualified_name

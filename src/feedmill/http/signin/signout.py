@@ -57,7 +57,7 @@ class ProviderLogouts:
         body = self.templates.get_template("leaving.html").render(logouts=logouts)
         return HTMLResponse(body, headers={**NO_STORE, "Content-Security-Policy": POLICY})
 
-    def send(self, redirect: ProviderRedirect) -> Response:
+    def send_redirect(self, redirect: ProviderRedirect) -> Response:
         """Redirects a browser that did not come from a form of this server."""
         if redirect.fields:
             return self.render([ProviderLogout(label="", redirect=redirect)])

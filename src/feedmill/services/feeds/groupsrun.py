@@ -159,7 +159,7 @@ class GroupsRun:
 
     def _put_first(self, unit: UnitOfWork, taken: Sequence[GroupChange]) -> int:
         feed, snapshots, is_full = self.feed, unit.groups.snapshot_builder, self.feed.kind.feedtype is FeedType.FULL
-        snapshots.build(feed.id, feed.datasource, is_full=is_full)
+        snapshots.begin_snapshot(feed.id, feed.datasource, is_full=is_full)
         for number, change in enumerate(taken, feed.applied + 1):
             if isinstance(change, PutGroup):
                 self._watch.begin(number, GROUPS_STEP)
@@ -194,7 +194,7 @@ class GroupsRun:
         """Stores a piece of what publishing will change. After a crash this restarts, and each piece is still stored once."""
         feed, at_once = self.feed, self._limits.memberships
         with self._tools.store.writing() as unit:
-            unit.groups.snapshot_builder.build(feed.id, feed.datasource, is_full=feed.kind.feedtype is not FeedType.INCREMENTAL)
+            unit.groups.snapshot_builder.begin_snapshot(feed.id, feed.datasource, is_full=feed.kind.feedtype is not FeedType.INCREMENTAL)
             self._compared = unit.groups.history.compare(feed.id, self._compared or ComparisonCursor(), at_once)
             unit.processing.queues.note_progress(QueueName.GROUPS)
 
@@ -204,7 +204,7 @@ class GroupsRun:
         log: tuple[LogEntry, ...] = ()
         feed = ended(replace(feed, finished_at=now), is_obeyed=True, searchable_at=now)
         with self._tools.store.writing() as unit:
-            unit.groups.snapshot_builder.build(feed.id, feed.datasource, is_full=feed.kind.feedtype is not FeedType.INCREMENTAL)
+            unit.groups.snapshot_builder.begin_snapshot(feed.id, feed.datasource, is_full=feed.kind.feedtype is not FeedType.INCREMENTAL)
             is_full = unit.groups.snapshot_builder.expected_memberships(feed.id) > self._limits.max_memberships
             if feed.state is FeedState.FAILED_IN_ERROR or is_full:
                 unit.groups.snapshot_builder.drop(feed.id)

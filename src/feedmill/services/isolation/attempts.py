@@ -50,7 +50,7 @@ class Attempts:
         self._clock = clock
         self._begun_at_seconds = time.monotonic()
         with store.reading() as unit:
-            self._counts = unit.processing.interruptions.list()
+            self._counts = unit.processing.interruptions.list_counts()
         left = in_flight.find_left()
         if left is not None:
             with store.writing() as unit:

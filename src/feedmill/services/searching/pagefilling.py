@@ -85,7 +85,7 @@ class PageFiller:
         self._decider = decider
         self._late = late
 
-    def fill(self, run_query: RunQuery, window: Window, access: AccessFilter, late: LateAccess) -> FilledPage:
+    def fill_page(self, run_query: RunQuery, window: Window, access: AccessFilter, late: LateAccess) -> FilledPage:
         """Returns the page of a window. Shape: ``late`` is that of ``access``."""
         # One more than the page, which shows whether another page follows.
         walk = _Walk(wanted=min(window.start + window.num, MAX_REACH) + 1)

@@ -64,13 +64,13 @@ class ResultMaker:
                 document = documents.get(hit.key)
                 if document is None or plan.removes(document.url):
                     continue
-                make = partial(self.make, document, hit, highlighter, plan.request.getfields, is_late=document.url in granted)
+                make = partial(self.make_result, document, hit, highlighter, plan.request.getfields, is_late=document.url in granted)
                 result = attempt(make, None, step=RESULT_STEP, url=document.url)
                 failed += result is None
                 results += [] if result is None else [result]
         return ResultBatch(results=tuple(results), tried=tried, failed=failed)
 
-    def make(self, document: Document, hit: Hit, highlighter: Highlighter, getfields: Sequence[str], *, is_late: bool) -> Result:
+    def make_result(self, document: Document, hit: Hit, highlighter: Highlighter, getfields: Sequence[str], *, is_late: bool) -> Result:
         """Makes a result of a document that may be shown. Shape: ``is_late``: another server permitted it.
 
         A snippet or marks that cannot be made are left out. Errors: any, of what the document holds.

@@ -140,7 +140,7 @@ class Searcher:
             return not has_robots_rule(document, "noindex") and not plan.removes(document.url)
 
         window = Window(start=request.start, num=min(request.num, MAX_NUM), total=total, may_list=may_list, deadline=search.deadline)
-        return self._filler.fill(run_query, window, access, late)
+        return self._filler.fill_page(run_query, window, access, late)
 
     def _imitate(self, root: Node, access: AccessFilter) -> None:
         """Takes as long for ``info:`` of a URL without a document as for a document that another server decides about."""

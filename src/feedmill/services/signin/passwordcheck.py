@@ -73,7 +73,7 @@ class PasswordCheck:
         self._tools = tools
         self._placeholder_hash = ""
 
-    def check(self, attempt: Attempt) -> Outcome:
+    def check_attempt(self, attempt: Attempt) -> Outcome:
         """Returns the credentials that a name and a password verify.
 
         Errors: Busy, when a directory does not answer and nothing else accepts the password.

@@ -40,8 +40,8 @@ class PasswordCheckCache:
         self._flights: dict[bytes, _Flight] = {}
         self._lock = threading.Lock()
 
-    def check(self, attempt: Attempt) -> Outcome:
-        """Returns the credentials that an attempt verifies, as ``PasswordCheck.check`` does. Errors: Busy."""
+    def check_attempt(self, attempt: Attempt) -> Outcome:
+        """Returns the credentials that an attempt verifies, as ``PasswordCheck.check_attempt`` does. Errors: Busy."""
         digest = self._digest(attempt)
         known = self._find(digest, attempt)
         if known is not None:
@@ -60,7 +60,7 @@ class PasswordCheckCache:
                     self._flights.pop(digest, None)
 
     def _ask(self, digest: bytes, attempt: Attempt) -> Outcome:
-        outcome = self._check.check(attempt)
+        outcome = self._check.check_attempt(attempt)
         if outcome.credentials:
             with self._lock:
                 self._credentials[digest] = outcome.credentials

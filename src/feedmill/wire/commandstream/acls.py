@@ -73,7 +73,7 @@ class AclLines:
         else:
             self._case_sensitive = operation is Operation.ACL_CASE_SENSITIVE
 
-    def build(self) -> RetrievedAcl:
+    def build_acl(self) -> RetrievedAcl:
         """Returns the ACL of all lines so far."""
         permit_users, deny_users, permit_groups, deny_groups = (
             order_principals(self._principals[operation], case_sensitive=self._case_sensitive) for operation in PRINCIPALS

@@ -166,7 +166,7 @@ class RetrieverReader(CommandReader):
             raise BadStream(f"Already responded: '{command.operation.value}' after '{self._response.value}'")
         self._ignore_argument(command)
         if self._acl_lines.is_sent:
-            self._acl = self._acl_lines.build()
+            self._acl = self._acl_lines.build_acl()
         elif self._acl_lines.has_lines:
             self._remark("the lines of an ACL are ignored, because 'acl' is missing")
         self._response = command.operation

@@ -65,7 +65,7 @@ class _OpenItem:
             self.contents[name].stream.close()
         self.contents[name] = content
 
-    def build(self) -> Item:
+    def build_item(self) -> Item:
         return Item(
             number=self.number,
             line=self.line,
@@ -185,7 +185,7 @@ class DataloadParser:
 
     def _end_item(self, _: str) -> None:
         if self._item is not None:
-            self._ready.append(self._item.build())
+            self._ready.append(self._item.build_item())
             self._item = None
 
     def _start_value(self, attributes: Attributes) -> None:

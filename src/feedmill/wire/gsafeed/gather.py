@@ -35,7 +35,7 @@ class AclBuilder:
         else:
             self._principals.append((attributes, name))
 
-    def build(self) -> AclElement:
+    def build_acl(self) -> AclElement:
         return AclElement(self._line, self._attributes, tuple(self._principals), self._fault)
 
 
@@ -100,7 +100,7 @@ class RecordBuilder:
         """Records a principal outside of any ACL."""
         self._fault = self._fault or "a <principal> stands outside an <acl>"
 
-    def build(self) -> Record:
+    def build_record(self) -> Record:
         return Record(
             number=self._number,
             line=self._line,

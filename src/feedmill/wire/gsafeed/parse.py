@@ -137,7 +137,7 @@ class FeedParser:
 
     def _end_record(self, _: str) -> None:
         if self._record is not None:
-            self._ready.append(self._record.build())
+            self._ready.append(self._record.build_record())
             self._record = None
 
     def _start_metadata(self, attributes: Attributes) -> None:
@@ -188,12 +188,12 @@ class FeedParser:
 
     def _end_record_acl(self, _: str) -> None:
         if self._record is not None and self._acl is not None:
-            self._record.set_acl(self._acl.build())
+            self._record.set_acl(self._acl.build_acl())
         self._acl = None
 
     def _end_group_acl(self, _: str) -> None:
         if self._acl is not None:
-            self._ready.append(GroupAcl(self._group, self._acl.build()))
+            self._ready.append(GroupAcl(self._group, self._acl.build_acl()))
             self._acl = None
 
     def _start_principal(self, attributes: Attributes) -> None:

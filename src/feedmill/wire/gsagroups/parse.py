@@ -79,7 +79,7 @@ class GroupsParser:
 
     def _end_membership(self, _: str) -> None:
         if self._membership is not None:
-            self._ready.append(self._membership.build())
+            self._ready.append(self._membership.build_change())
             self._membership = None
 
     def _start_principal(self, attributes: Attributes) -> None:
@@ -126,7 +126,7 @@ class _Membership:
         if len(self._members) > MAX_MEMBERS:
             self._fail(f"a group with more than {MAX_MEMBERS} members")
 
-    def build(self) -> GroupChange:
+    def build_change(self) -> GroupChange:
         """Returns the definition, or the reason why there is none."""
         if self._fault is None and self._group is None:
             self._fail("a membership without a <principal>")

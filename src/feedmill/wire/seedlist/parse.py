@@ -79,7 +79,7 @@ def scan_page(pieces: Iterable[bytes], url: str) -> SeedlistPage:
     scan = _PageScan(url)
     for _ in _read_pieces(scan.reader, scan.repairer, pieces):
         pass
-    return scan.build()
+    return scan.build_page()
 
 
 def iter_entries(pieces: Iterable[bytes], url: str, page: SeedlistPage) -> Iterator[SeedlistEntry | InvalidEntry]:
@@ -312,7 +312,7 @@ class _PageScan:
         self._remarks: dict[str, None] = {}
         self.reader = XmlReader("feed", self._describe(), namespaces=_NAMESPACES)
 
-    def build(self) -> SeedlistPage:
+    def build_page(self) -> SeedlistPage:
         return SeedlistPage(
             id=self._id,
             title=self._title,
@@ -433,7 +433,7 @@ class _OpenEntry:
             self.fail(f"more than {MAX_ENTRY_VALUES} links, categories, fields and ACLs")
         return not self.fault
 
-    def build(self, page: SeedlistPage) -> SeedlistEntry | InvalidEntry:
+    def build_entry(self, page: SeedlistPage) -> SeedlistEntry | InvalidEntry:
         """Returns the entry."""
         if not self.id:
             self.fail("an entry without an id")
@@ -544,7 +544,7 @@ class _EntryReading:
 
     def _end_entry(self, _: str) -> None:
         self._bases.leave()
-        self.ready.append(self._entry.build(self._page))
+        self.ready.append(self._entry.build_entry(self._page))
 
     def _set_id(self, _: Attributes, text: str) -> None:
         self._entry.id = text

@@ -102,7 +102,7 @@ class SqlInterruptions:
         upserting = statement.on_conflict_do_update(index_elements=["key"], set_=counting)
         return int(self._connection.execute(upserting.returning(interruptions.c.count)).scalar_one())
 
-    def list(self) -> dict[str, int]:
+    def list_counts(self) -> dict[str, int]:
         """Lists all counts by key."""
         return {key: int(count) for key, count in self._connection.execute(sa.select(interruptions.c.key, interruptions.c.count))}
 

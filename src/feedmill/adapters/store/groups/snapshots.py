@@ -34,7 +34,7 @@ class SqlGroupSnapshotBuilder:
         self._connection = connection
         self._groups = groups
 
-    def build(self, feed_id: int, source: str, *, is_full: bool) -> None:
+    def begin_snapshot(self, feed_id: int, source: str, *, is_full: bool) -> None:
         """Begins a feed's group snapshot, if it has not begun."""
         counts = {"memberships": 0, "replaced_memberships": 0}
         snapshot = {"feed_id": feed_id, "source": source, "is_full": is_full, "state": BUILDING, **counts}
