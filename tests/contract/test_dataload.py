@@ -104,6 +104,16 @@ def test_update_of_an_unknown_url_fails_and_creates_nothing(harness: DataloadHar
     assert harness.document("nowhere") == {}
 
 
+def test_update_of_a_document_of_another_profile_fails_and_changes_nothing(tmp_path: Path) -> None:
+    with open_dataload(tmp_path, [PROFILE, ProfileSettings(name="other")]) as harness:
+        harness.load(insert("owned", "<Title>First</Title><Body>tapirs</Body>"), profile="other")
+
+        (result,) = harness.load(update("owned", "<Title>Second</Title>"))
+
+        assert result == {"Type": "U", "Status": "FAIL", "Info": "data source other owns this document, so that it is not updated"}
+        assert [harness.document("owned")[name] for name in ("title", "datasource")] == ["First", "other"]
+
+
 def delete_matching(pattern: str) -> str:
     return f"<Type>DP</Type><Url>{pattern}</Url>"
 

@@ -10,7 +10,18 @@ from feedmill.core.access.classes import class_of, is_secure
 from feedmill.core.documents.lifecycle import apply, gone
 from feedmill.core.documents.urlstate import ApplyContext, Outcome, ReceiptCount, Rules, UrlState
 from feedmill.model.access import AccessClass, Acl, AclOrigin, Scope
-from feedmill.model.change import AclChange, Change, Delete, InvalidRecord, Note, PutAcl, PutDocument, RequestCrawl, SourcePosition
+from feedmill.model.change import (
+    AclChange,
+    Change,
+    Delete,
+    InvalidRecord,
+    Note,
+    PutAcl,
+    PutDocument,
+    RequestCrawl,
+    SourcePosition,
+    UpdateDocument,
+)
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, EventKind, Metadata, Origin, Text
 from feedmill.model.feed import LogLevel
 from feedmill.model.provenance import from_feed
@@ -135,6 +146,20 @@ def test_put_by_another_source_makes_it_the_owner(metadata: Metadata | None, con
     assert outcome.state.live is not None
     assert outcome.state.live.datasource == "wiki"
     assert [event.kind for event in outcome.events] == [EventKind.TAKEN_OVER]
+
+
+def test_update_of_another_source_is_an_error_and_opens_nothing() -> None:
+    rules = replace(OPEN, secure_sources=frozenset({"hr"}))
+    before = after((put(metadata=(("k", "old"),), content="body"), by(rules=rules)))
+    update = UpdateDocument(place=PLACE, url=URL, attributes=Attributes(title="t"), stated=frozenset({"title"}))
+
+    outcome = do(before, update, by("wiki", 2, rules))
+
+    assert outcome.counted is ReceiptCount.ERROR
+    assert [entry.reason for entry in outcome.log] == ["data source hr owns this document, so that it is not updated"]
+    assert outcome.state == before
+    assert before.live is not None
+    assert before.live.secure
 
 
 def test_put_of_metadata_alone_keeps_the_extracted_text() -> None:

@@ -6,8 +6,8 @@ Rules, in the order in which they are applied:
 - A put of a content feed makes its source the owner, whichever source owned the document before. Parts that it omits stay, unless it states
   the whole document. A record with content states all its attributes; one without content leaves the attributes that it omits. The last
   authmethod given for the URL stays in force until another is given.
-- An update changes what it states of a document that a content feed or a run owns, and makes its source the owner. For any other URL it is
-  in error: it is no whole document.
+- An update changes what it states of a document that its own source owns through a content feed or a run. For any other URL it is in
+  error: it is no whole document, and the rest of another source's document would lose the protection of that source.
 - A request to crawl changes nothing if a content feed owns the document.
 - The changes of a pull source's run have the same rights as those of a content feed.
 - A fetch brings documents and deletions only. It changes nothing if a content feed or a run owns the document. It never changes the owner:
@@ -138,10 +138,13 @@ def _put_document(change: PutDocument, state: UrlState, context: ApplyContext, c
 
 
 def _update(change: UpdateDocument, state: UrlState, context: ApplyContext, content: BlobRef | None) -> Outcome:
-    """Updates a document whose content was fed; for any other URL the change is in error."""
+    """Updates a document whose content this source fed; for any other URL the change is in error."""
     old = state.live
     if old is None or old.origin is Origin.WEB:
         return _reject(change, state, context, NOTHING_TO_UPDATE, EventKind.REJECTED)
+    if old.datasource != context.datasource:
+        reason = f"data source {old.datasource} owns this document, so that it is not updated"
+        return _reject(change, state, context, reason, EventKind.REJECTED)
     body: dict[str, Any] = {}
     if change.content is not None:
         body = {"content": content, "content_bytes": change.content.size_bytes, "charset": change.content.charset, "text": None}
@@ -149,10 +152,7 @@ def _update(change: UpdateDocument, state: UrlState, context: ApplyContext, cont
     metadata = (*((name, value) for name, value in old.metadata if name.strip().casefold() not in change.names), *change.metadata)
     acl = _named(state.acl, context)
     document = _next_document(state, context, Origin.CONTENT, attributes, acl, metadata=metadata, **body)
-    if old.datasource != context.datasource:
-        kind = EventKind.TAKEN_OVER
-    else:
-        kind = EventKind.METADATA_FED if change.content is None else EventKind.REPLACED
+    kind = EventKind.METADATA_FED if change.content is None else EventKind.REPLACED
     return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, context, kind, ())
 
 
