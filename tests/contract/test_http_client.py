@@ -16,6 +16,7 @@ import pytest
 
 from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.adapters.http.client import AsyncHttpClient, ClientOptions, allow_all
+from feedmill.adapters.http.dialing import find_environment_proxy
 from feedmill.adapters.http.lookup import MAX_LOOKUPS, FoundAddress, look_up
 from feedmill.core.urls.targets import Target
 from feedmill.model.authorization import Trust
@@ -455,6 +456,16 @@ def test_proxy_of_the_environment_is_used_only_where_it_is_allowed(monkeypatch: 
         use_proxy(monkeypatch, proxy, f"127.0.0.1:{server.port}")
         fetch(server.url(), through)
         assert (len(proxy.heads), len(server.heads)) == (1, 3)
+
+
+@pytest.mark.parametrize("exempt", ["::1", "[::1]", "[::1]:443", "server.test", "server.test:443", ".test"])
+def test_server_is_exempt_by_address_name_and_port(monkeypatch: pytest.MonkeyPatch, exempt: str) -> None:
+    monkeypatch.setenv("https_proxy", "http://proxy.test:3128")
+    servers = [ServerAddress(host=host, port=443, is_tls=True) for host in ("::1", "server.test")]
+    monkeypatch.setenv("no_proxy", "other.test")
+    assert all(find_environment_proxy(server) is not None for server in servers)
+    monkeypatch.setenv("no_proxy", exempt)
+    assert [find_environment_proxy(server) is None for server in servers] == [":1" in exempt, "test" in exempt]
 
 
 def test_proxy_opens_a_tunnel_for_tls(monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext, tmp_path: Path) -> None:

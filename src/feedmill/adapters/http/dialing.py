@@ -36,10 +36,14 @@ class Proxy:
 
 
 def find_environment_proxy(server: ServerAddress) -> Proxy | None:
-    """Returns the proxy that ``http_proxy`` or ``https_proxy`` names for a server that ``no_proxy`` does not exempt. Errors:
-    UpstreamFailure."""
+    """Returns the proxy that ``http_proxy`` or ``https_proxy`` names for a server that ``no_proxy`` does not exempt.
+
+    Errors: UpstreamFailure.
+    """
     url = getproxies_environment().get("https" if server.is_tls else "http", "")
-    if not url or proxy_bypass_environment(server.authority):
+    # ``no_proxy`` has a name, an address or either with a port; an IPv6 address before a port is in brackets.
+    bracketed = f"[{server.host}]" if ":" in server.host else server.host
+    if not url or any(map(proxy_bypass_environment, (server.host, bracketed, f"{bracketed}:{server.port}"))):
         return None
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
