@@ -57,7 +57,7 @@ def test_certificate_of_another_server_is_refused(port: int, tmp_path: Path, mon
         Transport(base_url=f"https://127.0.0.1:{port}", certificate=str(other)).get_json("/")
 
 
-@pytest.mark.parametrize("content", [None, "no certificate"])
+@pytest.mark.parametrize("content", [None, "no certificate", "-----BEGIN CERTIFICATE-----\n\xe9\n-----END CERTIFICATE-----"])
 def test_file_without_a_certificate_is_named(tmp_path: Path, content: str | None) -> None:
     file = tmp_path / "certificate.pem"
     if content is not None:

@@ -167,7 +167,7 @@ class Transport:
 
 def _read_certificate(path: str) -> str:
     """Returns the first certificate in a PEM file, which is that of the server; those of its issuers follow it."""
-    head, end, _ = Path(path).read_text("latin-1").partition("-----END CERTIFICATE-----")
+    head, end, _ = Path(path).read_text("ascii", "ignore").partition("-----END CERTIFICATE-----")
     return head[head.find("-----BEGIN CERTIFICATE-----") :] + end + "\n"
 
 
