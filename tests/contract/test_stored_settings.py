@@ -39,6 +39,9 @@ def test_list_live_urls_goes_on_by_id_and_leaves_out_what_is_gone(store: SqlStor
     with store.reading() as unit:
         first = unit.documents.scan.list_live_urls(after=0, limit=1)
         rest = unit.documents.scan.list_live_urls(after=first[0].document_id, limit=10)
+        of_source = unit.documents.scan.list_live_urls(after=0, limit=10, datasource=first[0].datasource)
+        of_other = unit.documents.scan.list_live_urls(after=0, limit=10, datasource="other")
     assert [(one.url, one.version) for one in first + rest] == [("http://a.test/1", 3), ("http://a.test/3", 3)]
+    assert (of_source, of_other) == (first + rest, [])
     assert isinstance(first[0], LiveUrl)
     assert len(ids) == 3

@@ -67,8 +67,11 @@ class DocumentScan(Protocol):
         With ``unseen_by``, only documents that this feed did not name are listed.
         """
 
-    def list_live_urls(self, *, after: int, limit: int, open_only: bool = False) -> list["LiveUrl"]:
-        """Lists the URLs of live documents by id above ``after``; with ``open_only`` only documents without any access rule."""
+    def list_live_urls(self, *, after: int, limit: int, datasource: str | None = None, open_only: bool = False) -> list["LiveUrl"]:
+        """Lists the URLs of live documents, or those of one source, by id above ``after``.
+
+        With ``open_only`` only documents without any access rule.
+        """
 
     def list_guarded_sources(self) -> list[str]:
         """Lists the sources that have live documents with an ACL."""

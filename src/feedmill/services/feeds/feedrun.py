@@ -89,7 +89,10 @@ class FeedRun:
         self._evicting = watch_documents(EVICTION_STEP, tools.caution)
 
     def step(self) -> None:
-        """Does the next bounded piece of work. Errors: FeedDeferred while a record waits that ended the process."""
+        """Does the next piece of work: a slice, or a deletion by pattern.
+
+        Errors: FeedDeferred while a record waits that ended the process.
+        """
         self._watch.work(is_reading=self.feed.phase.is_reading, work=self._work, give_up=self._give_up)
         if self.feed.phase.is_past_feeder:
             self._watch.clear()
@@ -179,7 +182,7 @@ class FeedRun:
         except Exception as error:
             if not belongs_to_item(error):
                 raise
-            self._enqueue_isolated_build(taken)
+            self._put_isolated(taken)
             if not self._is_full:
                 admission = self._tools.admission()
                 push_out_isolated(self._tools.store, admission.max_documents, self._context(admission), self._lane, watch=self._evicting)
@@ -201,14 +204,14 @@ class FeedRun:
                 self._watch.begin_many(self.feed.applied + 1, len(taken), STORE_STEP)
         self.feed = feed
 
-    def _enqueue_isolated_build(self, taken: Slice) -> None:
+    def _put_isolated(self, taken: Slice) -> None:
         """Applies a slice that failed, and halves it when it fails again. Changes are applied in order, each with its checkpoint."""
         try:
             self._put_whole(taken)
         except ItemsFailed as error:
             # Each failure has one cause, so only these changes are in error, and the rest is applied together at once.
             if _names_each_once(taken, error.reasons):
-                self._enqueue_isolated_build([_rejected(change, content, error.reasons) for change, content in taken])
+                self._put_isolated([_rejected(change, content, error.reasons) for change, content in taken])
                 return
             if len(taken) == 1:
                 self._reject(taken[0][0], str(error))
@@ -222,8 +225,8 @@ class FeedRun:
         else:
             return
         middle = len(taken) // 2
-        self._enqueue_isolated_build(taken[:middle])
-        self._enqueue_isolated_build(taken[middle:])
+        self._put_isolated(taken[:middle])
+        self._put_isolated(taken[middle:])
 
     def _reject(self, change: Change, reason: str) -> None:
         """Counts a change as in error: by its URL if the state of that can be read, else by its position alone."""
@@ -238,16 +241,16 @@ class FeedRun:
             self._put_whole([(replace(faulty, url=None), None)], moves=False)
 
     def _delete_matching(self, change: DeleteMatching) -> None:
-        """Deletes the documents that match a pattern in bounded transactions, and then counts the change with their number.
+        """Deletes the documents of the source that match a pattern, and then counts the change with their number.
 
+        This is one step, as long as the source is large; each of its transactions is bounded.
         After an interruption it begins again: the documents that are gone already are not counted then.
         """
         count = after = 0
         try:
             while live := self._list_live_urls(after):
                 after = live[-1].document_id
-                matching = [each.url for each in live if each.datasource == self.feed.datasource]
-                count += self._delete_all([url for url in matching if matches_wildcards(change.pattern, url)], change)
+                count += self._delete_all([each.url for each in live if matches_wildcards(change.pattern, each.url)], change)
         except Exception as error:
             if not belongs_to_item(error):
                 raise
@@ -262,7 +265,7 @@ class FeedRun:
 
     def _list_live_urls(self, after: int) -> list[LiveUrl]:
         with self._tools.store.reading() as unit:
-            return unit.documents.scan.list_live_urls(after=after, limit=self._tools.limits.changes)
+            return unit.documents.scan.list_live_urls(after=after, limit=self._tools.limits.changes, datasource=self.feed.datasource)
 
     def _delete_all(self, urls: Sequence[str], change: DeleteMatching) -> int:
         """Deletes documents of the source in one transaction. Returns how many are gone by it."""
@@ -413,9 +416,9 @@ class FeedRun:
             elif feed.kind.command is SourceCommand.DESTROY:
                 unit.feeds.sources.forget(feed.datasource)
             # In the transaction that ends the feed: if index tasks are left now, the indexer completes the feed after the last of them.
-            marked, tightening = unit.processing.index_tasks.list_open_feeds([feed.id])
+            waiting, revoking = unit.processing.index_tasks.list_open_feeds([feed.id])
             feed = replace(feed, finished_at=now)
-            feed = ended(feed, is_obeyed=not tightening, searchable_at=None if marked else now)
+            feed = ended(feed, is_obeyed=not revoking, searchable_at=None if waiting else now)
             unit.feeds.queue.save(feed, entries)
             unit.processing.queues.note_progress(queue_of(feed))
         self.feed = feed

@@ -153,9 +153,11 @@ class SqlDocuments:
             query = query.where(documents.c.seen_feed_id != unseen_by)
         return [rows.document_from_row(row) for row in self._connection.execute(query)]
 
-    def list_live_urls(self, *, after: int, limit: int, open_only: bool = False) -> list[LiveUrl]:
+    def list_live_urls(self, *, after: int, limit: int, datasource: str | None = None, open_only: bool = False) -> list[LiveUrl]:
         """Lists the URLs of live documents, by id."""
         query = sa.select(*_LIVE_URL).where(LIVE, documents.c.id > after).order_by(documents.c.id).limit(limit)
+        if datasource is not None:
+            query = query.where(documents.c.datasource == datasource)
         if open_only:
             query = query.where(~documents.c.secure)
         found = self._connection.execute(query)
