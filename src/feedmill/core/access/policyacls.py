@@ -150,7 +150,7 @@ def _by_path(found: Iterable[_Ready]) -> Mapping[str, tuple[_Ready, ...]]:
 
 
 def decide_by_policy(policy: PolicyAcl | None, principal_keys: PrincipalKeys) -> PolicyDecision | None:
-    """Returns the ruling of a policy about a user, None without a policy or a signed-in user."""
+    """Returns the decision of a policy about a user, None without a policy or a signed-in user."""
     if policy is None or not (principal_keys.identity.users or principal_keys.identity.groups):
         return None
     verdict, match = decide_locally(Acl(entries=policy.entries), principal_keys)

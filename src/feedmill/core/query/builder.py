@@ -78,7 +78,6 @@ def read_request(request: SearchRequest) -> ParsedRequest:
         parts += [node] if node is not None else []
         warnings += remarks
     root = join_all(parts)
-    # Before languages and sites are added, which are no restrictions that a user typed.
     languages, remarks = read_languages(request.languages)
     within: list[Node] = [Site(advanced.within.strip())] if advanced.within.strip() else []
     within += [FromSource(request.datasource)] if request.datasource else []

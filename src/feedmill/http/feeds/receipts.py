@@ -38,16 +38,16 @@ def render_feed(feed: Feed, log: Sequence[LogEntry], stuck: StuckQueue | None = 
 
 def render_document(inspection: Inspection) -> Json:
     """Returns a document's JSON."""
-    document, standing = inspection.document, inspection.status
+    document, status = inspection.document, inspection.status
     attributes, text = document.attributes, document.text
     mimetype = text.mimetype if text is not None else None
     return {
         "url": document.url,
         "display_url": attributes.display_url or document.url,
         "datasource": document.datasource,
-        "state": standing.state,
-        "searchable": standing.searchable,
-        "reason": standing.reason,
+        "state": status.state,
+        "searchable": status.searchable,
+        "reason": status.reason,
         "title": shown_title(document),
         "mimetype": mimetype or attributes.mimetype,
         "last_modified": render_time(attributes.last_modified),

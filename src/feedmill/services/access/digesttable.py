@@ -32,7 +32,7 @@ def split_digests(digests: bytes) -> tuple[Halves, Halves]:
 class _Segment:
     """Digests in halves, sorted by the first half, and the number of each.
 
-    Digests spread evenly, so their first bits choose a bucket, here called a bucket, of a few digests. ``starts`` holds where each bucket
+    Digests spread evenly, so their first bits choose a bucket of a few digests. ``starts`` holds where each bucket
     begins and, as its last item, where the last bucket ends. A binary search would read some twenty distant places among millions.
     """
 

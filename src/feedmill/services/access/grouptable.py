@@ -133,7 +133,7 @@ class GroupTable:
         state.has_members = np.concatenate([state.has_members, np.array([each.memberships > 0 for each in load.definitions], np.bool_)])
         state.is_seen = np.concatenate([state.is_seen, np.ones(count, np.bool_)])
         self._cover(state.newest.setdefault(source, {}), dict(zip(defined.tolist(), positions.tolist(), strict=True)), feed_id)
-        # the reading numbers its definitions from 0; here they begin at ``begin``
+        # the load numbers its definitions from 0; here they begin at ``begin``
         state.members.absorb(load.members, lambda owners: owners + begin)
         state.snapshots[feed_id] = _Snapshot(source, positions)
 

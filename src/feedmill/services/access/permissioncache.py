@@ -120,7 +120,7 @@ class PermissionCache:
         """
 
         def find() -> PrincipalKeys:
-            return self._use(identity, self._find_forms)
+            return self._use(identity, self._find_principal_keys)
 
         until = deadline.until if deadline is not None else None
         return self._find_in_time(find, lambda: identity in self._known, deadline, until, refresh=self._refresh_once)
@@ -206,7 +206,7 @@ class PermissionCache:
             self._unsaid = self._classes.unsaid()
         return self._unsaid
 
-    def _find_forms(self, known: _CachedPermissions, _identity: Identity) -> PrincipalKeys:
+    def _find_principal_keys(self, known: _CachedPermissions, _identity: Identity) -> PrincipalKeys:
         if known.principal_keys is None:
             known.principal_keys = principal_keys_of(known.membership.build_identity())
         return known.principal_keys

@@ -4,7 +4,7 @@ Index tasks are processed in batches: documents go to the engine, and the engine
 exactly these versions and publishes the commit's token. If a process dies in between, the work is repeated, and repeating it changes
 nothing. Small changes commit at once; a large feed commits every two seconds.
 
-A failing document costs only itself (``entry_writing``). A document that is large, or that ended the indexer before, is prepared in a
+A failing document costs only itself (``entrywriting``). A document that is large, or that ended the indexer before, is prepared in a
 separate process (``isolatedbuild``), so that no other document waits for it. If the engine fails to commit a batch, the next batch is half
 as long, down to one document, which is set aside if the engine commits without it.
 
@@ -384,10 +384,10 @@ class Indexing:
     def _settle(self, unit: UnitOfWork) -> None:
         """Ends feeds that the index obeys now, and stores when all of a feed became searchable."""
         feeds = unit.feeds.reader.list_unsettled()[:SETTLED_AT_ONCE]
-        marked, tightening = unit.processing.index_tasks.list_open_feeds([feed.id for feed in feeds])
+        waiting, revoking = unit.processing.index_tasks.list_open_feeds([feed.id for feed in feeds])
         for feed in feeds:
-            searchable_at = None if feed.id in marked else self._clock()
-            settled = ended(feed, is_obeyed=feed.id not in tightening, searchable_at=searchable_at)
+            searchable_at = None if feed.id in waiting else self._clock()
+            settled = ended(feed, is_obeyed=feed.id not in revoking, searchable_at=searchable_at)
             if settled != feed:
                 unit.feeds.queue.save(settled)
 
