@@ -300,6 +300,19 @@ def test_upkeep_with_pack_and_file_lists_and_removes_them(tmp_path: Path) -> Non
             other.read(ref)
 
 
+def test_remove_object_removes_a_file(tmp_path: Path) -> None:
+    store = PackedBlobs(tmp_path, limits=SMALL)
+    large = put(store, b"l" * 100)
+    store.sync()
+    (file,) = store.list_objects()
+    store.close()
+    other = PackedBlobs(tmp_path, limits=SMALL)
+    other.remove_object(file.name)
+    assert other.list_objects() == []
+    with pytest.raises(Corrupt):
+        other.read(large)
+
+
 def test_remove_object_with_foreign_name_is_refused(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("text")
     store = PackedBlobs(tmp_path / "blobs")

@@ -13,6 +13,7 @@ from feedmill.model.topic import Topic
 from feedmill.runtime import roles
 from feedmill.runtime.server.sockets import listener_addresses
 from feedmill.settings import Settings
+from tests import appliance
 
 SOURCE = Path(feedmill.__file__).parent
 NAMES = {process.name for process in (*roles.ROLES, roles.STYLESHEETS, roles.INDEX_ENTRIES)}
@@ -68,6 +69,10 @@ SUBSCRIBERS = {
     Topic.REBUILD: ["indexer"],
     Topic.SETTINGS: ["feeder-quick", "indexer"],
 }
+
+
+def test_acceptance_tests_wait_for_every_role() -> None:
+    assert tuple(role.name for role in roles.ROLES) == appliance.ROLES
 
 
 @pytest.mark.parametrize("topic", Topic)
