@@ -227,6 +227,7 @@ FIELDS = (
     FieldSettings(name="Secret", searchable=False),
     FieldSettings(name="Unsorted", type="number", sortable=False),
     FieldSettings(name="Internal", output=False),
+    FieldSettings(name="Modified", type="integer"),
 )
 
 
@@ -290,6 +291,29 @@ def test_update_of_a_field_replaces_its_values(shop: DataloadHarness) -> None:
     shop.load(update("colored", "<u:Colors>green</u:Colors><u:Price>wrong</u:Price>"))
 
     assert shop.document("colored")["metadata"] == {"Colors": ["green"], "Price": ["1"]}
+
+
+def test_update_of_an_unknown_field_removes_no_metadata_of_its_name(shop: DataloadHarness) -> None:
+    shop.load(insert("unknown", "<Keywords>real</Keywords>"))
+
+    (result,) = shop.load(update("unknown", "<u:Keywords>other</u:Keywords>"))
+
+    assert 'no additional field "Keywords"' in result["Info"]
+    assert shop.document("unknown")["metadata"] == {"keywords": ["real"]}
+
+
+def test_update_of_a_field_that_is_named_like_an_element_leaves_the_element(shop: DataloadHarness) -> None:
+    shop.load(insert("same", "<Modified>2020-01-02 03:04:05</Modified><u:Modified>1</u:Modified>"))
+    before = shop.document("same")
+
+    shop.load(update("same", "<Modified>2021-01-02 03:04:05</Modified><u:Modified>wrong</u:Modified>"))
+    after = shop.document("same")
+    shop.load(update("same", "<Modified>wrong</Modified><u:Modified>2</u:Modified>"))
+
+    assert (before["metadata"], after["metadata"]) == ({"Modified": ["1"]}, {"Modified": ["1"]})
+    assert after["last_modified"] > before["last_modified"]
+    assert shop.document("same")["metadata"] == {"Modified": ["2"]}
+    assert shop.document("same")["last_modified"] == after["last_modified"]
 
 
 # --- faults ---------------------------------------------------------------------------------------------------------------------

@@ -115,7 +115,8 @@ class _ItemReader:
         self._options = options
         self._profile = options.profile or Profile()
         self._notes = notes
-        self._wrong: set[str] = set()
+        self._wrong_elements: set[str] = set()
+        self._wrong_fields: set[str] = set()
         self._charset = self._find_charset()
 
     def read_put(self, place: SourcePosition) -> PutDocument:
@@ -138,9 +139,10 @@ class _ItemReader:
         """Returns the change that updates parts of the document. Errors: Unreadable."""
         attributes, metadata, reports = self._read_attributes(), self._read_metadata(), self._read_inner("Errors", "Reason")
         # a value of the wrong type leaves the earlier one
-        wrong = self._wrong
-        stated = {_ATTRIBUTES[value.name] for value in self._item.values if value.name in _ATTRIBUTES and not value.is_field}
-        names = {value.name.lower() for value in self._item.values if value.is_field or value.name in METADATA}
+        elements = {value.name for value in self._item.values if not value.is_field} - self._wrong_elements
+        fields = {field.name for value in self._item.values if value.is_field and (field := self._find_field(value.name)) is not None}
+        stated = {_ATTRIBUTES[name] for name in elements & _ATTRIBUTES.keys()}
+        names = (elements & METADATA) | (fields - self._wrong_fields) | {name for name, _ in metadata}
         content, text_bytes = self._read_content()
         if content is not None:
             stated.add("text_bytes")
@@ -148,9 +150,9 @@ class _ItemReader:
             place=place,
             url=self._url,
             attributes=replace(attributes, text_bytes=text_bytes),
-            stated=frozenset({*stated, *_OF_PROFILE} - {_ATTRIBUTES.get(name, "") for name in wrong}),
+            stated=frozenset({*stated, *_OF_PROFILE}),
             metadata=metadata,
-            names=frozenset(names - {name.lower() for name in wrong} | {name for name, _ in metadata}),
+            names=frozenset(name.casefold() for name in names),
             content=content,
             reports=reports[:MAX_REPORTS],
             notes=tuple(self._notes),
@@ -226,10 +228,12 @@ class _ItemReader:
         text = self._decode(self._item.find_value(name)).strip()
         moment = read_moment(text) if text else None
         if text and moment is None:
+            self._wrong_elements.add(name)
             self._warn_of_type(name, text, _NO_DATE)
         try:
             return None if moment is None else moment.astimezone(UTC) if moment.tzinfo else self._options.read_local(moment)
         except (ValueError, OverflowError):
+            self._wrong_elements.add(name)
             self._warn_of_type(name, text, "no date that the server's calendar has")
             return None
 
@@ -259,7 +263,10 @@ class _ItemReader:
         for value in self._item.values:
             if value.is_field:
                 field = self._find_field(value.name)
-                pairs |= {(field.name, text): text for text in self._read_field(field, value)} if field is not None else {}
+                if field is None:
+                    self._warn(f'the profile "{shorten(self._profile.name)}" has no additional field "{shorten(value.name)}"')
+                else:
+                    pairs |= {(field.name, text): text for text in self._read_field(field, value)}
             elif value.name in METADATA:
                 text = self._read_value(value)
                 key = (value.name, text or "") if value.name == "Category" else (value.name, "")
@@ -268,10 +275,7 @@ class _ItemReader:
         return tuple((name.lower() if name in METADATA else name, text) for (name, _), text in pairs.items())
 
     def _find_field(self, name: str) -> AdditionalField | None:
-        found = next((field for field in self._profile.fields if field.name.casefold() == name.casefold()), None)
-        if found is None:
-            self._warn(f'the profile "{shorten(self._profile.name)}" has no additional field "{shorten(name)}"')
-        return found
+        return next((field for field in self._profile.fields if field.name.casefold() == name.casefold()), None)
 
     def _read_field(self, field: AdditionalField, value: Value) -> tuple[str, ...]:
         """Returns the values of an additional field, none for an empty element and for one of the wrong type."""
@@ -279,6 +283,7 @@ class _ItemReader:
         try:
             return read_field(field, text, self._options.read_local) if text else ()
         except Unreadable as exc:
+            self._wrong_fields.add(field.name)
             self._warn_of_type(field.name, text, str(exc))
             return ()
 
@@ -292,6 +297,7 @@ class _ItemReader:
         if category is None:
             fault = f'no category of the profile "{shorten(self._profile.name)}"'
         if fault is not None:
+            self._wrong_elements.add(value.name)
             self._warn_of_type(value.name, text, fault)
             return None
         return category
@@ -300,7 +306,6 @@ class _ItemReader:
         return next((name for name in self._profile.categories if name.casefold() == text.casefold()), None)
 
     def _warn_of_type(self, name: str, text: str, reason: str) -> None:
-        self._wrong.add(name)
         self._warn(f'{name} "{shorten(text)}" is {reason}, and is ignored')
 
     def _warn(self, reason: str) -> None:
