@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,18 +44,27 @@ async def send_request(
     port: int = 80,
     peer: str = "127.0.0.1",
     scheme: str = "http",
+    extensions: Mapping[str, Any] | None = None,
+    on_send: Callable[[Message], None] = lambda _message: None,
+    disconnected: asyncio.Event | None = None,
 ) -> Answer:
-    """Sends one request from any address. ``headers`` may be written as Python names."""
+    """Sends one request from any address. ``headers`` may be written as Python names.
+
+    Shape: ``on_send`` gets each message of the application. The client disconnects once ``disconnected`` is set.
+    Without a response the status is 0.
+    """
     bodies = [body]
     sent: list[Message] = []
 
     async def receive() -> Message:
         if not bodies:
-            await asyncio.Event().wait()
+            await (disconnected or asyncio.Event()).wait()
+            return {"type": "http.disconnect"}
         return {"type": "http.request", "body": bodies.pop(), "more_body": False}
 
     async def send(message: Message) -> None:
         sent.append(message)
+        on_send(message)
 
     named = {"host": host} | {name.replace("_", "-").lower(): value for name, value in (headers or {}).items()}
     scope = {
@@ -71,8 +80,11 @@ async def send_request(
         "headers": [(name.encode(), value.encode()) for name, value in named.items()],
         "client": (peer, 1),
         "server": (host, port),
+        "extensions": dict(extensions or {}),
     }
     await app(scope, receive, send)
+    if not sent:
+        return Answer(0, {}, b"")
     response_headers = [(name.decode().lower(), value.decode("latin-1")) for name, value in sent[0]["headers"]]
     content = b"".join(message.get("body", b"") for message in sent[1:])
     return Answer(

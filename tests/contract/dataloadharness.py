@@ -27,7 +27,7 @@ from feedmill.runtime.migration import migrate
 from feedmill.services.feeds.feeder import FeederLane
 from feedmill.settings import Settings
 from feedmill.settings.dataload import DataloadSettings, ProfileSettings
-from tests.asgi import Answer, ask_app
+from tests.asgi import Answer, ask_app, send_request
 
 PATH = "/texis/dowalk/recvdata.xml"
 HOST = "http://www.example.com"
@@ -60,6 +60,11 @@ class DataloadHarness:
         """Posts a form as it is."""
         headers = {"content-type": "application/x-www-form-urlencoded", **given.pop("headers", {})}
         return ask_app(self.app, "POST", path, body=urlencode(fields).encode(), headers=headers, **given)
+
+    async def send(self, *items: str, **given: Any) -> Answer:
+        """Posts a dataload from a running event loop."""
+        body = urlencode({"profile": "default", "data": load_of(*items)}).encode()
+        return await send_request(self.app, "POST", PATH, body=body, headers={"content-type": "application/x-www-form-urlencoded"}, **given)
 
     def load(self, *items: str, **given: Any) -> list[dict[str, str]]:
         """Posts a dataload and returns what the reply says of each item."""
@@ -94,7 +99,7 @@ def rows_of(answer: Answer) -> str:
 
 @contextmanager
 def open_dataload(
-    tmp_path: Path, profiles: Sequence[ProfileSettings] = (PROFILE,), config: GateConfig | None = None
+    tmp_path: Path, profiles: Sequence[ProfileSettings] = (PROFILE,), config: GateConfig | None = None, *, indexes: bool = True
 ) -> Iterator[DataloadHarness]:
     settings = Settings(dataload=DataloadSettings(profiles=tuple(profiles)))
     migrate(tmp_path, settings)
@@ -102,7 +107,7 @@ def open_dataload(
     config = config or GateConfig(profiles={profile.name: parse_allowed(profile.allowed) for profile in profiles})
     with open_context(tmp_path, settings) as context, ThreadPoolExecutor(1) as workers:
         app = gate_app(config=lambda: config, intake=build_intake(context), dtd="", count_feed=lambda *_: None, find_problems=list)
-        working = workers.submit(_work, context, is_over)
+        working = workers.submit(_work, context, is_over, indexes)
         try:
             yield DataloadHarness(context=context, app=app)
         finally:
@@ -110,9 +115,9 @@ def open_dataload(
             working.result()
 
 
-def _work(context: AppContext, is_over: Event) -> None:
+def _work(context: AppContext, is_over: Event, indexes: bool) -> None:
     feeder = build_feeder(context, FeederLane(owner="feeder"))
     with closing(build_extracting(context)) as extracting, closing(build_indexing(context)) as indexing:
         while not is_over.is_set():
-            if not any([feeder.turn(), extracting.turn(), indexing.turn()]):
+            if not any([feeder.turn(), extracting.turn(), indexes and indexing.turn()]):
                 context.notifier.wait(0.01)

@@ -46,9 +46,6 @@ DATALOAD_FORM: Final = Form(streams=frozenset({"data"}), values=frozenset({"prof
 APPLIED_SECONDS: Final = 3_600.0
 """How long a reply waits for the items to be applied."""
 
-SEARCHABLE_SECONDS: Final = 30.0
-"""How long the reply to UI waits for searches to find the earlier items; they are found later all the same."""
-
 _POLL_SECONDS: Final = (0.005, 0.25)
 _POLL_GROWTH: Final = 1.5
 _SEND_BYTES: Final = 65_536
@@ -121,9 +118,11 @@ class DataloadEndpoint:
         pieces = _join(render_reply(results)) if isinstance(results, ItemResults) else iter([render_refusal(results.status, results.info)])
         headers = [(b"content-type", XML), (FEED_HEADER, str(feed_id).encode("ascii"))]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
+        has_waited = False
         while piece := await self._run(next, pieces, b""):
-            if isinstance(results, ItemResults) and results.has_refresh:
+            if isinstance(results, ItemResults) and results.has_refresh and not has_waited:
                 await self._wait_until_searchable(feed)
+                has_waited = True
             await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -136,7 +135,7 @@ class DataloadEndpoint:
         return feed
 
     async def _wait_until_searchable(self, feed: Feed) -> None:
-        async for _ in _iter_polls(SEARCHABLE_SECONDS):
+        async for _ in _iter_polls(self._config().searchable_seconds):
             if await self._run(self._is_searchable, feed):
                 break
 

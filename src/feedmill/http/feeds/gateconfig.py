@@ -10,7 +10,8 @@ from feedmill.core.urls.networks import LOOPBACK, Networks
 class GateConfig:
     """The feed port's settings. Units: bytes; ``idle_seconds`` is how long a client may pause within a body.
 
-    ``profiles`` are the addresses that each profile of dataloads allows, by its name.
+    ``profiles`` are the addresses that each profile of dataloads allows, by its name. ``searchable_seconds`` is how long the reply to an
+    item of type UI waits at most for searches to find the earlier items; they are found later all the same.
     """
 
     trusted: Networks = LOOPBACK
@@ -20,6 +21,7 @@ class GateConfig:
     server_header: str = "feedergate_1.0"
     allow_origins: tuple[str, ...] = ()
     idle_seconds: float = 20.0
+    searchable_seconds: float = 30.0
     profiles: Mapping[str, Networks] = field(default_factory=dict)
 
     def may_load(self, address: str | None) -> bool:
