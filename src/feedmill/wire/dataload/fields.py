@@ -3,23 +3,25 @@
 Source: Thunderstone Search Appliance Manual, "Field Types".
 """
 
+import math
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Final
 
 from feedmill.core.text.dates import parse_date
 from feedmill.model.dataload import AdditionalField, FieldType
 from feedmill.wire.tokens import Unreadable
 
-_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?P<power>[eE][+-]?[0-9]{1,2})?")
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]{1,3})?")
 _INTEGER: Final = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]{1,8}|[0-9]{1,10})")
 _SMALLEST, _LARGEST = -(2**31), 2**31 - 1
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a decimal number, perhaps with a power of ten."""
-    return _NUMBER.fullmatch(text) is not None
+    """Whether a text is a decimal number, perhaps with a power of ten, in the range of a double."""
+    return _NUMBER.fullmatch(text) is not None and math.isfinite(float(text))
 
 
 def read_field(field: AdditionalField, text: str, read_local: Callable[[datetime], datetime]) -> tuple[str, ...]:
@@ -40,11 +42,10 @@ def read_field(field: AdditionalField, text: str, read_local: Callable[[datetime
 
 
 def _read_number(text: str) -> str:
-    found = _NUMBER.fullmatch(text)
-    if found is None:
+    if not is_number(text):
         raise Unreadable("no number")
-    # the index reads decimals only
-    return f"{float(text):f}" if found["power"] else text
+    # The index reads decimals only. A number too small for a double is zero.
+    return text if "e" not in text.lower() else format(Decimal(text), "f") if float(text) else "0"
 
 
 def _read_integer(text: str) -> str:
@@ -57,18 +58,26 @@ def _read_integer(text: str) -> str:
 
 
 def _read_date(text: str, read_local: Callable[[datetime], datetime]) -> str:
-    """Returns a date in UTC, as searches compare dates. A text that means the same in UTC stays as it is."""
+    """Returns a date in UTC in one form, so that dates sort as texts. Without a time it stays a day if that day begins in UTC too."""
     try:
         moment = datetime.fromisoformat(text)
         utc = moment.astimezone(UTC) if moment.tzinfo else read_local(moment)
-        if utc.replace(tzinfo=None) == moment.replace(tzinfo=None):
-            return text
+        if _is_day(text) and utc.replace(tzinfo=None) == moment:
+            return moment.date().isoformat()
     except (ValueError, OverflowError):
         parsed = parse_date(text)
         if parsed is None:
             raise Unreadable("no date") from None
         utc = parsed
-    return utc.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return utc.replace(tzinfo=None).isoformat(sep=" ", timespec="seconds")
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _read_enum(field: AdditionalField, text: str) -> str:
