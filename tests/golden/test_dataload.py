@@ -1,6 +1,7 @@
 """Bytes of dataloads and of the replies to them."""
 
 import io
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -131,6 +132,31 @@ def test_charset_is_that_of_a_body_in_base64() -> None:
     assert content_of(read_put(body)) == (b"\xe9", 1, "cp1252")
     assert content_of(read_put(f"{body}<Charset>UTF-16LE</Charset>"))[2] == "utf-16-le"
     assert content_of(read_put("<Body>\xe9</Body><Charset>UTF-16LE</Charset>"))[2] == "utf-8"
+
+
+@pytest.mark.parametrize("charset", ["UTF-16LE", "UTF-16", "UTF-32BE", "ISO-2022-JP", "HZ-GB-2312", "UTF-8"])
+@pytest.mark.parametrize("title", ["\u65e5\u672c", "AB"])
+def test_title_in_base64_is_read_in_its_charset(charset: str, title: str) -> None:
+    data = b64encode(title.encode(charset.removesuffix("-GB-2312"))).decode()
+
+    put = read_put(f'<Title dt:dt="bin.base64">{data}</Title><Charset>{charset}</Charset>')
+
+    assert put.attributes.title == title
+
+
+@pytest.mark.parametrize("charset", ["UTF-16LE", "ISO-2022-JP"])
+def test_title_that_is_not_in_its_charset_is_utf8(charset: str) -> None:
+    data = b64encode("\xe9\xe9x".encode()).decode()
+
+    assert read_put(f'<Title dt:dt="bin.base64">{data}</Title><Charset>{charset}</Charset>').attributes.title == "\xe9\xe9x"
+
+
+def test_nuls_are_removed_from_text_in_base64() -> None:
+    data = b64encode(b"a\x00/b\x00").decode()
+
+    attributes = read_put("".join(f'<{name} dt:dt="bin.base64">{data}</{name}>' for name in ("Title", "MimeType"))).attributes
+
+    assert (attributes.title, attributes.mimetype) == ("a/b", "a/b")
 
 
 def test_additional_field_that_the_profile_lacks_is_named() -> None:

@@ -15,6 +15,7 @@ Source: Thunderstone Search Appliance Manual, "Submitting Content"; docs/referen
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import BinaryIO, Final
@@ -55,6 +56,8 @@ MAX_REPORTS: Final = 19
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _NOT_OF_LABELS: Final = re.compile(r"[^a-z0-9]")
 _WIDE_CODECS: Final = {name.replace("-", ""): name for name in ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")}
+_MAY_PASS_FOR_UTF8: Final = re.compile(r"utf[-_]?(?:16|32)|iso[-_]?2022|hz", re.IGNORECASE)
+"""The codecs in which text of other characters than ASCII may have bytes that are UTF-8."""
 _NO_DATE: Final = "no date in the form YYYY-MM-DD HH:MM:SS"
 _ATTRIBUTES: Final = {"Title": "title", "MimeType": "mimetype", "Modified": "last_modified", "Refs": "links"}
 """The elements that become attributes of a document, and the names of these."""
@@ -187,15 +190,18 @@ class _ItemReader:
         return codec or default
 
     def _decode(self, value: Value | None) -> str:
-        """Returns the text of an element. Text in base64 is UTF-8 if it can be, else in the charset of the item."""
+        """Returns the text of an element without NULs. Text in base64 is UTF-8 if it can be, else in the charset of the item.
+
+        In charsets whose bytes can be UTF-8 by chance, the charset of the item is tried first.
+        """
         if value is None:
             return ""
         if value.data is None:
-            return value.text
-        try:
-            return value.data.decode("utf-8")
-        except UnicodeDecodeError:
-            return value.data.decode(self._charset, "replace")
+            return value.text.replace("\x00", "")
+        for codec in (self._charset, "utf-8") if _MAY_PASS_FOR_UTF8.match(self._charset) else ("utf-8",):
+            with suppress(UnicodeDecodeError):
+                return value.data.decode(codec).lstrip("\ufeff").replace("\x00", "")
+        return value.data.decode(self._charset, "replace").replace("\x00", "")
 
     def _read_content(self) -> tuple[Content | None, int]:
         """Returns the content, and how many bytes at its beginning are the text that the sender gives."""
@@ -220,6 +226,7 @@ class _ItemReader:
     def _read_mimetype(self) -> str | None:
         text = self._decode(self._item.find_value("MimeType")).strip()
         if len(text) > MAX_MIMETYPE_CHARACTERS:
+            self._wrong_elements.add("MimeType")
             self._warn(f"MimeType is longer than {MAX_MIMETYPE_CHARACTERS} characters and ignored")
             return None
         return text or None
@@ -279,7 +286,7 @@ class _ItemReader:
 
     def _read_field(self, field: AdditionalField, value: Value) -> tuple[str, ...]:
         """Returns the values of an additional field, none for an empty element and for one of the wrong type."""
-        text = self._decode(value).strip().replace("\x00", "")
+        text = self._decode(value).strip()
         try:
             return read_field(field, text, self._options.read_local) if text else ()
         except Unreadable as exc:
@@ -289,7 +296,7 @@ class _ItemReader:
 
     def _read_value(self, value: Value) -> str | None:
         """Returns the text of an element; None if it is empty or of the wrong type."""
-        text = self._decode(value).strip().replace("\x00", "")
+        text = self._decode(value).strip()
         if not text:
             return None
         category = self._find_category(text) if value.name == "Category" else text
