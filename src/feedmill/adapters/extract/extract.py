@@ -62,11 +62,16 @@ def extract(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int]
 
 
 def _extract_around_text(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int], bytes]) -> Extraction:
-    """Takes the text as its sender gives it, and everything else from the document in the bytes after it."""
-    loaded, _ = _load(task, replace(limits, max_document_bytes=limits.max_document_bytes + task.text_bytes), read_file)
+    """Takes the text as its sender gives it, and everything else from the document in the bytes after it.
+
+    A document after a text beyond the limit is not read, so that the memory stays bounded.
+    """
+    limit = limits.max_document_bytes
+    cut = task.text_bytes > limit
+    # One byte of the document beyond the limit, which shows whether it is cut.
+    loaded, _ = _load(task, replace(limits, max_document_bytes=limit if cut else task.text_bytes + limit + 1), read_file)
     given, data = loaded[: task.text_bytes], loaded[task.text_bytes :]
-    cut = len(given) > limits.max_document_bytes
-    content = read_plain(given[: limits.max_document_bytes], task.charset)
+    content = read_plain(given, task.charset)
     if not data:
         return _build_extraction(task, sniff.normalize(task.mimetype) or _PLAIN, content, cut, limits)
     answer = _build_extraction(task, _PLAIN, content, cut, limits)
