@@ -99,7 +99,12 @@ def rows_of(answer: Answer) -> str:
 
 @contextmanager
 def open_dataload(
-    tmp_path: Path, profiles: Sequence[ProfileSettings] = (PROFILE,), config: GateConfig | None = None, *, indexes: bool = True
+    tmp_path: Path,
+    profiles: Sequence[ProfileSettings] = (PROFILE,),
+    config: GateConfig | None = None,
+    *,
+    applies: bool = True,
+    indexes: bool = True,
 ) -> Iterator[DataloadHarness]:
     settings = Settings(dataload=DataloadSettings(profiles=tuple(profiles)))
     migrate(tmp_path, settings)
@@ -107,7 +112,7 @@ def open_dataload(
     config = config or GateConfig(profiles={profile.name: parse_allowed(profile.allowed) for profile in profiles})
     with open_context(tmp_path, settings) as context, ThreadPoolExecutor(1) as workers:
         app = gate_app(config=lambda: config, intake=build_intake(context), dtd="", count_feed=lambda *_: None, find_problems=list)
-        working = workers.submit(_work, context, is_over, indexes)
+        working = workers.submit(_work, context, is_over, applies, indexes)
         try:
             yield DataloadHarness(context=context, app=app)
         finally:
@@ -115,9 +120,9 @@ def open_dataload(
             working.result()
 
 
-def _work(context: AppContext, is_over: Event, indexes: bool) -> None:
+def _work(context: AppContext, is_over: Event, applies: bool, indexes: bool) -> None:
     feeder = build_feeder(context, FeederLane(owner="feeder"))
     with closing(build_extracting(context)) as extracting, closing(build_indexing(context)) as indexing:
         while not is_over.is_set():
-            if not any([feeder.turn(), extracting.turn(), indexes and indexing.turn()]):
+            if not any([applies and feeder.turn(), extracting.turn(), indexes and indexing.turn()]):
                 context.notifier.wait(0.01)

@@ -20,6 +20,9 @@ DISK_FULL: Final = "Feed not accepted due to insufficient disk space. Contact Go
 DROP_EXTENSION: Final = "feedmill.drop"
 """The ASGI extension by which an application asks the server to drop a connection."""
 
+STOP_EXTENSION: Final = "feedmill.stop"
+"""The ASGI extension by which an application waits until the server stops: its open requests then have seconds to end."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drain:

@@ -4,16 +4,17 @@
 2. The profile must allow the address of the peer, and every address in ``X-Forwarded-For``: each of them had the request in its hands.
 3. The dataload is stored durably, as a feed. The feeder applies it like every other feed.
 4. The reply says for each item what the log of the feed says. After an item of type UI it waits until searches find all earlier items.
+   The waits end early if the client disconnects or the server stops.
 
 A failed request has status 200 too: clients read the ``Status`` in the reply. Source: docs/reference/dataload.md.
 """
 
 import asyncio
 import sys
-import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -27,11 +28,13 @@ from feedmill.http.common.answers import TRUSTED, Body, drop, send_early
 from feedmill.http.feeds.gateconfig import CurrentConfig, GateConfig
 from feedmill.http.feeds.pushing import FEED_HEADER, ClientDisconnected, CountFeed, explain_right, open_reader, read_body
 from feedmill.http.feeds.pushtoken import find_right
+from feedmill.http.feeds.replywaits import ReplyWaits, StorePolling
 from feedmill.http.feeds.resources import iter_file
 from feedmill.http.feeds.spool import Spool
 from feedmill.http.feeds.trust import XML
 from feedmill.model.errors import BadRequest, Denied, DiskFull, FeedmillError, TooLarge
 from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel
+from feedmill.ports.store import UnitOfWork
 from feedmill.services.feeds.intake import Intake
 from feedmill.services.feeds.progress import LOG_ENTRIES
 from feedmill.wire.dataload.parse import read_types
@@ -46,8 +49,6 @@ DATALOAD_FORM: Final = Form(streams=frozenset({"data"}), values=frozenset({"prof
 APPLIED_SECONDS: Final = 3_600.0
 """How long a reply waits for the items to be applied."""
 
-_POLL_SECONDS: Final = (0.005, 0.25)
-_POLL_GROWTH: Final = 1.5
 _SEND_BYTES: Final = 65_536
 _NOT_FOUND: Final = "Not found"
 _EARLIER_FEEDS: Final = 100
@@ -73,6 +74,7 @@ class DataloadEndpoint:
         self._intake = intake
         self._workers = workers
         self._count_feed = count_feed
+        self._polling = StorePolling(intake.store, workers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = Body(receive)
@@ -91,7 +93,7 @@ class DataloadEndpoint:
             await drop(scope, body, send)
         else:
             self._count_feed(FeedKind.INCREMENTAL.value, size_bytes)
-            await self._reply(feed_id, send)
+            await self._reply(feed_id, scope, body, send)
 
     async def _receive(self, scope: Scope, body: Body, client: str) -> tuple[int, int]:
         """Returns the id of the stored feed, and its size. Errors: Refused, ClientDisconnected, Busy."""
@@ -112,51 +114,36 @@ class DataloadEndpoint:
                 await spool.discard()
             raise _refusal_of(exc) from exc
 
-    async def _reply(self, feed_id: int, send: Send) -> None:
-        feed = await self._wait_until_applied(feed_id)
-        results = await self._run(self._open_results, feed)
-        pieces = _join(render_reply(results)) if isinstance(results, ItemResults) else iter([render_refusal(results.status, results.info)])
-        headers = [(b"content-type", XML), (FEED_HEADER, str(feed_id).encode("ascii"))]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        has_waited = False
-        while piece := await self._run(next, pieces, b""):
-            if isinstance(results, ItemResults) and results.has_refresh and not has_waited:
-                await self._wait_until_searchable(feed)
-                has_waited = True
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+    async def _reply(self, feed_id: int, scope: Scope, body: Body, send: Send) -> None:
+        with ReplyWaits(self._polling, scope, body) as waits:
+            await waits.wait(lambda unit: unit.feeds.reader.get(feed_id).phase.is_past_feeder, APPLIED_SECONDS)
+            if waits.is_disconnected():
+                return
+            feed, results = await self._run(self._open_results, feed_id)
+            pieces = (
+                _join(render_reply(results)) if isinstance(results, ItemResults) else iter([render_refusal(results.status, results.info)])
+            )
+            headers = [(b"content-type", XML), (FEED_HEADER, str(feed_id).encode("ascii"))]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            has_waited = False
+            while piece := await self._run(next, pieces, b""):
+                if isinstance(results, ItemResults) and results.has_refresh and not has_waited:
+                    await waits.wait(partial(_is_searchable, feed), self._config().searchable_seconds)
+                    has_waited = True
+                if waits.is_disconnected():
+                    return
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _wait_until_applied(self, feed_id: int) -> Feed:
-        feed: Feed = await self._run(self._find_feed, feed_id)
-        async for _ in _iter_polls(APPLIED_SECONDS):
-            if feed.phase.is_past_feeder:
-                break
-            feed = await self._run(self._find_feed, feed_id)
-        return feed
-
-    async def _wait_until_searchable(self, feed: Feed) -> None:
-        async for _ in _iter_polls(self._config().searchable_seconds):
-            if await self._run(self._is_searchable, feed):
-                break
-
-    def _find_feed(self, feed_id: int) -> Feed:
+    def _open_results(self, feed_id: int) -> "tuple[Feed, ItemResults | Refused]":
+        """Returns a feed, and what became of its items or why none was read."""
         with self._intake.store.reading() as unit:
-            return unit.feeds.reader.get(feed_id)
-
-    def _is_searchable(self, feed: Feed) -> bool:
-        """Returns whether searches find what this feed and the ones before it brought."""
-        with self._intake.store.reading() as unit:
-            newest = unit.feeds.reader.list_newest(feed.datasource, _EARLIER_FEEDS)
-        return all(each.searchable_at is not None for each in newest if each.id <= feed.id)
-
-    def _open_results(self, feed: Feed) -> "ItemResults | Refused":
-        """Returns what became of the items of a feed, or why none was read."""
-        with self._intake.store.reading() as unit:
+            feed = unit.feeds.reader.get(feed_id)
             entries = unit.feeds.log.list_log(feed.id, LOG_ENTRIES)
         if feed.state is FeedState.FAILED_IN_ERROR and not feed.errors:
             reasons = [f"line {entry.line}: {entry.reason}" if entry.line else entry.reason for entry in entries]
-            return Refused(Status.NO_DATA, "; ".join(reasons))
-        return ItemResults(feed, entries, read_types(iter_file(self._intake.files.open(feed.file), feed.size_bytes)))
+            return feed, Refused(Status.NO_DATA, "; ".join(reasons))
+        return feed, ItemResults(feed, entries, read_types(iter_file(self._intake.files.open(feed.file), feed.size_bytes)))
 
     async def _run(self, act: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._workers, act, *arguments)
@@ -225,13 +212,10 @@ def _refusal_of(error: BaseException) -> BaseException:
             return error
 
 
-async def _iter_polls(seconds: float) -> AsyncIterator[None]:
-    """Yields at growing intervals until the time is over, the first time at once."""
-    begun, (pause, longest) = time.monotonic(), _POLL_SECONDS
-    while time.monotonic() - begun < seconds:
-        yield
-        await asyncio.sleep(pause)
-        pause = min(pause * _POLL_GROWTH, longest)
+def _is_searchable(feed: Feed, unit: UnitOfWork) -> bool:
+    """Returns whether searches find what this feed and the ones before it brought."""
+    newest = unit.feeds.reader.list_newest(feed.datasource, _EARLIER_FEEDS)
+    return all(each.searchable_at is not None for each in newest if each.id <= feed.id)
 
 
 def _join(pieces: Iterable[bytes]) -> Iterator[bytes]:

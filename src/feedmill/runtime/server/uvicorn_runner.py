@@ -17,6 +17,7 @@ from setproctitle import getproctitle, setproctitle
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from feedmill.http.common.answers import STOP_EXTENSION
 from feedmill.http.common.hostcheck import FindNames, HostCheck
 from feedmill.runtime.server.connections import ConnectionSlots, ShareOf
 from feedmill.runtime.server.deadlines import REST_SECONDS
@@ -64,12 +65,14 @@ def serve(
 
 
 async def _serve(listeners: Sequence[Listener], drain_seconds: float, drain_reader: int | None, on_drained: Callable[[], None]) -> None:
+    stopped = asyncio.Event()
     servers = [
-        (DrainingServer(_configure(each), drain_seconds, ConnectionSlots(each.most_connections, each.share_of)), each.socket)
+        (DrainingServer(_configure(each, stopped), drain_seconds, ConnectionSlots(each.most_connections, each.share_of)), each.socket)
         for each in listeners
     ]
 
     def stop() -> None:
+        stopped.set()
         for server, _ in servers:
             server.stop()
 
@@ -105,10 +108,19 @@ def _ignore_disconnects(app: ASGIApp) -> ASGIApp:
     return serve_one
 
 
-def _configure(listener: Listener) -> uvicorn.Config:
-    checked = HostCheck(
-        _ignore_disconnects(listener.app), names=listener.hosts, setting=listener.hosts_setting, open_paths=listener.open_paths
-    )
+def _announce_stop(app: ASGIApp, stopped: asyncio.Event) -> ASGIApp:
+    """Returns an application that can wait until the server stops."""
+    stop = {"wait": stopped.wait}
+
+    async def serve_one(scope: Scope, receive: Receive, send: Send) -> None:
+        await app({**scope, "extensions": {**(scope.get("extensions") or {}), STOP_EXTENSION: stop}}, receive, send)
+
+    return serve_one
+
+
+def _configure(listener: Listener, stopped: asyncio.Event) -> uvicorn.Config:
+    app = _announce_stop(_ignore_disconnects(listener.app), stopped)
+    checked = HostCheck(app, names=listener.hosts, setting=listener.hosts_setting, open_paths=listener.open_paths)
     return uvicorn.Config(
         checked,
         http=listener.protocol,
