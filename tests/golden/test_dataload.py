@@ -100,6 +100,15 @@ def test_types_are_read_without_the_rest() -> None:
 
     assert list(read_types(pieces)) == ["I", "D", "UI"]
     assert list(read_types(iter([load_of("<Url>x</Url>")]))) == [""]
+    assert list(read_types(iter([load_of('<Type dt:dt="bin.base64">VQ==</Type>')]))) == ["U"]
+    assert list(read_types(iter([load_of('<Type dt:dt="bin.base64">*</Type>')]))) == ["*"]
+
+
+def test_title_that_is_cut_is_named() -> None:
+    put = read_put(f"<Title>{'x' * 1_001}</Title>")
+
+    assert put.attributes.title == "x" * 1_000
+    assert put.notes == (Note(level=LogLevel.WARNING, reason="Title was cut after 1000 characters"),)
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,10 @@ class _ItemReader:
     # --- attributes ---
 
     def _read_title(self) -> str:
-        return " ".join(self._decode(self._item.find_value("Title")).split())[:MAX_TITLE_CHARACTERS]
+        title = " ".join(self._decode(self._item.find_value("Title")).split())
+        if len(title) > MAX_TITLE_CHARACTERS:
+            self._warn(f"Title was cut after {MAX_TITLE_CHARACTERS} characters")
+        return title[:MAX_TITLE_CHARACTERS]
 
     def _read_mimetype(self) -> str | None:
         text = self._decode(self._item.find_value("MimeType")).strip()

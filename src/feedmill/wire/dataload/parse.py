@@ -12,6 +12,7 @@ Rules:
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import BinaryIO, Final
@@ -238,16 +239,26 @@ class DataloadParser:
 
 
 def read_types(pieces: Iterator[bytes]) -> Iterator[str]:
-    """Yields the type of each item as it was written, and decodes nothing else. Errors: BadFeed."""
+    """Yields the type of each item, and decodes nothing else. Errors: BadFeed."""
     types: list[str] = []
+    is_encoded = False
 
     def start(_: Attributes) -> None:
         types.append("")
 
-    def end(text: str) -> None:
+    def start_type(attributes: Attributes) -> None:
+        nonlocal is_encoded
+        is_encoded = _is_base64(attributes)
+
+    def end_type(text: str) -> None:
+        if is_encoded:
+            # a type that cannot be decoded is shown as it was written
+            with suppress(Undecodable):
+                text = decode_base64(text).decode("utf-8", "replace")
         types[-1] = text.strip()[:MAX_TYPE_CHARACTERS]
 
-    item = Element(children=_Children({TYPE: Element(attributes=_ATTRIBUTES, end=end, text=True)}, _no_field), start=start)
+    kind = Element(attributes=_ATTRIBUTES, start=start_type, end=end_type, text=True)
+    item = Element(children=_Children({TYPE: kind}, _no_field), start=start)
     reader = XmlReader(ROOT, Element(children=_Children({ITEM: item}, _no_field)), ignores_prefixes=True)
     for piece in pieces:
         reader.feed(piece)
