@@ -48,7 +48,7 @@ def measure(data: Path, words: list[str], rounds: int) -> tuple[float, float, fl
         for turn in range(rounds):
             word = words[turn % len(words)]
             request = SearchRequest(query=make_unique(word), num=RESULTS, match=Match.ALL)
-            index = services.states.read().index
+            index = services.states.read_search_state().index
             assert index is not None
             begun = time.perf_counter()
             hits = index.search(And((Word(word), Not(Word(new_word())))), ANONYMOUS, start=0, num=RESULTS)

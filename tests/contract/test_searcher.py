@@ -227,7 +227,12 @@ def test_collapsed_list_of_many_steps_is_planned_once(harness: SearchHarness) ->
     harness.add([harness.make(f"http://a.com/{number}", f"needle {number}") for number in range(60)])
     services = harness.services()
     calls: list[str] = []
-    watched = {CompiledSearchConfig.plan.__code__, Searcher.run.__code__, SearchStates.read.__code__, parse_query.__code__}
+    watched = {
+        CompiledSearchConfig.plan.__code__,
+        Searcher.find_page.__code__,
+        SearchStates.read_search_state.__code__,
+        parse_query.__code__,
+    }
 
     def watch(frame: FrameType, event: str, _argument: object) -> None:
         if event == "call" and frame.f_code in watched:
@@ -239,4 +244,4 @@ def test_collapsed_list_of_many_steps_is_planned_once(harness: SearchHarness) ->
     finally:
         sys.setprofile(None)
     assert (len(page.results), page.is_collapsed) == (2, True)
-    assert Counter(calls) == {"read": 1, "plan": 1, "parse_query": 1, "run": 2}
+    assert Counter(calls) == {"read_search_state": 1, "plan": 1, "parse_query": 1, "find_page": 2}

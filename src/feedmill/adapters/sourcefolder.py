@@ -32,7 +32,7 @@ class DiskSourceFolder:
         while waiting:
             folder = waiting.pop()
             folders: list[Path] = []
-            for entry in self._list(folder, entered, on_left_out):
+            for entry in self._list_folder(folder, entered, on_left_out):
                 relative = os.fsencode(entry.path)[len(os.fsencode(self.folder)) :].lstrip(b"/")
                 if is_excluded(relative):
                     continue
@@ -55,7 +55,7 @@ class DiskSourceFolder:
             raise NotFound("no longer a file")
         return SourceFile(stream=stream, size_bytes=status.st_size, changed_at=status.st_mtime, identity=identity_of(status))
 
-    def _list(self, folder: Path, entered: set[FileIdentity], on_left_out: LeftOut) -> Sequence[os.DirEntry[str]]:
+    def _list_folder(self, folder: Path, entered: set[FileIdentity], on_left_out: LeftOut) -> Sequence[os.DirEntry[str]]:
         try:
             if self.follow_links:
                 identity = identity_of(folder.stat())

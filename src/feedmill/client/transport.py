@@ -126,7 +126,7 @@ class Transport:
 
     def _connect(self) -> tuple[http.client.HTTPConnection, str]:
         try:
-            parts = self._split()
+            parts = self._split_url()
             host, port = parts.hostname, parts.port
         except ValueError as exc:
             raise BadRequest(f"'{self.shown_url}' is no address of a server: {exc}") from exc
@@ -137,14 +137,14 @@ class Transport:
             return http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS), prefix
         return http.client.HTTPSConnection(host, port, timeout=ANSWER_SECONDS, context=self._trust()), prefix
 
-    def _split(self) -> SplitResult:
+    def _split_url(self) -> SplitResult:
         return urlsplit(self.base_url if "://" in self.base_url else f"http://{self.base_url}")
 
     def _authorize(self) -> str:
         """Returns the Authorization header of requests, or "" for none."""
         if self.token:
             return f"Bearer {self.token}"
-        parts = self._split()
+        parts = self._split_url()
         if parts.password is None:
             return ""
         pair = f"{unquote(parts.username or '')}:{unquote(parts.password)}"

@@ -120,7 +120,7 @@ class Supervisor:
             try:
                 while not self._is_stopping:
                     self._start_due()
-                    self._handle(_wait_for_signals(reader, self._seconds_to_next()))
+                    self._handle_signals(_wait_for_signals(reader, self._seconds_to_next()))
                     # After every wake-up, whatever its signals: the kernel reports several children that end together by one SIGCHLD.
                     self._reap()
                 self._stop(reader)
@@ -195,7 +195,7 @@ class Supervisor:
             self._is_stopping = True
             self._exit_code = 1
 
-    def _handle(self, signals: bytes) -> None:
+    def _handle_signals(self, signals: bytes) -> None:
         if signal.SIGTERM in signals or signal.SIGINT in signals:
             self._is_stopping = True
         elif signal.SIGHUP in signals and self._reload_settings():

@@ -58,15 +58,15 @@ class QueueWatch:
     def describe(self) -> list[dict[str, Any]]:
         """Returns every queue as ``status`` shows it. Errors: Busy, Corrupt."""
         now = self.clock()
-        queues = self._read()
-        stuck = {each.name: each for each in self._find(queues, now)}
+        queues = self._read_queues()
+        stuck = {each.name: each for each in self._find_stuck(queues, now)}
         return [_report(queue, stuck.get(queue.name), now) for queue in queues]
 
     def find_stuck(self) -> Sequence[StuckQueue]:
         """Returns the stuck queues; the result is cached for a second. Errors: Busy, Corrupt."""
         with self._lock:
             if self._looked_at is None or time.monotonic() - self._looked_at >= LOOK_SECONDS:
-                found = self._find(self._read(), self.clock())
+                found = self._find_stuck(self._read_queues(), self.clock())
                 self._describe_log(found)
                 self._found, self._looked_at = found, time.monotonic()
             return self._found
@@ -95,13 +95,13 @@ class QueueWatch:
         """Returns how long the oldest item of each queue has waited. Units: seconds. Errors: Busy, Corrupt."""
         return {queue["name"]: float(queue["oldest_seconds"] or 0) for queue in self.describe()}
 
-    def _read(self) -> list[WaitingQueue]:
+    def _read_queues(self) -> list[WaitingQueue]:
         with self.store.reading() as unit:
             queues = unit.processing.queues.list()
             begun = _count_begun(unit)
         return [replace(queue, waiting=begun[queue.name]) if queue.name in begun else queue for queue in queues]
 
-    def _find(self, queues: Sequence[WaitingQueue], now: datetime) -> list[StuckQueue]:
+    def _find_stuck(self, queues: Sequence[WaitingQueue], now: datetime) -> list[StuckQueue]:
         bound = now - timedelta(seconds=self.stuck_seconds)
         started_at = self.started_at()
         # The time before the start does not count, so a server that has just started has no stuck queue.

@@ -47,10 +47,10 @@ class SearchConfigProvider:
         held = self._held
         if held is None or held.generation != generation:
             with self._lock:
-                held = self._held = _CachedConfig(generation, self._read(unit, held))
+                held = self._held = _CachedConfig(generation, self._read_config(unit, held))
         return held.config
 
-    def _read(self, unit: UnitOfWork, held: _CachedConfig | None) -> CompiledSearchConfig:
+    def _read_config(self, unit: UnitOfWork, held: _CachedConfig | None) -> CompiledSearchConfig:
         try:
             return CompiledSearchConfig(self._combine(unit.state.stored_settings.list()))
         except (Corrupt, BadRequest) as error:

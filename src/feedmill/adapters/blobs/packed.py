@@ -80,13 +80,13 @@ class PackedBlobs:
             self._reserve.reserve_space(size_bytes)
         except OSError as exc:
             raise translate(exc, "writing a blob") from exc
-        return self._put(stream, size_bytes)
+        return self._put_blob(stream, size_bytes)
 
     def put_copy(self, data: bytes) -> BlobRef:
         """Writes a copy of a blob, even into the reserve, because the caller then removes the original. Errors: DiskFull, Broken."""
-        return self._put(io.BytesIO(data), len(data))
+        return self._put_blob(io.BytesIO(data), len(data))
 
-    def _put(self, stream: BinaryIO, size_bytes: int) -> BlobRef:
+    def _put_blob(self, stream: BinaryIO, size_bytes: int) -> BlobRef:
         self._refuse_after_failure()
         try:
             if size_bytes <= self._limits.small_bytes:
@@ -166,14 +166,14 @@ class PackedBlobs:
         """Reads all bytes of a blob."""
         place = parse_ref(ref)
         try:
-            data = self._read(place)
+            data = self._read_location(place)
         except OSError as exc:
             raise translate(exc, f"reading the blob {ref}") from exc
         if data is None:
             raise Corrupt(f"the blob {ref} is cut off")
         return data
 
-    def _read(self, place: BlobLocation) -> bytes | None:
+    def _read_location(self, place: BlobLocation) -> bytes | None:
         if place.offset is None:
             return ReadFile(self._files / place.name).read(0, place.length)
         return self._reads.get(place.name).read(place.offset, place.length)

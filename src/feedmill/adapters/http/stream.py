@@ -54,11 +54,11 @@ class TlsStream:
 
     async def shake_hands(self) -> None:
         """Agrees on keys and verifies the server's certificate. Errors: ssl.SSLError."""
-        await self._run(self._tls.do_handshake)
+        await self._run_step(self._tls.do_handshake)
 
     async def send(self, data: bytes) -> None:
         """Sends all bytes."""
-        await self._run(lambda: self._tls.write(data))
+        await self._run_step(lambda: self._tls.write(data))
 
     async def receive(self, max_bytes: int) -> bytes:
         """Returns the next bytes, none at the end.
@@ -67,7 +67,7 @@ class TlsStream:
         it is complete.
         """
         try:
-            return await self._run(lambda: self._tls.read(max_bytes))
+            return await self._run_step(lambda: self._tls.read(max_bytes))
         except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
             return b""
 
@@ -75,7 +75,7 @@ class TlsStream:
         """Closes the socket."""
         self._plain.close()
 
-    async def _run(self, step: Callable[[], _Result]) -> _Result:
+    async def _run_step(self, step: Callable[[], _Result]) -> _Result:
         while True:
             try:
                 result = step()

@@ -53,7 +53,7 @@ class Snapshots:
     @contextmanager
     def open(self) -> Iterator[sa.Connection]:
         """Opens a read transaction. Errors: SQLAlchemy's own."""
-        connection = self._take()
+        connection = self._take_connection()
         try:
             # Without it, each query would be a transaction of its own, and two queries could see two states of the store.
             run_text(connection, "BEGIN")
@@ -68,7 +68,7 @@ class Snapshots:
         else:
             connection.close()
 
-    def _take(self) -> sa.Connection:
+    def _take_connection(self) -> sa.Connection:
         try:
             # Taking from a list and adding to it are atomic, so this needs no lock. At most a few connections too many stay open.
             return self._idle.pop()

@@ -65,7 +65,7 @@ class AdminLock:
             await self._serve(request, requirement, receive, send)
 
     async def _serve(self, request: Request, requirement: Requirement, receive: Receive, send: Send) -> None:
-        found = await self._find(request)
+        found = await self._find_user(request)
         if isinstance(found, Refusal):
             await self._refuse(request, "", answer_refusal(found, is_json=True), receive, send)
             return
@@ -81,7 +81,7 @@ class AdminLock:
             kind = AuditKind.DECISION_ASKED if requirement.is_decision else AuditKind.ADMINISTERED
             await self._serve_audited(request, kind, name_of(found), receive, send)
 
-    async def _find(self, request: Request) -> CurrentUser | Refusal:
+    async def _find_user(self, request: Request) -> CurrentUser | Refusal:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and self._token and hmac.compare_digest(given.strip().encode(), self._token):
             return CurrentUser(role=UserRole.ADMINISTRATOR, method=SignInMethod.TOKEN, label="admin.token")

@@ -83,7 +83,7 @@ class PushTokenCheck:
             return
         body = Body(receive)
         try:
-            right = await self._find(scope)
+            right = await self._find_right(scope)
         except FeedmillError as exc:
             log.error("token_not_checked", reason=str(exc))
             await _answer_trouble(scope, body, send, exc)
@@ -92,7 +92,7 @@ class PushTokenCheck:
             await _refuse(scope, body, send)
         elif right.is_limited and find_requirement(scope).sender not in (*_WITHOUT_TOKEN, *_LIMITED):
             await send_problem(body, send, Problem.FORBIDDEN, "this needs a token for all data sources", STRANGERS)
-            await self._run(self._report_refusal, scope, "the token is for some data sources alone", right.label)
+            await self._run_in_workers(self._report_refusal, scope, "the token is for some data sources alone", right.label)
         else:
             scope[_RIGHT] = right
             await self._serve(scope, receive, send, right)
@@ -109,9 +109,9 @@ class PushTokenCheck:
 
         await self._app(scope, receive, send_noted if right.is_limited else send)
         if status in _REFUSED:
-            await self._run(self._report_refusal, scope, "the token is for other data sources", right.label)
+            await self._run_in_workers(self._report_refusal, scope, "the token is for other data sources", right.label)
 
-    async def _find(self, scope: Scope) -> PushRight | None:
+    async def _find_right(self, scope: Scope) -> PushRight | None:
         """Returns what a request may do; None for nothing."""
         if find_requirement(scope).sender in _WITHOUT_TOKEN:
             return UNLIMITED
@@ -119,14 +119,14 @@ class PushTokenCheck:
         is_required = self._config().require_token
         if not is_required and (presented is None or not presented.is_token):
             return UNLIMITED
-        right = await self._run(self._check, presented.text) if presented is not None and presented.text else None
+        right = await self._run_in_workers(self._check_token, presented.text) if presented is not None and presented.text else None
         if right is None and presented is not None:
-            await self._run(self._report_refusal, scope, "the token is unknown, has expired or is of another scope")
+            await self._run_in_workers(self._report_refusal, scope, "the token is unknown, has expired or is of another scope")
         elif right is None:
-            await self._run(self._report_refusal, scope, "there is no token")
+            await self._run_in_workers(self._report_refusal, scope, "there is no token")
         return right
 
-    def _check(self, text: str) -> PushRight | None:
+    def _check_token(self, text: str) -> PushRight | None:
         return self._tokens.find(text) if self._tokens is not None else None
 
     def _report_refusal(self, scope: Scope, reason: str, actor: str = "") -> None:
@@ -139,7 +139,7 @@ class PushTokenCheck:
             details: dict[str, Detail] = {"method": scope["method"], "path": scope["path"], "reason": reason}
             self._tokens.auditing.log_event(AuditKind.PUSH_REFUSED, actor=actor, address=address, details=details)
 
-    async def _run(self, act: Callable[..., Any], *arguments: Any) -> Any:
+    async def _run_in_workers(self, act: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._workers, act, *arguments)
 
 

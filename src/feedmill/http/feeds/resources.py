@@ -73,18 +73,18 @@ class FeedResources:
         right = find_right(request.scope)
         if datasource is not None:
             _check_name(right, datasource)
-        return JSONResponse(await self._run(lambda: self._render_feeds(datasource, limit, right)))
+        return JSONResponse(await self._run_in_workers(lambda: self._render_feeds(datasource, limit, right)))
 
     async def show_feed(self, request: Request) -> Response:
         feed_id = _read_id(request.path_params["feed_id"])
         right = find_right(request.scope)
-        return JSONResponse(await self._run(lambda: self._render_feed(feed_id, right)))
+        return JSONResponse(await self._run_in_workers(lambda: self._render_feed(feed_id, right)))
 
     async def send_content(self, request: Request) -> Response:
         """Sends a feed's bytes as they were received. They are a download, because a feed may hold script that a browser would run."""
         feed_id = _read_id(request.path_params["feed_id"])
         right = find_right(request.scope)
-        stream, size_bytes = await self._run(lambda: self._open_content(feed_id, right))
+        stream, size_bytes = await self._run_in_workers(lambda: self._open_content(feed_id, right))
         headers = {
             "content-length": str(size_bytes),
             "content-disposition": f'attachment; filename="feed-{feed_id}.xml"',
@@ -96,7 +96,7 @@ class FeedResources:
         url = request.query_params.get("url")
         if not url:
             raise BadRequest("parameter url is missing; give the document's URL, percent-encoded")
-        inspection = await self._run(lambda: inspect_url(self._store, url))
+        inspection = await self._run_in_workers(lambda: inspect_url(self._store, url))
         if not find_right(request.scope).allows(inspection.document.datasource):
             # The error for a missing document, so that a token learns nothing about the sources of others.
             raise unknown_document(url)
@@ -109,15 +109,15 @@ class FeedResources:
     async def list_sources(self, request: Request) -> Response:
         """Lists the data sources that the request's token permits."""
         right = find_right(request.scope)
-        return JSONResponse(await self._run(lambda: self._render_sources(right)))
+        return JSONResponse(await self._run_in_workers(lambda: self._render_sources(right)))
 
     async def remove_source(self, request: Request) -> Response:
         """Deletes a data source's documents, and waits until searches no longer find them."""
         name, destroy = request.path_params["name"], _read_flag(request.query_params.get("destroy"))
         client = request.client.host if request.client else ""
         _check_name(find_right(request.scope), name)
-        await self._run(lambda: self._describe_removal(request, client))
-        feed_id = await self._run(lambda: self._intake.request_removal(name, destroy=destroy, client=client))
+        await self._run_in_workers(lambda: self._describe_removal(request, client))
+        feed_id = await self._run_in_workers(lambda: self._intake.request_removal(name, destroy=destroy, client=client))
         state = await self._wait_until_removed(feed_id)
         if state is FeedState.FAILED_IN_ERROR:
             raise Busy(f"deleting data source {name} failed, see feed {feed_id}; try again")
@@ -132,14 +132,14 @@ class FeedResources:
 
     async def count_backlog(self, _request: Request) -> Response:
         """Returns the number of feeds that wait, and nothing else."""
-        return Response(str(await self._run(self._count_waiting)), media_type="text/plain")
+        return Response(str(await self._run_in_workers(self._count_waiting)), media_type="text/plain")
 
     async def _wait_until_removed(self, feed_id: int) -> FeedState:
         pause, longest = _POLL_SECONDS
         waited = 0.0
         while waited < _REMOVAL_SECONDS:
             try:
-                feed = await self._run(lambda: self._intake.find_removed(feed_id))
+                feed = await self._run_in_workers(lambda: self._intake.find_removed(feed_id))
             except NotFound:
                 return FeedState.COMPLETED
             if feed is not None:
@@ -148,7 +148,7 @@ class FeedResources:
             waited, pause = waited + pause, min(2 * pause, longest)
         raise Busy(f"the deletion waits in its data source's queue as feed {feed_id}; it goes on, ask for that feed")
 
-    async def _run(self, act: Callable[[], T]) -> T:
+    async def _run_in_workers(self, act: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._workers, act)
 
     def _render_feeds(self, datasource: str | None, limit: int, right: PushRight) -> list[Json]:

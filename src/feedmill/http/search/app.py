@@ -250,21 +250,21 @@ class _Endpoints:
         """Returns the response to an error of the services."""
         problem = find_problem(exc)
         if problem.status < 500:
-            return self._answer(request, problem, str(exc))
+            return self._respond_problem(request, problem, str(exc))
         # an internal error is for the log, not for the client
         log.error("request_failed", path=request.url.path, status=problem.status, reason=str(exc))
         text = "the search cannot be answered now; try again later"
-        return self._answer(request, problem, text)
+        return self._respond_problem(request, problem, text)
 
     def answer_http_error(self, request: Request, exc: Exception) -> Response:
         """Returns the response to an unknown path or method."""
         status, detail = (exc.status_code, exc.detail) if isinstance(exc, HTTPException) else (500, "internal error")
-        response = self._answer(request, problem_of(status), detail.lower())
+        response = self._respond_problem(request, problem_of(status), detail.lower())
         if isinstance(exc, HTTPException) and exc.headers:
             response.headers.update(exc.headers)
         return response
 
-    def _answer(self, request: Request, problem: Problem, text: str) -> Response:
+    def _respond_problem(self, request: Request, problem: Problem, text: str) -> Response:
         if request.url.path.startswith("/api/"):
             return make_answer(problem, text, PRIVATE_NO_CACHE)
         body = self._templates.get_template("error.html").render(status=problem.status, text=text)
@@ -272,6 +272,6 @@ class _Endpoints:
 
     def _search(self, parameters: SearchRequest, request: Request) -> tuple[QueryPlan, ResultPage]:
         search = self._searcher.prepare(parameters, self._identify(request), find_deadline(request))
-        page = self._searcher.run(search)
+        page = self._searcher.find_page(search)
         QUERY_SECONDS.observe(page.seconds)
         return search.plan, page

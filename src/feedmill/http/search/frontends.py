@@ -99,7 +99,7 @@ class FrontEnds:
         if engine is None:
             raise Corrupt(f"the stylesheet of front end {name} cannot be applied, because this server has no engine for stylesheets")
         with self._lock:
-            ready = self._find(engine, name, path, reload=reload)
+            ready = self._find_stylesheet(engine, name, path, reload=reload)
         try:
             body = engine.transformer.transform(ready.stylesheet, xml, custom)
         except Corrupt as exc:
@@ -110,7 +110,7 @@ class FrontEnds:
         media_type = f"{kind}; charset={ready.output.encoding or 'UTF-8'}"
         return Page(body=body, media_type=media_type, is_script=kind.endswith(("javascript", "ecmascript")))
 
-    def _find(self, engine: StylesheetEngine, name: str, path: str, *, reload: bool) -> _Ready:
+    def _find_stylesheet(self, engine: StylesheetEngine, name: str, path: str, *, reload: bool) -> _Ready:
         ready = self._ready.get((name, path))
         if ready is None or reload:
             data = engine.repository.read_stylesheet(path, f"the stylesheet of front end {name}")

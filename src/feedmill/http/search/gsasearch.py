@@ -91,9 +91,9 @@ class SearchProtocol:
         query = bytes(request.scope["query_string"])
         if request.method == "POST":
             query = b"&".join(part for part in (query, await _read_form(request)) if part)
-        return await self._threads.run(request, self._answer, request, query)
+        return await self._threads.run(request, self._respond_search, request, query)
 
-    def _answer(self, request: Request, query: bytes) -> Response:
+    def _respond_search(self, request: Request, query: bytes) -> Response:
         gsa = read_gsa_request(split_pairs(query))
         cached = read_cache_query(gsa.values.get("q", ""))
         if cached is not None:
@@ -107,11 +107,11 @@ class SearchProtocol:
         access = restrict(self._identify(request), gsa.access)
         if frontend is not None and not is_page:
             search = self._searcher.prepare(gsa.request, access, find_deadline(request))
-            return self._show(self._searcher.run(search), search.plan, request)
+            return self._show(self._searcher.find_page(search), search.plan, request)
         client = request.client.host if request.client is not None else ""
         # the parameter has no effect without a stylesheet that reads it
         custom = check_custom(gsa.values.get("proxycustom", "")) if is_page else b""
-        found = None if custom else self._list(gsa, access, find_deadline(request))
+        found = None if custom else self._list_page(gsa, access, find_deadline(request))
         reply = self._make_reply(gsa, client, found)
         if frontend is not None:
             # the stylesheet itself names the encoding of its page
@@ -136,7 +136,7 @@ class SearchProtocol:
         )
         return reply if page is None else _add_pages(reply, gsa, page)
 
-    def _list(self, gsa: GsaRequest, access: AccessFilter, deadline: Deadline) -> ResultPage:
+    def _list_page(self, gsa: GsaRequest, access: AccessFilter, deadline: Deadline) -> ResultPage:
         found = self._list_planned(self._searcher.prepare(gsa.request, access, deadline), gsa)
         if not found.total and gsa.request.languages and not deadline.is_cut:
             # the protocol returns results of all languages if there are none in the requested ones

@@ -58,7 +58,7 @@ class ProfileSearch:
             body = render_exit("NoSuchProfile" if name else "NoProfileSpecified", echo)
         else:
             search = self._searcher.prepare(wanted, self._identify(request), find_deadline(request))
-            page = self._searcher.run(search)
+            page = self._searcher.find_page(search)
             QUERY_SECONDS.observe(page.seconds)
             body = render_results(page, profile, echo, write_local_time)
         return Response(body, media_type="text/xml; charset=UTF-8", headers=PRIVATE_NO_CACHE)

@@ -21,7 +21,7 @@ class StylesheetStore:
         path = str(self._editor.get(SECTION, name).value["stylesheet"])
         if not path:
             raise NotFound(f"the front end {name} has no stylesheet, it is the built-in page")
-        return self._read(path)
+        return self._read_stylesheet(path)
 
     def put(self, name: str, data: bytes, condition: Condition) -> SettingsEntry:
         """Sets a front end's stylesheet; one that is not there yet is made. Errors: BadRequest, VersionConflict."""
@@ -44,9 +44,9 @@ class StylesheetStore:
     def check_path(self, path: str) -> None:
         """Checks that the file at a path is a stylesheet, if there is a file. Errors: Corrupt."""
         if self._repository.has(path):
-            self._read(path)
+            self._read_stylesheet(path)
 
-    def _read(self, path: str) -> bytes:
+    def _read_stylesheet(self, path: str) -> bytes:
         """Returns a stylesheet. A user who may name a path can read nothing else on the machine by it. Errors: Corrupt."""
         data = self._repository.read_stylesheet(path, f"the file '{path}'")
         try:

@@ -24,7 +24,7 @@ class SignInCheck:
         app: ASGIApp = self._app
         if scope["type"] == "http":
             try:
-                found = await self._find(scope)
+                found = await self._find_user(scope)
             except FeedmillError as exc:
                 problem = find_problem(exc)
                 found = Refusal(status=problem.status, text="signing in is not possible now; try again later")
@@ -34,7 +34,7 @@ class SignInCheck:
                 set_current_user(scope, found)
         await app(scope, receive, send)
 
-    async def _find(self, scope: Scope) -> CurrentUser | Refusal:
+    async def _find_user(self, scope: Scope) -> CurrentUser | Refusal:
         if find_requirement(scope).sender is Sender.ANYONE:
             return SIGNED_OUT
         names = {name.lower() for name, _ in scope["headers"]}

@@ -37,14 +37,14 @@ class OpenIdRoutes:
     async def begin(self, request: Request) -> Response:
         """Redirects a browser to the provider."""
         provider = find_provider(self._providers, request)
-        return await run_for_provider(provider.qualified_name, self._begin, request, provider)
+        return await run_for_provider(provider.qualified_name, self._begin_flow, request, provider)
 
     async def finish(self, request: Request) -> Response:
         """Begins the session of the user that the provider authenticated."""
         provider = find_provider(self._providers, request)
         return await run_for_provider(provider.qualified_name, self._finish, request, provider)
 
-    def _begin(self, request: Request, provider: OpenIdProvider) -> Response:
+    def _begin_flow(self, request: Request, provider: OpenIdProvider) -> Response:
         flow = {
             "state": secrets.token_urlsafe(24),
             "nonce": secrets.token_urlsafe(24),

@@ -63,9 +63,9 @@ class OpenIdLogoutRoutes:
             fields = await read_form(request)
         except (BadRequest, TooLarge) as exc:
             return _refuse(str(exc))
-        return await run_for_provider(provider.qualified_name, self._take, request, provider, find_field(fields, "logout_token"))
+        return await run_for_provider(provider.qualified_name, self._receive_token, request, provider, find_field(fields, "logout_token"))
 
-    def _take(self, request: Request, provider: OpenIdProvider, text: str) -> Response:
+    def _receive_token(self, request: Request, provider: OpenIdProvider, text: str) -> Response:
         qualified_name = provider.qualified_name
         try:
             left = provider.read_logout(text)

@@ -102,7 +102,7 @@ class SignInPage:
     async def receive_form(self, request: Request) -> Response:
         """Receives the form, and checks each name that has a password."""
         fields = await read_form(request)
-        return await run_slowly(self._take, request, fields)
+        return await run_slowly(self._process_form, request, fields)
 
     def ask_sign_out(self, request: Request) -> Response:
         """Shows the form for signing out."""
@@ -129,7 +129,7 @@ class SignInPage:
     def _cookies(self) -> Cookies:
         return self._tools.authenticator.cookies
 
-    def _take(self, request: Request, fields: Fields) -> Response:
+    def _process_form(self, request: Request, fields: Fields) -> Response:
         target = read_target(find_field(fields, TARGET_FIELD) or request.query_params.get(TARGET_FIELD, "/"))
         # Programs written for the appliance post without having read the form, so they have no code from it. Browsers need one there too.
         is_program = request.url.path == OLD_PAGE and not is_browser(request.scope)

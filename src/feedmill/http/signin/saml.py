@@ -68,9 +68,11 @@ class SamlRoutes:
             fields = await read_form(request, max_bytes=MAX_FORM_BYTES)
         except (BadRequest, TooLarge) as exc:
             return self._provider_sign_in.refuse_attempt(request, provider.qualified_name, exc)
-        return await run_for_provider(provider.qualified_name, self._take, request, provider, find_field(fields, "SAMLResponse"))
+        return await run_for_provider(
+            provider.qualified_name, self._process_response, request, provider, find_field(fields, "SAMLResponse")
+        )
 
-    def _take(self, request: Request, provider: SamlProvider, encoded: str) -> Response:
+    def _process_response(self, request: Request, provider: SamlProvider, encoded: str) -> Response:
         try:
             assertion = provider.read_assertion(encoded, self._back(request))
             if not self._handovers.use_once(assertion.id, assertion.until):

@@ -60,7 +60,7 @@ class SamlLogoutRoutes:
         query = request.url.query
         names = request.query_params
         relay_state = names.get("RelayState", "")
-        return await run_slowly(self._take, request, LogoutMessage(query=query), relay_state, "SAMLResponse" in names)
+        return await run_slowly(self._process_message, request, LogoutMessage(query=query), relay_state, "SAMLResponse" in names)
 
     async def take_form(self, request: Request) -> Response:
         """Receives a posted message."""
@@ -70,10 +70,10 @@ class SamlLogoutRoutes:
             return self._refuse(request, exc)
         is_answer = bool(find_field(fields, "SAMLResponse"))
         encoded = find_field(fields, "SAMLResponse" if is_answer else "SAMLRequest")
-        return await run_slowly(self._take, request, LogoutMessage(encoded=encoded), find_field(fields, "RelayState"), is_answer)
+        return await run_slowly(self._process_message, request, LogoutMessage(encoded=encoded), find_field(fields, "RelayState"), is_answer)
 
-    def _take(self, request: Request, message: LogoutMessage, relay_state: str, is_answer: bool) -> Response:
-        provider, logout = self._find(request)
+    def _process_message(self, request: Request, message: LogoutMessage, relay_state: str, is_answer: bool) -> Response:
+        provider, logout = self._find_provider(request)
         try:
             if is_answer:
                 logout.confirm(message, self._url(request, "slo"))
@@ -83,12 +83,12 @@ class SamlLogoutRoutes:
                 raise Denied("the request was used before")
         except Denied as exc:
             return self._refuse(request, exc)
-        self._end(request, provider, logout_request)
+        self._end_sessions(request, provider, logout_request)
         entity_id = provider.entity_id(self._url(request, "acs"))
         redirect = logout.answer(logout_request, entity_id, relay_state[:MAX_RELAY_STATE], is_done=True)
         return self._provider_logouts.send_redirect(redirect) if redirect is not None else Response(status_code=200)
 
-    def _end(self, request: Request, provider: SamlProvider, logout_request: LogoutRequest) -> None:
+    def _end_sessions(self, request: Request, provider: SamlProvider, logout_request: LogoutRequest) -> None:
         qualified_name = provider.qualified_name
         indexes = logout_request.indexes or [""]
         digests = [digest_of_session(qualified_name, logout_request.name, index) for index in indexes]
@@ -98,7 +98,7 @@ class SamlLogoutRoutes:
         )
 
     def _refuse(self, request: Request, error: Denied | BadRequest | TooLarge) -> Response:
-        provider, _ = self._find(request)
+        provider, _ = self._find_provider(request)
         return self._provider_sign_in.refuse_attempt(request, provider.qualified_name, Denied(f"single logout: {error}"))
 
     def _build_logout_of(self, provider: SamlProvider) -> Callable[[Request, Credential], ProviderRedirect | None]:
@@ -110,7 +110,7 @@ class SamlLogoutRoutes:
 
         return build_logout
 
-    def _find(self, request: Request) -> tuple[SamlProvider, SamlLogout]:
+    def _find_provider(self, request: Request) -> tuple[SamlProvider, SamlLogout]:
         provider = find_provider(self._providers, request)
         if provider.logout is None:
             raise NotFound("there is no such provider")

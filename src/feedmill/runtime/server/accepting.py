@@ -104,7 +104,7 @@ class Acceptor:
             except OSError as exc:
                 self._pause(exc)
                 return
-            self._add(accepted, str(peer[0]) if peer else "")
+            self._add_connection(accepted, str(peer[0]) if peer else "")
 
     def _pause(self, exc: OSError) -> None:
         """Pauses if the system has no descriptors or memory for another connection. Errors: any other."""
@@ -118,7 +118,7 @@ class Acceptor:
         if not self._is_closed:
             self._loop.add_reader(self._listening, self._accept)
 
-    def _add(self, accepted: socket.socket, address: str) -> None:
+    def _add_connection(self, accepted: socket.socket, address: str) -> None:
         accepted.setblocking(False)
         connection = Connection(accepted, self._make_protocol(), self._slots)
         if not self._slots.acquire(connection, address):

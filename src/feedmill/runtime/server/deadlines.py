@@ -131,7 +131,7 @@ class TimedProtocol(BoundedProtocol):
             return None
         late = self._find_late(now_seconds)
         if late is not None:
-            self._end(late)
+            self._end_connection(late)
         return late
 
     def _find_late(self, now_seconds: float) -> SlowPhase | None:
@@ -165,7 +165,7 @@ class TimedProtocol(BoundedProtocol):
             self._unsent_bytes, self._unsent_since = unsent, now_seconds
         return now_seconds - self._unsent_since > RESPONSE_SECONDS
 
-    def _end(self, late: SlowPhase) -> None:
+    def _end_connection(self, late: SlowPhase) -> None:
         # A client that has sent nothing waits for no response.
         if late is SlowPhase.HEAD and self._head_bytes:
             self.send_refusal(408, _HEAD_TOO_SLOW)

@@ -54,14 +54,14 @@ class ClassTable:
     def add_classes(self, classes: Iterable[PackedClasses]) -> list[str]:
         """Adds classes, by number, and returns the URLs from which a class inherits for the first time."""
         fresh: list[str] = []
-        entries = [self._put(found, fresh) for found in classes if found.numbers]
+        entries = [self._put_classes(found, fresh) for found in classes if found.numbers]
         if entries:
             high, low, owners = (np.concatenate(each) for each in zip(*entries, strict=True))
             self._entries.add_pairs(high, low, owners)
         self._levels = None
         return fresh
 
-    def _put(self, classes: PackedClasses, fresh: list[str]) -> tuple[Halves, Halves, Longs]:
+    def _put_classes(self, classes: PackedClasses, fresh: list[str]) -> tuple[Halves, Halves, Longs]:
         """Writes some classes, except their entries, into the arrays, and returns their entries.
 
         Shape: halves of digests, and for each the doubled number of its class, plus one for a denial.

@@ -58,14 +58,14 @@ class ResultTrimmer:
         # policies are read only if an ACL leaves a document undecided, which is rare
         read_policies = functools.cache(unit.access.policies.current)
         confirms = access.late is not None and access.late.confirms
-        verdicts = {each.url: self._settle(each.url, principal_keys, acls.get, read_policies, permits_end=not confirms) for each in guarded}
+        verdicts = {each.url: self._decide(each.url, principal_keys, acls.get, read_policies, permits_end=not confirms) for each in guarded}
         # An early document without a verdict is public: all others of them are guarded.
         shown = [each for each in early if verdicts.get(each.url, Verdict.PERMIT) is Verdict.PERMIT]
         deferred = {Verdict.INDETERMINATE, *([Verdict.PERMIT] if confirms else [])}
         undecided = [each for each in guarded if class_of(each) in late and verdicts[each.url] in deferred]
         return TrimmedResults(shown=shown, undecided=undecided)
 
-    def _settle(
+    def _decide(
         self, url: str, principal_keys: PrincipalKeys, find_acl: FindAcl, read_policies: Callable[[], PolicySet], *, permits_end: bool
     ) -> Verdict:
         """Returns the verdict of ACL and policy together, as both are now."""
@@ -112,7 +112,7 @@ class Chains:
             found: dict[str, Acl] = {}
             wanted = list(dict.fromkeys(urls))
             for _ in range(MAX_CHAIN + 1):
-                fresh = self._find(unit, wanted)
+                fresh = self._find_acls(unit, wanted)
                 found.update(fresh)
                 parents = dict.fromkeys(acl.inherit_from for acl in fresh.values())
                 wanted = [parent for parent in parents if parent is not None and parent not in found]
@@ -127,7 +127,7 @@ class Chains:
         if len(self._acls) > self._remembered:
             self._acls.clear()
 
-    def _find(self, unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Acl]:
+    def _find_acls(self, unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Acl]:
         unknown = [url for url in urls if url not in self._classes]
         if unknown:
             classes = unit.access.acls.find_classes(unknown)

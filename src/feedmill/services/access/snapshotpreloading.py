@@ -36,17 +36,17 @@ class SnapshotLoad:
         found = list(islice(snapshots.iter_definitions(feed_id, after=self._reached), DEFINITIONS_PER_SLICE))
         # The last definition is left for the next call. It may be the newest, to which members are still added.
         if len(found) > 1:
-            self._read(snapshots, feed_id, found[:-1])
+            self._read_definitions(snapshots, feed_id, found[:-1])
         return len(found) == DEFINITIONS_PER_SLICE
 
     def finish(self, snapshots: GroupSnapshots, feed_id: int) -> bool:
         """Reads the rest of a complete snapshot. Returns whether everything in the store was read."""
         definitions = snapshots.iter_definitions(feed_id, after=self._reached)
         while rest := list(islice(definitions, DEFINITIONS_PER_SLICE)):
-            self._read(snapshots, feed_id, rest)
+            self._read_definitions(snapshots, feed_id, rest)
         return (len(self.definitions), self._count) == snapshots.measure_snapshot(feed_id) and not snapshots.is_redefined(feed_id)
 
-    def _read(self, snapshots: GroupSnapshots, feed_id: int, definitions: list[GroupDefinition]) -> None:
+    def _read_definitions(self, snapshots: GroupSnapshots, feed_id: int, definitions: list[GroupDefinition]) -> None:
         positions = {each.id: position for position, each in enumerate(definitions, len(self.definitions))}
         owners: list[int] = []
         members: list[bytes] = []

@@ -103,10 +103,10 @@ class CircuitBreaker:
         # Lock order: ``_report_lock`` before ``_lock``. ``_report_lock`` keeps reports in order; ``_lock`` is free during a report.
         with self._report_lock:
             with self._lock:
-                open_circuits = self._list()
+                open_circuits = self._list_open()
             self._report(open_circuits)
 
-    def _list(self) -> list[OpenCircuit]:
+    def _list_open(self) -> list[OpenCircuit]:
         return [
             OpenCircuit(rule=rule, server=server, failures=known.failures, reason=known.reason)
             for (rule, server), known in self._servers.items()

@@ -267,7 +267,7 @@ class ChangeBatch:
         self._unit.documents.writer.add_events([(ids[d.url], number, event) for d, numbered in with_events for number, event in numbered])
         self._save_acls(changed)
         new = {document.url: document for document in documents if self._is_new_version(document)}
-        marks = self._run_each(STORE_STEP, new, lambda document: self._mark(document, ids[document.url]))
+        marks = self._run_each(STORE_STEP, new, lambda document: self._make_task(document, ids[document.url]))
         self._unit.processing.index_tasks.put_many(list(marks.values()))
         return BatchResult(counts=self._counts, log=tuple(self._entries))
 
@@ -342,7 +342,7 @@ class ChangeBatch:
         before = self._before[document.url].document
         return document.version != (0 if before is None else before.version)
 
-    def _mark(self, document: Document, document_id: int) -> IndexTask:
+    def _make_task(self, document: Document, document_id: int) -> IndexTask:
         # A deleted document may still be in the index in its old form, so its next version revokes access as well.
         fault_point(STORE_STEP, document.url)
         before = self._before[document.url].document

@@ -163,7 +163,7 @@ class FeedRun:
             # Before the transaction: a reference must not be committed before the bytes that it names are durable.
             self._tools.blobs.sync()
             for part in _split_slice(taken.slice):
-                self._put(part)
+                self._apply_slice(part)
         # The slice before the cut was applied, and its checkpoint stored. Only then the feed ends.
         if taken.cut is not None:
             self._cut_short(_report_cut(taken.cut))
@@ -172,7 +172,7 @@ class FeedRun:
         else:
             self._changes = changes
 
-    def _put(self, taken: Slice) -> None:
+    def _apply_slice(self, taken: Slice) -> None:
         """Applies a slice in one transaction, after a failure in smaller ones, until the change that fails alone is in error."""
         if isinstance(taken[0][0], DeleteMatching):
             self._delete_matching(taken[0][0])
@@ -304,7 +304,7 @@ class FeedRun:
 
     def _cut_short(self, entry: LogEntry) -> None:
         """Ends a feed whose bytes differ from what the scan read. A sweep of a full feed would remove what could not be read."""
-        self._settle(*logged(replace(self.feed, errors=self.feed.errors + 1), (entry,)))
+        self._end_feed(*logged(replace(self.feed, errors=self.feed.errors + 1), (entry,)))
 
     def _end_apply(self) -> None:
         # A full feed of which nothing could be included would remove every document of its source.
@@ -312,7 +312,7 @@ class FeedRun:
         if self._is_full and not is_failed:
             self._save(replace(self.feed, phase=Phase.SWEEP))
         else:
-            self._settle(self.feed)
+            self._end_feed(self.feed)
 
     def _sweep(self) -> None:
         """Removes what the source has and the feed did not name: documents, then ACLs, then documents beyond the licence limit.
@@ -328,7 +328,7 @@ class FeedRun:
         if not has_more:
             for url in sorted(set(self._watch.left) - self._unswept):
                 self._report_unswept(url, self._watch.left[url])
-            self._settle(self.feed)
+            self._end_feed(self.feed)
 
     def _sweep_next(self, limit: int) -> bool:
         """Removes the next documents or ACLs in one transaction, all or none. Returns whether there is more to do."""
@@ -407,7 +407,7 @@ class FeedRun:
             fault_point(SWEEP_STEP, acl.url)
             batch.remove_acl(acl)
 
-    def _settle(self, feed: Feed, entries: tuple[LogEntry, ...] = ()) -> None:
+    def _end_feed(self, feed: Feed, entries: tuple[LogEntry, ...] = ()) -> None:
         """Ends the feed. If the index still shows what the feed's ACLs forbid, the indexer ends it later."""
         now = self._tools.clock()
         with self._tools.store.writing() as unit:

@@ -66,7 +66,7 @@ class GroupsRun:
             case Phase.SCAN:
                 self._scan()
             case Phase.APPLY:
-                self._build()
+                self._build_slice()
             # The comparison comes before the publication, piece by piece; None is its end. A failed feed needs none.
             case Phase.SWEEP if self._is_failed or self._compared is None:
                 self._publish()
@@ -94,7 +94,7 @@ class GroupsRun:
         else:
             self._save(*scanned(self.feed, report))
 
-    def _build(self) -> None:
+    def _build_slice(self) -> None:
         """Puts the next slice into the snapshot. A failed step drops the read position; the next one reads from the checkpoint."""
         changes, self._changes = self._changes, None
         limit = self._watch.find_room(self.feed.applied, self._limits.definitions)
@@ -120,18 +120,18 @@ class GroupsRun:
     def _put_isolated(self, taken: Sequence[GroupChange]) -> int:
         """Puts a slice, after a failure its halves, until the membership that fails alone is in error. Returns the member count."""
         try:
-            return self._put(taken)
+            return self._put_slice(taken)
         except Exception as error:
             if not belongs_to_item(error):
                 raise
             if len(taken) == 1:
-                return self._put([_faulty_of(taken[0], describe(GROUPS_STEP, error))])
+                return self._put_slice([_faulty_of(taken[0], describe(GROUPS_STEP, error))])
         # First the front half with its checkpoint. If the process ends between both, only the back half is left.
         middle = len(taken) // 2
         self._put_isolated(taken[:middle])
         return self._put_isolated(taken[middle:])
 
-    def _put(self, taken: Sequence[GroupChange]) -> int:
+    def _put_slice(self, taken: Sequence[GroupChange]) -> int:
         """Puts a slice into the snapshot, the checkpoint with the last part of it. Returns the snapshot's member count.
 
         A group too large for one transaction is the last of its slice; its further members follow in separate transactions. After a crash
@@ -147,13 +147,13 @@ class GroupsRun:
         first = last if isinstance(last, InvalidRecord) else replace(last, members=last.members[:limit])
         with self._tools.store.writing() as unit:
             total = self._put_first(unit, [*before, first])
-            feed = self.feed if pieces else self._check(unit, taken)
+            feed = self.feed if pieces else self._store_checkpoint(unit, taken)
         for number, piece in enumerate(pieces, start=1):
             assert isinstance(last, PutGroup)
             with self._tools.store.writing() as unit:
                 total = unit.groups.snapshot_builder.extend(feed.id, last.group, piece)
                 unit.processing.queues.note_progress(QueueName.GROUPS)
-                feed = feed if number < len(pieces) else self._check(unit, taken)
+                feed = feed if number < len(pieces) else self._store_checkpoint(unit, taken)
         self.feed = feed
         return total
 
@@ -173,7 +173,7 @@ class GroupsRun:
             )
         return total
 
-    def _check(self, unit: UnitOfWork, taken: Sequence[GroupChange]) -> Feed:
+    def _store_checkpoint(self, unit: UnitOfWork, taken: Sequence[GroupChange]) -> Feed:
         """Stores the checkpoint with the result of a slice."""
         errors = sum(isinstance(change, InvalidRecord) for change in taken)
         feed = replace(

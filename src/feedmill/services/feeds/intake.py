@@ -39,7 +39,7 @@ class Intake:
         try:
             # The order is the promise: first the bytes, then the row, then "Success".
             size_bytes = file.commit()
-            feed_id = self._add(submission, client, file=file.name, size_bytes=size_bytes)
+            feed_id = self._add_feed(submission, client, file=file.name, size_bytes=size_bytes)
         except BaseException:
             file.discard()
             raise
@@ -65,7 +65,7 @@ class Intake:
 
     def accept_bare(self, submission: Submission, *, client: str) -> int:
         """Stores a submission that came without bytes and needs none, and returns its id."""
-        feed_id = self._add(submission, client, file="", size_bytes=0)
+        feed_id = self._add_feed(submission, client, file="", size_bytes=0)
         self.notifier.notify(Topic.FEEDS)
         return feed_id
 
@@ -89,7 +89,7 @@ class Intake:
             feed = unit.feeds.reader.get(feed_id)
         return feed if feed.state.is_final and feed.searchable_at is not None else None
 
-    def _add(self, submission: Submission, client: str, *, file: str, size_bytes: int) -> int:
+    def _add_feed(self, submission: Submission, client: str, *, file: str, size_bytes: int) -> int:
         feed = NewFeed(
             datasource=submission.datasource,
             kind=submission.kind,

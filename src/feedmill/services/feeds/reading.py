@@ -84,7 +84,7 @@ class FeedReader(Generic[ChangeT]):
         """Reads all of it and stores no item. Errors: BadFeed, NotFound, DiskFull."""
         parser = self.format.parse(EVERYTHING)
         try:
-            for _ in self._read(parser, None):
+            for _ in self._read_items(parser, None):
                 pass
         except BadFeed as error:
             repairer = self.format.make_repairer() if error.repairable else None
@@ -95,7 +95,7 @@ class FeedReader(Generic[ChangeT]):
 
     def changes(self, skip: int = 0, *, repaired: bool = False, watch: ItemWatch | None = None) -> Iterator[ChangeT | InvalidRecord]:
         """Returns the changes in order, except the first ``skip``. ``repaired``: repairs while reading. Errors: BadFeed, NotFound."""
-        items = self._read(self.format.parse(skip), self.format.make_repairer() if repaired else None)
+        items = self._read_items(self.format.parse(skip), self.format.make_repairer() if repaired else None)
         for number, item in _watched(items, skip, watch):
             yield self._convert(item, None if watch is None else watch.refused.get(number))
 
@@ -112,7 +112,7 @@ class FeedReader(Generic[ChangeT]):
                 refusal = describe(PARSE_STEP, error)
         return self.format.reject(item, refusal)
 
-    def _read(self, parser: FeedParser[_Item], repairer: FeedRepairer | None) -> Iterator[_Item]:
+    def _read_items(self, parser: FeedParser[_Item], repairer: FeedRepairer | None) -> Iterator[_Item]:
         try:
             with self.opener() as stream:
                 while piece := stream.read(self.piece_bytes):

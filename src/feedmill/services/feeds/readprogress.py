@@ -27,9 +27,9 @@ class ReadProgress:
 
     def watch(self, open_stream: Callable[[], BinaryIO]) -> BinaryIO:
         """Wraps a stream so that its reading counts."""
-        return cast("BinaryIO", _WatchedStream(open_stream(), self._add))
+        return cast("BinaryIO", _WatchedStream(open_stream(), self._add_bytes))
 
-    def _add(self, size_bytes: int) -> None:
+    def _add_bytes(self, size_bytes: int) -> None:
         self.read_bytes += size_bytes
         now = time.monotonic()
         # A feed that is read within a few seconds needs no transaction for its progress.

@@ -128,7 +128,7 @@ class Extracting:
         for answer in self._extractor.collect(COLLECT_SECONDS if is_awaited else 0.0):
             if not self._done:
                 self._done_since = time.monotonic()
-            self._take(answer)
+            self._take_answer(answer)
 
     def _is_time_to_store(self) -> bool:
         """Whether to begin a transaction: for many documents, for an urgent one, or after a while."""
@@ -235,7 +235,7 @@ class Extracting:
 
     # --- from the workers ---
 
-    def _take(self, answer: Answer) -> None:
+    def _take_answer(self, answer: Answer) -> None:
         job = self._jobs.pop(answer.key)
         self._pacing.dismiss(answer.key, was_too_slow=answer.too_slow, datasource=job.document.datasource)
         if answer.too_slow:

@@ -238,7 +238,7 @@ class Indexing:
             record_build_failures(unit, self._recorder, tasks, build_failures)
             unit.state.key_values.put(keyvalues.INDEX_TOKEN, token)
             unit.state.key_values.put(keyvalues.INDEX_GENERATION, str(int(unit.state.key_values.get(keyvalues.INDEX_GENERATION) or 0) + 1))
-            self._settle(unit)
+            self._end_feeds(unit)
         if self._rebuild is not None:
             # The interruptions of a document are retained until the rebuild ends, because a rebuild restarts whenever the process ends.
             self._rebuild.pending_ids.difference_update(tasks)
@@ -379,9 +379,9 @@ class Indexing:
             has_unsettled = bool(unit.feeds.reader.list_unsettled())
         if has_unsettled:
             with self._store.writing() as unit:
-                self._settle(unit)
+                self._end_feeds(unit)
 
-    def _settle(self, unit: UnitOfWork) -> None:
+    def _end_feeds(self, unit: UnitOfWork) -> None:
         """Ends feeds that the index obeys now, and stores when all of a feed became searchable."""
         feeds = unit.feeds.reader.list_unsettled()[:SETTLED_AT_ONCE]
         waiting, revoking = unit.processing.index_tasks.list_open_feeds([feed.id for feed in feeds])
@@ -440,7 +440,7 @@ class Indexing:
             unit.state.key_values.put(keyvalues.INDEX_REBUILD, "")
             unit.state.key_values.put(keyvalues.INDEX_PARTIAL, "")
             unit.state.key_values.put(keyvalues.INDEX_PROGRESS, "")
-            self._settle(unit)
+            self._end_feeds(unit)
         self._attempts.clear_steps(*WATCHED, COPY)
         self._clear_pending()
         self._writer.close()

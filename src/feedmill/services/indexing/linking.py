@@ -119,7 +119,7 @@ class Linking:
             listed = [] if waiting else unit.processing.link_queue.list_queued(LinkWork.WRITE, WRITTEN_AT_ONCE)
             changed = [one for one in listed if self._attempts.is_due(_key_of(one, WRITE))]
         if waiting:
-            self._isolate(waiting, self._read, READ, LinkWork.READ)
+            self._isolate(waiting, self._update_link_texts, READ, LinkWork.READ)
         elif changed:
             self._isolate(changed, self._write, WRITE, LinkWork.WRITE)
         ended = time.monotonic()
@@ -161,7 +161,7 @@ class Linking:
 
     # --- reading links ---
 
-    def _read(self, ids: Sequence[int]) -> None:
+    def _update_link_texts(self, ids: Sequence[int]) -> None:
         """Updates the stored link texts of some sources, and of new targets, from the links of the documents."""
         with self._store.reading() as unit:
             documents = unit.documents.reader.find_by_id(ids)

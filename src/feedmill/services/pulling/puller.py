@@ -103,7 +103,7 @@ class Puller:
                 break
             due = find_due(setup, states[name])
             if name not in self._running and (name in requested or (due is not None and due <= now)):
-                is_busy = self._begin(setup, requested.get(name), now) or is_busy
+                is_busy = self._begin_run(setup, requested.get(name), now) or is_busy
         return is_busy
 
     def _note_new(self, now: datetime) -> dict[str, PullState]:
@@ -142,12 +142,12 @@ class Puller:
             return False
         return state.lease_owner in ("", self._tools.owner) or state.lease_expires_at is None or state.lease_expires_at <= now
 
-    def _begin(self, setup: PullSetup, requested: PullRun | None, now: datetime) -> bool:
+    def _begin_run(self, setup: PullSetup, requested: PullRun | None, now: datetime) -> bool:
         run = self._claim(setup, requested, now)
         if run is None:
             return False
         self._running.add(setup.name)
-        self._start(lambda: self._run(setup, run))
+        self._start(lambda: self._run_pull(setup, run))
         return True
 
     def _claim(self, setup: PullSetup, requested: PullRun | None, now: datetime) -> PullRun | None:
@@ -171,7 +171,7 @@ class Puller:
             unit.feeds.pulling.states.save(lease if run.request.is_dry else replace(lease, tried_at=now))
             return run
 
-    def _run(self, setup: PullSetup, run: PullRun) -> None:
+    def _run_pull(self, setup: PullSetup, run: PullRun) -> None:
         """Works on a run. A run that the store interrupts is requested again by ``turn``."""
         try:
             self._work(setup, run)

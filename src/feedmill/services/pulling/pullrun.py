@@ -107,7 +107,7 @@ class PullRunner:
         log.info("pull_run_begins", source=self.run.source, run=self.run.id, mode=self._mode.value, dry=self.run.request.is_dry)
         with self._renewing():
             try:
-                self._read()
+                self._read_pages()
                 state = self._delete()
             except (Stopped, Broken, Conflict):
                 raise
@@ -117,7 +117,7 @@ class PullRunner:
                 log.exception("pull_run_fails", source=self.run.source, run=self.run.id)
                 self._fail(describe(PULL_STEP, error))
             else:
-                self._end(state)
+                self._end_run(state)
         log.info("pull_run_ends", source=self.run.source, run=self.run.id, state=self.run.state.value, errors=self.run.counts.errors)
         return self.run
 
@@ -152,7 +152,7 @@ class PullRunner:
         if not unit.feeds.pulling.states.renew(self.run.source, self._tools.owner, self._tools.clock() + LEASE):
             raise Conflict(f"another process runs the source {self.run.source}")
 
-    def _check(self) -> None:
+    def _check_stopped(self) -> None:
         if self._is_stopped():
             raise Stopped
         if self._is_lost.is_set():
@@ -160,10 +160,10 @@ class PullRunner:
 
     # --- reading ---
 
-    def _read(self) -> None:
+    def _read_pages(self) -> None:
         pages = self._source.iter_pages(self._mode, since=self.run.since, checkpoint=self.run.checkpoint)
         for page in pages:
-            self._check()
+            self._check_stopped()
             planned = self._plan(page)
             if self.run.request.is_dry:
                 self.run = replace(_counted(self.run, planned), since=page.since or self.run.since)
@@ -171,7 +171,7 @@ class PullRunner:
                 self._apply(page, planned)
                 self._tools.notifier.notify(Topic.EXTRACTION)
                 self._tools.notifier.notify(Topic.INDEXING)
-        self._check()
+        self._check_stopped()
 
     def _plan(self, page: PullPage) -> list[_Planned]:
         """Compares a page with the store, and stores the contents of the items that differ."""
@@ -270,15 +270,15 @@ class PullRunner:
         """Applies a page in one transaction; if that fails, in smaller ones, until the item that fails alone is in error."""
         reached = {"checkpoint": page.checkpoint, "since": page.since or self.run.since}
         try:
-            self._put(planned, reached)
+            self._put_items(planned, reached)
         except Exception as error:
             if not belongs_to_item(error):
                 raise
-            failed = run_halved(planned, lambda part: self._put(part, {}), step=PULL_STEP)
+            failed = run_halved(planned, lambda part: self._put_items(part, {}), step=PULL_STEP)
             errors = [self._plan_failure(each.item.stored.url, each.reason, {}) for each in failed if each.item.stored is not None]
-            self._put(errors, reached)
+            self._put_items(errors, reached)
 
-    def _put(self, planned: Sequence[_Planned], reached: Mapping[str, str]) -> None:
+    def _put_items(self, planned: Sequence[_Planned], reached: Mapping[str, str]) -> None:
         with self._tools.store.writing() as unit:
             self._hold(unit)
             messages, refused = self._put_changes(unit, planned)
@@ -350,7 +350,7 @@ class PullRunner:
             return
         after = b""
         while True:
-            self._check()
+            self._check_stopped()
             with self._tools.store.reading() as unit:
                 items, run = unit.feeds.pulling.items, self.run
                 found = items.list_to_delete(run.source, run.listing, self._mode, after=after, limit=DELETED_AT_ONCE)
@@ -383,16 +383,16 @@ class PullRunner:
         if self.run.request.is_dry or not admission.max_documents:
             return
         while push_out_isolated(self._tools.store, admission.max_documents, self._context(), Lane.BULK):
-            self._check()
+            self._check_stopped()
 
     # --- the end ---
 
     def _fail(self, reason: str) -> None:
         counts = replace(self.run.counts, errors=self.run.counts.errors + 1)
         self.run = _logged(replace(self.run, counts=counts, reason=reason), [reason])
-        self._end(RunState.FAILED)
+        self._end_run(RunState.FAILED)
 
-    def _end(self, state: RunState) -> None:
+    def _end_run(self, state: RunState) -> None:
         """Ends the run and releases the source, in one transaction."""
         now = self._tools.clock()
         self.run = replace(self.run, state=state, finished_at=now)

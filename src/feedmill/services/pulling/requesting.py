@@ -45,7 +45,7 @@ class PullRequests:
 
     def request_run(self, name: str, request: RunRequest) -> PullRun:
         """Requests a run, which begins at once, or after the one in progress. Errors: Conflict if one is requested already."""
-        self._check(name)
+        self._check_source(name)
         with self._store.writing() as unit:
             open_runs = [run for run in unit.feeds.pulling.runs.list_open() if run.source == name]
             waiting = next((run for run in open_runs if run.state is RunState.REQUESTED), None)
@@ -66,12 +66,12 @@ class PullRequests:
         with self._store.reading() as unit:
             runs = unit.feeds.pulling.runs.list_newest(name, limit)
         if not runs:
-            self._check(name)
+            self._check_source(name)
         return runs
 
     def pause(self, name: str, *, is_paused: bool) -> None:
         """Pauses a source, which is then run by hand only, or resumes its schedule."""
-        self._check(name)
+        self._check_source(name)
         with self._store.writing() as unit:
             unit.feeds.pulling.states.save(replace(unit.feeds.pulling.states.get(name, self._clock()), is_paused=is_paused))
         self._notifier.notify(Topic.PULLING)
@@ -93,6 +93,6 @@ class PullRequests:
             for name, source in self._sources.items()
         ]
 
-    def _check(self, name: str) -> None:
+    def _check_source(self, name: str) -> None:
         if name not in self._sources:
             raise NotFound(f"the settings have no source '{name}' in [[sources]]")

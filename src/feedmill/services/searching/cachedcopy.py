@@ -68,12 +68,12 @@ class CachedCopies:
             except NotFound:
                 continue
             if may_show_copy(document):
-                return self._make(document, query)
+                return self._make_copy(document, query)
         raise NotFound("there is no cached copy of this URL")
 
-    def _make(self, document: Document, query: str) -> CachedCopy:
+    def _make_copy(self, document: Document, query: str) -> CachedCopy:
         """Makes the copy of a document that may be shown. Errors: NotFound if its text cannot be read."""
-        text = attempt(lambda: self._read(document), None, step=COPY_STEP, url=document.url)
+        text = attempt(lambda: self._read_text(document), None, step=COPY_STEP, url=document.url)
         if text is None:
             raise NotFound("the cached copy of this document cannot be shown")
         none: list[tuple[int, int]] = []
@@ -81,7 +81,7 @@ class CachedCopies:
         title = shown_title(document) or document.url
         return CachedCopy(url=document.url, title=title, text=text, marks=marks, updated_at=document.updated_at)
 
-    def _read(self, document: Document) -> str | None:
+    def _read_text(self, document: Document) -> str | None:
         fault_point(COPY_STEP, document.url)
         if document.text is None or document.text.blob is None:
             return ""

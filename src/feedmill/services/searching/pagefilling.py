@@ -109,7 +109,7 @@ class PageFiller:
             if size <= 0 or self._late.is_over(late):
                 return False
             hits = run_query(candidates, offset, size).hits
-            self._take(walk, hits, window, access)
+            self._trim_hits(walk, hits, window, access)
             offset += size
             if len(hits) < size:
                 return True
@@ -122,13 +122,13 @@ class PageFiller:
             size = min(MAX_STEP, MAX_REACH - offset)
             # From the beginning of another list: this one lacks the candidates, so positions differ. Hits seen before are left out.
             hits = run_query(early, offset, size).hits
-            self._take(walk, [hit for hit in hits if hit.key not in walk.seen], window, early)
+            self._trim_hits(walk, [hit for hit in hits if hit.key not in walk.seen], window, early)
             offset += size
             if len(hits) < size:
                 return True
         return walk.missing > 0
 
-    def _take(self, walk: _Walk, hits: Sequence[Hit], window: Window, access: AccessFilter) -> None:
+    def _trim_hits(self, walk: _Walk, hits: Sequence[Hit], window: Window, access: AccessFilter) -> None:
         """Decides about hits and lists those that the user may see."""
         with self._store.reading() as unit:
             documents = unit.documents.reader.find_by_id([hit.key for hit in hits])

@@ -33,7 +33,7 @@ class _Walk:
     def step(self, size: int) -> ResultPage:
         """Advances by up to ``size`` hits. Returns what was found there; facets are counted once, by the first step."""
         size = min(size, MAX_REACH - self.offset)
-        page = self.searcher.run(self.search.at(self.offset, size, counts_facets=self.offset == 0))
+        page = self.searcher.find_page(self.search.at(self.offset, size, counts_facets=self.offset == 0))
         self.collapser.add_results(page.results)
         self.seconds = page.seconds
         self.is_late = self.is_late or page.late_length is not None
@@ -51,10 +51,10 @@ def list_results(searcher: Searcher, search: PlannedSearch, collapsing: Collapsi
 def _list_whole(searcher: Searcher, search: PlannedSearch) -> ResultPage:
     request = search.plan.request
     start = min(request.start, MAX_REACH)
-    page = searcher.run(search.at(start, max(min(request.num, MAX_REACH - start), 0)))
+    page = searcher.find_page(search.at(start, max(min(request.num, MAX_REACH - start), 0)))
     if not page.results and page.length and start:
         start = last_start(min(page.length, MAX_REACH), request.num)
-        page = searcher.run(search.at(start, min(request.num, MAX_REACH - start)))
+        page = searcher.find_page(search.at(start, min(request.num, MAX_REACH - start)))
     return replace(page, has_more=page.start + len(page.results) < min(page.length, MAX_REACH))
 
 

@@ -55,14 +55,14 @@ class Searcher:
     def prepare(self, request: SearchRequest, access: AccessFilter, deadline: Deadline | None = None) -> PlannedSearch:
         """Plans a search of a user, under the search config and over the index that are current now."""
         begun, deadline = self._clock(), deadline or Deadline()
-        state = self._states.read(deadline)
+        state = self._states.read_search_state(deadline)
         return PlannedSearch(plan=state.config.plan(request), state=state, access=access, deadline=deadline, begun=begun)
 
     def search(self, request: SearchRequest, access: AccessFilter, deadline: Deadline | None = None) -> ResultPage:
         """Plans and runs a search."""
-        return self.run(self.prepare(request, access, deadline))
+        return self.find_page(self.prepare(request, access, deadline))
 
-    def run(self, search: PlannedSearch) -> ResultPage:
+    def find_page(self, search: PlannedSearch) -> ResultPage:
         """Returns one page of matches that the user may see; at the deadline, the results found by then and a warning."""
         plan, deadline = search.plan, search.deadline
         page = ResultPage(
@@ -74,7 +74,7 @@ class Searcher:
         )
         if search.state.index is not None and plan.root is not None and not plan.is_empty:
             try:
-                page = self._find(search.state.index, plan.root, search, page)
+                page = self._find_hits(search.state.index, plan.root, search, page)
             except OutOfTime:
                 page = replace(page, is_exact=False)
         return replace(
@@ -84,7 +84,7 @@ class Searcher:
             seconds=self._clock() - search.begun,
         )
 
-    def _find(self, index: SearchIndex, root: Node, search: PlannedSearch, empty: ResultPage) -> ResultPage:
+    def _find_hits(self, index: SearchIndex, root: Node, search: PlannedSearch, empty: ResultPage) -> ResultPage:
         """Finds the hits and makes results of them before anything else, so that these exist when the time is over. Errors: OutOfTime."""
         plan, request, access, deadline = search.plan, search.plan.request, search.access, search.deadline
         strict, next_cursor = resolve_urls(index, root, search, self._documents, self._maker), None

@@ -60,7 +60,7 @@ class SearchStates:
         self._threads = threads
         self._opened: tuple[str, SearchIndex] | None = None
 
-    def read(self, deadline: Deadline | None = None) -> SearchState:
+    def read_search_state(self, deadline: Deadline | None = None) -> SearchState:
         """Returns the current state, with an index that observes the deadline. Errors: those of store and index, which name them."""
         with self._store.reading() as unit:
             values = unit.state.key_values.find_many((INDEX_FOLDER, INDEX_TOKEN, INDEX_PARTIAL, SETTINGS_GENERATION))
@@ -73,7 +73,7 @@ class SearchStates:
             # Only then: an error of the folder in force is real, and trying again would not end.
             if not self._has_moved(folder):
                 raise
-            return self.read(deadline)
+            return self.read_search_state(deadline)
         return SearchState(
             index=index if index is None or deadline is None else TimedIndex(index, deadline, self._threads),
             config=config,
@@ -87,7 +87,7 @@ class SearchStates:
 
     def find_problems(self) -> list[str]:
         """Lists the problems that prevent searches; empty if there are none. Errors: those of store and index, which name them."""
-        self.read()
+        self.read_search_state()
         return []
 
     def _has_moved(self, folder: str | None) -> bool:

@@ -51,7 +51,7 @@ def suggest(
     """Returns completions, likeliest first; none if nothing was typed; at the deadline, those found by then."""
     typed, limit = typing.text, min(typing.limit, MAX_SUGGESTIONS)
     deadline = deadline or Deadline()
-    state = states.read(deadline)
+    state = states.read_search_state(deadline)
     index, scope = state.index, state.config.find_scope(typing.site, typing.client)
     words = [typed[word.start : word.end] for word in iter_words(typed[:MAX_TYPED_CHARACTERS])][:MAX_TYPED_WORDS]
     if index is None or scope is None or not words or limit <= 0:

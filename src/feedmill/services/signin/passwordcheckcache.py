@@ -43,7 +43,7 @@ class PasswordCheckCache:
     def check_attempt(self, attempt: Attempt) -> Outcome:
         """Returns the credentials that an attempt verifies, as ``PasswordCheck.check_attempt`` does. Errors: Busy."""
         digest = self._digest(attempt)
-        known = self._find(digest, attempt)
+        known = self._find_cached(digest, attempt)
         if known is not None:
             return known
         with self._lock:
@@ -52,7 +52,7 @@ class PasswordCheckCache:
         try:
             # Lock order: ``flight.lock``, then ``_lock``. The first request checks the password, the others find its result in the cache.
             with flight.lock:
-                return self._find(digest, attempt) or self._ask(digest, attempt)
+                return self._find_cached(digest, attempt) or self._ask(digest, attempt)
         finally:
             with self._lock:
                 flight.waiting -= 1
@@ -66,7 +66,7 @@ class PasswordCheckCache:
                 self._credentials[digest] = outcome.credentials
         return outcome
 
-    def _find(self, digest: bytes, attempt: Attempt) -> Outcome | None:
+    def _find_cached(self, digest: bytes, attempt: Attempt) -> Outcome | None:
         with self._lock:
             credentials = self._credentials.get(digest)
         if credentials is None or self._check.is_refused(attempt) or not self._still_count(credentials):

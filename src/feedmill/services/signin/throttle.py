@@ -71,7 +71,7 @@ class Throttle:
                     count.is_told = True
                 return ThrottleDecision(wait_seconds=max(count.until for count in full) - now, is_first=is_first)
             for key, _ in keys:
-                self._add(key, now)
+                self._add_count(key, now)
             return ThrottleDecision()
 
     def is_refusing(self, name: str, address: str) -> bool:
@@ -111,7 +111,7 @@ class Throttle:
         count = self._counts.get(key)
         return count if count is not None and count.until > now and count.failures >= bound else None
 
-    def _add(self, key: tuple[str, str], now: float) -> None:
+    def _add_count(self, key: tuple[str, str], now: float) -> None:
         count = self._counts.get(key)
         if count is None or count.until <= now:
             count = _Count(0, now + self._bounds.window_seconds)

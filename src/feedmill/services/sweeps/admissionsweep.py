@@ -146,7 +146,7 @@ class AdmissionSweep:
     def _work_whole(self, cursor: _Cursor, admission: Admission, limit: int) -> bool:
         """Checks the next documents in one transaction, all or none. Returns whether there is more to do."""
         with self._store.writing() as unit:
-            self._begin(unit, cursor)
+            self._begin_sweep(unit, cursor)
             context = self._context(admission)
             documents = unit.documents.scan.list_live(after=cursor.reached, limit=limit)
             if documents:
@@ -175,7 +175,7 @@ class AdmissionSweep:
 
         def work(batch: Sequence[Document]) -> None:
             with self._store.writing() as unit:
-                self._begin(unit, cursor)
+                self._begin_sweep(unit, cursor)
                 now = unit.documents.reader.find_many([document.url for document in batch])
                 self._reconsider(unit, context, [document for document in now.values() if document.state is DocumentState.LIVE])
 
@@ -183,7 +183,7 @@ class AdmissionSweep:
             log.error("document_not_checked", url=failed.item.url, reason=failed.reason)
             self._close(failed.item, context)
         with self._store.writing() as unit:
-            self._begin(unit, cursor)
+            self._begin_sweep(unit, cursor)
             self._put_cursor(unit, replace(cursor, reached=documents[-1].id or 0))
         return True
 
@@ -209,7 +209,7 @@ class AdmissionSweep:
                 raise
             log.exception("document_not_closed", url=document.url)
 
-    def _begin(self, unit: UnitOfWork, cursor: _Cursor) -> None:
+    def _begin_sweep(self, unit: UnitOfWork, cursor: _Cursor) -> None:
         # From here on documents are checked against settings other than those of the last complete sweep. If these old settings
         # come back before this sweep ends, all documents have to be checked again.
         unit.state.key_values.put(keyvalues.ADMISSION_DIGEST, "")

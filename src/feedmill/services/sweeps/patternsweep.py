@@ -82,7 +82,7 @@ class PatternSweep:
             digest, _, reached = (unit.state.key_values.get(keyvalues.PATTERNS_CURSOR) or "").partition(":")
             documents = unit.documents.scan.list_live_urls(after=int(reached or 0), limit=DOCUMENTS_AT_ONCE)
         if not documents:
-            self._end()
+            self._end_sweep()
             return False
         # Compared before the transaction, because others would wait for it; a document that changes meanwhile has a task by then.
         meant = [document for document in documents if self._is_meant(document)]
@@ -107,7 +107,7 @@ class PatternSweep:
             log.warning("document_failed", url=document.url, step=STEP, reason=describe(STEP, error))
             return True
 
-    def _end(self) -> None:
+    def _end_sweep(self) -> None:
         with self._store.writing() as unit:
             unit.state.key_values.put(keyvalues.PATTERNS_KNOWN, json.dumps(self._wanted))
             unit.state.key_values.put(keyvalues.PATTERNS_CURSOR, "")

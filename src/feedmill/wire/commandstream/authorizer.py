@@ -35,7 +35,7 @@ class AuthorizerReader(CommandReader):
 
     def feed(self, data: bytes) -> None:
         """Reads the next bytes. Errors: BadStream."""
-        self._read(data)
+        self._read_content(data)
 
     def close(self) -> Decisions:
         """Ends the stream and returns the decisions, ids in the order of their first place. Errors: BadStream."""
@@ -43,10 +43,10 @@ class AuthorizerReader(CommandReader):
         return self._decisions
 
     def _take_id(self, document_id: str | None) -> None:
-        self._settle()
+        self._store_decision()
         self._has_id, self._id, self._verdict = True, document_id, None
 
-    def _take(self, command: Command) -> None:
+    def _take_command(self, command: Command) -> None:
         if not self._has_id:
             raise invalid_first("Authorizer", command)
         if command.operation is Operation.AUTHZ_STATUS:
@@ -58,12 +58,12 @@ class AuthorizerReader(CommandReader):
         else:
             raise invalid_operation("Authorizer", command)
 
-    def _end(self) -> None:
+    def _end_stream(self) -> None:
         if self._has_id and self._id is None:
             raise missing_argument(Operation.ID)
-        self._settle()
+        self._store_decision()
 
-    def _settle(self) -> None:
+    def _store_decision(self) -> None:
         """Stores the decision about the current id."""
         document_id = self._id
         if document_id is None:

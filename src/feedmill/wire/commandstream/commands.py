@@ -44,7 +44,7 @@ class CommandReader(ABC):
         self._is_after_list = False
         self._is_content = False
 
-    def _read(self, data: bytes) -> bytes:
+    def _read_content(self, data: bytes) -> bytes:
         """Reads the next bytes and returns those that are content. Errors: BadStream, with its place; nothing can be read after one."""
         if self._is_content:
             return data
@@ -65,7 +65,7 @@ class CommandReader(ABC):
             if not self._is_content:
                 self._read_tokens(self._tokenizer.close())
                 self._pass_tokens()
-            self._end()
+            self._end_stream()
         except BadStream as exc:
             raise self._place(exc) from exc.__cause__
 
@@ -74,11 +74,11 @@ class CommandReader(ABC):
         """Takes the next id; None without an equals sign. Errors: BadStream."""
 
     @abstractmethod
-    def _take(self, command: Command) -> None:
+    def _take_command(self, command: Command) -> None:
         """Takes the next command that is no id. Errors: BadStream."""
 
     @abstractmethod
-    def _end(self) -> None:
+    def _end_stream(self) -> None:
         """Ends the reading; every command was taken. Errors: BadStream."""
 
     def _remark(self, reason: str) -> None:
@@ -158,7 +158,7 @@ class CommandReader(ABC):
         if self._is_after_list:
             self._is_after_list = False
             self._remark(f"'{name}' after a list of ids applies to the last id of the list")
-        self._take(Command(operation, argument))
+        self._take_command(Command(operation, argument))
         return operation is Operation.CONTENT
 
     def _check_header(self) -> None:

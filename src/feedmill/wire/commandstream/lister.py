@@ -53,7 +53,7 @@ class ListerReader(CommandReader):
     def feed(self, data: bytes) -> Iterator[ListedDocument]:
         """Yields the documents that are complete; nothing is read before the first is requested. Errors: BadStream, after them."""
         try:
-            self._read(data)
+            self._read_content(data)
         finally:
             yield from self._take_complete()
 
@@ -76,7 +76,7 @@ class ListerReader(CommandReader):
         if self.is_strict:
             self._check_id(document_id)
 
-    def _take(self, command: Command) -> None:
+    def _take_command(self, command: Command) -> None:
         if self._id is None:
             raise invalid_first("Lister", command)
         operation = command.operation
@@ -90,7 +90,7 @@ class ListerReader(CommandReader):
         else:
             raise _invalid_operation(command)
 
-    def _end(self) -> None:
+    def _end_stream(self) -> None:
         self._complete_document()
 
     def _complete_document(self) -> None:

@@ -82,13 +82,13 @@ class RetrieverReader(CommandReader):
 
     def feed(self, data: bytes) -> bytes:
         """Reads the next bytes and returns those that are content. Errors: BadStream."""
-        return self._read(data)
+        return self._read_content(data)
 
     def close(self) -> RetrievedDocument:
         """Ends the stream and returns the document. Errors: BadStream."""
         self._close()
         if self.document is None:
-            self.document = self._build()
+            self.document = self._build_document()
         return self.document
 
     def _take_id(self, document_id: str | None) -> None:
@@ -104,7 +104,7 @@ class RetrieverReader(CommandReader):
             )
         self._id = document_id
 
-    def _take(self, command: Command) -> None:
+    def _take_command(self, command: Command) -> None:
         self._head_characters += len(command.argument or "")
         if self._head_characters > MAX_HEAD_CHARACTERS:
             raise BadStream(f"the commands before the content are longer than {MAX_HEAD_CHARACTERS} characters")
@@ -124,7 +124,7 @@ class RetrieverReader(CommandReader):
         else:
             self._set_field(command)
 
-    def _end(self) -> None:
+    def _end_stream(self) -> None:
         if self._id is None:
             raise BadStream("Invalid or missing retriever data.")
         if self._first is not None:
@@ -132,7 +132,7 @@ class RetrieverReader(CommandReader):
         if self._response is None:
             self._remark("there is no content, up-to-date or not-found, so the library answers nothing")
 
-    def _build(self) -> RetrievedDocument:
+    def _build_document(self) -> RetrievedDocument:
         return RetrievedDocument(
             id=self._id or "",
             metadata=tuple(self._metadata),
@@ -172,7 +172,7 @@ class RetrieverReader(CommandReader):
         self._response = command.operation
         self._fields[_RESPONSES[command.operation]] = True
         if command.operation is Operation.CONTENT:
-            self.document = self._build()
+            self.document = self._build_document()
 
     def _take_acl_line(self, command: Command) -> None:
         self._acl_lines.add_command(command)

@@ -67,7 +67,7 @@ class Tokenizer:
             self._scanned = len(self._unfinished)
             return tokens
         self._unfinished += data
-        return self._split()
+        return self._split_tokens()
 
     def close(self) -> list[bytes]:
         """Returns the last token if one is unfinished."""
@@ -87,7 +87,7 @@ class Tokenizer:
         self._unfinished, self._scanned = bytearray(), 0
         return taken
 
-    def _split(self) -> list[bytes]:
+    def _split_tokens(self) -> list[bytes]:
         marker, buffer = self.marker, self._unfinished
         first, size = marker[:1], len(marker)
         tokens: list[bytes] = []

@@ -141,13 +141,13 @@ class ContentWriter:
     def write(self, text: str) -> None:
         """Decodes the next text."""
         if self.fault is None:
-            self._guard(lambda: self._decoder.decode(text, self._keep))
+            self._guard(lambda: self._decoder.decode(text, self._buffer_bytes))
 
     def close(self, text: str) -> Content | None:
         """Decodes the last text and returns the content, None if there is a fault."""
         self.write(text)
         if self.fault is None:
-            self._guard(lambda: self._decoder.finish(self._keep))
+            self._guard(lambda: self._decoder.finish(self._buffer_bytes))
         if self.fault is not None:
             return None
         stream = self._file if self._file is not None else io.BytesIO(b"".join(self._small))
@@ -178,7 +178,7 @@ class ContentWriter:
             self.fault = str(exc)
             self.discard()
 
-    def _keep(self, data: bytes) -> None:
+    def _buffer_bytes(self, data: bytes) -> None:
         if not data:
             return
         self._size += len(data)

@@ -151,7 +151,7 @@ class _Texts:
                 start(given)
 
         def finish(text: str) -> None:
-            self._add(text)
+            self._add_text(text)
             whole = "".join(self._parts).strip()
             self._parts.clear()
             end(self._attributes, whole)
@@ -162,11 +162,11 @@ class _Texts:
             start=begin,
             end=finish,
             text=True,
-            part=self._add,
+            part=self._add_text,
             markup=_replace_tag,
         )
 
-    def _add(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         if text and self._grow(len(text)):
             self._parts.append(text)
 
@@ -182,14 +182,14 @@ class _InfoReading:
     def describe(self) -> dict[str, Element]:
         """Returns the elements of field infos."""
         children: dict[str, Element] = {}
-        children["fieldInfo"] = Element(attributes=_INFO_ATTRIBUTES, children=children, start=self._start, end=self._end)
+        children["fieldInfo"] = Element(attributes=_INFO_ATTRIBUTES, children=children, start=self._start, end=self._end_info)
         children["fieldInfos"] = Element(children=children)
         return children
 
     def _start(self, attributes: Attributes) -> None:
         self._open.append((self._read_info(attributes), []))
 
-    def _end(self, _: str) -> None:
+    def _end_info(self, _: str) -> None:
         info, parts = self._open.pop()
         if info is None:
             return

@@ -75,7 +75,7 @@ class UploadReader:
             if self._body_bytes > 3 * self._max_feed_bytes + OVERHEAD_BYTES:
                 raise TooLarge(explain_limit(self._max_feed_bytes))
             if self._body is not None:
-                yield from self._take(self._body.read_events(plain))
+                yield from self._take_events(self._body.read_events(plain))
                 continue
             self._head += plain
             yield from self._open(is_whole=False)
@@ -86,7 +86,7 @@ class UploadReader:
         if self._body is None:
             yield from self._open(is_whole=True)
         if self._body is not None:
-            yield from self._take(self._body.finish())
+            yield from self._take_events(self._body.finish())
         self._end_field()
 
     def _count_inflated(self, plain_bytes: int) -> None:
@@ -103,9 +103,9 @@ class UploadReader:
         skip = body_format.skip if isinstance(body_format, Multipart) else 0
         head, self._head = self._head[skip:], b""
         if head:
-            yield from self._take(self._body.read_events(head))
+            yield from self._take_events(self._body.read_events(head))
 
-    def _take(self, events: Iterator[FormEvent]) -> Iterator[bytes]:
+    def _take_events(self, events: Iterator[FormEvent]) -> Iterator[bytes]:
         for event in events:
             if isinstance(event, FieldStart):
                 self._end_field()

@@ -83,11 +83,11 @@ class _Scanner:
             if self._text.startswith("<!DOCTYPE", self._at):
                 self._blank(self._find_doctype_end())
             elif self._text.startswith("<!--", self._at):
-                self._copy(self._find("-->"))
+                self._copy(self._find_mark("-->"))
             elif self._text.startswith("<?", self._at):
                 if _DECLARATION.match(self._text, self._at):
                     raise NotWellFormed("an XML declaration behind the start of the text", line=self._line(self._at))
-                self._copy(self._find("?>"))
+                self._copy(self._find_mark("?>"))
             else:
                 return Prolog(length=self._at, clean="".join(self._clean).encode("latin-1"), mended=tuple(self._mended))
 
@@ -101,7 +101,7 @@ class _Scanner:
         if lead and (declared or lead.strip(" \t\r\n")):
             self._mended.append((1, "white space, control bytes or a byte order mark before the XML text were dropped"))
         if declared:
-            self._blank(self._find("?>"))
+            self._blank(self._find_mark("?>"))
         elif self._text[end:] == "<?xml":
             raise _Incomplete
 
@@ -156,7 +156,7 @@ class _Scanner:
         found = _SPACE.match(self._text, self._at)
         return found.end() if found else self._at
 
-    def _find(self, mark: str) -> int:
+    def _find_mark(self, mark: str) -> int:
         end = self._text.find(mark, self._at)
         if end < 0:
             raise _Incomplete

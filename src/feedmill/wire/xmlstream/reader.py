@@ -105,12 +105,12 @@ class XmlReader:
 
     def feed(self, data: bytes) -> None:
         """Reads the next bytes. Errors: BadFeed, with its subclass NotWellFormed if the text is no XML."""
-        self._parse(self._front.feed(data), final=False)
+        self._parse_bytes(self._front.feed(data), final=False)
 
     def close(self) -> None:
         """Ends the text. Errors: BadFeed, with its subclass NotWellFormed if the text is no XML."""
-        self._parse(self._front.close(), final=False)
-        self._parse(b"", final=True)
+        self._parse_bytes(self._front.close(), final=False)
+        self._parse_bytes(b"", final=True)
 
     @property
     def line(self) -> int:
@@ -136,7 +136,7 @@ class XmlReader:
         parser.buffer_text = True
         parser.buffer_size = _TEXT_BUFFER_BYTES
         parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
+        parser.EndElementHandler = self._end_element
         parser.StartDoctypeDeclHandler = self._refuse_doctype
         parser.EntityDeclHandler = self._refuse_doctype
         defer = getattr(parser, "SetReparseDeferralEnabled", None)
@@ -146,7 +146,7 @@ class XmlReader:
             defer(False)
         return parser
 
-    def _parse(self, data: bytes, *, final: bool) -> None:
+    def _parse_bytes(self, data: bytes, *, final: bool) -> None:
         parser = self._parser
         try:
             parser.Parse(data, final)
@@ -193,7 +193,7 @@ class XmlReader:
                 # Only inside elements whose text counts: for all other text, the parser calls nothing.
                 self._parser.CharacterDataHandler = self._pieces.append
 
-    def _end(self, _: str) -> None:
+    def _end_element(self, _: str) -> None:
         name, element = self._open.pop()
         if self._scopes is not None:
             self._scopes.leave()

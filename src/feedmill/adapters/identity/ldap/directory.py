@@ -188,7 +188,7 @@ class LdapDirectory:
 
     def _verify_at(self, endpoint: _Endpoint, name: str, login: str, password: str) -> Credential | None:
         with self._connected(endpoint, self._options.bind_dn, self._options.password) as searching:
-            found = self._find(searching, name, login)
+            found = self._find_entry(searching, name, login)
             if found is None or not self._is_password(endpoint, found.dn, password):
                 return None
             groups = self._list_groups(searching, found, login) if self._options.group_base else ()
@@ -233,7 +233,7 @@ class LdapDirectory:
             # wrong, expired, locked: the directory does not let this user in now
             return False
 
-    def _find(self, connection: Connection, name: str, login: str) -> _Found | None:
+    def _find_entry(self, connection: Connection, name: str, login: str) -> _Found | None:
         filters = fill_filter(self._options.user_filter, name=name, login=login)
         wanted = [self._options.name_attribute, "objectSid", "primaryGroupID"]
         entries = self._search(connection, self._options.user_base, filters, wanted, limit=2)

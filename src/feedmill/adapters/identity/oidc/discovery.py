@@ -79,13 +79,13 @@ class Discovery:
         if now < until <= now + TROUBLE_SECONDS:
             raise Busy(reason)
         try:
-            self._known = self._read(now)
+            self._known = self._read_metadata(now)
         except Busy as exc:
             self._trouble = (str(exc), self._now() + TROUBLE_SECONDS)
             raise
         return self._known
 
-    def _read(self, now: float) -> ProviderMetadata:
+    def _read_metadata(self, now: float) -> ProviderMetadata:
         try:
             about = self._client.get(self._issuer.rstrip("/") + "/.well-known/openid-configuration")
             # OpenID Connect Discovery, 4.3: must be exactly the issuer by which it was found.

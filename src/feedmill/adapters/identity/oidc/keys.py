@@ -45,7 +45,7 @@ class TokenKeys:
     def decode(self, text: str) -> Mapping[str, Any]:
         """Returns the claims of a token that one of the keys signed."""
         reason: Exception = ValueError("no key of the provider fits it")
-        for key in self._find(text):
+        for key in self._find_keys(text):
             try:
                 claims = jwt.decode(text, key, registry=_REGISTRY).claims
             except (JoseError, ValueError, RecursionError) as exc:
@@ -56,7 +56,7 @@ class TokenKeys:
             return claims
         raise ValueError(str(reason)) from reason
 
-    def _find(self, text: str) -> Iterable[Key]:
+    def _find_keys(self, text: str) -> Iterable[Key]:
         try:
             header = jws.extract_compact(text.encode(), registry=_REGISTRY).headers()
         except (JoseError, RecursionError) as exc:

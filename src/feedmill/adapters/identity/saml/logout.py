@@ -49,7 +49,7 @@ class SamlLogoutFlow:
         if endpoint is None:
             return None
         now = self._clock()
-        root = self._make("LogoutRequest", entity_id, endpoint.url, {"NotOnOrAfter": write_time(now + LASTING)})
+        root = self._make_message("LogoutRequest", entity_id, endpoint.url, {"NotOnOrAfter": write_time(now + LASTING)})
         # With its qualifiers, since the provider compares the name with all of them.
         name = etree.SubElement(root, f"{{{ASSERTION}}}NameID", _read_details(session.details))
         name.text = session.name
@@ -60,7 +60,7 @@ class SamlLogoutFlow:
     def read_logout_request(self, message: LogoutMessage, logout_url: str) -> LogoutRequest:
         """Returns a logout request of the provider. Errors: Denied."""
         root = self._open(message, "SAMLRequest", "LogoutRequest")
-        self._check(root, logout_url)
+        self._check_message(root, logout_url)
         until = time_of(root.get("NotOnOrAfter"))
         if until is not None and self._clock() - LEEWAY >= until:
             raise Denied("the request is over; do the clocks of both machines agree")
@@ -88,7 +88,7 @@ class SamlLogoutFlow:
         if endpoint is None:
             return None
         url = endpoint.answer_url or endpoint.url
-        root = self._make("LogoutResponse", entity_id, url, {"InResponseTo": asked.number})
+        root = self._make_message("LogoutResponse", entity_id, url, {"InResponseTo": asked.number})
         status = etree.SubElement(root, f"{{{PROTOCOL}}}Status")
         etree.SubElement(status, f"{{{PROTOCOL}}}StatusCode", {"Value": SUCCESS if is_done else _RESPONDER})
         return self._send("SAMLResponse", root, endpoint, url, relay_state)
@@ -96,7 +96,7 @@ class SamlLogoutFlow:
     def confirm(self, message: LogoutMessage, logout_url: str) -> None:
         """Checks the provider's response to a logout request of this server. Errors: Denied, also if it did not end the session."""
         root = self._open(message, "SAMLResponse", "LogoutResponse")
-        self._check(root, logout_url)
+        self._check_message(root, logout_url)
         status = root.find("p:Status/p:StatusCode", NAMES)
         if status is None or status.get("Value") != SUCCESS:
             raise Denied(f"the provider did not end all: {(status.get('Value', '') if status is not None else '')[:200]!a}")
@@ -105,7 +105,7 @@ class SamlLogoutFlow:
         places = sorted(self._provider.logout, key=lambda endpoint: endpoint.binding != REDIRECT)
         return places[0] if places else None
 
-    def _make(self, kind: str, entity_id: str, url: str, given: dict[str, str]) -> etree._Element:
+    def _make_message(self, kind: str, entity_id: str, url: str, given: dict[str, str]) -> etree._Element:
         attributes = {
             "ID": f"_{secrets.token_hex(20)}",
             "Version": "2.0",
@@ -140,7 +140,7 @@ class SamlLogoutFlow:
             raise Denied(f"what is signed is no {kind}")
         return root
 
-    def _check(self, root: etree._Element, logout_url: str) -> None:
+    def _check_message(self, root: etree._Element, logout_url: str) -> None:
         issuer = text_of(root.find("a:Issuer", NAMES))
         if issuer != self._provider.entity_id:
             raise Denied(f"the message is from {issuer[:200]!a}")

@@ -72,7 +72,7 @@ class _Counting:
                 counts = read_ranges(facet, [answer[f"{position}.{partition}"] for partition, _ in enumerate(partition_ranges(facet))])
                 counted.append(FacetCounts(facet=facet, values=order_ranges(facet, counts)))
             else:
-                counted.append(FacetCounts(facet=facet, values=self._read(facet, answer[f"{position}"])))
+                counted.append(FacetCounts(facet=facet, values=self._read_facet(facet, answer[f"{position}"])))
         return tuple(counted)
 
     def _ask(self, root: Node, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class _Counting:
         is_spelt_variously = _list_spelt_once(self._searcher).get(field_of(facet)) is False
         return describe_texts(facet, COUNTED, COUNTED if is_spelt_variously else LISTED)
 
-    def _read(self, facet: Facet, answer: dict[str, Any]) -> tuple[FacetValue, ...]:
+    def _read_facet(self, facet: Facet, answer: dict[str, Any]) -> tuple[FacetValue, ...]:
         if not answer.get("sum_other_doc_count"):
             return order_values(facet, read_texts(answer))
         if not answer["doc_count_error_upper_bound"] and len(answer["buckets"]) < COUNTED:

@@ -94,7 +94,7 @@ class _Counting:
             return None
         if any(each.get("sum_other_doc_count") for each in answer.values()):
             return None
-        return tuple(self._read(facet, position, answer, SAMPLES / part) for position, facet in enumerate(facets))
+        return tuple(self._read_facet(facet, position, answer, SAMPLES / part) for position, facet in enumerate(facets))
 
     def _choose_part(self) -> int | None:
         """Returns the part of the matches to count, ``SAMPLES`` for all; None if all are counted with the clause.
@@ -117,7 +117,7 @@ class _Counting:
         drawn = Query.range_query(build_schema(), "sample", FieldType.Unsigned, 0, part - 1)
         return Query.boolean_query([(Occur.Must, self._unguarded), (Occur.Must, Query.const_score_query(drawn, 0.0))])
 
-    def _read(self, facet: Facet, position: int, answer: dict[str, Any], factor: float) -> FacetCounts:
+    def _read_facet(self, facet: Facet, position: int, answer: dict[str, Any], factor: float) -> FacetCounts:
         if facet.ranges:
             partitions = range(len(partition_ranges(facet)))
             counts = read_ranges(facet, [self._see(answer[f"{position}.{partition}"], factor) for partition in partitions])

@@ -54,10 +54,10 @@ class QueryResultCache:
                 answer: _Answer = cached[0]
                 return answer
         answer = find()
-        self._keep(key, answer, count_bytes(answer) + ENTRY_BYTES)
+        self._store_result(key, answer, count_bytes(answer) + ENTRY_BYTES)
         return answer
 
-    def _keep(self, key: bytes, answer: object, size_bytes: int) -> None:
+    def _store_result(self, key: bytes, answer: object, size_bytes: int) -> None:
         # a result that is larger than the whole cache is refused, and the others stay
         with self._lock, suppress(ValueError):
             self._answers[key] = answer, size_bytes

@@ -61,7 +61,7 @@ class RankedSearch:
         word_queries, depth = self._make_word_queries(), self.ranking.depth
         # A page within the depth needs all matches down to the depth, since any of them may move onto it.
         offset = 0 if start < depth else start
-        found = self._find(word_queries, offset, max(start + num, depth) - offset if num else 1)
+        found = self._find_matches(word_queries, offset, max(start + num, depth) - offset if num else 1)
         total, is_exact = found.total, found.is_exact
         pairs = found.pairs[: start + num - offset if offset else None] if num else []
         if not pairs:
@@ -85,7 +85,7 @@ class RankedSearch:
     def find_best(self) -> TopMatches:
         """Finds all matches that are ranked again. Each page within that depth is a part of them."""
         word_queries = self._make_word_queries()
-        found = self._find(word_queries, 0, self.ranking.depth)
+        found = self._find_matches(word_queries, 0, self.ranking.depth)
         keys = self._values("key", [address for _, address in found.pairs]) if found.pairs else ()
         ranked = self._rank_again(word_queries, found.pairs, keys) if keys else ()
         return TopMatches(pairs=[one[:2] for one in ranked], total=found.total, is_exact=found.is_exact)
@@ -93,7 +93,7 @@ class RankedSearch:
     def _make_word_queries(self) -> WordQueries:
         return WordQueries(self.searcher, self.root, self.ranking.function_words, self.ranking.anchors)
 
-    def _find(self, word_queries: WordQueries, offset: int, num: int) -> PermittedMatches:
+    def _find_matches(self, word_queries: WordQueries, offset: int, num: int) -> PermittedMatches:
         """Finds the best matches by words that the user may see, from ``offset`` on."""
         return find_permitted(self.searcher, build_unguarded(self.root, word_queries), self.access, start=offset, num=num)
 

@@ -48,10 +48,10 @@ class SqlClasses:
             query = sa.select(access_classes.c.digest, access_classes.c.number).where(access_classes.c.digest.in_(batch))
             self._numbers.update((wanted.pop(bytes(found)), number) for found, number in self._connection.execute(query))
         if wanted:
-            self._add(wanted)
+            self._add_keys(wanted)
         return {key: self._numbers[key] for key in keys}
 
-    def _add(self, keys: dict[bytes, AccessKey]) -> None:
+    def _add_keys(self, keys: dict[bytes, AccessKey]) -> None:
         # Not the highest number in the table: the newest class may have been removed, and its number must not come again.
         first = self.newest() + 1
         added = [_row(number, found, key) for number, (found, key) in enumerate(keys.items(), first)]

@@ -25,27 +25,27 @@ class SqlQueues:
     def begin(self, name: QueueName) -> None:
         """Notes that work on a queue begins now."""
         now = now_micros()
-        self._put(name, {"begun_at": now, "moved_at": now, "reached": 0, "document": None, "reason": None})
+        self._put_queue(name, {"begun_at": now, "moved_at": now, "reached": 0, "document": None, "reason": None})
 
     def note_progress(self, name: QueueName, *, reached: int = 0) -> None:
         """Notes that a queue made progress."""
         values = {"moved_at": now_micros(), "reached": reached, "document": None, "reason": None}
-        self._put(name, values, queues.c.reached < reached if reached else None)
+        self._put_queue(name, values, queues.c.reached < reached if reached else None)
 
     def note_failure(self, name: QueueName, reason: str, document: str | None = None) -> None:
         """Stores why a queue makes no progress."""
-        self._put(name, {"reason": plain(reason), "document": None if document is None else plain(document)})
+        self._put_queue(name, {"reason": plain(reason), "document": None if document is None else plain(document)})
 
-    def _put(self, name: QueueName, values: dict[str, Any], where: sa.ColumnElement[bool] | None = None) -> None:
+    def _put_queue(self, name: QueueName, values: dict[str, Any], where: sa.ColumnElement[bool] | None = None) -> None:
         statement = insert(self._connection, queues).values(name=name.value, **values)
         self._connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=values, where=where))
 
     def list(self) -> list[WaitingQueue]:
         """Lists every queue with its waiting items."""
         noted = {row["name"]: row for row in self._connection.execute(sa.select(queues)).mappings()}
-        return [self._read(name, noted.get(name.value)) for name in QueueName]
+        return [self._read_queue(name, noted.get(name.value)) for name in QueueName]
 
-    def _read(self, name: QueueName, noted: sa.RowMapping | None) -> WaitingQueue:
+    def _read_queue(self, name: QueueName, noted: sa.RowMapping | None) -> WaitingQueue:
         moved_at = None if noted is None else from_micros(noted["moved_at"])
         reason = None if noted is None else noted["reason"]
         document = None if noted is None else noted["document"]

@@ -93,7 +93,7 @@ class SqlGroupHistory:
                 return reached, limit_left
             if task.defined is not None and not task.is_idle:
                 place = (numbers[task.defined.digest], feed_id, after.gains_only)
-                last, examined = self._keep(task, place, reached.member, limit_left)
+                last, examined = self._store_changes(task, place, reached.member, limit_left)
                 limit_left -= examined
                 if last is not None:
                     return ComparisonCursor(gains_only=after.gains_only, definition=reached.definition, member=last), limit_left
@@ -107,7 +107,7 @@ class SqlGroupHistory:
         if snapshot["is_full"] and not after.gains_only:
             return self._list_replaced(snapshot, after.definition)
         query = _definitions().where(group_definitions.c.feed_id == snapshot["feed_id"])
-        mine = self._read(_next(query, after.definition))
+        mine = self._read_definitions(_next(query, after.definition))
         seen = self._find_seen([each.digest for each in mine])
         if after.gains_only:
             return [_Task(at=each.id, defined=each, others=tuple(seen.get(each.digest, ()))) for each in mine]
@@ -116,12 +116,12 @@ class SqlGroupHistory:
     def _list_replaced(self, snapshot: sa.RowMapping, after: int) -> list[_Task]:
         source = snapshot["source"]
         query = _definitions().where(group_snapshots.c.source == source, group_snapshots.c.state == VISIBLE, ~covered())
-        replaced = self._read(_next(query, after))
+        replaced = self._read_definitions(_next(query, after))
         digests = [each.digest for each in replaced]
         fresh: dict[bytes, _Defined] = {}
         for batch in batches(digests):
             query = _definitions().where(group_definitions.c.feed_id == snapshot["feed_id"], group_definitions.c.group_digest.in_(batch))
-            fresh.update((each.digest, each) for each in self._read(query))
+            fresh.update((each.digest, each) for each in self._read_definitions(query))
         seen = self._find_seen(digests)
         tasks = []
         for each in replaced:
@@ -135,11 +135,11 @@ class SqlGroupHistory:
         found: dict[bytes, list[_Defined]] = {}
         for batch in batches(digests):
             query = _definitions().where(group_snapshots.c.state == VISIBLE, group_definitions.c.group_digest.in_(batch), ~covered())
-            for each in self._read(query.where(group_definitions.c.memberships > 0)):
+            for each in self._read_definitions(query.where(group_definitions.c.memberships > 0)):
                 found.setdefault(each.digest, []).append(each)
         return found
 
-    def _read(self, query: sa.Select[Any]) -> list[_Defined]:
+    def _read_definitions(self, query: sa.Select[Any]) -> list[_Defined]:
         return [
             _Defined(
                 id=row["id"],
@@ -152,7 +152,7 @@ class SqlGroupHistory:
             for row in self._connection.execute(query).mappings()
         ]
 
-    def _keep(self, task: _Task, place: tuple[int, int, bool], after: bytes, limit_left: int) -> tuple[bytes | None, int]:
+    def _store_changes(self, task: _Task, place: tuple[int, int, bool], after: bytes, limit_left: int) -> tuple[bytes | None, int]:
         """Records the changes of one definition.
 
         Returns the member after which to continue, None at its end, and the number of members compared.

@@ -63,7 +63,7 @@ class SqlGroupSnapshotBuilder:
         self._insert_members(members)
         gained = len(members) - sum(again.values())
         replaced = sum(row["memberships"] for digest, row in older.items() if digest not in again)
-        return self._add(feed_id, gained, replaced)
+        return self._add_memberships(feed_id, gained, replaced)
 
     def extend(self, feed_id: int, group: Principal, members: Sequence[Principal]) -> int:
         """Adds members to a group that the group snapshot already defines."""
@@ -81,7 +81,7 @@ class SqlGroupSnapshotBuilder:
         counted = {"memberships": table.c.memberships + len(fresh), "members_digest": None}
         grown = sa.update(table).where(table.c.id == definition_id).values(counted)
         self._connection.execute(grown)
-        return self._add(feed_id, len(fresh), 0)
+        return self._add_memberships(feed_id, len(fresh), 0)
 
     def copy_definitions(self, feed_id: int, groups: Sequence[Principal]) -> None:
         """Copies the source's current definitions of groups that the group snapshot does not define."""
@@ -97,7 +97,7 @@ class SqlGroupSnapshotBuilder:
                 copied = sa.select(sa.literal(new_id, sa.BigInteger), group_members.c.member_digest)
                 copied = copied.where(group_members.c.definition_id == old["id"])
                 self._connection.execute(sa.insert(group_members).from_select(["definition_id", "member_digest"], copied))
-                self._add(feed_id, old["memberships"], 0)
+                self._add_memberships(feed_id, old["memberships"], 0)
 
     def expected_memberships(self, feed_id: int) -> int:
         """Counts the memberships that will be visible once the group snapshot is published."""
@@ -122,7 +122,7 @@ class SqlGroupSnapshotBuilder:
     def _find_snapshot(self, feed_id: int) -> sa.RowMapping:
         return self._connection.execute(sa.select(group_snapshots).where(group_snapshots.c.feed_id == feed_id)).mappings().one()
 
-    def _add(self, feed_id: int, gained: int, replaced: int) -> int:
+    def _add_memberships(self, feed_id: int, gained: int, replaced: int) -> int:
         table = group_snapshots
         counted = {"memberships": table.c.memberships + gained, "replaced_memberships": table.c.replaced_memberships + replaced}
         update = sa.update(table).where(table.c.feed_id == feed_id).values(counted).returning(table.c.memberships)

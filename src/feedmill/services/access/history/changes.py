@@ -97,7 +97,7 @@ class AccessChanges:
         """Lists the next changes. Errors: Denied for a user who is, or was, in too many groups; Busy."""
         changes: list[AccessChange] = []
         with self._store.reading() as unit:
-            begun = self._begin(unit, comparison)
+            begun = self._begin_comparison(unit, comparison)
             sight = AccessHistory(unit, begun.past, self._order)
             # More than a page, since many of them have not changed for this user.
             at_once = min(max(2 * limit, LEAST_EXAMINED), MOST_EXAMINED)
@@ -122,7 +122,7 @@ class AccessChanges:
             yield from page.changes
             after = page.next_after
 
-    def _begin(self, unit: UnitOfWork, comparison: Comparison) -> _Begun:
+    def _begin_comparison(self, unit: UnitOfWork, comparison: Comparison) -> _Begun:
         """Computes what all pages share, or returns it from the cache. What held at the two times in the past does not change."""
         with self._lock:
             known = self._begun.get(comparison)
