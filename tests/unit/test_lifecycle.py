@@ -148,6 +148,31 @@ def test_put_by_another_source_makes_it_the_owner(metadata: Metadata | None, con
     assert [event.kind for event in outcome.events] == [EventKind.TAKEN_OVER]
 
 
+@pytest.mark.parametrize("change", ["put", "name"])
+@pytest.mark.parametrize("origin", ["content", "web"])
+def test_takeover_that_ends_the_protection_retains_nothing_of_the_earlier_owner(change: str, origin: str) -> None:
+    rules = replace(OPEN, secure_sources=frozenset({"hr"}))
+    first = put(metadata=(("salary", "100"),), content="body") if origin == "content" else crawl(metadata=(("salary", "100"),))
+    before = after((first, by(rules=rules)))
+    outcome = do(before, put(metadata=None) if change == "put" else crawl(metadata=None), by("wiki", 2, rules))
+
+    assert outcome.state.live is not None
+    if (change, origin) == ("name", "content"):
+        assert outcome.state == before
+        return
+    assert (outcome.state.live.datasource, outcome.state.live.secure) == ("wiki", False)
+    assert (outcome.state.live.content, outcome.state.live.metadata) == (None, ())
+
+
+def test_takeover_that_protects_too_retains_the_content() -> None:
+    rules = replace(OPEN, secure_sources=frozenset({"hr", "wiki"}))
+    before = after((put(metadata=(("k", "v"),), content="body"), by(rules=rules)))
+    outcome = do(before, put(metadata=None), by("wiki", 2, rules))
+    assert before.live is not None
+    assert outcome.state.live is not None
+    assert (outcome.state.live.content, outcome.state.live.metadata) == (before.live.content, before.live.metadata)
+
+
 def test_update_of_another_source_is_an_error_and_opens_nothing() -> None:
     rules = replace(OPEN, secure_sources=frozenset({"hr"}))
     before = after((put(metadata=(("k", "old"),), content="body"), by(rules=rules)))

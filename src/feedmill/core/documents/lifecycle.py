@@ -133,6 +133,8 @@ def _put_document(change: PutDocument, state: UrlState, context: ApplyContext, c
     attributes = _next_attributes(change.attributes, state.document, states_all=starts_afresh or content is not None)
     acl, log = _next_acl(change, change.acl, change.metadata is not None, state, context)
     document = _next_document(state, context, Origin.CONTENT, attributes, acl, metadata=metadata, **body)
+    if not starts_afresh and _opens_for_others(old, document):
+        return _put_document(replace(change, whole=True), state, context, content)
     kind = _kind_of_put(change, old, context)
     return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, context, kind, log)
 
@@ -213,7 +215,15 @@ def _request_crawl(change: RequestCrawl, state: UrlState, context: ApplyContext)
     if change.metadata is not None:
         body["metadata"] = change.metadata
     document = _next_document(state, context, Origin.WEB, attributes, acl, **body)
+    if _opens_for_others(old, document):
+        body = {"metadata": change.metadata or (), **_NO_CONTENT}
+        document = _next_document(state, context, Origin.WEB, attributes, acl, **body)
     return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, context, EventKind.NAMED, log)
+
+
+def _opens_for_others(old: Document | None, document: Document) -> bool:
+    """Returns whether a source takes over a document whose protection ends by it, so that what the earlier owner stated must go."""
+    return old is not None and old.datasource != document.datasource and old.secure and not document.secure
 
 
 def _next_document(
