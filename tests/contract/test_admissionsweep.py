@@ -70,8 +70,8 @@ def test_sweep_with_a_new_pattern_removes_what_it_blocks_and_names_it(harness: F
     assert (last.kind, last.feed_id) == (EventKind.BLOCKED, None)
     assert "'docs.test/private/'" in last.detail
     with harness.store.reading() as unit:
-        mark = unit.processing.index_tasks.find_many([harness.document(url("private/a")).id or 0]).popitem()[1]
-    assert (mark.feed_id, mark.datasource, mark.version) == (0, "wiki", 2)
+        task = unit.processing.index_tasks.find_many([harness.document(url("private/a")).id or 0]).popitem()[1]
+    assert (task.feed_id, task.datasource, task.version) == (None, "wiki", 2)
 
 
 def test_sweep_with_a_source_declared_secure_tightens_its_documents(harness: FeedHarness) -> None:

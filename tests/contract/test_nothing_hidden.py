@@ -23,6 +23,7 @@ from feedmill.http.common.openapi import SEARCH_PORT, build_openapi
 from feedmill.http.search import gsaparameters, parameters
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal, Scope
+from feedmill.model.dataload import Profile
 from feedmill.model.document import Attributes, Document
 from feedmill.model.facets import Facet
 from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity
@@ -108,6 +109,16 @@ QUERY_ROUTES = {
     ),
     "/api/v1/suggest": ({}, {"num": "100"}),
 }
+PROFILE_ROUTES = {
+    "/texis/search/main.xml": (
+        {"pr": "hr"},
+        {"pr": "hr", "rpp": "2", "jump": "1", "order": "dd"},
+        {"pr": "hr", "order": "kind", "sq": "secret.example.com", "dropXSL": "1"},
+        {"pr": "hr", "category": SECRET, "requireAllCategories": "Y"},
+        {"pr": ""},
+        {"pr": "other"},
+    )
+}
 URL_ROUTES = {
     "/cache": ({}, {"q": "merger"}),
     "/api/v1/documents": ({},),
@@ -119,6 +130,8 @@ SILENT = {
     *(f"/signin/saml/{{name}}{step}" for step in ("", "/acs", "/back", "/metadata", "/slo")),
 }
 """Routes that carry nothing of any document."""
+ROWS = "/db/{name}/{keys:path}"
+"""The route of rows, which needs a database; ``tests/acceptance/test_pull_sources.py`` has users who may not see a row."""
 OF_NO_DOCUMENT = {
     *("encoding", "method", "to", "code", "state", "iss", "error", "error_description", "RelayState", "SAMLRequest", "SAMLResponse"),
     *("btnG", "entqrm", "entsp", "exclude_apps", "gsaRequestID", "inlang", "tlen", "ud", "ulang", "wc", "wc_mc"),
@@ -187,6 +200,7 @@ def make_site(services: SearchServices, harness: SearchHarness, who: Identity) -
         copies=CachedCopies(services.documents, harness.blobs),
         clock=lambda: NOW,
         find_clusters=find_clusters,
+        find_profile=lambda name: Profile(name=name) if name == "hr" else None,
     )
 
 
@@ -206,6 +220,9 @@ def requests() -> Iterator[tuple[str, str]]:
             if query == "trad" and "as_epq" in given:
                 continue
             yield path, urlencode({"q": query, **given})
+    for path, variants in PROFILE_ROUTES.items():
+        for query, given in product(QUERIES, variants):
+            yield path, urlencode({"query": query, **given})
     for path, variants in URL_ROUTES.items():
         for url, given in product((*HIDDEN, "http://secret.example.com/folder"), variants):
             yield path, urlencode({"url": url, **given})
@@ -280,7 +297,7 @@ def test_every_route_is_looked_at(tmp_path: Path) -> None:
     saml = SamlIdentityProvider(SamlOptions(name="s", label="", namespace="b", provider=about, key=OUR_KEY), ManualClock())
     app = open_signin_harness(tmp_path, openid=(openid,), saml=(saml,)).app
     assert isinstance(app, Starlette)
-    known = set(QUERY_ROUTES) | set(URL_ROUTES) | SILENT
+    known = set(QUERY_ROUTES) | set(PROFILE_ROUTES) | set(URL_ROUTES) | SILENT | {ROWS}
     assert {route.path for route in app.routes if isinstance(route, Route | Mount)} == known
     assert len(app.routes) == sum(isinstance(route, Route | Mount) for route in app.routes)
     source = inspect.getsource(servingroles)
@@ -296,6 +313,7 @@ def test_every_parameter_is_looked_at() -> None:
     read = {name for text in texts for name in re.findall(r"\b(?:values|query_params|asked|form)\.get(?:list)?\(\"(\w+)\"", text)}
     described = build_openapi(SEARCH_PORT)["paths"].values()
     documented = {parameter["name"] for methods in described for operation in methods.values() for parameter in operation["parameters"]}
-    tried = {name for variants in (*QUERY_ROUTES.values(), *URL_ROUTES.values()) for given in variants for name in given} | {"q", "url"}
+    variants_of = (*QUERY_ROUTES.values(), *PROFILE_ROUTES.values(), *URL_ROUTES.values())
+    tried = {name for variants in variants_of for given in variants for name in given} | {"q", "query", "url"}
     assert len(read) > 20
     assert (read | documented | gsaparameters._KNOWN | set(parameters._FIELDS)) - tried - OF_NO_DOCUMENT == set()

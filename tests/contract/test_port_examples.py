@@ -1,5 +1,6 @@
 """The examples of the ports run, each against an adapter."""
 
+import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -11,6 +12,7 @@ import pytest
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.blobs.packed import PackedBlobs
+from feedmill.adapters.databases.source import DatabaseAddress, DatabaseQueries, DatabaseSource
 from feedmill.adapters.feedparts import FolderFeedParts
 from feedmill.adapters.index.memory.index import MemoryIndex
 from feedmill.adapters.index.tantivy.generations import TantivyGenerations
@@ -20,6 +22,7 @@ from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.core.access.principals import exact_key, read_subject
 from feedmill.model.access import ANONYMOUS, Scope
 from feedmill.model.feed import FeedType
+from feedmill.model.pulling import RunMode
 from feedmill.model.query import Word
 from feedmill.model.queue import QueueName
 from feedmill.ports import IndexTask, Lease, LinkWork
@@ -45,6 +48,17 @@ class Server:
         pass
 
 
+def open_source(folder: Path) -> DatabaseSource:
+    """Opens a database with one row."""
+    dsn = f"sqlite:///{folder}/rows.sqlite"
+    with closing(sqlite3.connect(folder / "rows.sqlite")) as database:
+        database.execute("CREATE TABLE staff (id INTEGER, name TEXT)")
+        database.execute("INSERT INTO staff VALUES (7, 'Ann')")
+        database.commit()
+    queries = DatabaseQueries(crawl_query="SELECT * FROM staff", keys=("id",), serve_query="SELECT * FROM staff WHERE id = :id")
+    return DatabaseSource("staff", DatabaseAddress(dsn=dsn), queries, ProcessTransformer().transform, max_characters=1_000)
+
+
 def values(folder: Path) -> dict[str, Any]:
     """Returns what examples may name: the values of a caller, and the classes that it would import."""
     options = FormatOptions(feedtype=FeedType.FULL, spool=BytesIO, max_inflated_bytes=1_000, max_inflation=10)
@@ -65,13 +79,14 @@ def values(folder: Path) -> dict[str, Any]:
             "record": b"<record/>",
             "refs": [],
             "repository": StylesheetFolder(folder / "stylesheets"),
+            "source": open_source(folder),
             "stylesheet": STYLESHEET,
             "transformer": ProcessTransformer(),
             "url": "http://files.example.com/a",
         }
         | {
             each.__name__: each
-            for each in (BytesIO, HttpRequest, IndexTask, Lease, LinkWork, QueueName, ServerAddress, Word, datetime, timedelta)
+            for each in (BytesIO, HttpRequest, IndexTask, Lease, LinkWork, QueueName, RunMode, ServerAddress, Word, datetime, timedelta)
         }
         | {"ANONYMOUS": ANONYMOUS, "UTC": UTC, "partial": partial}
     )

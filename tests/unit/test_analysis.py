@@ -112,7 +112,7 @@ def test_accented_only_what_folding_changes_is_stored() -> None:
 
 def test_forms_memory_is_bounded() -> None:
     class Numbered(WordForms):
-        def make(self, word: str) -> str:
+        def make_form(self, word: str) -> str:
             return word
 
     forms = Numbered()

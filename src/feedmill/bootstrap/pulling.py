@@ -4,8 +4,8 @@ import socket
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from feedmill.adapters.databases.source import DatabaseAddress, DatabaseQueries, DatabaseSource
 from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.adapters.http.client import ClientOptions
 from feedmill.adapters.xslt.transformer import ProcessTransformer
@@ -20,6 +20,9 @@ from feedmill.services.pulling.seedlists import FetchedBody, SeedlistAddress, Se
 from feedmill.settings import Settings
 from feedmill.settings.pulling import DatabaseSourceSettings, PullSourceSettings, SeedlistSourceSettings
 from feedmill.settings.secrets import read_secret
+
+if TYPE_CHECKING:
+    from feedmill.adapters.databases.source import DatabaseSource
 
 MAX_REDIRECTS = 5
 
@@ -71,7 +74,10 @@ def _build_setups(settings: Settings) -> Mapping[str, NamedSetup]:
     return setups
 
 
-def _open_database(source: PullSourceSettings, max_bytes: int) -> DatabaseSource:
+def _open_database(source: PullSourceSettings, max_bytes: int) -> "DatabaseSource":
+    # it loads SQLAlchemy, which commands that only send requests to a server do not need
+    from feedmill.adapters.databases.source import DatabaseAddress, DatabaseQueries, DatabaseSource
+
     assert isinstance(source, DatabaseSourceSettings)
     password = read_secret(source.password, source.password_file)
     queries = DatabaseQueries(

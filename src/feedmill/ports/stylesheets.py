@@ -20,7 +20,7 @@ class StylesheetRepository(Protocol):
 
     Example::
 
-        path = repository.write("news", data)
+        path = repository.write_stylesheet("news", data)
         repository.delete_others("news", path)
     """
 
@@ -42,7 +42,7 @@ class StylesheetTransformer(Protocol):
 
     Example::
 
-        transformer.check(stylesheet)
+        transformer.check_stylesheet(stylesheet)
         page = transformer.transform(stylesheet, b"<GSP/>")
     """
 

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, model_validator
 
-from feedmill.adapters.databases.drivers import check_dsn
 from feedmill.core.documents.submission import WEB, check_datasource
 from feedmill.core.pulling.schedule import parse_schedule
 from feedmill.core.urls.targets import parse_target
@@ -137,6 +136,9 @@ def _check_database(source: DatabaseSourceSettings) -> Iterator[tuple[str, str]]
 
 
 def _check_address(source: DatabaseSourceSettings) -> Iterator[tuple[str, str]]:
+    # it loads SQLAlchemy, which commands need only where a database is named
+    from feedmill.adapters.databases.drivers import check_dsn
+
     try:
         check_dsn(read_secret(source.dsn))
     except BadRequest as exc:
