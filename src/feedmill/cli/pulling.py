@@ -98,14 +98,14 @@ def _run_here(context: AppContext, name: str, request: RunRequest) -> dict[str, 
     """Runs a source in this process, and makes what it brought searchable."""
     requests = build_pull_requests(context)
     record_command(context, "sources run", {"name": name})
-    asked = requests.request_run(name, request)
+    queued = requests.request_run(name, request)
     puller = build_puller(context, only=name, start=lambda work: work())
-    while not requests.get_run(asked.id).state.is_final:
+    while not requests.get_run(queued.id).state.is_final:
         puller.turn()
     with workers(context) as turn:
         while _has_tasks(context):
             turn()
-    return render_run(requests.get_run(asked.id))
+    return render_run(requests.get_run(queued.id))
 
 
 def _has_tasks(context: AppContext) -> bool:

@@ -201,7 +201,7 @@ class SamlLogout(Protocol):
     def read_logout_request(self, message: LogoutMessage, logout_url: str) -> LogoutRequest:
         """Reads a logout request of the provider. Errors: Denied, for anything that is not as it must be."""
 
-    def answer(self, asked: LogoutRequest, entity_id: str, relay_state: str, *, is_done: bool) -> ProviderRedirect | None:
+    def answer(self, request: LogoutRequest, entity_id: str, relay_state: str, *, is_done: bool) -> ProviderRedirect | None:
         """Returns how a browser takes the response to the provider; None if the provider has no address for it."""
 
     def confirm(self, message: LogoutMessage, logout_url: str) -> None:

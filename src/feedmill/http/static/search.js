@@ -13,13 +13,13 @@
   list.setAttribute("role", "listbox");
   list.setAttribute("aria-label", "Suggestions");
   box.parentElement.append(list);
-  const told = document.createElement("p");
-  told.className = "hidden";
-  told.setAttribute("role", "status");
-  form.append(told);
+  const announcement = document.createElement("p");
+  announcement.className = "hidden";
+  announcement.setAttribute("role", "status");
+  form.append(announcement);
   for (const [name, value] of [["role", "combobox"], ["aria-autocomplete", "list"], ["aria-expanded", "false"], ["aria-controls", list.id]]) box.setAttribute(name, value);
 
-  let typed = box.value, chosen = -1, waiting = 0, asked = null;
+  let typed = box.value, chosen = -1, timer = 0, request = null;
   const known = new Map();
 
   const close = () => {
@@ -54,20 +54,20 @@
     list.hidden = false;
     chosen = -1;
     box.setAttribute("aria-expanded", "true");
-    told.textContent = texts.length === 1 ? "1 suggestion" : `${texts.length} suggestions`;
+    announcement.textContent = texts.length === 1 ? "1 suggestion" : `${texts.length} suggestions`;
   };
 
   const ask = async () => {
     const text = box.value;
     typed = text;
-    asked?.abort();
+    request?.abort();
     if (!text.trim() || text.length > 200) return close();
     if (known.has(text)) return show(known.get(text));
-    asked = new AbortController();
+    request = new AbortController();
     try {
       const site = form.elements.site ? `&site=${encodeURIComponent(form.elements.site.value)}` : "";
       const client = form.elements.client ? `&client=${encodeURIComponent(form.elements.client.value)}` : "";
-      const answer = await fetch(`/api/v1/suggest?num=8&q=${encodeURIComponent(text)}${site}${client}`, { signal: asked.signal, headers: { Accept: "application/json" } });
+      const answer = await fetch(`/api/v1/suggest?num=8&q=${encodeURIComponent(text)}${site}${client}`, { signal: request.signal, headers: { Accept: "application/json" } });
       if (!answer.ok) return close();
       const { suggestions } = await answer.json();
       const others = suggestions.filter((one) => one !== text.trim().toLowerCase());
@@ -82,8 +82,8 @@
     // at once, not when suggestions are asked for: Escape gives back what was typed last
     typed = box.value;
     chosen = -1;
-    clearTimeout(waiting);
-    waiting = setTimeout(ask, 80);
+    clearTimeout(timer);
+    timer = setTimeout(ask, 80);
   });
   box.addEventListener("blur", () => setTimeout(close, 120));
   box.addEventListener("keydown", (event) => {
@@ -91,8 +91,8 @@
     if (event.key === "Escape") {
       // a browser would clear the box, so that what Escape does would hang on how fast suggestions come
       event.preventDefault();
-      clearTimeout(waiting);
-      asked?.abort();
+      clearTimeout(timer);
+      request?.abort();
       if (size) mark(-1);
       close();
     } else if (event.key === "ArrowDown" && size) {

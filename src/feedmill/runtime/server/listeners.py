@@ -33,10 +33,10 @@ class LocalNames:
     def __init__(self, patience_seconds: float = PATIENCE_SECONDS) -> None:
         short = socket.gethostname()
         self._names = _normalize(LOCALHOST, short, short.partition(".")[0])
-        asking = threading.Thread(target=self._ask, args=(short,), name="own-name", daemon=True)
-        asking.start()
-        asking.join(patience_seconds)
-        if asking.is_alive():
+        lookup = threading.Thread(target=self._ask, args=(short,), name="own-name", daemon=True)
+        lookup.start()
+        lookup.join(patience_seconds)
+        if lookup.is_alive():
             log.warning("full_name_unknown", host=short, reason="the name server has not answered yet")
 
     def list_names(self) -> frozenset[str]:

@@ -164,8 +164,8 @@ class Puller:
                 due = find_due(setup, state)
                 if due is None or due > now:
                     return None
-            asked = requested or unit.feeds.pulling.runs.add(setup.name, RunRequest(is_full=_is_full_due(setup, state, now)), now)
-            run, state = _prepare(unit, asked, state, now, is_incremental=setup.is_incremental)
+            queued = requested or unit.feeds.pulling.runs.add(setup.name, RunRequest(is_full=_is_full_due(setup, state, now)), now)
+            run, state = _prepare(unit, queued, state, now, is_incremental=setup.is_incremental)
             unit.feeds.pulling.runs.save(run)
             lease = replace(state, lease_owner=self._tools.owner, lease_expires_at=now + LEASE)
             unit.feeds.pulling.states.save(lease if run.request.is_dry else replace(lease, tried_at=now))

@@ -206,8 +206,8 @@ def _with_timestamp(url: str, timestamp: str) -> str:
     if not timestamp:
         return url
     parts = urlsplit(url)
-    kept = [part for part in parts.query.split("&") if part and part.partition("=")[0].lower() != "timestamp"]
-    return urlunsplit(parts._replace(query="&".join([*kept, f"Timestamp={quote(timestamp, safe='')}"])))
+    others = [part for part in parts.query.split("&") if part and part.partition("=")[0].lower() != "timestamp"]
+    return urlunsplit(parts._replace(query="&".join([*others, f"Timestamp={quote(timestamp, safe='')}"])))
 
 
 def _digest(entry: SeedlistEntry, page: SeedlistPage) -> bytes:

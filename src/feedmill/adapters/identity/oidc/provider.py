@@ -69,7 +69,7 @@ class OidcProvider:
         known = self._discovery.learn()
         # RFC 7636, 4.2: base64 for URLs, without padding.
         challenge = base64.urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
-        asked = {
+        parameters = {
             "response_type": "code",
             "client_id": self._options.client_id,
             "redirect_uri": back_url,
@@ -79,7 +79,7 @@ class OidcProvider:
             "code_challenge": challenge,
             "code_challenge_method": "S256",
         }
-        return with_query(known.address("authorization_endpoint"), urlencode(asked))
+        return with_query(known.address("authorization_endpoint"), urlencode(parameters))
 
     def finish(self, back_url: str, *, code: str, issuer: str, nonce: str, verifier: str) -> Credential:
         """Exchanges a code for a credential. ``issuer`` is "" if the provider did not name itself. Errors: Denied, Busy."""
@@ -112,10 +112,10 @@ class OidcProvider:
         known = self._discovery.learn()
         if not known.has("end_session_endpoint"):
             return None
-        asked = {"client_id": self._options.client_id, "post_logout_redirect_uri": left_url}
+        parameters = {"client_id": self._options.client_id, "post_logout_redirect_uri": left_url}
         if session.details and len(session.details) < MAX_STORED_TOKEN:
-            asked["id_token_hint"] = session.details
-        return ProviderRedirect(url=with_query(known.address("end_session_endpoint"), urlencode(asked)))
+            parameters["id_token_hint"] = session.details
+        return ProviderRedirect(url=with_query(known.address("end_session_endpoint"), urlencode(parameters)))
 
     def read_logout(self, text: str) -> LogoutRequest:
         """Returns the content of a logout token. Source: Back-Channel Logout 1.0, 2.4 and 2.6."""

@@ -82,13 +82,13 @@ class SamlLogoutFlow:
             until=self._clock() + lasting,
         )
 
-    def answer(self, asked: LogoutRequest, entity_id: str, relay_state: str, *, is_done: bool) -> ProviderRedirect | None:
+    def answer(self, request: LogoutRequest, entity_id: str, relay_state: str, *, is_done: bool) -> ProviderRedirect | None:
         """Returns the redirect that takes the response to the provider; None if the provider has no address for it."""
         endpoint = self._choose_endpoint()
         if endpoint is None:
             return None
         url = endpoint.answer_url or endpoint.url
-        root = self._make_message("LogoutResponse", entity_id, url, {"InResponseTo": asked.number})
+        root = self._make_message("LogoutResponse", entity_id, url, {"InResponseTo": request.number})
         status = etree.SubElement(root, f"{{{PROTOCOL}}}Status")
         etree.SubElement(status, f"{{{PROTOCOL}}}StatusCode", {"Value": SUCCESS if is_done else _RESPONDER})
         return self._send("SAMLResponse", root, endpoint, url, relay_state)

@@ -109,8 +109,8 @@ class SamlIdentityProvider:
     def _check_response(self, response: etree._Element, back_url: str) -> None:
         status = response.find("p:Status/p:StatusCode", NAMES)
         if status is None or status.get("Value") != SUCCESS:
-            told = response.findtext("p:Status/p:StatusMessage", "", NAMES) or (status.get("Value", "") if status is not None else "")
-            raise Denied(f"the provider says: {told[:300]}")
+            message = response.findtext("p:Status/p:StatusMessage", "", NAMES) or (status.get("Value", "") if status is not None else "")
+            raise Denied(f"the provider says: {message[:300]}")
         if response.get("Destination", back_url) != back_url:
             raise Denied(f"the response is for {response.get('Destination', '')[:300]!a}")
         # Anywhere in the response, not only among its children: a second assertion is how signatures are wrapped.
@@ -147,15 +147,15 @@ class SamlIdentityProvider:
         now = self._clock()
         answers, until = _confirm(assertion, back_url, now)
         _check_conditions(assertion, self.entity_id(back_url), now)
-        told = _read_attributes(assertion)
+        attributes = _read_attributes(assertion)
         subject = assertion.find("a:Subject", NAMES)
         name_id = find_name(subject, self._options.key.private) if subject is not None else None
         wanted = self._options.user_attribute
-        named = next(iter(told.get(wanted, ())), "") if wanted else text_of(name_id)
+        named = next(iter(attributes.get(wanted, ())), "") if wanted else text_of(name_id)
         user = read_user(named, self._options)
         if user is None:
             raise Denied(f"the provider names no user: {wanted or 'NameID'} is missing")
-        groups = read_groups(told, self._options.groups_attribute, self._options)
+        groups = read_groups(attributes, self._options.groups_attribute, self._options)
         role = self._options.roles.find_role(groups)
         number = assertion.get("ID", "")
         if not number:
@@ -203,10 +203,10 @@ def _check_conditions(assertion: etree._Element, entity_id: str, now: datetime) 
 
 
 def _read_attributes(assertion: etree._Element) -> dict[str, list[str]]:
-    told: dict[str, list[str]] = {}
+    attributes: dict[str, list[str]] = {}
     for attribute in assertion.findall("a:AttributeStatement/a:Attribute", NAMES):
         values = [text_of(value) for value in attribute.findall("a:AttributeValue", NAMES)]
         for name in dict.fromkeys((attribute.get("Name"), attribute.get("FriendlyName"))):
             if name:
-                told.setdefault(name, []).extend(values)
-    return told
+                attributes.setdefault(name, []).extend(values)
+    return attributes

@@ -77,8 +77,8 @@ def pulling_routes(requests: PullRequests) -> list[DeclaredRoute]:
 
     async def request_run(request: Request) -> Response:
         given = {name: request.query_params.get(name, "") in ("1", "true") for name in ("full", "dry_run", "force")}
-        asked = RunRequest(is_full=given["full"], is_dry=given["dry_run"], is_forced=given["force"])
-        run = await run_in_threadpool(requests.request_run, request.path_params["name"], asked)
+        wanted = RunRequest(is_full=given["full"], is_dry=given["dry_run"], is_forced=given["force"])
+        run = await run_in_threadpool(requests.request_run, request.path_params["name"], wanted)
         return JSONResponse(render_run(run), status_code=202)
 
     async def show_run(request: Request) -> Response:
