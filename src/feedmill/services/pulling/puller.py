@@ -16,7 +16,7 @@ from feedmill.model.errors import Broken, Busy, Conflict, FeedmillError
 from feedmill.model.pulling import PullRun, PullState, RunMode, RunRequest, RunState
 from feedmill.ports import PullSource, UnitOfWork
 from feedmill.services.isolation.batches import describe
-from feedmill.services.pulling.pullrun import LEASE, PULL_STEP, PullDependencies, PullRunner, Stopped
+from feedmill.services.pulling.pullrun import LEASE, PULL_STEP, PullDependencies, PullRunner, Stopped, add_failure, release_lease
 
 POLL_SECONDS = 0.5
 IDLE_SECONDS = 5.0
@@ -124,23 +124,22 @@ class Puller:
                 state, run = unit.feeds.pulling.states.get(found.source, now), unit.feeds.pulling.runs.get(found.id)
                 if run.state is not RunState.RUNNING or not self._is_left(run, state, now):
                     continue
-                unit.feeds.pulling.states.save(replace(state, lease_owner="", lease_expires_at=None))
-                again = replace(run, state=RunState.REQUESTED, restarts=run.restarts + 1)
+                again, released = replace(run, state=RunState.REQUESTED, restarts=run.restarts + 1), release_lease(state)
                 if again.restarts > MAX_RESTARTS:
                     reason = f"the process ended {again.restarts} times during this run"
-                    again = replace(run, state=RunState.FAILED, finished_at=now, reason=reason)
-                    unit.feeds.pulling.states.save(
-                        replace(state, lease_owner="", lease_expires_at=None, failures=state.failures + 1, failed_at=now)
-                    )
+                    again, released = replace(run, state=RunState.FAILED, finished_at=now, reason=reason), add_failure(released, now)
+                unit.feeds.pulling.states.save(released)
                 unit.feeds.pulling.runs.save(again)
             taken_back.append(again)
             log.warning("pull_run_interrupted", source=run.source, run=run.id)
         return taken_back
 
     def _is_left(self, run: PullRun, state: PullState | None, now: datetime) -> bool:
-        if state is None or run.source in self._running:
-            return False
-        return state.lease_owner in ("", self._tools.owner) or state.lease_expires_at is None or state.lease_expires_at <= now
+        return state is not None and run.source not in self._running and not self._is_leased_elsewhere(state, now)
+
+    def _is_leased_elsewhere(self, state: PullState, now: datetime) -> bool:
+        """Returns whether another process may run the source."""
+        return state.lease_owner not in ("", self._tools.owner) and state.lease_expires_at is not None and state.lease_expires_at > now
 
     def _begin_run(self, setup: PullSetup, requested: PullRun | None, now: datetime) -> bool:
         run = self._claim(setup, requested, now)
@@ -154,7 +153,7 @@ class Puller:
         """Takes the lease of a source and begins a run, in one transaction. Returns None if another process was faster."""
         with self._tools.store.writing() as unit:
             state = unit.feeds.pulling.states.get(setup.name, now)
-            if state.lease_owner not in ("", self._tools.owner) and state.lease_expires_at is not None and state.lease_expires_at > now:
+            if self._is_leased_elsewhere(state, now):
                 return None
             if requested is not None:
                 requested = unit.feeds.pulling.runs.get(requested.id)
@@ -199,9 +198,7 @@ class Puller:
             counts = replace(run.counts, errors=run.counts.errors + 1)
             unit.feeds.pulling.runs.save(replace(run, state=RunState.FAILED, finished_at=now, reason=reason, counts=counts))
             state = unit.feeds.pulling.states.get(run.source, now)
-            unit.feeds.pulling.states.save(
-                replace(state, lease_owner="", lease_expires_at=None, failures=state.failures + 1, failed_at=now)
-            )
+            unit.feeds.pulling.states.save(add_failure(release_lease(state), now))
 
 
 def _is_full_due(setup: PullSetup, state: PullState, now: datetime) -> bool:

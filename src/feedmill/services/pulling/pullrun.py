@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -19,7 +19,7 @@ from feedmill.model.document import BlobRef, Document, DocumentState
 from feedmill.model.errors import Broken, Conflict, FeedmillError
 from feedmill.model.feed import LogLevel
 from feedmill.model.provenance import from_run
-from feedmill.model.pulling import PullRun, RunCounts, RunMode, RunState, StoredItem
+from feedmill.model.pulling import PullRun, PullState, RunCounts, RunMode, RunState, StoredItem
 from feedmill.model.topic import Topic
 from feedmill.ports import (
     Clock,
@@ -400,9 +400,9 @@ class PullRunner:
         with self._tools.store.writing() as unit:
             self._hold(unit)
             unit.feeds.pulling.runs.save(run)
-            stored = replace(unit.feeds.pulling.states.get(run.source, now), lease_owner="", lease_expires_at=None)
+            stored = release_lease(unit.feeds.pulling.states.get(run.source, now))
             if state is RunState.FAILED:
-                stored = replace(stored, failures=stored.failures + 1, failed_at=now)
+                stored = add_failure(stored, now)
             elif not run.request.is_dry:
                 stored = replace(stored, failures=0, failed_at=None)
             if state.is_complete and not run.request.is_dry:
@@ -414,6 +414,16 @@ class PullRunner:
                     stored = replace(stored, since=run.since)
             unit.feeds.pulling.states.save(stored)
             unit.feeds.pulling.runs.prune(run.source, RUNS_KEPT)
+
+
+def release_lease(state: PullState) -> PullState:
+    """Returns the state of a source that no process runs any more."""
+    return replace(state, lease_owner="", lease_expires_at=None)
+
+
+def add_failure(state: PullState, now: datetime) -> PullState:
+    """Returns the state of a source after one more failed run."""
+    return replace(state, failures=state.failures + 1, failed_at=now)
 
 
 def _as_error(planned: _Planned) -> _Planned:
