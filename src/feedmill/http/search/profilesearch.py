@@ -14,8 +14,8 @@ from starlette.responses import Response
 
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.searchthreads import find_deadline
+from feedmill.http.search.gsasearch import Identify
 from feedmill.http.search.parameters import DEFAULT_NUM, MAX_NUM, MAX_START, read_number
-from feedmill.model.access import AccessFilter
 from feedmill.model.dataload import Profile
 from feedmill.model.search import AdvancedSearch, Match, SearchRequest, Sort
 from feedmill.services.searching.searcher import Searcher
@@ -31,7 +31,7 @@ _ORDERS: Final = {"dd": Sort(is_descending=True), "d": Sort(is_descending=True),
 class ProfileSearch:
     """The handler of the route."""
 
-    def __init__(self, searcher: Searcher, identify: Callable[[Request], AccessFilter], find_profile: FindProfile) -> None:
+    def __init__(self, searcher: Searcher, identify: Identify, find_profile: FindProfile) -> None:
         self._searcher = searcher
         self._identify = identify
         self._find_profile = find_profile
