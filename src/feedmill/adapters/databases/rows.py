@@ -58,10 +58,15 @@ class Row:
                 found.append((name, text[:MAX_METADATA_CHARACTERS]))
         return found
 
-    def digest(self, beginning: bytes) -> bytes:
-        """Returns the digest of all names and values, with what else decides how the document looks."""
+    def digest(self, beginning: bytes, *, without: frozenset[str] = frozenset()) -> bytes:
+        """Returns the digest of names and values, with what else decides how the document looks, which comes at the beginning.
+
+        Columns whose folded names are in ``without`` do not count.
+        """
         digest = hashlib.blake2b(beginning, digest_size=16)
         for name, value in zip(self.names, self.values, strict=True):
+            if name.casefold() in without:
+                continue
             data = bytes(value) if is_binary(value) else (text_of(value) or "").encode("utf-8", "surrogatepass")
             kind = b"n" if value is None else b"b" if is_binary(value) else b"t"
             # lengths keep neighbouring values apart

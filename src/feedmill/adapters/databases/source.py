@@ -40,7 +40,8 @@ _ACL_COLUMNS = {
     "gsa_permit_groups": (Access.PERMIT, Scope.GROUP),
     "gsa_deny_groups": (Access.DENY, Scope.GROUP),
 }
-_SPECIAL = frozenset({ACTION, TIMESTAMP, *_ACL_COLUMNS})
+_NOT_COMPARED = frozenset({ACTION, TIMESTAMP})
+_SPECIAL = _NOT_COMPARED | _ACL_COLUMNS.keys()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +104,7 @@ class DatabaseSource:
         self._driver = find_driver(address.dsn)
         self._engine = open_engine(address.dsn, address.user, address.password)
         self._host = address.host
+        self._acl_query = _KeyedQuery(queries.acl_query, queries.keys)
         # whatever changes how a document looks makes every row differ from what the store holds
         shape = (queries.keys, queries.url_column, queries.base_url, queries.blob_column, queries.mime_column, bool(queries.acl_query))
         self._shape = json.dumps(shape).encode() + queries.stylesheet
@@ -144,9 +146,9 @@ class DatabaseSource:
         if not self._queries.serve_query:
             return None
         url, given = self.find_url(keys), dict(zip(self._queries.keys, keys, strict=True))
-        query = sa.text(self._queries.serve_query)
-        parameters = {name: text for name in query.compile().params for key, text in given.items() if key.casefold() == name.casefold()}
-        with translated(self._name), self._engine.connect() as connection, connection.execute(query, parameters) as result:
+        query = _KeyedQuery(self._queries.serve_query, self._queries.keys)
+        parameters = {name: given[key] for name, key in query.keys.items()}
+        with translated(self._name), self._engine.connect() as connection, connection.execute(query.text, parameters) as result:
             names, values = list(result.keys()), result.first()
         if values is None:
             raise NotFound("this row is no longer in the database")
@@ -204,11 +206,7 @@ class DatabaseSource:
     def _read_acl(self, row: Row, access: sa.Connection) -> Acl | None:
         """Returns the ACL of a row, None if none is configured. Without a row of the ACL query no user may see the document."""
         if self._queries.acl_query:
-            query = sa.text(self._queries.acl_query)
-            given = {
-                name: row.get(key) for name in query.compile().params for key in self._queries.keys if key.casefold() == name.casefold()
-            }
-            result = access.execute(query, given)
+            result = access.execute(self._acl_query.text, {name: row.get(key) for name, key in self._acl_query.keys.items()})
             names = list(result.keys())
             return _acl_of([Row(names, tuple(values)) for values in result])
         return _acl_of([row]) if any(row.has(name) for name in _ACL_COLUMNS) else None
@@ -251,12 +249,18 @@ class DatabaseSource:
             raise BadRequest(f"the stylesheet failed: {error}") from error
 
 
+class _KeyedQuery:
+    """A query whose parameters are named like key columns, in any letter case. Shape: ``keys`` maps each parameter to its key."""
+
+    def __init__(self, query: str, keys: Sequence[str]) -> None:
+        self.text = sa.text(query)
+        self.keys = {name: key for name in self.text.compile().params for key in keys if key.casefold() == name.casefold()}
+
+
 def row_digest(row: Row, shape: bytes, acl: Acl | None) -> bytes:
     """Returns the digest of a row with its ACL. A column that only says when the row has changed does not count."""
     entries = None if acl is None else [(each.access.value, each.principal.scope.value, each.principal.name) for each in acl.entries]
-    counted = [place for place, name in enumerate(row.names) if name.casefold() not in (TIMESTAMP, ACTION)]
-    part = Row([row.names[place] for place in counted], [row.values[place] for place in counted])
-    return part.digest(shape + json.dumps(entries).encode())
+    return row.digest(shape + json.dumps(entries).encode(), without=_NOT_COMPARED)
 
 
 def _acl_of(rows: list[Row]) -> Acl:
