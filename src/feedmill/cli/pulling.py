@@ -101,7 +101,9 @@ def _run_here(context: AppContext, name: str, request: RunRequest) -> dict[str, 
     queued = requests.request_run(name, request)
     puller = build_puller(context, only=name, start=lambda work: work())
     while not requests.get_run(queued.id).state.is_final:
-        puller.turn()
+        if not puller.turn():
+            # a process of another machine runs the source
+            time.sleep(_MAX_POLL_SECONDS)
     with workers(context) as turn:
         while _has_tasks(context):
             turn()
