@@ -1,0 +1,68 @@
+"""The crawl queue in the store, and the fetcher."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from feedmill.model.crawling import CrawlEntry, CrawlGroup, CrawlMention, FetchedPage, FetchRequest
+
+
+class CrawlQueue(Protocol):
+    """The entries of the crawler, one for each URL.
+
+    Example::
+
+        with store.writing() as unit:
+            unit.crawling.queue.add_many([CrawlMention(url="http://example.com/", is_request=True)], now)
+    """
+
+    def add_many(self, mentions: Sequence[CrawlMention], now: datetime) -> int:
+        """Makes URLs known, or due again if the mention asks for it. Returns how many were new."""
+
+    def find_many(self, urls: Sequence[str]) -> dict[str, CrawlEntry]:
+        """Finds entries by URL."""
+
+    def lease_due(
+        self, owner: str, now: datetime, until: datetime, *, capacity: Mapping[str, int], default_capacity: int, limit: int
+    ) -> list[CrawlEntry]:
+        """Leases due entries, the most urgent first, then by pagerank and age.
+
+        ``capacity`` is how many more URLs of a site may be leased now, ``default_capacity`` that of each site that it does not name.
+        """
+
+    def save_many(self, entries: Sequence[CrawlEntry]) -> None:
+        """Stores entries after a fetch, if ``lease_owner`` of the stored entry is unchanged or the entry has no lease."""
+
+    def remove_many(self, urls: Sequence[str]) -> None:
+        """Removes entries."""
+
+    def release(self, owner: str) -> int:
+        """Ends all leases of a process that ended. Returns how many there were."""
+
+
+class CrawlReports(Protocol):
+    """What administrators read of the crawl queue."""
+
+    def list_entries(self, *, prefix: str = "", group: CrawlGroup | None = None, after: str = "", limit: int = 100) -> list[CrawlEntry]:
+        """Lists entries by URL behind ``after``."""
+
+    def count_by_site(self) -> dict[str, dict[CrawlGroup, int]]:
+        """Counts the entries of each site by group."""
+
+    def count_waiting(self, now: datetime) -> tuple[int, datetime | None]:
+        """Counts the entries that are due, and returns when the oldest of them became due."""
+
+
+class Fetcher(Protocol):
+    """Fetches URLs from other servers.
+
+    Example::
+
+        page = await fetcher.fetch(FetchRequest(url="http://example.com/", max_bytes=1_000_000, seconds=30.0))
+    """
+
+    async def fetch(self, request: FetchRequest) -> FetchedPage:
+        """Fetches a URL. Every failure is a ``FetchedPage`` with its state; does not raise."""
+
+    async def close(self) -> None:
+        """Closes all connections."""
