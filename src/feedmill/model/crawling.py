@@ -198,9 +198,12 @@ class FetchRequest:
     """What the crawler asks a fetcher for: a URL as it was fed, with the validators of the last fetch ("" = none).
 
     ``max_bytes`` bounds the body after all codings are undone; ``seconds`` the whole fetch with its redirects.
+    ``needed_for`` is the page for which a file of its site is fetched (robots.txt, a sitemap), "" for a document. The file may use what
+    the settings allow for the page (a private address, credentials); what it redirects to may not, but needs no follow pattern.
     """
 
     url: str
+    needed_for: str = ""
     etag: str = ""
     modified: str = ""
     max_bytes: int
@@ -215,6 +218,9 @@ class FetchedPage:
     - ``http_status`` is 0 if there was no response.
     - ``url`` is the URL of the response, after all redirects; ``is_permanent`` if all redirects were permanent.
     - ``headers`` in order; names in lower case, repeated names as often as they came.
+    - ``is_cut``: the body is longer than ``max_bytes``. Of a text, ``body`` is the beginning; of anything else it is empty.
+    - ``etag`` and ``modified`` are the validators for the next request, as the server wrote them, "" if there are none. They are empty
+      after a redirect: a validator belongs to one URL, and the redirect may lead elsewhere next time.
     - ``used_access``: the request carried credentials of the settings, so the document is not public unless a rule makes it so.
     - ``reason`` is a sentence for the administrator if there is no document.
     - ``retry_after_seconds`` is what the server asked for, None if it did not.
@@ -225,6 +231,9 @@ class FetchedPage:
     http_status: int = 0
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     body: bytes = field(default=b"", repr=False)
+    is_cut: bool = False
+    etag: str = ""
+    modified: str = ""
     is_permanent: bool = False
     used_access: bool = False
     make_public: bool = False
