@@ -42,18 +42,25 @@ from feedmill.services.signin.sessions import SessionService
 from feedmill.services.signin.signing import SignInServices
 from feedmill.settings import load_settings
 from feedmill.settings.authorization import AuthorizationSettings
+from feedmill.settings.crawling import (
+    CrawlAccess,
+    CrawlHeader,
+    CrawlProxy,
+    DateRule,
+    DuplicateHosts,
+    HostLoadException,
+    ShareSettings,
+)
 from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.policyacls import PolicyAclSettings
-from feedmill.settings.sections import CrawlAccess, DataSourceSettings, list_keys
+from feedmill.settings.sections import DataSourceSettings, list_keys
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, SynonymSettings
 from feedmill.settings.signin import LdapProvider, OidcSettings, Provider, SamlSettings
 from feedmill.telemetry.metrics import GAUGES, render_metrics
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-ACCEPTED_ONLY = {("urls", "start"), ("crawl", "enabled"), ("crawl", "host_load"), ("crawl", "allow_private")}
-SECTIONS = sorted({".".join(path[:-1]) for path, _ in list_keys() if len(path) > 1 and path not in ACCEPTED_ONLY})
-ACCEPTED_KEYS = {"[[crawl.access]]": {"user", "password", "domain"}}
+SECTIONS = sorted({".".join(path[:-1]) for path, _ in list_keys() if len(path) > 1})
 
 
 def page(name: str) -> str:
@@ -67,6 +74,11 @@ def section(text: str, heading: str) -> str:
     return match.group(1)
 
 
+def list_documented_keys(text: str) -> set[str]:
+    """Returns the names in the first column of the tables of a section."""
+    return {name for line in re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE) for name in re.findall(r"`(\w+)`", line)}
+
+
 @pytest.mark.parametrize("problem", Problem, ids=lambda problem: problem.code)
 def test_every_error_has_its_place_and_leads_there(problem: Problem) -> None:
     name, _, anchor = describe_problem(problem, "")["error"]["docs"].partition("#")
@@ -76,8 +88,8 @@ def test_every_error_has_its_place_and_leads_there(problem: Problem) -> None:
 @pytest.mark.parametrize("name", SECTIONS)
 def test_every_setting_is_documented(name: str) -> None:
     text = section(page("reference/settings.md"), f"[{name}]")
-    keys = {path[-1] for path, _ in list_keys() if ".".join(path[:-1]) == name and path not in ACCEPTED_ONLY}
-    assert keys == set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+    keys = {path[-1] for path, _ in list_keys() if ".".join(path[:-1]) == name}
+    assert keys == list_documented_keys(text)
 
 
 def test_every_setting_of_lists_is_documented() -> None:
@@ -85,6 +97,12 @@ def test_every_setting_of_lists_is_documented() -> None:
     for heading, model in (
         ("[[datasources]]", DataSourceSettings),
         ("[[crawl.access]]", CrawlAccess),
+        ("[[crawl.dates]]", DateRule),
+        ("[[crawl.duplicate_hosts]]", DuplicateHosts),
+        ("[[crawl.headers]]", CrawlHeader),
+        ("[[crawl.host_loads]]", HostLoadException),
+        ("[[crawl.proxies]]", CrawlProxy),
+        ("[[crawl.shares]]", ShareSettings),
         ("[[collections]]", CollectionSettings),
         ("[[frontends]]", FrontEndSettings),
         ("[[synonyms]]", SynonymSettings),
@@ -92,8 +110,7 @@ def test_every_setting_of_lists_is_documented() -> None:
         ("[[authorization]]", AuthorizationSettings),
         ("[[policy_acls]]", PolicyAclSettings),
     ):
-        documented = set(re.findall(r"^\| `(\w+)` \|", section(text, heading), re.MULTILINE))
-        assert documented == set(model.model_fields) - ACCEPTED_KEYS.get(heading, set())
+        assert list_documented_keys(section(text, heading)) == set(model.model_fields)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +119,7 @@ def test_every_setting_of_lists_is_documented() -> None:
     ids=lambda value: str(value) if "[" in str(value) else "",
 )
 def test_every_setting_of_providers_is_documented(heading: str, model: type[Provider]) -> None:
-    lines = re.findall(r"^\| (`[^|]*) \|", section(page("reference/settings.md"), heading), re.MULTILINE)
-    assert set(model.model_fields) == {name for line in lines for name in re.findall(r"`(\w+)`", line)}
+    assert list_documented_keys(section(page("reference/settings.md"), heading)) == set(model.model_fields)
 
 
 def commands() -> Iterator[tuple[str, object]]:

@@ -10,6 +10,7 @@ from os.path import isfile
 from pathlib import Path
 
 from feedmill.settings.authorizationchecks import check_authorization
+from feedmill.settings.crawling import check_crawl
 from feedmill.settings.dataload import check_dataload
 from feedmill.settings.faults import suggest
 from feedmill.settings.keypaths import Fault, KeyPath
@@ -31,6 +32,7 @@ def check_settings(settings: Settings) -> Iterator[Fault]:
     yield from _check_names("sources", [source.name for source in settings.sources])
     yield from check_dataload(settings.dataload)
     yield from check_sources(settings.sources)
+    yield from check_crawl(settings.crawl)
     yield from check_authorization(settings.authorization, settings.mechanisms)
 
 

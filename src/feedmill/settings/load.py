@@ -32,6 +32,7 @@ _FILE_KEYS = tuple((section, key) for section in ("gate", "search", "admin") for
 _PROVIDERS = ("ldap", "oidc", "saml")
 _PROVIDER_FILES = ("ca_file", "password_file", "client_secret_file", "metadata_file", "key", "certificate")
 _AUTHORIZATION_FILES = ("ca_file", "certificate", "key")
+_ACCESS_FILES = ("password_file", "certificate", "key", "token_file", "client_secret_file")
 _SOURCE_FILES = ("password_file", "stylesheet")
 _SQLITE = "sqlite:///"
 _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -204,12 +205,22 @@ def _resolve_files(reading: _Reading, path: Path | None) -> None:
     _resolve_listed(reading.values.get("frontends"), ("stylesheet",), folder)
     _resolve_listed(reading.values.get("authorization"), _AUTHORIZATION_FILES, folder)
     _resolve_sources(reading.values.get("sources"), folder)
+    _resolve_crawl(reading, folder)
 
 
 def _resolve_provider_files(signin: object, folder: Path) -> None:
     _resolve_listed([signin.get("proxy")] if isinstance(signin, dict) else [], ("secret_file",), folder)
     for kind in _PROVIDERS if isinstance(signin, dict) else ():
         _resolve_listed(signin.get(kind) if isinstance(signin, dict) else None, _PROVIDER_FILES, folder)
+
+
+def _resolve_crawl(reading: _Reading, folder: Path) -> None:
+    crawl = reading.values.get("crawl")
+    if isinstance(crawl, dict):
+        _resolve_listed([crawl], ("ca_file",), Path.cwd() if ("crawl", "ca_file") in reading.variables else folder)
+        _resolve_listed(crawl.get("access"), _ACCESS_FILES, folder)
+        _resolve_listed(crawl.get("proxies"), ("password_file",), folder)
+        _resolve_listed(crawl.get("shares"), ("folder",), folder)
 
 
 def _resolve_sources(listed: object, folder: Path) -> None:

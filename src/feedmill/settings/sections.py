@@ -12,16 +12,19 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, Field, SerializeAsAny
 
 from feedmill.core.urls.hostnames import normalize_entry
+from feedmill.core.urls.patterns import is_remark
 from feedmill.model.errors import BadRequest
 from feedmill.settings.authorization import AuthorizationSettings, LateBindingSettings, MechanismSettings
+from feedmill.settings.crawling import Crawl
 from feedmill.settings.dataload import DataloadSettings
 from feedmill.settings.policyacls import PolicyAclSettings
 from feedmill.settings.pulling import PullSourceSettings
-from feedmill.settings.section import NetworkList, PatternList, RulePattern, Section, SourceName
+from feedmill.settings.section import NetworkList, PatternList, Section, SourceName
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, QuerySettings, SynonymSettings
 from feedmill.settings.signin import Audit, History, SignIn
 
 _IMAGE_SOURCE = re.compile(r"https?://(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::[0-9]{1,5})?")
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/]*/?\S*\Z")
 _STORE_URL = re.compile(r"postgresql(\+psycopg)?://.")
 
 
@@ -66,6 +69,12 @@ def _check_store(text: str) -> str:
     if text not in ("", "sqlite:") and not _STORE_URL.match(text):
         raise ValueError("must be empty or begin with postgresql://, or be sqlite:")
     return "" if text == "sqlite:" else text
+
+
+def _check_start(text: str) -> str:
+    if not is_remark(text) and not _ABSOLUTE.match(text):
+        raise ValueError(f"'{text}' is no URL; give one with its protocol, such as https://www.example.com/")
+    return text
 
 
 def _check_index(text: str) -> str:
@@ -150,26 +159,7 @@ class Urls(Section):
 
     follow: PatternList = ("/",)
     do_not_follow: PatternList = ()
-    start: tuple[str, ...] = ()
-
-
-class CrawlAccess(Section):
-    """Credentials for the URLs of a pattern; documents read with them are not public unless ``make_public`` is set."""
-
-    pattern: RulePattern
-    user: str = ""
-    password: str = Field(default="", repr=False)
-    domain: str = ""
-    make_public: bool = False
-
-
-class Crawl(Section):
-    """The crawler and its limits."""
-
-    enabled: bool = True
-    host_load: Annotated[float, Field(ge=0)] = 4.0
-    allow_private: PatternList = ()
-    access: tuple[CrawlAccess, ...] = ()
+    start: tuple[Annotated[str, AfterValidator(_check_start)], ...] = ()
 
 
 class Limits(Section):

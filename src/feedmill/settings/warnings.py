@@ -16,8 +16,8 @@ from feedmill.settings.keypaths import Fault, KeyPath
 from feedmill.settings.pulling import DatabaseSourceSettings
 from feedmill.settings.sections import Settings
 
-_SECRETS: Final = frozenset({"password", "client_secret", "secret"})
-_SECRET_FILES: Final = frozenset({"password_file", "client_secret_file", "secret_file", "key"})
+_SECRETS: Final = frozenset({"password", "client_secret", "secret", "token"})
+_SECRET_FILES: Final = frozenset({"password_file", "client_secret_file", "secret_file", "token_file", "key"})
 _READABLE_BY_OTHERS: Final = 0o004
 _WIDEST: Final = {4: 8, 6: 32}
 """The shortest prefix of a network of proxies that causes no warning, by IP version."""

@@ -16,7 +16,18 @@ from feedmill.settings import LoadedSettings, dotted, list_values
 from feedmill.settings.editing import API, list_held
 from feedmill.settings.serving import SECTIONS, WHOLE
 
-_SECRET = ("store.url", "crawl.access", "sources", "dataload", "signin.proxy.secret", "signin.ldap", "signin.oidc", "signin.saml")
+_SECRET = (
+    "store.url",
+    "crawl.access",
+    "crawl.headers",
+    "crawl.proxies",
+    "sources",
+    "dataload",
+    "signin.proxy.secret",
+    "signin.ldap",
+    "signin.oidc",
+    "signin.saml",
+)
 HIDDEN = "(set)"
 
 
