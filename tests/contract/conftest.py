@@ -16,6 +16,7 @@ from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.schema import metadata
 from feedmill.adapters.store.sqlite import open_sqlite
+from tests.contract import mariadb
 from tests.contract.databases import NewDatabase
 from tests.contract.feedharness import FeedHarness
 from tests.contract.indexharness import ENGINES, Opened, open_index
@@ -57,6 +58,27 @@ def postgres_database() -> Iterator[NewDatabase]:
 
     yield make
     server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def mariadb_database() -> Iterator[NewDatabase]:
+    """Makes empty databases on a MariaDB server of this session's own."""
+    if not mariadb.IS_THERE:
+        pytest.skip(mariadb.REASON)
+    folder = tempfile.mkdtemp(prefix="feedmill-maria-")
+    numbers = count()
+    with mariadb.running_mariadb(Path(folder)) as address:
+        administrator = sa.create_engine(sa.make_url(f"{address}/").set(drivername="mysql+pymysql"), poolclass=sa.NullPool)
+
+        def make() -> str:
+            name = f"test_{next(numbers)}"
+            with administrator.begin() as connection:
+                connection.exec_driver_sql(f"CREATE DATABASE {name}")
+            return f"{address}/{name}"
+
+        yield make
+        administrator.dispose()
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -1,7 +1,7 @@
-"""Databases as pull sources: rows become documents, on SQLite and PostgreSQL alike."""
+"""Databases as pull sources: rows become documents, on SQLite, PostgreSQL and MariaDB alike."""
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,12 @@ import sqlalchemy as sa
 from lxml import etree
 
 from bench import pull
-from feedmill.adapters.databases.drivers import DRIVERS, check_dsn, open_engine
+from feedmill.adapters.databases.drivers import DRIVERS, check_dsn, find_driver, open_engine
 from feedmill.adapters.databases.rows import Row, render_html, render_xml, text_of
 from feedmill.adapters.databases.source import DatabaseAddress, DatabaseQueries, DatabaseSource
 from feedmill.model.access import Access
 from feedmill.model.change import PutDocument, RequestCrawl
-from feedmill.model.errors import BadRequest, Corrupt, FeedmillError, UpstreamFailure
+from feedmill.model.errors import BadRequest, Corrupt, FeedmillError, NotFound, UpstreamFailure
 from feedmill.model.pulling import RunMode
 from feedmill.ports import DeletedItem, ListedItem, PulledItem, SkippedItem
 from tests.contract.databases import NewDatabase
@@ -28,9 +28,9 @@ class Database:
 
     def __init__(self, dsn: str) -> None:
         self.dsn = dsn
-        self.is_postgres = dsn.startswith("postgresql")
-        self.engine = sa.create_engine(sa.make_url(dsn).set(drivername="postgresql+psycopg") if self.is_postgres else dsn)
-        binary = "BYTEA" if self.is_postgres else "BLOB"
+        self.kind = sa.make_url(dsn).get_backend_name()
+        self.engine = sa.create_engine(sa.make_url(dsn).set(drivername=find_driver(dsn).name), poolclass=sa.NullPool)
+        binary = {"postgresql": "BYTEA", "sqlite": "BLOB", "mariadb": "LONGBLOB"}[self.kind]
         self.execute(f"CREATE TABLE articles (id INTEGER, title TEXT, body TEXT, file {binary}, mime TEXT, changed INTEGER, gone TEXT)")
         self.execute("CREATE TABLE grants (article INTEGER, users TEXT, teams TEXT)")
 
@@ -54,9 +54,10 @@ class Database:
         return [item for page in pages for item in page.items], pages[-1].since
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres", "mariadb"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    opened = Database(f"sqlite:///{tmp_path}/my data.db" if request.param == "sqlite" else request.getfixturevalue("postgres_database")())
+    is_file = request.param == "sqlite"
+    opened = Database(f"sqlite:///{tmp_path}/my data.db" if is_file else request.getfixturevalue(f"{request.param}_database")())
     yield opened
     opened.engine.dispose()
 
@@ -243,7 +244,7 @@ def test_incremental_query_without_timestamp_continues_at_the_clock_of_the_datab
 
 def test_row_is_read_by_its_keys(database: Database) -> None:
     database.add(id=1, title="a/b", body="now", file=b"%PDF-", mime="application/pdf")
-    source = database.open(keys=("id", "title"), serve_query="SELECT title, body FROM articles WHERE id = :ID AND title = :title")
+    source = database.open(keys=("id", "title"), serve_query="SELECT id, title, body FROM articles WHERE id = :ID AND title = :title")
     row = source.read_row(["1", "a/b"])
     assert row is not None
     assert (row.mimetype, b"<td>now</td>" in row.data) == ("text/html", True)
@@ -257,6 +258,31 @@ def test_row_is_read_by_its_keys(database: Database) -> None:
     )
     assert file is not None
     assert (file.data, file.mimetype) == (b"%PDF-", "application/pdf")
+
+
+def test_row_whose_keys_only_resemble_is_not_shown(mariadb_database: NewDatabase) -> None:
+    database = Database(mariadb_database())
+    database.add(id=1, title="ABC", body="of others")
+    database.add(id=2, title="abc", body="own")
+    source = database.open(keys=("title",), serve_query="SELECT title, body FROM articles WHERE title = :title ORDER BY id")
+    row = source.read_row(["abc"])
+    assert row is not None
+    assert b"<td>own</td>" in row.data
+    with pytest.raises(NotFound):
+        source.read_row(["Abc"])
+
+
+def test_values_of_mariadb_become_texts(mariadb_database: NewDatabase) -> None:
+    database = Database(mariadb_database())
+    types = "id INT UNSIGNED, price DECIMAL(9,2), day DATE, at DATETIME, took TIME, none DATE, kind ENUM('a','ü'), data JSON, bits BIT(8)"
+    database.execute(f"CREATE TABLE typed ({types})")
+    row = "(4294967295, 1.50, '2026-03-01', '2026-03-01 12:00:00', '-01:02:03', '0000-00-00', 'ü', '[1]', b'101')"
+    database.execute(f"INSERT IGNORE INTO typed VALUES {row}".replace(":", "\\:"))
+    ((item,), _) = database.read(crawl_query="SELECT * FROM typed")
+    found = dict(load(item).metadata or ())
+    assert found.pop("took").startswith("-")
+    assert found.pop("none", "0000-00-00") == "0000-00-00"
+    assert found == {"id": "4294967295", "price": "1.50", "day": "2026-03-01", "at": "2026-03-01T12:00:00", "kind": "ü", "data": "[1]"}
 
 
 # --- failures -------------------------------------------------------------------------------------------------------------------
@@ -292,12 +318,34 @@ def test_database_that_is_not_there_names_no_password(tmp_path: Path) -> None:
 
 
 def test_many_rows_come_in_pages(database: Database) -> None:
-    numbers = "generate_series(1, 1200)" if database.is_postgres else "json_each(:list)"
-    column = "generate_series" if database.is_postgres else "value"
-    values = {} if database.is_postgres else {"list": str(list(range(1_200)))}
-    database.execute(f"INSERT INTO articles (id, title) SELECT {column}, 't' FROM {numbers}", **values)
+    numbers = "WITH RECURSIVE few (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM few WHERE n < 40)"
+    database.execute(f"INSERT INTO articles (id, title) {numbers} SELECT a.n * 30 + b.n, 't' FROM few a JOIN few b ON b.n <= 30")
     source = database.open()
     assert [len(page.items) for page in source.iter_pages(RunMode.FULL, since="", checkpoint="")] == [0, 500, 500, 200]
+    source.close()
+
+
+def test_large_rows_come_in_small_pages(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("feedmill.adapters.databases.source.PAGE_BYTES", 10_000)
+    for number in range(40):
+        database.add(id=number, title="t", file=b"\x00" * 3_000, body="x" * 4_000)
+    files = {"crawl_query": "SELECT id, file FROM articles", "blob_column": "file"}
+    shapes: list[tuple[dict[str, Any], list[int]]] = [({}, [0, 16, *[4] * 6]), (files, [0, *[4] * 10])]
+    for queries, sizes in shapes:
+        source = database.open(**queries)
+        assert [len(page.items) for page in source.iter_pages(RunMode.FULL, since="", checkpoint="")] == sizes
+        source.close()
+
+
+def test_reading_that_ends_early_leaves_the_other_rows(mariadb_database: NewDatabase) -> None:
+    database = Database(mariadb_database())
+    # a driver that reads all rows before it closes its cursor would wait for the slow ones
+    slow = "SELECT seq AS id, REPEAT('x', 1000) AS body, SLEEP(IF(seq > 1000, 60, 0)) AS waited FROM seq_1_to_2000"
+    source = database.open(crawl_query=slow)
+    pages = source.iter_pages(RunMode.FULL, since="", checkpoint="")
+    assert [len(next(pages).items) for _ in range(2)] == [0, 500]
+    assert isinstance(pages, Generator)
+    pages.close()
     source.close()
 
 

@@ -15,6 +15,9 @@ from sqlalchemy import exc
 from feedmill.model.errors import BadRequest, UpstreamFailure
 
 CONNECT_SECONDS = 30
+SILENCE_SECONDS = 3_600
+"""How long a database may take to send anything: a query over a large table may compute for long before its first row."""
+_KEEPALIVES: Final = {"keepalives_idle": 60, "keepalives_interval": 30, "keepalives_count": 4}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +82,12 @@ def open_engine(dsn: str, user: str = "", password: str = "") -> sa.Engine:
     if driver.name == "sqlite":
         # without this SQLite would create a file that is missing
         address = address.set(database=f"file:{address.database}", query={"mode": "ro", "uri": "true"})
-    elif driver.module in ("psycopg", "pymysql"):
-        options = {"connect_args": {"connect_timeout": CONNECT_SECONDS}}
+    elif driver.module == "psycopg":
+        options = {"connect_args": {"connect_timeout": CONNECT_SECONDS, **_KEEPALIVES}}
+    elif driver.module == "pymysql":
+        options = {"connect_args": {"connect_timeout": CONNECT_SECONDS, "read_timeout": SILENCE_SECONDS}}
     elif driver.module == "pymssql":
-        options = {"connect_args": {"login_timeout": CONNECT_SECONDS}}
+        options = {"connect_args": {"login_timeout": CONNECT_SECONDS, "timeout": SILENCE_SECONDS}}
     if driver.module == "psycopg":
         options["isolation_level"] = "REPEATABLE READ"
     engine = sa.create_engine(address, poolclass=sa.NullPool, **options)
@@ -97,6 +102,22 @@ def open_engine(dsn: str, user: str = "", password: str = "") -> sa.Engine:
             connection.commit()
 
     return engine
+
+
+@contextmanager
+def abandoned_if_unfinished(connection: sa.Connection, result: sa.CursorResult[Any]) -> Iterator[None]:
+    """Closes a connection at once if the block does not reach its end, without reading the other rows.
+
+    PyMySQL would read them all before it closes its cursor, as ``_finish_unbuffered_query`` says.
+    """
+    try:
+        yield
+    except BaseException:
+        unread: Any = getattr(result.cursor, "_result", None)
+        if hasattr(unread, "unbuffered_active"):
+            unread.unbuffered_active = False
+        connection.invalidate()
+        raise
 
 
 @contextmanager

@@ -79,6 +79,11 @@ def is_binary(value: object) -> TypeGuard[bytes | bytearray | memoryview]:
     return isinstance(value, bytes | bytearray | memoryview)
 
 
+def size_of(values: Sequence[object]) -> int:
+    """Returns about how many bytes the values of a row take in memory."""
+    return sum(len(value) if isinstance(value, str) or is_binary(value) else 16 for value in values)
+
+
 def text_of(value: object) -> str | None:
     """Returns a value as text, None for NULL. Dates are ISO 8601."""
     match value:

@@ -1,8 +1,8 @@
 """Reads a database as a pull source: each row of a query is a document.
 
-A document is the row as a page, a column with bytes, or a URL that a column holds. Rows are read through a cursor of the server, so memory
-does not grow with the table. The reading cannot be continued in its middle, since rows have no order: after an interruption it begins
-again, and rows that were applied already have the digest that the store holds.
+A document is the row as a page, a column with bytes, or a URL that a column holds. Rows are read through a cursor of the server, in pages
+of bounded size, so memory does not grow with the table; the drivers bring each value whole. The reading cannot be continued in its middle,
+since rows have no order: after an interruption it begins again, and rows that were applied already have the digest that the store holds.
 Source: docs/howto/pull-from-a-database.md; googlegsa/database (release 4), ``DatabaseAdaptor``.
 """
 
@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
+from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from feedmill.adapters.databases.drivers import find_driver, open_engine, translated
-from feedmill.adapters.databases.rows import Row, find_title, is_binary, render_html, render_xml, text_of
+from feedmill.adapters.databases.drivers import abandoned_if_unfinished, find_driver, open_engine, translated
+from feedmill.adapters.databases.rows import Row, find_title, is_binary, render_html, render_xml, size_of, text_of
 from feedmill.model.access import Access, Acl, Entry, Principal, Scope
 from feedmill.model.change import AclChange, Content, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes
@@ -28,8 +29,12 @@ from feedmill.model.pulling import RunMode
 from feedmill.ports import DeletedItem, FailedItem, ListedItem, PulledItem, PullPage, ShownRow, SkippedItem
 
 ROWS_A_PAGE = 500
-BLOBS_A_PAGE = 16
-"""How many rows one page has if a column of them may hold a file."""
+PAGE_BYTES = 8 * 1_048_576
+"""A page ends once its rows have this many bytes."""
+FIRST_ROWS, MAX_GROWTH = 16, 4
+"""How many rows are fetched at first, and how many times as many the next time, as long as they are small."""
+ROWS_OF_A_KEY = 100
+"""How many rows of a query for a single row are searched for the one whose keys are exactly those that were given."""
 CLOCK_MARGIN = timedelta(seconds=2)
 """How far an incremental run looks back before the last one: rows that were being written then may have times before it."""
 
@@ -118,14 +123,13 @@ class DatabaseSource:
             parameters = {
                 name: _since_of(since, is_sqlite=self._driver.name == "sqlite") for name in query.compile().params if name == "since"
             }
-            size = BLOBS_A_PAGE if self._queries.blob_column else ROWS_A_PAGE
-            # the block closes the cursor of the server too when the run ends early
-            with connection.execution_options(stream_results=True, yield_per=size).execute(query, parameters) as result:
+            streaming = connection.execution_options(stream_results=True, max_row_buffer=1)
+            with streaming.execute(query, parameters) as result, abandoned_if_unfinished(connection, result):
                 names = list(result.keys())
                 self._check_columns(names)
                 newest.has_column = any(name.casefold() == TIMESTAMP for name in names)
                 yield PullPage(since=newest.text or since)
-                for rows in result.partitions(size):
+                for rows in _iter_row_pages(result, is_one_by_one=bool(self._queries.blob_column)):
                     items = tuple(self._read_row(Row(names, tuple(values)), newest, access) for values in rows)
                     yield PullPage(items=items, since=newest.text or since)
 
@@ -149,10 +153,11 @@ class DatabaseSource:
         query = _KeyedQuery(self._queries.serve_query, self._queries.keys)
         parameters = {name: given[key] for name, key in query.keys.items()}
         with translated(self._name), self._engine.connect() as connection, connection.execute(query.text, parameters) as result:
-            names, values = list(result.keys()), result.first()
-        if values is None:
+            names = list(result.keys())
+            rows = (Row(names, tuple(values)) for values in islice(result, ROWS_OF_A_KEY))
+            row = next((row for row in rows if _has_keys(row, given)), None)
+        if row is None:
             raise NotFound("this row is no longer in the database")
-        row = Row(names, tuple(values))
         if self._queries.blob_column and row.has(self._queries.blob_column):
             data, mimetype = self._read_blob(row)
             return ShownRow(data=data or b"", mimetype=mimetype or "application/octet-stream")
@@ -247,6 +252,34 @@ class DatabaseSource:
         except Corrupt as error:
             # a stylesheet that fails for one row may succeed for the others
             raise BadRequest(f"the stylesheet failed: {error}") from error
+
+
+def _iter_row_pages(result: sa.CursorResult[Any], *, is_one_by_one: bool) -> Iterator[list[Sequence[object]]]:
+    """Yields the rows in pages of bounded size.
+
+    Rows that may hold files are fetched one by one. Of others the more are fetched at once, the smaller the last ones were.
+    """
+    page: list[Sequence[object]] = []
+    page_bytes, count = 0, 1 if is_one_by_one else FIRST_ROWS
+    while rows := result.fetchmany(min(count, ROWS_A_PAGE - len(page))):
+        sizes = [size_of(row) for row in rows]
+        page += rows
+        page_bytes += sum(sizes)
+        if len(page) >= ROWS_A_PAGE or page_bytes >= PAGE_BYTES:
+            yield page
+            page, page_bytes = [], 0
+        if not is_one_by_one:
+            count = max(min(count * MAX_GROWTH, ROWS_A_PAGE, PAGE_BYTES // max(sizes)), 1)
+    if page:
+        yield page
+
+
+def _has_keys(row: Row, keys: Mapping[str, str]) -> bool:
+    """Returns whether a row has exactly these keys, as far as it has their columns.
+
+    A database may find more: MySQL takes ``1x`` for 1, and many collations do not tell letter case apart.
+    """
+    return all(text_of(row.get(name)) == key for name, key in keys.items() if row.has(name))
 
 
 class _KeyedQuery:
