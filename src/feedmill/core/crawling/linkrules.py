@@ -1,0 +1,103 @@
+"""Decides which links are crawled, and under which URL.
+
+Rules, in the order in which they are applied to a link:
+
+1. The host of a duplicate becomes the canonical host, and parameters with session ids are removed.
+2. Only http, https and file are crawled. Longer URLs than the settings permit are not, and neither are directories named ``no_crawl``.
+3. URLs that repeat themselves are not: a group of directories four times in a row, or more directories or parameters than any real
+   page has. Such URLs come from pages that link to themselves with ever longer URLs (an infinite URL space).
+4. The URL must pass the follow patterns of the settings. If only the pattern for every URL (``/``) matches, a link leads no further than
+   to the host of the page that was crawled, of a start URL, or of a pattern in ``allow_private``: one page that is fed must not have the
+   whole internet crawled.
+
+Rules 2 and 3 apply to links only; what a feed names is fetched as it is.
+Source: specifications of the appliance, "Preparing for a Crawl" (``no_crawl``), "Duplicate Hosts", "Infinite Space Detection".
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from feedmill.core.urls.patternrules import split_url
+from feedmill.core.urls.patterns import PatternSet, is_remark
+
+MAX_DIRECTORIES: Final = 40
+MAX_PARAMETERS: Final = 40
+
+_REPEATED: Final = re.compile(r"(/[^/]+(?:/[^/]+){0,2})\1{3}(?=/|\Z)")
+_CRAWLED: Final = ("http://", "https://", "file://")
+_EVERY_URL: Final = ("", "/")
+
+
+class LinkRules:
+    """The rules of the settings. ``duplicate_hosts`` maps each duplicate to its canonical host, in lower case, some with a port."""
+
+    def __init__(
+        self,
+        *,
+        follow: Sequence[str],
+        do_not_follow: Sequence[str] = (),
+        start: Iterable[str] = (),
+        allow_private: Sequence[str] = (),
+        duplicate_hosts: Mapping[str, str] | None = None,
+        session_parameters: Iterable[str] = (),
+        max_url_characters: int = 2_048,
+    ) -> None:
+        self._admitted = PatternSet(follow, do_not_follow)
+        self._named = PatternSet([pattern for pattern in follow if pattern.strip() not in _EVERY_URL], do_not_follow)
+        self._private = PatternSet([pattern for pattern in allow_private if pattern.strip() not in _EVERY_URL])
+        self._start_hosts = frozenset(_host_of(url) for url in start if not is_remark(url))
+        self._canonical = dict(duplicate_hosts or {})
+        self._session = _build_session_rule(session_parameters)
+        self._max_characters = max_url_characters
+
+    def find_target(self, link: str, *, crawled_page: str = "") -> str | None:
+        """Returns the URL under which a link is crawled, None if it is not. ``crawled_page`` is its page, "" if that was not crawled."""
+        url = self._normalize(link)
+        if not url.startswith(_CRAWLED) or len(url) > self._max_characters:
+            return None
+        path = split_url(url).path
+        if "/no_crawl/" in path.partition("?")[0] or is_endless(path):
+            return None
+        return url if self._admitted.match_url(url).passes and self._is_near(url, crawled_page) else None
+
+    def _normalize(self, link: str) -> str:
+        parts = split_url(link)
+        host = parts.host + (f":{parts.port}" if parts.port else "")
+        url = parts.folded
+        if host in self._canonical:
+            url = f"{parts.protocol}{self._canonical[host]}{parts.path}"
+        return self._remove_session(url) if self._session is not None else url
+
+    def _remove_session(self, url: str) -> str:
+        assert self._session is not None
+        head, sign, query = url.partition("?")
+        head = self._session.sub("", head) if ";" in head else head
+        if not sign:
+            return head
+        kept = [part for part in query.split("&") if not self._session.fullmatch(f";{part}")]
+        return f"{head}?{'&'.join(kept)}" if kept else head
+
+    def _is_near(self, url: str, crawled_page: str) -> bool:
+        if self._named.match_url(url).passes or self._private.match_url(url).passes:
+            return True
+        host = _host_of(url)
+        return host in self._start_hosts or (bool(crawled_page) and host == _host_of(crawled_page))
+
+
+def is_endless(path: str) -> bool:
+    """Returns whether a path with its query repeats itself as no real page does."""
+    directories, _, query = path.partition("?")
+    if directories.count("/") > MAX_DIRECTORIES or query.count("&") >= MAX_PARAMETERS:
+        return True
+    return _REPEATED.search(directories) is not None
+
+
+def _host_of(url: str) -> str:
+    parts = split_url(url)
+    return parts.host + (f":{parts.port}" if parts.port else "")
+
+
+def _build_session_rule(names: Iterable[str]) -> re.Pattern[str] | None:
+    escaped = "|".join(re.escape(name) for name in names)
+    return re.compile(rf";(?:{escaped})(?:=[^;?/]*)?(?![^;?/])", re.IGNORECASE) if escaped else None
