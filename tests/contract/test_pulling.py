@@ -1,6 +1,9 @@
 """Runs of pull sources: what they change, what a failure costs, and when they are due; on every database."""
 
+import threading
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -12,11 +15,18 @@ from feedmill.model.errors import Conflict, NotFound
 from feedmill.model.pulling import RunMode, RunRequest, RunState
 from feedmill.ports import DeletedItem, FailedItem, ListedItem, SkippedItem
 from feedmill.services.feeds.feeding import Admission
+from feedmill.services.pulling import puller as puller_module
 from feedmill.services.pulling.puller import MAX_RESTARTS
 from tests.builders.changes import put
 from tests.contract.feedharness import FeedHarness
 from tests.contract.pullharness import NAME, PullHarness, Table, counts_of, url_of
 from tests.migratedstore import open_migrated
+from tests.waiting import PATIENCE_SECONDS
+
+
+def stop_at_the_second(stopped: threading.Event, number: int) -> None:
+    if number == 1:
+        stopped.set()
 
 
 class Killed(BaseException):
@@ -336,6 +346,56 @@ def test_run_whose_process_was_killed_goes_on_in_the_next(harness: PullHarness, 
     harness.puller().turn()
     done = harness.requests.get_run(run.id)
     assert (done.state, counts_of(done)) == (RunState.COMPLETED, (3, 0, 0, 0, 0))
+
+
+@pytest.mark.parametrize("can_resume", [True, False])
+def test_run_that_is_stopped_goes_on_however_often(harness: PullHarness, can_resume: bool) -> None:
+    harness.table.can_resume = can_resume
+    harness.table.put(a="1", b="2", c="3", d="4", e="5")
+    run = harness.requests.request_run(NAME, RunRequest())
+    for _ in range(MAX_RESTARTS + 2):
+        stopped = threading.Event()
+        harness.table.on_page = partial(stop_at_the_second, stopped)
+        harness.puller().work(stopped.is_set)
+        waiting = harness.requests.get_run(run.id)
+        assert (waiting.state, waiting.restarts, harness.state().lease_owner) == (RunState.REQUESTED, 0, "")
+    harness.table.on_page = lambda _number: None
+    harness.puller("two").turn()
+    done = harness.requests.get_run(run.id)
+    assert (done.state, counts_of(done), done.known) == (RunState.COMPLETED, (5, 0, 0, 0, 0), 0)
+
+
+def test_run_that_waits_for_its_source_is_handed_back_at_the_stop(harness: PullHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(puller_module, "STOP_SECONDS", 0.0)
+    harness.table.put(a="1", b="2", c="3")
+    run = harness.requests.request_run(NAME, RunRequest())
+    stopped, answers = threading.Event(), threading.Event()
+
+    def wait(_number: int) -> None:
+        stopped.set()
+        assert answers.wait(PATIENCE_SECONDS)
+
+    harness.table.on_page = wait
+    threads: list[threading.Thread] = []
+
+    def start(work: Callable[[], None]) -> None:
+        threads.append(threading.Thread(target=work))
+        threads[-1].start()
+
+    harness.puller(start=start).work(stopped.is_set)
+    assert harness.requests.get_run(run.id).state is RunState.REQUESTED
+    answers.set()
+    threads[0].join()
+    assert harness.live() == {}
+    assert harness.requests.get_run(run.id).state is RunState.REQUESTED
+
+
+def test_dry_run_that_fails_neither_repeats_nor_delays(harness: PullHarness) -> None:
+    harness.schedule = "0 3 * * *"
+    harness.table.put(a="1")
+    harness.table.fails_at = 0
+    assert harness.run(is_dry=True).state is RunState.FAILED
+    assert (harness.state().failures, harness.state().failed_at) == (0, None)
 
 
 def test_run_that_kills_each_process_fails_at_last(harness: PullHarness) -> None:

@@ -277,7 +277,7 @@ def _iter_row_pages(result: sa.CursorResult[Any], *, is_one_by_one: bool) -> Ite
 def _has_keys(row: Row, keys: Mapping[str, str]) -> bool:
     """Returns whether a row has exactly these keys, as far as it has their columns.
 
-    A database may find more: MySQL takes ``1x`` for 1, and many collations do not tell letter case apart.
+    A database may find more: MySQL takes ``1x`` for 1, and many collations ignore letter case.
     """
     return all(text_of(row.get(name)) == key for name, key in keys.items() if row.has(name))
 

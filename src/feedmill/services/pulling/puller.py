@@ -1,7 +1,8 @@
 """The puller begins the runs of pull sources: those that are requested, and those that are due by the schedule.
 
-At any time one process runs a source: it holds the lease of the source, which it renews. If the process ends in the middle, its successor
-on the same data folder continues at once, a process of another machine once the lease has expired.
+At any time one process runs a source: it holds the lease of the source, which it renews. A process that is stopped hands its runs back, and
+the next one continues them. If the process is killed in the middle, its successor on the same data folder continues at once, a process of
+another machine once the lease has expired.
 """
 
 import threading
@@ -24,6 +25,8 @@ RETRY_SECONDS = 2.0
 AT_ONCE = 4
 """How many sources are run at the same time."""
 MAX_RESTARTS = 3
+STOP_SECONDS = 5.0
+"""How long the puller waits for its runs when it is stopped. Each stops after its page."""
 
 log = structlog.get_logger(__name__)
 
@@ -67,7 +70,8 @@ class Puller:
         self._setups = setups
         self._tools = tools
         self._start = start
-        self._running: set[str] = set()
+        self._running: dict[str, int] = {}
+        self._has_ended = threading.Condition()
         self._is_stopped: Callable[[], bool] = lambda: False
 
     def work(self, is_stopped: Callable[[], bool]) -> None:
@@ -83,6 +87,15 @@ class Puller:
                 self._tools.notifier.wait(RETRY_SECONDS)
                 continue
             self._tools.notifier.wait(POLL_SECONDS if self._setups else IDLE_SECONDS)
+        self._end_all()
+
+    def _end_all(self) -> None:
+        """Waits until the runs have stopped, and hands back those that still wait for their source."""
+        with self._has_ended:
+            self._has_ended.wait_for(lambda: not self._running, STOP_SECONDS)
+            left = list(self._running.values())
+        for run_id in left:
+            self._hand_back(run_id)
 
     def turn(self) -> bool:
         """Begins what is requested or due. Returns whether there was anything."""
@@ -127,7 +140,7 @@ class Puller:
                 again, released = replace(run, state=RunState.REQUESTED, restarts=run.restarts + 1), release_lease(state)
                 if again.restarts > MAX_RESTARTS:
                     reason = f"the process ended {again.restarts} times during this run"
-                    again, released = replace(run, state=RunState.FAILED, finished_at=now, reason=reason), add_failure(released, now)
+                    again, released = replace(run, state=RunState.FAILED, finished_at=now, reason=reason), add_failure(released, run, now)
                 unit.feeds.pulling.states.save(released)
                 unit.feeds.pulling.runs.save(again)
             taken_back.append(again)
@@ -145,7 +158,8 @@ class Puller:
         run = self._claim(setup, requested, now)
         if run is None:
             return False
-        self._running.add(setup.name)
+        with self._has_ended:
+            self._running[setup.name] = run.id
         self._start(lambda: self._run_pull(setup, run))
         return True
 
@@ -179,7 +193,9 @@ class Puller:
                 log.exception("pull_source_fails", source=setup.name)
             self._fail(run, str(error) if isinstance(error, FeedmillError) else describe(PULL_STEP, error))
         finally:
-            self._running.discard(setup.name)
+            with self._has_ended:
+                self._running.pop(setup.name, None)
+                self._has_ended.notify_all()
 
     def _work(self, setup: PullSetup, run: PullRun) -> None:
         source = setup.open()
@@ -187,18 +203,35 @@ class Puller:
             PullRunner(run, source, self._tools, guard=setup.guard, is_stopped=self._is_stopped).work()
         except Stopped:
             log.info("pull_run_stops", source=setup.name, run=run.id)
-        except (Busy, Conflict) as error:
+            self._hand_back(run.id)
+        except Conflict as error:
+            log.warning("pull_run_lost", source=setup.name, run=run.id, reason=str(error))
+        except Busy as error:
             log.warning("pull_run_waits", source=setup.name, run=run.id, reason=str(error))
+            self._hand_back(run.id)
         finally:
             source.close()
 
-    def _fail(self, run: PullRun, reason: str) -> None:
+    def _hand_back(self, run_id: int) -> None:
+        """Requests a run again that is to continue later, which does not count as an end of its process."""
         now = self._tools.clock()
         with self._tools.store.writing() as unit:
+            run = unit.feeds.pulling.runs.get(run_id)
+            state = unit.feeds.pulling.states.get(run.source, now)
+            if run.state is RunState.RUNNING and state.lease_owner == self._tools.owner:
+                unit.feeds.pulling.runs.save(replace(run, state=RunState.REQUESTED))
+                unit.feeds.pulling.states.save(release_lease(state))
+
+    def _fail(self, begun: PullRun, reason: str) -> None:
+        now = self._tools.clock()
+        with self._tools.store.writing() as unit:
+            run = unit.feeds.pulling.runs.get(begun.id)
+            state = unit.feeds.pulling.states.get(run.source, now)
+            if run.state is not RunState.RUNNING or state.lease_owner != self._tools.owner:
+                return
             counts = replace(run.counts, errors=run.counts.errors + 1)
             unit.feeds.pulling.runs.save(replace(run, state=RunState.FAILED, finished_at=now, reason=reason, counts=counts))
-            state = unit.feeds.pulling.states.get(run.source, now)
-            unit.feeds.pulling.states.save(add_failure(release_lease(state), now))
+            unit.feeds.pulling.states.save(add_failure(release_lease(state), run, now))
 
 
 def _is_full_due(setup: PullSetup, state: PullState, now: datetime) -> bool:
@@ -222,7 +255,7 @@ def _prepare(unit: UnitOfWork, run: PullRun, state: PullState, now: datetime, *,
         first_listing=run.first_listing or listing,
         checkpoint="",
         since=state.since if begun.mode is RunMode.INCREMENTAL else "",
-        known=run.known if run.restarts else unit.feeds.pulling.items.count(run.source),
+        known=unit.feeds.pulling.items.count(run.source) if run.started_at is None else run.known,
     )
     return begun, state if run.request.is_dry else replace(state, listing=listing)
 

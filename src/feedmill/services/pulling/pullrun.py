@@ -402,7 +402,7 @@ class PullRunner:
             unit.feeds.pulling.runs.save(run)
             stored = release_lease(unit.feeds.pulling.states.get(run.source, now))
             if state is RunState.FAILED:
-                stored = add_failure(stored, now)
+                stored = add_failure(stored, run, now)
             elif not run.request.is_dry:
                 stored = replace(stored, failures=0, failed_at=None)
             if state.is_complete and not run.request.is_dry:
@@ -421,9 +421,9 @@ def release_lease(state: PullState) -> PullState:
     return replace(state, lease_owner="", lease_expires_at=None)
 
 
-def add_failure(state: PullState, now: datetime) -> PullState:
-    """Returns the state of a source after one more failed run."""
-    return replace(state, failures=state.failures + 1, failed_at=now)
+def add_failure(state: PullState, run: PullRun, now: datetime) -> PullState:
+    """Returns the state of a source after one more failed run. A dry run that fails repeats nothing and delays nothing."""
+    return state if run.request.is_dry else replace(state, failures=state.failures + 1, failed_at=now)
 
 
 def _as_error(planned: _Planned) -> _Planned:
