@@ -236,6 +236,14 @@ def test_compressed_bomb_is_cut_at_the_limit(coding: str) -> None:
         fetch(server.url())
 
 
+def test_body_is_sent_in_chunks_where_its_headers_say_so() -> None:
+    with running(always(OK)) as server:
+        client, headers = BlockingHttpClient(LOCAL), {"Transfer-Encoding": "chunked"}
+        client.fetch("POST", server.url(), headers=headers, body=b"text", max_bytes=MAX_BYTES, seconds=PATIENCE_SECONDS)
+    assert b"Transfer-Encoding: chunked" in server.heads[0]
+    assert b"Content-Length" not in server.heads[0]
+
+
 def test_compressed_body_is_unpacked() -> None:
     with running(always(packed(gzip.compress(b"text")))) as server:
         assert fetch(server.url()).body == b"text"

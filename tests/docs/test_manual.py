@@ -136,7 +136,7 @@ def test_every_command_and_option_is_documented(name: str, command: object) -> N
     assert f"feedmill {name}" in text
     shared = text.partition("## serve")[0]
     heading = name if f"\n## {name}\n" in text else name.partition(" ")[0]
-    if name not in ("config", "audit", "access", "policies", "adaptor"):
+    if name not in ("config", "audit", "access", "policies", "adaptor", "conformance"):
         own = section(text, heading)
         for parameter in command.params:  # type: ignore[attr-defined]
             options = [option for option in parameter.opts if option.startswith("--")]
@@ -158,14 +158,14 @@ def test_manual_shows_only_commands_and_options_that_exist() -> None:
 
 @pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else "")
 def test_every_command_takes_the_shared_options(name: str, command: object) -> None:
-    if name not in ("config", "audit", "access", "policies", "adaptor"):
+    if name not in ("config", "audit", "access", "policies", "adaptor", "conformance"):
         taken = {option for parameter in command.params for option in parameter.opts}  # type: ignore[attr-defined]
         assert {"--data", "--config", "--json"} <= taken
 
 
 @pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else "")
 def test_every_command_shows_examples(name: str, command: object) -> None:
-    if name not in ("config", "audit", "access", "policies", "adaptor"):
+    if name not in ("config", "audit", "access", "policies", "adaptor", "conformance"):
         epilog = getattr(command, "epilog", "") or ""
         assert f"feedmill {name}" in epilog
         assert epilog.startswith("Example")

@@ -47,6 +47,7 @@ COMMANDS = {
     "audit": _Command("audit", "audit_app"),
     "access": _Command("access", "access_app"),
     "policies": _Command("policies", "policies_app", "POLICIES_EXAMPLES"),
+    "conformance": _Command("conformance", "conformance_app"),
     "config": _Command("configuration", "config_app"),
 }
 """All commands by name. A module is imported when its command runs: all of them together take seconds to load on a small machine."""

@@ -26,7 +26,7 @@ class ServerAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
-    """A request. Its headers are sent as they are; only ``Content-Length`` is added."""
+    """A request. Its headers are sent as they are; only ``Content-Length`` is added, unless there is ``Transfer-Encoding``."""
 
     method: str
     path: str

@@ -77,7 +77,8 @@ class AsyncConnection:
 
     def _make_head(self, request: HttpRequest) -> h11.Request:
         headers = [(name.encode(), value) for name, value in request.headers]
-        if request.body:
+        # a request that says that it is sent in chunks is: h11 frames its body so
+        if request.body and not any(name.lower() == b"transfer-encoding" for name, _ in headers):
             headers.append((b"Content-Length", str(len(request.body)).encode()))
         if self._proxy is None or self._server.is_tls:
             return h11.Request(method=request.method, target=request.path, headers=headers)

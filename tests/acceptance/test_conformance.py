@@ -1,0 +1,42 @@
+"""The conformance kit against our own server: it keeps every promise that the kit knows."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from typer.testing import CliRunner
+
+from feedmill.cli.main import build_app
+from tests.appliance import Appliance, running
+from tests.waiting import wait_until
+
+SETTINGS = """
+[signin.proxy]
+trusted = ["127.0.0.0/8"]
+[[dataload.profiles]]
+name = "default"
+allowed = ["127.0.0.0/8"]
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
+    with running(tmp_path_factory.mktemp("conformance") / "data", SETTINGS) as appliance:
+        yield appliance
+
+
+def count_left(server: Appliance) -> int:
+    sources = server.get_json(server.gate, "/api/v1/datasources")
+    return sum(source["documents"] for source in sources)
+
+
+@pytest.mark.parametrize(("protocol", "options"), [("gsa", ["--user-header", "X-Forwarded-User"]), ("dataload", [])])
+def test_our_server_keeps_every_promise(server: Appliance, protocol: str, options: list[str]) -> None:
+    urls = ["--url", f"http://127.0.0.1:{server.gate}", "--search-url", f"http://127.0.0.1:{server.search_port}"]
+    done = CliRunner().invoke(build_app(["conformance", "status"]), ["conformance", protocol, *urls, *options, "--wait", "120", "--json"])
+
+    report = json.loads(done.stdout)
+    assert [(case["name"], case["detail"]) for case in report["cases"] if case["outcome"] != "held"] == []
+    assert (done.exit_code, report["held"]) == (0, len(report["cases"]))
+    # the kit leaves no documents behind
+    wait_until(lambda: count_left(server) == 0, lambda: f"the removal of the kit's documents, and saw last {count_left(server)}")
