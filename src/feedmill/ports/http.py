@@ -34,6 +34,8 @@ class HttpRequest:
     body: bytes = field(default=b"", repr=False)
     #: The size limit of the response's body; 0 does not wait for the body.
     max_bytes: int = 0
+    #: A body that is larger is no failure: of these media types (as they begin) it is cut, of others it is dropped. None: it is a failure.
+    cut_types: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,8 @@ class HttpResponse:
     status: int
     headers: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
     body: bytes = field(default=b"", repr=False)
+    #: The body is larger than the limit, see ``HttpRequest.cut_types``.
+    is_cut: bool = False
 
     def find_header(self, name: str) -> str:
         """Returns the first header of a name in lower case, or ""."""

@@ -9,15 +9,15 @@ Source: RFC 9110, 15.4 (redirects) and 8.4 (content codings).
 
 import ssl
 import time
-import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import urljoin
 
+from feedmill.adapters.http.codings import decode
 from feedmill.adapters.http.connection import AsyncConnection
 from feedmill.adapters.http.dialing import find_environment_proxy
-from feedmill.adapters.http.errors import TimedOut, translating
+from feedmill.adapters.http.errors import ExchangeFailure, FailureKind, TimedOut
 from feedmill.adapters.http.lookup import Lookup, look_up
 from feedmill.core.urls.targets import Target, parse_target
 from feedmill.model.authorization import Trust
@@ -120,17 +120,7 @@ class AsyncHttpClient:
 
 def _unpack(response: HttpResponse, max_bytes: int) -> HttpResponse:
     """Returns a response with its body unpacked. Errors: UpstreamFailure."""
-    coding = response.find_header("content-encoding").strip().lower()
-    if not response.body or coding in ("", "identity"):
-        return response
-    if coding not in ("gzip", "x-gzip", "deflate"):
-        raise UpstreamFailure("its answer is compressed in a way that cannot be read")
-    unpacking = zlib.decompressobj(47)  # this window size tells gzip from zlib
-    with translating():
-        # one byte more than allowed shows that there is more
-        body = unpacking.decompress(response.body, max_bytes + 1)
-    if len(body) > max_bytes:
-        raise UpstreamFailure(f"its answer has more than {max_bytes} bytes")
-    if not unpacking.eof:
-        raise UpstreamFailure("its answer is cut short")
-    return HttpResponse(status=response.status, headers=response.headers, body=body)
+    decoded = decode(response.body, response.find_header("content-encoding"), max_bytes)
+    if decoded.is_cut:
+        raise ExchangeFailure(f"its answer has more than {max_bytes} bytes", FailureKind.TOO_LARGE)
+    return replace(response, body=decoded.body)

@@ -6,15 +6,15 @@ deadline covers the whole exchange: lookup, connect, TLS, request and response.
 
 import asyncio
 import ssl
+from dataclasses import replace
 from typing import Final
 
 import h11
 
 from feedmill.adapters.http.dialing import Proxy, dial
-from feedmill.adapters.http.errors import translating
+from feedmill.adapters.http.errors import ClosedEarly, ExchangeFailure, FailureKind, translating
 from feedmill.adapters.http.lookup import Lookup, look_up
 from feedmill.adapters.http.stream import PIECE_BYTES, Stream
-from feedmill.model.errors import UpstreamFailure
 from feedmill.ports.http import HttpRequest, HttpResponse, ServerAddress
 
 _MAX_HEAD_BYTES: Final = 65_536
@@ -46,6 +46,13 @@ class AsyncConnection:
         finally:
             if not is_complete:
                 self.close()
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether another request can be sent over the same connection: both sides have ended their messages and kept it open."""
+        is_done = self._protocol.our_state is h11.DONE and self._protocol.their_state is h11.DONE
+        # What comes without a request is the end of the connection, or a complaint (408) that would be read as the next response.
+        return self._stream is not None and is_done and not self._protocol.trailing_data[0] and not self._stream.has_input()
 
     def close(self) -> None:
         """Closes the connection."""
@@ -88,30 +95,48 @@ class AsyncConnection:
         return h11.Request(method=request.method, target=f"http://{self._server.authority}{request.path}", headers=headers)
 
     async def _receive(self, stream: Stream, request: HttpRequest) -> HttpResponse:
-        response, body, interim = HttpResponse(status=0), bytearray(), 0
+        response, body, interim, is_over = HttpResponse(status=0), bytearray(), 0, False
         while True:
-            event = self._protocol.next_event()
+            try:
+                event = self._protocol.next_event()
+            except h11.RemoteProtocolError as exc:
+                begun = self._protocol.trailing_data[0]
+                if is_over and (response.status or not begun or begun.startswith(b"HTTP/")):
+                    raise ClosedEarly from exc
+                raise
             if event is h11.NEED_DATA:
-                self._protocol.receive_data(await stream.receive(PIECE_BYTES))
+                piece = await stream.receive(PIECE_BYTES)
+                is_over = not piece
+                self._protocol.receive_data(piece)
             elif isinstance(event, h11.InformationalResponse):
                 interim += 1
                 if interim > _MAX_INTERIM:
-                    raise UpstreamFailure("it answers that it will answer, over and over")
+                    raise ExchangeFailure("it answers that it will answer, over and over", FailureKind.NO_HTTP)
             elif isinstance(event, h11.Response):
                 response = HttpResponse(status=event.status_code, headers=tuple((name.decode(), value) for name, value in event.headers))
                 # The caller does not want the body. Closing is cheaper than reading it, and the connection cannot be reused without that.
                 if not request.max_bytes and request.method != "HEAD":
                     self.close()
                     return response
+                if request.method != "HEAD" and _read_length(response) > request.max_bytes and not _keeps_beginning(request, response):
+                    return self._cut(request, response, b"")
             elif isinstance(event, h11.Data):
                 body += event.data
                 # Checked at each piece, since the announced length of a body need not be true.
                 if len(body) > request.max_bytes:
-                    raise UpstreamFailure(f"its answer has more than {request.max_bytes} bytes")
+                    return self._cut(request, response, body)
             elif isinstance(event, h11.EndOfMessage):
-                return HttpResponse(status=response.status, headers=response.headers, body=bytes(body))
+                return replace(response, body=bytes(body))
             else:
-                raise ConnectionResetError("it closed the connection")
+                raise ClosedEarly
+
+    def _cut(self, request: HttpRequest, response: HttpResponse, body: bytes | bytearray) -> HttpResponse:
+        """Returns the response to a body that is too large. Errors: ExchangeFailure."""
+        if request.cut_types is None:
+            raise ExchangeFailure(f"its answer has more than {request.max_bytes} bytes", FailureKind.TOO_LARGE)
+        # Closing is cheaper than reading the rest.
+        self.close()
+        return replace(response, body=bytes(body[: request.max_bytes]) if _keeps_beginning(request, response) else b"", is_cut=True)
 
     async def _prepare(self) -> Stream:
         """Returns a stream on which a request can be sent now."""
@@ -124,3 +149,13 @@ class AsyncConnection:
         self._protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD_BYTES)
         self._stream = await dial(self._server, self._proxy, self._lookup, self._context)
         return self._stream
+
+
+def _read_length(response: HttpResponse) -> int:
+    text = response.find_header("content-length")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
+
+
+def _keeps_beginning(request: HttpRequest, response: HttpResponse) -> bool:
+    kind = response.find_header("content-type").strip().lower()
+    return request.cut_types is not None and kind.startswith(request.cut_types)

@@ -8,6 +8,7 @@ import asyncio
 import base64
 import socket
 import ssl
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
@@ -16,6 +17,7 @@ from urllib.request import getproxies_environment, proxy_bypass_environment  # t
 
 import h11
 
+from feedmill.adapters.http.errors import ExchangeFailure, FailureKind
 from feedmill.adapters.http.lookup import Lookup
 from feedmill.adapters.http.stream import PIECE_BYTES, PlainStream, Stream, TlsStream
 from feedmill.core.urls.publicaddresses import is_public
@@ -33,6 +35,8 @@ class Proxy:
     host: str
     port: int
     authorization: bytes = field(default=b"", repr=False)
+    #: The proxy itself keeps requests out of private networks. Then a server is refused only if its name has a private address here.
+    is_guarding: bool = False
 
 
 def find_environment_proxy(server: ServerAddress) -> Proxy | None:
@@ -60,7 +64,9 @@ async def dial(server: ServerAddress, proxy: Proxy | None, lookup: Lookup, conte
     ``context`` is used in place of the one that the server's ``trust`` describes.
     """
     if proxy is not None and not server.allows_private:
-        raise UpstreamFailure("its address cannot be checked behind a proxy")
+        if not proxy.is_guarding:
+            raise UpstreamFailure("its address cannot be checked behind a proxy")
+        await _refuse_private_name(server, lookup)
     if server.is_tls and context is None:
         context = make_context(server.trust)
     if proxy is None:
@@ -90,12 +96,24 @@ def make_context(trust: Trust) -> ssl.SSLContext:
     return context
 
 
+def _refuse(address: object) -> ExchangeFailure:
+    return ExchangeFailure(f"its address {address} is private, which allow_private does not open", FailureKind.PRIVATE_ADDRESS)
+
+
+async def _refuse_private_name(server: ServerAddress, lookup: Lookup) -> None:
+    """Refuses a server that has a private address here; a name that only the proxy can look up passes."""
+    with suppress(OSError, UnicodeError):
+        for *_, address in await lookup(server.host, server.port):
+            if not is_public(str(address[0])):
+                raise _refuse(address[0])
+
+
 async def _connect(host: str, port: int, lookup: Lookup, *, allows_private: bool) -> socket.socket:
     failure: OSError | None = None
     for family, kind, protocol, _, address in await lookup(host, port):
         # A private address refuses the request and is not skipped. Its DNS server may try to lead requests inside.
         if not allows_private and not is_public(str(address[0])):
-            raise UpstreamFailure(f"its address {address[0]} is private, which allow_private does not open")
+            raise _refuse(address[0])
         try:
             return await _connect_to(socket.socket(family, kind, protocol), address)
         except OSError as exc:

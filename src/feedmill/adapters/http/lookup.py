@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
-from feedmill.model.errors import UpstreamFailure
+from feedmill.adapters.http.errors import ExchangeFailure, FailureKind
 
 MAX_LOOKUPS: Final = 64
 
@@ -29,7 +29,7 @@ async def look_up(host: str, port: int) -> list[FoundAddress]:
         # an address that is written as a number needs no resolver
         return _resolve(host, port, socket.AI_NUMERICHOST)
     if not _places.acquire(blocking=False):
-        raise UpstreamFailure("too many names are being looked up")
+        raise ExchangeFailure("too many names are being looked up", FailureKind.NAME_UNRESOLVED)
     loop = asyncio.get_running_loop()
     future: asyncio.Future[list[FoundAddress]] = loop.create_future()
 

@@ -1,6 +1,7 @@
 """Bytes over a non-blocking socket, with or without TLS. A step that is cancelled leaves nothing behind but the socket."""
 
 import asyncio
+import select
 import socket
 import ssl
 from collections.abc import Callable
@@ -21,6 +22,9 @@ class Stream(Protocol):
     async def receive(self, max_bytes: int) -> bytes:
         """Returns the next bytes, none at the end."""
 
+    def has_input(self) -> bool:
+        """Whether something has come that was not received yet, or the end."""
+
     def close(self) -> None:
         """Closes the socket."""
 
@@ -38,6 +42,12 @@ class PlainStream:
     async def receive(self, max_bytes: int) -> bytes:
         """Returns the next bytes, none at the end."""
         return await asyncio.get_running_loop().sock_recv(self._socket, max_bytes)
+
+    def has_input(self) -> bool:
+        """Whether something has come that was not received yet, or the end."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(0))
 
     def close(self) -> None:
         """Closes the socket."""
@@ -70,6 +80,10 @@ class TlsStream:
             return await self._run_step(lambda: self._tls.read(max_bytes))
         except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
             return b""
+
+    def has_input(self) -> bool:
+        """Whether something has come that was not received yet, or the end."""
+        return self._incoming.pending > 0 or self._tls.pending() > 0 or self._plain.has_input()
 
     def close(self) -> None:
         """Closes the socket."""

@@ -1,0 +1,205 @@
+"""Fetches URLs for the crawler.
+
+- A URL is requested percent-encoded as UTF-8. Of an address like ``smb://`` the state says that nothing fetches it.
+- Redirects of GET are followed, also to another server, up to a number and within the time of the whole fetch. Private addresses,
+  credentials, headers, cookies and the proxy are decided anew for each URL on the way. After a redirect from https to http no credentials
+  are sent.
+- A validator belongs to one URL: it is sent only with the first request, and none is returned after a redirect.
+- A body that is not complete is a failure, never a document.
+Source: RFC 9110, 13.1 (conditional requests), 15.4 (redirects).
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass, field, replace
+from typing import Final
+from urllib.parse import urljoin
+
+from feedmill.adapters.crawling.options import FetchOptions
+from feedmill.adapters.crawling.outcomes import (
+    PERMANENT_REDIRECTS,
+    REDIRECTS,
+    read_retry_after,
+    state_of_failure,
+    state_of_status,
+)
+from feedmill.adapters.crawling.rules import UrlRules
+from feedmill.adapters.crawling.transport import CUT_TYPES, Headers, Sending, Transport
+from feedmill.adapters.http.codings import ACCEPTED, Decoded, decode
+from feedmill.core.urls.targets import Target, parse_target
+from feedmill.core.urls.validation import MAX_URL_CHARACTERS
+from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
+from feedmill.model.errors import BadRequest, UpstreamFailure
+from feedmill.ports.http import HttpResponse
+
+_THREAD_BYTES: Final = 262_144
+"""Larger bodies are decoded in a thread, so that the event loop goes on."""
+
+
+class HttpFetcher:
+    """Implements ``ports.crawling.Fetcher``. It belongs to the event loop that first uses it."""
+
+    def __init__(self, options: FetchOptions | None = None) -> None:
+        self._options = options or FetchOptions()
+        self._transport = Transport(self._options)
+        self._headers = UrlRules(self._options.headers)
+
+    async def fetch(self, request: FetchRequest) -> FetchedPage:
+        """Fetches a URL. Every failure is a ``FetchedPage`` with its state; does not raise."""
+        begun = time.monotonic()
+        fetch = _Fetch(request=request, deadline=begun + request.seconds)
+        try:
+            page = await self._fetch(fetch)
+        except BadRequest as exc:
+            page = FetchedPage(state=_state_of_url(request.url), url=request.url, reason=str(exc))
+        except UpstreamFailure as exc:
+            page = FetchedPage(state=state_of_failure(exc), url=fetch.url, reason=str(exc))
+        return replace(page, seconds=time.monotonic() - begun)
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        self._transport.close()
+
+    async def _fetch(self, fetch: "_Fetch") -> FetchedPage:
+        if len(fetch.request.url) > MAX_URL_CHARACTERS:
+            raise BadRequest(f"the url is longer than {MAX_URL_CHARACTERS} characters")
+        target = parse_target(fetch.request.url)
+        while True:
+            response = await self._request(fetch, target)
+            if response.status not in REDIRECTS or (response.status == 300 and not response.find_header("location")):
+                return await self._make_page(fetch, response)
+            following = self._find_redirect(fetch, target, response)
+            if isinstance(following, FetchedPage):
+                return following
+            fetch.follow(following, response.status)
+            target = following
+
+    async def _request(self, fetch: "_Fetch", target: Target) -> HttpResponse:
+        request = fetch.request
+        return await self._transport.send(
+            Sending(
+                target=target,
+                headers=self._make_headers(fetch, target),
+                max_bytes=request.max_bytes,
+                deadline=fetch.deadline,
+                opened_for=fetch.find_page(target),
+            )
+        )
+
+    def _make_headers(self, fetch: "_Fetch", target: Target) -> Headers:
+        headers = {"User-Agent": self._options.user_agent, "Accept": "*/*", "Accept-Encoding": ACCEPTED}
+        for rule in self._headers.list_all(target.url):
+            headers.update(rule.headers)
+        if not fetch.passed:
+            headers |= {"If-None-Match": fetch.request.etag} if fetch.request.etag else {}
+            headers |= {"If-Modified-Since": fetch.request.modified} if fetch.request.modified else {}
+        return headers
+
+    def _find_redirect(self, fetch: "_Fetch", target: Target, response: HttpResponse) -> Target | FetchedPage:
+        """Returns where a redirect leads, or the result if it is not followed."""
+        location = _read_location(response)
+        if not location:
+            return self._end(fetch, response, CrawlState.REDIRECT_WITHOUT_LOCATION, "it redirects and does not say where")
+        if len(fetch.passed) >= self._options.max_redirects:
+            return self._end(fetch, response, CrawlState.LONG_REDIRECT_CHAIN, f"it redirects more than {self._options.max_redirects} times")
+        try:
+            url = urljoin(target.url, location)
+            following = parse_target(url)
+        except (BadRequest, ValueError):
+            is_other = ":" in location and not location.lower().startswith("http")
+            state = CrawlState.OFF_DOMAIN_REDIRECT if is_other else CrawlState.OTHER_ERROR
+            return self._end(fetch, response, state, "it redirects to what is no address of http or https")
+        if following.url in (target.url, *fetch.passed):
+            return self._end(fetch, response, CrawlState.LONG_REDIRECT_CHAIN, "it redirects in a circle")
+        if not fetch.request.needed_for and not self._options.follows(following.url):
+            return self._end(
+                fetch, response, CrawlState.OFF_DOMAIN_REDIRECT, f"it redirects to {following.url}, which is not among the URLs to crawl"
+            )
+        return following
+
+    async def _make_page(self, fetch: "_Fetch", response: HttpResponse) -> FetchedPage:
+        request = fetch.request
+        was_conditional = bool(request.etag or request.modified) and not fetch.passed
+        state = state_of_status(response.status, was_conditional=was_conditional)
+        if state is not CrawlState.CRAWLED:
+            return self._end(fetch, response, state, f"it answers {response.status}" if state is not CrawlState.CRAWLED_FROM_CACHE else "")
+        if response.status == 204 and response.find_header("x-gsa-skip-updating-content").strip().lower() == "true":
+            return self._end(fetch, response, CrawlState.CRAWLED_FROM_CACHE, "")
+        decoded = await _decode(response, request.max_bytes)
+        return replace(self._end(fetch, response, state, ""), body=decoded.body, is_cut=decoded.is_cut)
+
+    def _end(self, fetch: "_Fetch", response: HttpResponse, state: CrawlState, reason: str) -> FetchedPage:
+        return FetchedPage(
+            state=state,
+            url=fetch.url,
+            http_status=response.status,
+            headers=tuple((name, value.decode("latin-1")) for name, value in response.headers),
+            etag="" if fetch.passed else response.find_header("etag"),
+            modified="" if fetch.passed else response.find_header("last-modified"),
+            is_permanent=bool(fetch.passed) and fetch.is_permanent,
+            reason=reason,
+            retry_after_seconds=read_retry_after(response.find_header("retry-after"), self._options.clock()),
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Fetch:
+    """A fetch on its way. ``passed`` are the URLs that redirected."""
+
+    request: FetchRequest
+    deadline: float
+    passed: list[str] = field(default_factory=list)
+    url: str = ""
+    is_permanent: bool = True
+    has_left_tls: bool = False
+
+    def __post_init__(self) -> None:
+        self.url = self.request.url
+
+    def follow(self, following: Target, status: int) -> None:
+        """Notes a redirect."""
+        self.passed.append(parse_target(self.url).url)
+        self.is_permanent = self.is_permanent and status in PERMANENT_REDIRECTS
+        self.has_left_tls = self.has_left_tls or (self.url.lower().startswith("https:") and not following.is_tls)
+        self.url = following.url
+
+    def find_page(self, target: Target) -> str:
+        """Returns the page whose permissions hold for a file of its site, "" for none."""
+        page = self.request.needed_for
+        if not page or self.passed:
+            return ""
+        try:
+            site = parse_target(page)
+        except BadRequest:
+            return ""
+        return site.url if (site.is_tls, site.host, site.port) == (target.is_tls, target.host, target.port) else ""
+
+
+def _state_of_url(url: str) -> CrawlState:
+    if len(url) > MAX_URL_CHARACTERS:
+        return CrawlState.URL_TOO_LONG
+    return CrawlState.OTHER_ERROR if url.lower().startswith(("http://", "https://")) else CrawlState.UNHANDLED_PROTOCOL
+
+
+def _read_location(response: HttpResponse) -> str:
+    """Returns where a redirect leads. Many servers write letters beyond ASCII as UTF-8, and not percent-encoded."""
+    text = response.find_header("location").strip()
+    try:
+        return text.encode("latin-1").decode("utf-8")
+    except UnicodeDecodeError:
+        return text
+
+
+async def _decode(response: HttpResponse, max_bytes: int) -> Decoded:
+    """Returns the body without its codings; a longer one is cut or dropped. Errors: ExchangeFailure."""
+    coding = response.find_header("content-encoding")
+    if response.is_cut and coding and response.body:
+        decoded = await asyncio.to_thread(decode, response.body, coding, max_bytes, is_cut=True)
+    elif coding and len(response.body) > _THREAD_BYTES:
+        decoded = await asyncio.to_thread(decode, response.body, coding, max_bytes)
+    else:
+        decoded = decode(response.body, coding, max_bytes)
+    is_cut = decoded.is_cut or response.is_cut
+    if is_cut and not response.find_header("content-type").strip().lower().startswith(CUT_TYPES):
+        return Decoded(b"", True)
+    return Decoded(decoded.body, is_cut)

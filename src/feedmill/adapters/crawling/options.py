@@ -1,0 +1,131 @@
+"""What the settings say about fetching.
+
+Every rule has a URL pattern. Of the rules of one kind, the first whose pattern matches a URL holds for it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Final
+
+from feedmill.adapters.http.lookup import Lookup, look_up
+from feedmill.model.authorization import Trust
+from feedmill.ports.clock import Clock
+
+DEFAULT_USER_AGENT: Final = "gsa-crawler"
+MAX_REDIRECTS: Final = 10
+
+
+class AccessScheme(Enum):
+    """A scheme of HTTP authentication, by its name in ``WWW-Authenticate``."""
+
+    NEGOTIATE = "negotiate"
+    NTLM = "ntlm"
+    DIGEST = "digest"
+    BASIC = "basic"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormLogin:
+    """A login by a form, as an administrator would do it in a browser.
+
+    - ``login_url`` is the page with the form. The fields are sent to its host only.
+    - ``start_url`` is a page that leads to it (single sign-on), "" if the login begins at the form.
+    - ``fields`` are names and values; all other fields are sent as the page fills them, such as a token against forged requests.
+    - ``expired_text`` is in pages that ask to sign in again, "" if a redirect to the login shows it.
+    """
+
+    login_url: str
+    start_url: str = ""
+    fields: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    expired_text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenGrant:
+    """OAuth client credentials, for which an authorization server grants bearer tokens. Source: RFC 6749, 4.4."""
+
+    token_url: str
+    client_id: str
+    client_secret: str = field(repr=False)
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessRule:
+    """How the crawler proves who it is to the servers of a pattern.
+
+    - ``schemes`` are those that may be used with ``user`` and ``password``, the strongest first that the server offers.
+    - ``trust`` has the client certificate, and the certificates that the server's must come from.
+    - ``token`` is a fixed bearer token.
+    """
+
+    pattern: str
+    user: str = ""
+    password: str = field(default="", repr=False)
+    domain: str = ""
+    schemes: tuple[AccessScheme, ...] = tuple(AccessScheme)
+    trust: Trust | None = None
+    token: str = field(default="", repr=False)
+    grant: TokenGrant | None = None
+    form: FormLogin | None = None
+    make_public: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeaderRule:
+    """Headers of requests to a pattern. All rules that match count."""
+
+    pattern: str
+    headers: tuple[tuple[str, str], ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyRule:
+    """The proxy for a pattern; ``host`` "" means none. The proxy must keep requests out of private networks, see the manual."""
+
+    pattern: str
+    host: str = ""
+    port: int = 3128
+    user: str = ""
+    password: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareRule:
+    """A folder of this machine whose files are the documents below a URL prefix such as ``file://files.example.com/public/``."""
+
+    prefix: str
+    folder: str
+    is_public: bool = False
+
+
+def _follow_all(_url: str) -> bool:
+    return True
+
+
+def _read_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchOptions:
+    """How URLs are fetched.
+
+    ``follows`` says whether a URL is among those to crawl: a redirect elsewhere is not followed. ``cookies`` are the patterns of URLs whose
+    servers may set cookies.
+    """
+
+    user_agent: str = DEFAULT_USER_AGENT
+    allow_private: tuple[str, ...] = ()
+    follows: Callable[[str], bool] = _follow_all
+    headers: tuple[HeaderRule, ...] = ()
+    proxies: tuple[ProxyRule, ...] = ()
+    access: tuple[AccessRule, ...] = ()
+    cookies: tuple[str, ...] = ()
+    shares: tuple[ShareRule, ...] = ()
+    trust: Trust = field(default_factory=Trust)
+    max_redirects: int = MAX_REDIRECTS
+    lookup: Lookup = look_up
+    clock: Clock = _read_clock
