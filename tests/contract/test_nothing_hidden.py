@@ -132,6 +132,10 @@ SILENT = {
 """Routes that carry nothing of any document."""
 ROWS = "/db/{name}/{keys:path}"
 """The route of rows, which needs a database; ``tests/acceptance/test_pull_sources.py`` has users who may not see a row."""
+ADMINISTERED = {"/seedlist/myserver", "/seedlist/content"}
+"""Routes for administrators, who may see all documents; ``tests/contract/test_seedlist_serving.py`` has users who are not."""
+OWN = {"/seedlist/authverify/validateUser", "/seedlist/authverify/getACLTokens"}
+"""Routes that name the user, and the tokens of what the user may see; also in ``tests/contract/test_seedlist_serving.py``."""
 OF_NO_DOCUMENT = {
     *("encoding", "method", "to", "code", "state", "iss", "error", "error_description", "RelayState", "SAMLRequest", "SAMLResponse"),
     *("btnG", "entqrm", "entsp", "exclude_apps", "gsaRequestID", "inlang", "tlen", "ud", "ulang", "wc", "wc_mc"),
@@ -297,7 +301,7 @@ def test_every_route_is_looked_at(tmp_path: Path) -> None:
     saml = SamlIdentityProvider(SamlOptions(name="s", label="", namespace="b", provider=about, key=OUR_KEY), ManualClock())
     app = open_signin_harness(tmp_path, openid=(openid,), saml=(saml,)).app
     assert isinstance(app, Starlette)
-    known = set(QUERY_ROUTES) | set(PROFILE_ROUTES) | set(URL_ROUTES) | SILENT | {ROWS}
+    known = set(QUERY_ROUTES) | set(PROFILE_ROUTES) | set(URL_ROUTES) | SILENT | {ROWS} | ADMINISTERED | OWN
     assert {route.path for route in app.routes if isinstance(route, Route | Mount)} == known
     assert len(app.routes) == sum(isinstance(route, Route | Mount) for route in app.routes)
     source = inspect.getsource(servingroles)
@@ -308,7 +312,18 @@ def test_every_route_is_looked_at(tmp_path: Path) -> None:
 def test_every_parameter_is_looked_at() -> None:
     """Goes by what the code of the search port reads of a request, and by the OpenAPI document."""
     folder = Path(inspect.getsourcefile(parameters) or "").parent
-    others = {"admin", "accessroutes", "gate", "feedresources", "policyroutes", "settingsroutes", "stylesheetroutes", "status", "pushing"}
+    others = {
+        "admin",
+        "seedlists",
+        "accessroutes",
+        "gate",
+        "feedresources",
+        "policyroutes",
+        "settingsroutes",
+        "stylesheetroutes",
+        "status",
+        "pushing",
+    }
     texts = [path.read_text() for path in folder.glob("*.py") if path.stem not in others]
     read = {name for text in texts for name in re.findall(r"\b(?:values|query_params|asked|form)\.get(?:list)?\(\"(\w+)\"", text)}
     described = build_openapi(SEARCH_PORT)["paths"].values()

@@ -107,6 +107,10 @@ GET,HEAD      /texis/search/main.xml                        a user, signed in or
 GET,HEAD,POST /suggest                                      a user, signed in or not
 GET,HEAD,POST /cluster                                      a user, signed in or not
 GET,HEAD,POST /click                                        a user, signed in or not
+GET,HEAD      /seedlist/myserver                            administrator
+GET,HEAD      /seedlist/content                             administrator
+GET,HEAD      /seedlist/authverify/validateUser             searcher
+GET,HEAD      /seedlist/authverify/getACLTokens             searcher
 GET,HEAD      /api/v1/search                                a user, signed in or not
 GET,HEAD      /api/v1/suggest                               a user, signed in or not
 GET,HEAD      /api/v1/documents                             a user, signed in or not

@@ -286,3 +286,20 @@ def test_list_of_source_with_bounds_lists_those(store: SqlStore) -> None:
         }
         assert len(unit.access.acls.list_of_source("src", limit=2)) == 2
         assert unit.access.acls.list_of_source("none", limit=2) == []
+
+
+def test_list_changed_has_deleted_documents_and_moves_on_in_steps(store: SqlStore) -> None:
+    states = {"1": NOW + minutes(0), "2": NOW + minutes(2), "3": NOW + minutes(0), "4": NOW + minutes(3), "5": NOW + minutes(0)}
+    documents = [make_document(f"http://a.test/{name}", updated_at=at) for name, at in states.items()]
+    ids = save(store, *documents[:3], replace(documents[3], state=DocumentState.GONE, datasource="other"), documents[4])
+    with store.reading() as unit:
+        scan = unit.documents.scan
+        found = scan.list_changed(NOW + minutes(2), after=0, limit=9, within=9)
+        assert [(one.url[-1], one.state) for one in found.documents] == [("2", DocumentState.LIVE), ("4", DocumentState.GONE)]
+        assert found.reached == ids["http://a.test/5"]
+        assert scan.list_changed(NOW + minutes(2), after=ids["http://a.test/5"], limit=9, within=9).reached is None
+        assert scan.list_changed(NOW + minutes(2), after=0, limit=1, within=9).reached == ids["http://a.test/2"]
+        assert scan.list_changed(NOW + minutes(2), after=0, limit=9, within=1).reached == ids["http://a.test/1"]
+        assert [one.url[-1] for one in scan.list_changed(NOW + minutes(0), after=0, limit=9, within=9, datasource="other").documents] == [
+            "4"
+        ]

@@ -7,6 +7,7 @@ from feedmill.ports.access import Acls, AclVersions, Classes, ClassPeriods
 from feedmill.ports.blobs import BlobGarbage, BlobObject, BlobStore
 from feedmill.ports.clock import Clock
 from feedmill.ports.documents import (
+    ChangedDocuments,
     DocumentReader,
     DocumentScan,
     DocumentUpkeep,
@@ -79,6 +80,7 @@ __all__ = [
     "BlobObject",
     "BlobStore",
     "BuiltEntries",
+    "ChangedDocuments",
     "ClassPeriods",
     "Classes",
     "Clock",

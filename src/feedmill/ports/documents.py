@@ -73,6 +73,12 @@ class DocumentScan(Protocol):
         With ``open_only`` only documents without any access rule.
         """
 
+    def list_changed(self, since: datetime, *, after: int, limit: int, within: int, datasource: str | None = None) -> "ChangedDocuments":
+        """Lists documents, including deleted ones, whose row or class changed at ``since`` or later, by id above ``after``.
+
+        It goes through the next ``within`` documents and ends early at ``limit``.
+        """
+
     def list_guarded_sources(self) -> list[str]:
         """Lists the sources that have live documents with an ACL."""
 
@@ -97,6 +103,14 @@ class DocumentUpkeep(Protocol):
 
         Returns the last id of this step, or None if there was none left.
         """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedDocuments:
+    """Documents that have changed. ``reached`` is the id with which the listing goes on, None if there is nothing behind it."""
+
+    documents: list[Document]
+    reached: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

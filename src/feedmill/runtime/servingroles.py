@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 
 from starlette.applications import Starlette
 
@@ -106,6 +107,8 @@ def run_web(context: AppContext, ports: Ports) -> None:
         signin=signin,
         find_profile=settings.dataload.find_profile,
         find_rows=find_rows(settings),
+        seedlist_key=ensure_key(context.store),
+        history=timedelta(days=settings.history.days),
         bounds=SearchBounds(deadline_seconds=settings.search.deadline_seconds, at_once=settings.search.searches_per_client),
     )
     app = search_app(services, site)

@@ -19,11 +19,11 @@ from feedmill.http.admin.api.access import AccessTools, access_routes
 from feedmill.http.admin.api.pulling import pulling_routes
 from feedmill.http.admin.api.settings import settings_routes, stylesheet_routes
 from feedmill.http.admin.api.signin import signin_routes
-from feedmill.http.admin.protection import ADMINISTER, DECIDE, SENDERS, VIEW_OR_ADMINISTER, VIEW_OR_MANAGE, AdminLock
+from feedmill.http.admin.protection import DECIDE, SENDERS, VIEW_OR_ADMINISTER, VIEW_OR_MANAGE, AdminLock
 from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.origin import OriginCheck
 from feedmill.http.common.problems import answer_http_error, answer_problem
-from feedmill.http.common.requirements import DeclaredRoute, Requirement, Unmatched, build_app
+from feedmill.http.common.requirements import ADMINISTER, DeclaredRoute, Requirement, Unmatched, build_app
 from feedmill.http.common.stricttransport import StrictTransport
 from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator

@@ -30,7 +30,6 @@ ASKED: Final = "feedmill.asked"
 
 VIEW_OR_ADMINISTER: Final = Requirement(sender=Sender.ROLE, read_role=UserRole.VIEWER, write_role=UserRole.ADMINISTRATOR)
 VIEW_OR_MANAGE: Final = Requirement(sender=Sender.ROLE, read_role=UserRole.VIEWER, write_role=UserRole.MANAGER)
-ADMINISTER: Final = Requirement(sender=Sender.ROLE, read_role=UserRole.ADMINISTRATOR, write_role=UserRole.ADMINISTRATOR)
 DECIDE: Final = Requirement(sender=Sender.ROLE, read_role=UserRole.VIEWER, write_role=UserRole.VIEWER, is_decision=True)
 """The requirement of access decisions: they change nothing, but the audit log records them."""
 

@@ -11,7 +11,9 @@ from typing import Final
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from feedmill.http.common.problems import Problem, make_answer
 from feedmill.http.common.proxyheaders import ProxyTrust, read_proxy_identity
+from feedmill.http.common.requirements import Sender, find_requirement
 from feedmill.model.authorization import Login
 from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity
 from feedmill.model.role import UserRole
@@ -74,6 +76,28 @@ class AuthenticationMiddleware:
         if scope["type"] == "http":
             set_current_user(scope, find_by_proxy(scope, self._proxy))
         await self._app(scope, receive, send)
+
+
+class RoleCheck:
+    """ASGI middleware that refuses users without the role that a route needs. It runs behind the one that finds the user.
+
+    ``challenge`` is the value of ``WWW-Authenticate`` for users who have not signed in, "" for none.
+    """
+
+    def __init__(self, app: ASGIApp, *, challenge: str = "") -> None:
+        self._app = app
+        self._challenge = challenge
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self._app
+        if scope["type"] == "http" and (requirement := find_requirement(scope)).sender is Sender.ROLE:
+            role, needed = find_current_user(Request(scope)).role, requirement.role_for(scope["method"])
+            if role is None:
+                headers = {"www-authenticate": self._challenge} if self._challenge else {}
+                app = make_answer(Problem.UNAUTHORIZED, f"sign in as a user with the role {needed.value}", headers)
+            elif not role.may_act_as(needed):
+                app = make_answer(Problem.FORBIDDEN, f"this needs the role {needed.value}")
+        await app(scope, receive, send)
 
 
 def find_by_proxy(scope: Scope, proxy: ProxyTrust) -> CurrentUser:

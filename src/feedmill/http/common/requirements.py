@@ -76,6 +76,8 @@ class Requirement:
 
 ANYONE: Final = Requirement(sender=Sender.ANYONE)
 USER: Final = Requirement(sender=Sender.USER)
+SIGNED_IN: Final = Requirement(sender=Sender.ROLE, read_role=UserRole.SEARCHER, write_role=UserRole.SEARCHER)
+ADMINISTER: Final = Requirement(sender=Sender.ROLE, read_role=UserRole.ADMINISTRATOR, write_role=UserRole.ADMINISTRATOR)
 STRICTEST: Final = Requirement(sender=Sender.ROLE)
 """Applies to a request whose requirement was not looked up."""
 

@@ -12,13 +12,14 @@ GET /api/v1/suggest       suggestions as JSON
 GET /api/v1/documents     one document by URL
 GET /api/v1/openapi.json  the description of these resources as OpenAPI
 GET /sw_version.txt       the version that adaptors expect of an appliance
+GET /seedlist/myserver    all documents as a seedlist, for administrators; see seedlists
 GET /signin, /signout     signing in and out; POST too
 GET /healthz, /readyz     whether the process lives, whether it can answer searches
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import structlog
@@ -33,14 +34,24 @@ from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.concepts import Edge
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.clientaddress import Clients
-from feedmill.http.common.currentuser import AuthenticationMiddleware, find_current_user
+from feedmill.http.common.currentuser import AuthenticationMiddleware, RoleCheck, find_current_user
 from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.openapi import SEARCH_PORT, build_openapi
 from feedmill.http.common.origin import OriginCheck
 from feedmill.http.common.pages import make_templates
 from feedmill.http.common.problems import Problem, find_problem, make_answer, problem_of
 from feedmill.http.common.proxyheaders import ProxyTrust
-from feedmill.http.common.requirements import ANYONE, USER, DeclaredMount, DeclaredRoute, Sender, Unmatched, build_app
+from feedmill.http.common.requirements import (
+    ADMINISTER,
+    ANYONE,
+    SIGNED_IN,
+    USER,
+    DeclaredMount,
+    DeclaredRoute,
+    Sender,
+    Unmatched,
+    build_app,
+)
 from feedmill.http.common.searchthreads import SearchBounds, SearchThreads, find_deadline
 from feedmill.http.common.securityheaders import PAGE_WITH_SCRIPT, GuardHeaders
 from feedmill.http.common.stricttransport import StrictTransport
@@ -54,6 +65,8 @@ from feedmill.http.search.profilesearch import FindProfile, ProfileSearch
 from feedmill.http.search.resultpage import show_page
 from feedmill.http.search.rowpage import PATH as ROW_PATH
 from feedmill.http.search.rowpage import FindRows, RowPages, find_no_rows
+from feedmill.http.search.seedlists import CONTENT_PATH, TOKENS_PATH, USER_PATH, Seedlists
+from feedmill.http.search.seedlists import PATH as SEEDLIST_PATH
 from feedmill.http.search.suggestions import Suggestions
 from feedmill.http.signin.check import SignInCheck
 from feedmill.http.signin.site import SignInSite
@@ -97,6 +110,7 @@ class SearchSite:
     """The dependencies of the search port besides the search services.
 
     By default ``identify`` is ``find_current_user``. ``find_problems`` adds to the problems of the searcher on ``/readyz``.
+    ``seedlist_key`` makes the ACL tokens of seedlists; ``history`` is how long deletions are known.
     Without ``signin`` only a trusted proxy, named by ``proxy``, names the user.
     """
 
@@ -114,6 +128,8 @@ class SearchSite:
     bounds: SearchBounds = field(default_factory=SearchBounds)
     find_profile: FindProfile = find_no_profile
     find_rows: FindRows = find_no_rows
+    seedlist_key: bytes = b""
+    history: timedelta = timedelta(days=90)
 
     def list_own_origins(self) -> tuple[str, ...]:
         """Lists the origins whose pages may send forms: a proxy may use another name of this server than browsers do."""
@@ -146,6 +162,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
     clusters = ClusterRoute(services.searcher, identify, site.find_clusters)
     profiles = ProfileSearch(services.searcher, identify, site.find_profile)
     rows = RowPages(services.documents, identify, site.find_rows)
+    seedlists = Seedlists(services.listing, identify, site.clock, key=site.seedlist_key, history=site.history)
     own = [
         DeclaredRoute("/", in_thread(endpoints.show), methods=["GET"], requires=USER),
         DeclaredRoute("/search", protocol.answer, methods=["GET", "POST"], requires=USER),
@@ -160,6 +177,10 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
             requires=USER,
         ),
         DeclaredRoute("/click", click_route(site.clicks, site.clock, clients), methods=["GET", "POST"], requires=USER),
+        DeclaredRoute(SEEDLIST_PATH, in_thread(seedlists.show_page), methods=["GET"], requires=ADMINISTER),
+        DeclaredRoute(CONTENT_PATH, in_thread(seedlists.show_content), methods=["GET"], requires=ADMINISTER),
+        DeclaredRoute(USER_PATH, in_thread(seedlists.show_user), methods=["GET"], requires=SIGNED_IN),
+        DeclaredRoute(TOKENS_PATH, in_thread(seedlists.show_tokens), methods=["GET"], requires=SIGNED_IN),
         DeclaredRoute("/api/v1/search", in_thread(endpoints.search), methods=["GET"], requires=USER),
         DeclaredRoute("/api/v1/suggest", in_thread(suggestions.answer_api), methods=["GET"], requires=USER),
         DeclaredRoute("/api/v1/documents", in_thread(endpoints.find_document), methods=["GET"], requires=USER),
@@ -170,7 +191,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
     ]
     return build_app(
         [*own, *(site.signin.routes if site.signin else ()), *routes],
-        senders=frozenset({Sender.ANYONE, Sender.USER}),
+        senders=frozenset({Sender.ANYONE, Sender.USER, Sender.ROLE}),
         unmatched=_UNMATCHED,
         middleware=[
             Middleware(StrictTransport, public_url=site.signin.public_url if site.signin else ""),
@@ -179,6 +200,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
             Middleware(SignInCheck, authenticator=site.signin.authenticator)
             if site.signin
             else Middleware(AuthenticationMiddleware, proxy=site.proxy),
+            Middleware(RoleCheck, challenge=site.signin.authenticator.challenge if site.signin else ""),
         ],
         exception_handlers={FeedmillError: endpoints.answer_error, HTTPException: endpoints.answer_http_error},
     )

@@ -83,8 +83,12 @@ class RequestAuthenticator:
 
     def refuse(self, text: str) -> Refusal:
         """Returns the response to missing or wrong credentials."""
-        challenge = BASIC_CHALLENGE if self.takes_basic else BEARER_CHALLENGE
-        return Refusal(status=401, text=text, headers={"www-authenticate": challenge})
+        return Refusal(status=401, text=text, headers={"www-authenticate": self.challenge})
+
+    @property
+    def challenge(self) -> str:
+        """The value of ``WWW-Authenticate`` for a request without credentials."""
+        return BASIC_CHALLENGE if self.takes_basic else BEARER_CHALLENGE
 
     def _find_by_cookie(self, scope: Scope) -> CurrentUser:
         text = self.cookies.read(scope, SESSION)

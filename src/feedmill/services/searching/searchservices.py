@@ -8,6 +8,7 @@ from feedmill.ports import BlobStore, Store
 from feedmill.services.access.permissioncache import AccessFilters, PermissionCache
 from feedmill.services.access.resulttrimming import ResultTrimmer
 from feedmill.services.authorization.rules import LateBinding
+from feedmill.services.documentlisting import DocumentListing
 from feedmill.services.searchconfigprovider import SearchConfigProvider, nothing_set
 from feedmill.services.searching.enginethreads import EngineThreads
 from feedmill.services.searching.pagefilling import PageFiller
@@ -26,6 +27,7 @@ class SearchServices:
     filters: AccessFilters
     states: SearchStates
     permissions: PermissionCache
+    listing: DocumentListing
 
 
 def wire_search_services(
@@ -51,4 +53,5 @@ def wire_search_services(
         filters=AccessFilters(permissions, late),
         states=states,
         permissions=permissions,
+        listing=DocumentListing(store, blobs),
     )

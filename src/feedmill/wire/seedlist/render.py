@@ -5,7 +5,7 @@ Characters that XML cannot hold become U+FFFD.
 Source: see ``schema``.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from feedmill.wire.seedlist.schema import (
@@ -31,6 +31,16 @@ def iter_page(page: SeedlistPage, entries: Iterable[SeedlistEntry]) -> Iterator[
     for entry in entries:
         yield "".join(_render_entry(entry, page)).encode()
     yield b"</feed>\n"
+
+
+def render_entry(entry: SeedlistEntry, page: SeedlistPage) -> bytes:
+    """Returns one entry of a page, for ``join_page``."""
+    return "".join(_render_entry(entry, page)).encode()
+
+
+def join_page(page: SeedlistPage, entries: Sequence[bytes]) -> bytes:
+    """Returns a page of rendered entries. Shape: ``page.acls`` is None, and the field infos are those with which they were rendered."""
+    return b"".join(("".join(_render_head(page)).encode(), *entries, b"</feed>\n"))
 
 
 def _render_head(page: SeedlistPage) -> Iterator[str]:

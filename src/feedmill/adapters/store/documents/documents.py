@@ -14,7 +14,7 @@ from feedmill.adapters.store.values import plain, to_micros
 from feedmill.core.access.classes import guards_itself
 from feedmill.core.urls.digests import digest_of_url
 from feedmill.model.document import Document, DocumentState, Event, Text
-from feedmill.ports import LiveUrl, StoredRefs
+from feedmill.ports import ChangedDocuments, LiveUrl, StoredRefs
 
 MAX_EVENTS = 20
 
@@ -172,6 +172,21 @@ class SqlDocuments:
             )
             for row in found
         ]
+
+    def list_changed(self, since: datetime, *, after: int, limit: int, within: int, datasource: str | None = None) -> ChangedDocuments:
+        """Lists documents that have changed, by id, among the next ones."""
+        reached = sa.select(documents.c.id).where(documents.c.id > after).order_by(documents.c.id).limit(within).subquery()
+        last = self._connection.execute(sa.select(sa.func.max(reached.c.id))).scalar()
+        if last is None:
+            return ChangedDocuments(documents=[], reached=None)
+        micros = to_micros(since)
+        is_changed = sa.or_(documents.c.updated_at >= micros, documents.c.classed_at >= micros)
+        query = sa.select(*rows.DOCUMENT).where(documents.c.id > after, documents.c.id <= last, is_changed).order_by(documents.c.id)
+        if datasource is not None:
+            query = query.where(documents.c.datasource == datasource)
+        found = [rows.document_from_row(row) for row in self._connection.execute(query.limit(limit))]
+        ends_early = len(found) == limit
+        return ChangedDocuments(documents=found, reached=found[-1].id if ends_early else int(last))
 
     def list_guarded_sources(self) -> list[str]:
         """Lists the sources that have live documents with an ACL."""

@@ -12,9 +12,9 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from feedmill.core.access.principals import read_subject
 from feedmill.core.documents.auditchain import render_entry
 from feedmill.core.signin.sessiondigests import digest_of_user
-from feedmill.http.admin.protection import ADMINISTER, ASKED, VIEW_OR_ADMINISTER
+from feedmill.http.admin.protection import ASKED, VIEW_OR_ADMINISTER
 from feedmill.http.common.bodies import read_body
-from feedmill.http.common.requirements import DeclaredRoute
+from feedmill.http.common.requirements import ADMINISTER, DeclaredRoute
 from feedmill.http.common.times import find_time
 from feedmill.model.access import Scope
 from feedmill.model.errors import BadRequest, NotFound

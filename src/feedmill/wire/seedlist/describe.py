@@ -1,0 +1,136 @@
+"""Describes documents of this server as entries of a seedlist.
+
+Rules:
+
+1. The id of an entry is the URL of its document. A deleted document has nothing else.
+2. ``via`` is the address to which results lead. The content is fetched from this server.
+3. A public document has no ACL. A secure one has one token, which stands for all documents with the same access (``write_token``): it
+   need not be changed when the groups or the inherited ACLs change, because the tokens of a user are asked for at search time. A closed
+   document has empty ACLs, for nobody.
+4. Metadata are fields. A field that searches, sorting or results do not use here has a field info that says so.
+
+Source: see ``schema``.
+"""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable
+from datetime import UTC
+from typing import Final
+from xml.sax.saxutils import escape
+
+from feedmill.core.access.classes import class_of
+from feedmill.core.documents.presentation import shown_metadata, shown_title
+from feedmill.model.access import AccessClass
+from feedmill.model.document import Document, DocumentState
+from feedmill.wire.seedlist.schema import (
+    TAXONOMY_SCHEME,
+    Action,
+    AtomText,
+    Category,
+    Content,
+    Field,
+    FieldInfo,
+    FieldType,
+    Link,
+    SeedlistEntry,
+)
+from feedmill.wire.xmltext import clean_text
+
+LOCATION: Final = f"{TAXONOMY_SCHEME}location_taxonomy"
+_HTTP: Final = re.compile("https?://", re.IGNORECASE)
+_TOKEN_BYTES: Final = 16
+
+PAGE_INFOS: Final = {
+    info.id: info
+    for info in (
+        FieldInfo(id="title", name="Title", supports_exact_match=True),
+        FieldInfo(id="updated", name="Last Update Date", type=FieldType.DATE, sortable=True),
+    )
+}
+"""The field infos of every page: those of the elements of Atom that every entry has."""
+
+
+def write_token(access_class: int, key: bytes) -> str:
+    """Returns the ACL token of an access class.
+
+    It depends on a key, because the numbers of classes would reveal how many others there are.
+    """
+    return hmac.digest(key, b"seedlist %d" % access_class, hashlib.sha256)[:_TOKEN_BYTES].hex()
+
+
+def describe_document(document: Document, key: bytes, find_content_url: Callable[[int], str]) -> SeedlistEntry:
+    """Returns the entry of a document. Shape: ``key`` as in ``write_token``; ``find_content_url`` returns the content's URL by the id."""
+    if document.state is not DocumentState.LIVE:
+        return SeedlistEntry(line=0, id=document.url, action=Action.DELETE, acls=())
+    target = document.attributes.display_url or document.url
+    mimetype = document.attributes.mimetype or ""
+    content = None
+    if document.content is not None and document.id is not None and not document.damage:
+        content = Content(url=find_content_url(document.id), media_type=mimetype)
+    return SeedlistEntry(
+        line=0,
+        id=document.url,
+        title=AtomText(text=shown_title(document) or ""),
+        content=content,
+        via=(Link(url=target, media_type=mimetype, title=shown_title(document) or ""),) if _HTTP.match(target) else (),
+        categories=(Category(scheme=LOCATION, term=document.datasource, label=document.datasource),),
+        updated_at=(document.attributes.last_modified or document.updated_at).astimezone(UTC),
+        language=(document.text.language or "") if document.text is not None else "",
+        field_infos={**PAGE_INFOS, **_find_infos(document)},
+        fields=tuple(Field(id=name.strip(), text=value) for name, value in shown_metadata(document) if name.strip() and value.strip()),
+        acls=_find_tokens(document, key),
+    )
+
+
+def describe_source(name: str, children_url: str, documents_url: str) -> SeedlistEntry:
+    """Returns the entry of a data source, a container. Its ACLs are for nobody, since it is no document."""
+    return SeedlistEntry(
+        line=0,
+        id=name,
+        title=AtomText(text=name),
+        is_container=True,
+        children_url=children_url,
+        documents_url=documents_url,
+        field_infos=PAGE_INFOS,
+        acls=(),
+    )
+
+
+def render_user(name: str) -> str:
+    """Returns the response that names a signed-in user."""
+    text = escape(clean_text(name))
+    inside = f"<validated>true</validated><userid>{text}</userid><name>{text}</name>"
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<validateuser>{inside}</validateuser>\n'
+
+
+def render_tokens(tokens: list[str]) -> str:
+    """Returns the response with the tokens of a user."""
+    inside = "".join(f"<token>{escape(clean_text(token))}</token>\n" for token in tokens)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<groupsforuser>\n{inside}</groupsforuser>\n'
+
+
+def _find_tokens(document: Document, key: bytes) -> tuple[str, ...] | None:
+    access_class = AccessClass.CLOSED if document.damage else class_of(document)
+    if access_class == AccessClass.PUBLIC:
+        return None
+    return () if access_class == AccessClass.CLOSED else (write_token(access_class, key),)
+
+
+def _find_infos(document: Document) -> dict[str, FieldInfo]:
+    given = document.attributes
+    restricted = {*given.unsearchable, *given.unsortable, *given.undisplayed}
+    if not restricted:
+        return {}
+    names = dict.fromkeys(name.strip() for name, _ in shown_metadata(document) if name.strip().casefold() in restricted)
+    return {
+        name: FieldInfo(
+            id=name,
+            content_searchable=name.casefold() not in given.unsearchable,
+            field_searchable=name.casefold() not in given.unsearchable,
+            returnable=name.casefold() not in given.undisplayed,
+            sortable=name.casefold() not in given.unsortable,
+        )
+        for name in names
+    }
