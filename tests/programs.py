@@ -1,7 +1,8 @@
 """The program ``feedmill`` as a process: a command, or a server.
 
 Processes are forked from one that has loaded the program (``programserver``). A new interpreter loads it for two seconds of CPU time, which
-is more than most tests take themselves. A forked process runs the same code from the arguments to the exit code.
+is more than most tests take themselves. A forked process runs the same code from the arguments to the exit code. Its extractor forks the
+fork server in the same way (``forkedpopen``).
 
 The executable itself is started by ``acceptance/test_executable.py``, and wherever a test sets a variable that changes the interpreter.
 """
@@ -20,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypedDict
 
+from tests.forkedpopen import ONE_THREAD
 from tests.waiting import PATIENCE_SECONDS
 
 MESSAGE_BYTES = 1 << 17
@@ -55,6 +57,7 @@ class _Server:
                 [sys.executable, "-c", "from tests import programserver; programserver.run()", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 cwd=_ROOT,
+                env=os.environ | ONE_THREAD,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
             )

@@ -18,6 +18,7 @@ import os
 import selectors
 import signal
 import socket
+import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -25,9 +26,11 @@ from typing import cast
 
 from setproctitle import setproctitle
 
+from feedmill.adapters.extract.pool import forkserver
 from feedmill.cli.main import build_app, main
 from feedmill.runtime.roles import ROLES
 from feedmill.services.isolation import faultpoints
+from tests import forkedpopen
 from tests.programs import MESSAGE_BYTES, Request
 
 
@@ -134,10 +137,13 @@ def _report(client: socket.socket, number: int) -> None:
 
 
 def _load() -> None:
-    """Loads all that a command or a server loads."""
+    """Loads all that a command or a server loads, and what its extractor loads in a process of its own."""
     build_app()
     for role in ROLES:
         role.load()
+    forkserver.preload()
+    # so that the extractor forks its server too
+    subprocess.Popen = forkedpopen.Popen  # type: ignore[misc]
     # a command finds no module in the folder in which it is started
     sys.path.remove("")
     # live objects stay in memory that all programs share
