@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tests import programs
-from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.waiting import PATIENCE_SECONDS, lengthen, wait_until
 
 FINAL = {"completed", "completed with errors", "failed in error"}
 ROLES = ("gate", "web", "admin", "feeder", "feeder-quick", "extractor", "indexer", "puller")
@@ -157,6 +157,7 @@ class Appliance:
                 return receipt
             assert time.monotonic() < deadline, f"the feed is not at its end: {receipt}"
             time.sleep(pause_seconds)
+            pause_seconds = lengthen(pause_seconds)
 
     def feed(
         self, xml: bytes, datasource: str = "test", feedtype: str = "incremental", *, seconds: float = PATIENCE_SECONDS
