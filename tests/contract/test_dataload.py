@@ -88,6 +88,32 @@ def test_update_of_the_body_leaves_title_and_metadata(harness: DataloadHarness) 
     assert (harness.find("numbats"), harness.find("bilbies")) == (["rewritten"], [])
 
 
+def test_update_of_the_body_leaves_the_document_of_raw_data(harness: DataloadHarness) -> None:
+    page = "<html><head><title>Own</title><meta name=author content=Zelda></head>quolls</html>"
+    raw = f"<RawData{BASE64}>{encoded(page)}</RawData>"
+    harness.load(insert("joined", raw), insert("both", raw, "<Body>wallabies</Body>"), insert("bare", "<Body>wallabies</Body>"))
+
+    later = [update(name, "<Body>kowaris</Body>") for name in ("joined", "both", "bare")]
+    # also of what the same dataload brought
+    same = (insert("same", raw), update("same", "<Body>dunnarts</Body>"), update("same", "<Body>kowaris</Body>"))
+    results = harness.load(*later, *same, insert("gone", raw), *later[:1], REFRESH)
+
+    assert {result["Status"] for result in results} == {"OK"}
+    assert sorted(harness.find("kowaris")) == ["bare", "both", "joined", "same"]
+    assert sorted(harness.find("kowaris inmeta:author=zelda")) == ["both", "joined", "same"]
+    assert [harness.document(name)["title"] for name in ("joined", "both", "same")] == ["Own"] * 3
+    assert (harness.find("quolls"), harness.find("wallabies"), harness.find("dunnarts")) == (["gone"], [], [])
+
+
+def test_update_of_raw_data_replaces_the_text(harness: DataloadHarness) -> None:
+    first, second = (f"<RawData{BASE64}>{encoded(f'<title>{text}</title>{text}')}</RawData>" for text in ("bandicoots", "potoroos"))
+    harness.load(insert("renewed", first, "<Body>bettongs</Body><Meta>stays</Meta>"))
+    harness.load(update("renewed", second), REFRESH)
+    assert (harness.find("potoroos"), harness.find("bettongs"), harness.find("bandicoots")) == (["renewed"], [], [])
+    document = harness.document("renewed")
+    assert (document["title"], document["metadata"]) == ("potoroos", {"meta": ["stays"]})
+
+
 def test_empty_elements_of_an_update_remove_what_the_document_had(harness: DataloadHarness) -> None:
     refs = f"<Refs{BASE64}>{encoded('<results><result><Ref>http://r.example.com/1</Ref></result></results>')}</Refs>"
     harness.load(insert("emptied", "<Title>Old</Title><Modified>2020-01-02 03:04:05</Modified><Meta>old</Meta>", refs))

@@ -82,7 +82,8 @@ class UpdateDocument:
     """Changes parts of a document that exists, and leaves everything else of it.
 
     ``stated`` are the names of the attributes that it states, and ``names`` those of the metadata, in lower case; a name without a value is
-    removed. ``content`` is None if it is omitted.
+    removed. ``content`` is None if it is omitted. ``leaves_original``: the content is a text, which replaces the text of the document and
+    leaves the bytes from which it was extracted.
     """
 
     place: SourcePosition
@@ -92,6 +93,7 @@ class UpdateDocument:
     metadata: Metadata = ()
     names: frozenset[str] = frozenset()
     content: Content | None = None
+    leaves_original: bool = False
     reports: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
 

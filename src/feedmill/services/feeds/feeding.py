@@ -78,6 +78,13 @@ class PutBlobs(Protocol):
         """Makes everything stored so far durable."""
 
 
+class FeedBlobs(PutBlobs, Protocol):
+    """The part of ``ports.BlobStore`` that a feed needs: an update may leave bytes that an earlier one brought."""
+
+    def read(self, ref: BlobRef) -> bytes:
+        """Reads all bytes of a blob. Errors: Corrupt."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadSlice:
     """A slice that was read, and the error that ended the reading after it; None if reading continues or reached the end."""

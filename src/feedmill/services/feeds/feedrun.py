@@ -28,8 +28,8 @@ from feedmill.services.feeds.feeding import (
     Admission,
     BatchResult,
     ChangeBatch,
+    FeedBlobs,
     ItemsFailed,
-    PutBlobs,
     Slice,
     SliceLimits,
     faulty_of,
@@ -37,6 +37,7 @@ from feedmill.services.feeds.feeding import (
     push_out_isolated,
     take_slice,
 )
+from feedmill.services.feeds.originals import join_originals
 from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
 from feedmill.services.feeds.reading import PARSE_STEP, Reader
 from feedmill.services.feeds.recordwatch import Caution, RecordWatch, watch_documents
@@ -66,7 +67,7 @@ class FeedDependencies:
     """
 
     store: Store
-    blobs: PutBlobs
+    blobs: FeedBlobs
     clock: Clock
     admission: Callable[[], Admission]
     reader: Callable[[Feed], Reader[Change]]
@@ -160,9 +161,10 @@ class FeedRun:
             self._cut_short(unread(error))
             return
         if taken.slice:
+            joined = join_originals(taken.slice, self.feed.datasource, self._tools.store, self._tools.blobs)
             # Before the transaction: a reference must not be committed before the bytes that it names are durable.
             self._tools.blobs.sync()
-            for part in _split_slice(taken.slice):
+            for part in _split_slice(joined):
                 self._apply_slice(part)
         # The slice before the cut was applied, and its checkpoint stored. Only then the feed ends.
         if taken.cut is not None:

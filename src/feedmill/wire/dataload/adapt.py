@@ -157,6 +157,7 @@ class _ItemReader:
             metadata=metadata,
             names=frozenset(name.casefold() for name in names),
             content=content,
+            leaves_original=content is not None and text_bytes == content.size_bytes,
             reports=reports[:MAX_REPORTS],
             notes=tuple(self._notes),
         )
