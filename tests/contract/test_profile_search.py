@@ -37,6 +37,16 @@ def search(harness: DataloadHarness, query: str) -> ET.Element:
     return ET.fromstring(answer.body)
 
 
+def test_parameters_may_be_posted(harness: DataloadHarness) -> None:
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    body = b"pr=shop&query=red+%22lamp%22&rpp=5&category=New&category=Rare"
+    answer = ask_app(harness.search_port(), "POST", "/texis/search/main.xml", query="dropXSL=1", body=body, headers=headers)
+    root = ET.fromstring(answer.body)
+    echo = [root.findtext(name) for name in ("Query", "dropXSL", "CategoryName")]
+    assert (answer.status, urls_of(root), echo) == (200, ["1"], ['red "lamp"', "1", "New|Rare"])
+    assert ask_app(harness.search_port(), "POST", "/texis/search/main.xml", body=b"a" * 2_000_000, headers=headers).status == 413
+
+
 def urls_of(root: ET.Element) -> list[str]:
     return [(result.findtext("Url") or "").removeprefix(f"{HOST}/") for result in root.findall("Result")]
 

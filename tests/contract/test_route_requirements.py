@@ -103,7 +103,7 @@ GET,HEAD      /                                             a user, signed in or
 GET,HEAD,POST /search                                       a user, signed in or not
 GET,HEAD      /cache                                        a user, signed in or not
 GET,HEAD      /db/{name}/{keys:path}                        a user, signed in or not
-GET,HEAD      /texis/search/main.xml                        a user, signed in or not
+GET,HEAD,POST /texis/search/main.xml                        a user, signed in or not
 GET,HEAD,POST /suggest                                      a user, signed in or not
 GET,HEAD,POST /cluster                                      a user, signed in or not
 GET,HEAD,POST /click                                        a user, signed in or not

@@ -104,6 +104,12 @@ def test_types_are_read_without_the_rest() -> None:
     assert list(read_types(iter([load_of('<Type dt:dt="bin.base64">*</Type>')]))) == ["*"]
 
 
+def test_unknown_elements_are_named_and_ignored() -> None:
+    put = read_put("<Fluff size='1'><Title>inner</Title></Fluff><x:Titel>t</x:Titel><Fluff/><Body>b</Body>")
+    assert put.attributes.title is None
+    assert [note.reason for note in put.notes] == ["<Fluff> is unknown and ignored", "<Titel> is unknown and ignored"]
+
+
 def test_title_that_is_cut_is_named() -> None:
     put = read_put(f"<Title>{'x' * 1_001}</Title>")
 

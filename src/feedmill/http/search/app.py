@@ -3,7 +3,7 @@
 GET /                     the search page
 GET /search               results in the format of the old appliance; POST too
 GET /cache                the cached copy of a document
-GET /texis/search/main.xml  results of one profile in the format of Thunderstone's appliance
+GET /texis/search/main.xml  results of one profile in the format of Thunderstone's appliance; POST too
 GET /suggest              completions of the typed text; POST too
 GET /cluster              the best results in groups by subject; POST too
 GET /click                receives click reports; POST too
@@ -160,7 +160,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
     in_thread = threads.endpoint
     protocol = SearchProtocol(services.searcher, tools, endpoints.show_results, threads)
     clusters = ClusterRoute(services.searcher, identify, site.find_clusters)
-    profiles = ProfileSearch(services.searcher, identify, site.find_profile)
+    profiles = ProfileSearch(services.searcher, identify, site.find_profile, threads)
     rows = RowPages(services.documents, identify, site.find_rows)
     seedlists = Seedlists(services.listing, identify, site.clock, key=site.seedlist_key, history=site.history)
     own = [
@@ -168,7 +168,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
         DeclaredRoute("/search", protocol.answer, methods=["GET", "POST"], requires=USER),
         DeclaredRoute("/cache", in_thread(protocol.show_copy), methods=["GET"], requires=USER),
         DeclaredRoute(ROW_PATH, in_thread(rows.show_row), methods=["GET"], requires=USER),
-        DeclaredRoute(PROFILE_SEARCH, in_thread(profiles.answer), methods=["GET"], requires=USER),
+        DeclaredRoute(PROFILE_SEARCH, profiles.answer, methods=["GET", "POST"], requires=USER),
         DeclaredRoute("/suggest", in_thread(suggestions.answer), methods=["GET", "POST"], requires=USER),
         DeclaredRoute(
             "/cluster",

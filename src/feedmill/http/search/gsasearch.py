@@ -88,10 +88,7 @@ class SearchProtocol:
 
     async def answer(self, request: Request) -> Response:
         """Runs a search that was sent in the URL or as a form. Errors: TooLarge for a form beyond ``MAX_FORM_BYTES``."""
-        query = bytes(request.scope["query_string"])
-        if request.method == "POST":
-            query = b"&".join(part for part in (query, await _read_form(request)) if part)
-        return await self._threads.run(request, self._respond_search, request, query)
+        return await self._threads.run(request, self._respond_search, request, await read_query(request))
 
     def _respond_search(self, request: Request, query: bytes) -> Response:
         gsa = read_gsa_request(split_pairs(query))
@@ -185,9 +182,13 @@ def _holds_site(node: Node) -> bool:
     return isinstance(node, Site)
 
 
-async def _read_form(request: Request) -> bytes:
+async def read_query(request: Request) -> bytes:
+    """Returns the parameters of a search, of the URL and then of the form. Errors: TooLarge for a form beyond ``MAX_FORM_BYTES``."""
+    query = bytes(request.scope["query_string"])
+    if request.method != "POST":
+        return query
     refusal = f"a posted search has more than {MAX_FORM_BYTES} bytes; send fewer or shorter parameters"
-    return await read_body(request, MAX_FORM_BYTES, refusal)
+    return b"&".join(part for part in (query, await read_body(request, MAX_FORM_BYTES, refusal)) if part)
 
 
 def check_custom(text: str) -> bytes:

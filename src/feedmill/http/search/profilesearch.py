@@ -9,12 +9,13 @@ from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
-from feedmill.http.common.searchthreads import find_deadline
-from feedmill.http.search.gsasearch import Identify
+from feedmill.http.common.searchthreads import SearchThreads, find_deadline
+from feedmill.http.search.gsasearch import Identify, read_query
 from feedmill.http.search.parameters import DEFAULT_NUM, MAX_NUM, MAX_START, read_number
 from feedmill.model.dataload import Profile
 from feedmill.model.search import AdvancedSearch, Match, SearchRequest, Sort
@@ -31,14 +32,17 @@ _ORDERS: Final = {"dd": Sort(is_descending=True), "d": Sort(is_descending=True),
 class ProfileSearch:
     """The handler of the route."""
 
-    def __init__(self, searcher: Searcher, identify: Identify, find_profile: FindProfile) -> None:
+    def __init__(self, searcher: Searcher, identify: Identify, find_profile: FindProfile, threads: SearchThreads) -> None:
         self._searcher = searcher
         self._identify = identify
         self._find_profile = find_profile
+        self._threads = threads
 
-    def answer(self, request: Request) -> Response:
-        """Returns the results that the user may see."""
-        values = request.query_params
+    async def answer(self, request: Request) -> Response:
+        """Returns the results that the user may see, for parameters in the URL or in a form. Errors: TooLarge."""
+        return await self._threads.run(request, self._respond, request, QueryParams(await read_query(request)))
+
+    def _respond(self, request: Request, values: QueryParams) -> Response:
         name = values.get("pr", "").strip()
         categories = [part.strip() for text in values.getlist("category") for part in text.split("|") if part.strip()]
         wanted = read_request(values, name, categories)

@@ -37,6 +37,9 @@ from feedmill.wire.gsafeed.content import ContentWriter, Undecodable, decode_bas
 from feedmill.wire.tokens import shorten
 from feedmill.wire.xmlstream.reader import Attributes, Element, XmlReader, local_name
 
+MAX_REMARKS: Final = 20
+"""How many remarks about its elements an item has."""
+
 _DATATYPE: Final = "dt"
 _ATTRIBUTES: Final = frozenset({_DATATYPE})
 
@@ -86,13 +89,21 @@ class _OpenItem:
 class _Children(Mapping[str, Element]):
     """Describes the elements of an item by the local part of their names."""
 
-    def __init__(self, known: Mapping[str, Element], describe_field: Callable[[str], Element]) -> None:
+    def __init__(
+        self,
+        known: Mapping[str, Element],
+        describe_field: Callable[[str], Element],
+        describe_unknown: Callable[[str], Element] | None = None,
+    ) -> None:
         self._known = known
         self._describe_field = describe_field
+        self._describe_unknown = describe_unknown or _no_field
 
     def __getitem__(self, name: str) -> Element:
         prefix, _, local = name.rpartition(":")
-        return self._describe_field(local) if prefix == FIELD_PREFIX else self._known[local]
+        if prefix == FIELD_PREFIX:
+            return self._describe_field(local)
+        return self._known[local] if local in self._known else self._describe_unknown(local)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)
@@ -166,9 +177,16 @@ class DataloadParser:
             )
             for name in CONTENTS
         }
-        children = _Children(values | contents, partial(self._describe_value, is_field=True))
+        children = _Children(values | contents, partial(self._describe_value, is_field=True), self._describe_unknown)
         item = Element(children=children, start=self._start_item, end=self._end_item)
         return Element(children=_Children({ITEM: item}, _no_field))
+
+    def _describe_unknown(self, name: str) -> Element:
+        return Element(start=partial(self._note_unknown, name))
+
+    def _note_unknown(self, name: str, _: Attributes) -> None:
+        if self._item is not None and len(self._item.remarks) < MAX_REMARKS:
+            self._item.remarks[f"<{shorten(name)}> is unknown and ignored"] = None
 
     def _describe_value(self, name: str, *, is_field: bool) -> Element:
         return Element(
