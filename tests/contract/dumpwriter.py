@@ -245,6 +245,39 @@ def _values() -> Iterator[Row]:
     yield Row(table="queues", values=queue)
 
 
+def _crawling() -> Iterator[Row]:
+    site = {"id": 1, "site": "http://docs.test", "site_digest": digest_of_url("http://docs.test"), "urgency": 1, "due_at": BEGUN}
+    polite = {
+        "free_at": BEGUN,
+        "retry_at": 0,
+        "failures": 1,
+        "failed_at": BEGUN,
+        "reason": "timed out",
+        "lease_owner": "",
+        "robots_at": BEGUN,
+    }
+    yield Row(table="crawl_sites", values={**site, **polite, "lease_expires_at": None, "robots_state": 1, "robots": b"Allow: /"})
+    plain = {"url_digest": digest_of_url(NAMED), "url_start": NAMED, "url_rest": "", "site_id": 1, "urgency": 1, "priority": -90}
+    lease = {"due_at": BEGUN, "lease_owner": "", "lease_expires_at": None, "is_renewed": False}
+    fetched = {
+        "state": 32,
+        "added_at": BEGUN,
+        "interval_seconds": 60,
+        "etag": '"x"',
+        "modified": "",
+        "checksum": b"sum",
+        "changed_at": BEGUN,
+    }
+    times = {
+        "crawled_at": BEGUN + MINUTE,
+        "failures": 1,
+        "failed_at": BEGUN + 2 * MINUTE,
+        "history": f'[[{BEGUN},32,500,17,0.25,"it failed"]]',
+    }
+    named = {"pagerank": 90, "depth": 2, "is_once": True, "referrer": PUBLIC}
+    yield Row(table="crawl_entries", values={**plain, **lease, **named, **fetched, **times})
+
+
 def _signin() -> Iterator[Row]:
     user = read_subject(Scope.USER, "CORP\\Ann")
     names = {"namespace": "Default", "account_key": "corp\\ann", "name": "Ann", "domain": "CORP"}
@@ -261,7 +294,7 @@ def _signin() -> Iterator[Row]:
 
 def list_rows() -> list[Row]:
     """Returns the rows of a store with the newest schema."""
-    return [*_feeds(), *_documents(), *_access(), *_groups(), *_values(), *_signin()]
+    return [*_feeds(), *_documents(), *_access(), *_groups(), *_values(), *_crawling(), *_signin()]
 
 
 # --- writing --------------------------------------------------------------------------------------------------------------------

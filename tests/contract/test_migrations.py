@@ -23,6 +23,7 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.access.principals import digest_of, exact_key, key_of, read_subject, subject_of
 from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.model.access import Access, AccessKey, Acl, Entry, InheritanceType, Scope
+from feedmill.model.crawling import CrawlEntry, CrawlSite, CrawlState, FetchRecord
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, Origin, Text
 from feedmill.model.feed import DataSource, FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.model.policyacl import PolicyAcl
@@ -298,6 +299,42 @@ def test_upgrade_with_policies_reads_them(upgraded: SqlStore, revision: str) -> 
         assert list(unit.access.policies.current().policies) == ([policy] if revision >= "0007" else [])
         versions = [(each.since, each.policies) for each in unit.access.policies.list_since(BEGUN)]
     assert versions == ([(BEGUN, (policy,))] if revision >= "0010" else [])
+
+
+def test_upgrade_with_a_crawl_queue_reads_it(upgraded: SqlStore, revision: str) -> None:
+    failed = FetchRecord(at=BEGUN, state=CrawlState.HTTP_SERVER_ERROR, http_status=500, size_bytes=17, seconds=0.25, reason="it failed")
+    entry = CrawlEntry(
+        url=NAMED,
+        site="http://docs.test",
+        pagerank=90,
+        depth=2,
+        is_once=True,
+        referrer=PUBLIC,
+        state=CrawlState.HTTP_SERVER_ERROR,
+        added_at=BEGUN,
+        due_at=BEGUN,
+        interval_seconds=60,
+        etag='"x"',
+        checksum=b"sum",
+        changed_at=BEGUN,
+        crawled_at=BEGUN + MINUTE,
+        failures=1,
+        failed_at=BEGUN + 2 * MINUTE,
+        history=(failed,),
+    )
+    site = CrawlSite(
+        site="http://docs.test",
+        free_at=BEGUN,
+        failures=1,
+        failed_at=BEGUN,
+        reason="timed out",
+        robots=b"Allow: /",
+        robots_state=CrawlState.CRAWLED,
+        robots_at=BEGUN,
+    )
+    with upgraded.reading() as unit:
+        assert unit.feeds.crawling.reports.list_entries() == ([entry] if revision >= "0019" else [])
+        assert list(unit.feeds.crawling.sites.find_many([site.site]).values()) == ([site] if revision >= "0019" else [])
 
 
 def test_upgrade_with_settings_and_sign_ins_reads_them(upgraded: SqlStore, revision: str) -> None:

@@ -1,5 +1,6 @@
 """The examples of the ports run, each against an adapter."""
 
+import asyncio
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -21,6 +22,7 @@ from feedmill.adapters.xslt.folder import StylesheetFolder
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.core.access.principals import exact_key, read_subject
 from feedmill.model.access import ANONYMOUS, Scope
+from feedmill.model.crawling import CrawlMention, CrawlState, FetchedPage, FetchRequest
 from feedmill.model.feed import FeedType
 from feedmill.model.pulling import RunMode
 from feedmill.model.query import Word
@@ -33,6 +35,16 @@ from tests.docexamples import DocExample, list_examples, list_modules_without
 from tests.migratedstore import open_migrated
 
 STYLESHEET = b'<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"/>'
+
+
+class SilentFetcher:
+    """A fetcher whose servers never answer."""
+
+    async def fetch(self, request: FetchRequest) -> FetchedPage:
+        return FetchedPage(state=CrawlState.CONNECTION_TIMED_OUT, url=request.url)
+
+    async def close(self) -> None:
+        pass
 
 
 class Server:
@@ -69,6 +81,7 @@ def values(folder: Path) -> dict[str, Any]:
             "data": b"<gsafeed><header><datasource>hr</datasource><feedtype>full</feedtype></header><group/></gsafeed>",
             "digest": b"0" * 32,
             "garbage": PackedBlobs(folder / "blobs"),
+            "fetcher": SilentFetcher(),
             "format": FORMATS.documents["gsafeed"].open(options),
             "generations": TantivyGenerations(folder / "index"),
             "in_flight": MappedInFlight(folder, "role"),
@@ -86,9 +99,23 @@ def values(folder: Path) -> dict[str, Any]:
         }
         | {
             each.__name__: each
-            for each in (BytesIO, HttpRequest, IndexTask, Lease, LinkWork, QueueName, RunMode, ServerAddress, Word, datetime, timedelta)
+            for each in (
+                BytesIO,
+                CrawlMention,
+                FetchRequest,
+                HttpRequest,
+                IndexTask,
+                Lease,
+                LinkWork,
+                QueueName,
+                RunMode,
+                ServerAddress,
+                Word,
+                datetime,
+                timedelta,
+            )
         }
-        | {"ANONYMOUS": ANONYMOUS, "UTC": UTC, "partial": partial}
+        | {"ANONYMOUS": ANONYMOUS, "asyncio": asyncio, "UTC": UTC, "partial": partial}
     )
 
 

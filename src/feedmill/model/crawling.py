@@ -194,6 +194,27 @@ class CrawlEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlSite:
+    """What the crawler remembers of a site, so that it holds over restarts and on all machines.
+
+    - ``free_at`` is the time before which no request may be sent (crawl delay, a host load below 1); None = at once.
+    - ``retry_at`` is the time before which only immediate URLs are fetched, because the server fails; None = at once. ``failures`` counts
+      the failed requests since the last answer, ``failed_at`` is the time of the first of them, and ``reason`` says why the last failed.
+    - ``robots`` is its robots.txt, b"" if there is none, fetched at ``robots_at``. ``robots_state`` says how that fetch ended.
+    """
+
+    site: str
+    free_at: datetime | None = None
+    retry_at: datetime | None = None
+    failures: int = 0
+    failed_at: datetime | None = None
+    reason: str = ""
+    robots: bytes = field(default=b"", repr=False)
+    robots_state: CrawlState = CrawlState.WAITING
+    robots_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FetchRequest:
     """What the crawler asks a fetcher for: a URL as it was fed, with the validators of the last fetch ("" = none).
 

@@ -6,6 +6,7 @@ The ports of signing in and late binding are in ``ports.signin`` and ``ports.htt
 from feedmill.ports.access import Acls, AclVersions, Classes, ClassPeriods
 from feedmill.ports.blobs import BlobGarbage, BlobObject, BlobStore
 from feedmill.ports.clock import Clock
+from feedmill.ports.crawling import CrawlQueue, CrawlReports, CrawlSites, Fetcher
 from feedmill.ports.documents import (
     ChangedDocuments,
     DocumentReader,
@@ -60,6 +61,7 @@ from feedmill.ports.search import (
 )
 from feedmill.ports.store import (
     AccessRepositories,
+    CrawlRepositories,
     DocumentRepositories,
     FeedRepositories,
     GroupRepositories,
@@ -85,6 +87,10 @@ __all__ = [
     "Classes",
     "Clock",
     "ComparisonCursor",
+    "CrawlQueue",
+    "CrawlReports",
+    "CrawlRepositories",
+    "CrawlSites",
     "DeletedItem",
     "DocumentReader",
     "DocumentRepositories",
@@ -101,6 +107,7 @@ __all__ = [
     "FeedQueue",
     "FeedRepositories",
     "FeedUpkeep",
+    "Fetcher",
     "FileUse",
     "GroupDefinition",
     "GroupGarbage",

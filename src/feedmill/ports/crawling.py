@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from feedmill.model.crawling import CrawlEntry, CrawlGroup, CrawlMention, FetchedPage, FetchRequest
+from feedmill.model.crawling import CrawlEntry, CrawlGroup, CrawlMention, CrawlSite, FetchedPage, FetchRequest
 
 
 class CrawlQueue(Protocol):
@@ -13,7 +13,7 @@ class CrawlQueue(Protocol):
     Example::
 
         with store.writing() as unit:
-            unit.crawling.queue.add_many([CrawlMention(url="http://example.com/", is_request=True)], now)
+            unit.feeds.crawling.queue.add_many([CrawlMention(url="http://example.com/", is_request=True)], now)
     """
 
     def add_many(self, mentions: Sequence[CrawlMention], now: datetime) -> int:
@@ -27,14 +27,21 @@ class CrawlQueue(Protocol):
     ) -> list[CrawlEntry]:
         """Leases due entries, the most urgent first, then by pagerank and age.
 
+        A site has one owner at a time, until its last lease expires, so that its host load holds over all machines.
         ``capacity`` is how many more URLs of a site may be leased now, ``default_capacity`` that of each site that it does not name.
         """
 
     def save_many(self, entries: Sequence[CrawlEntry]) -> None:
-        """Stores entries after a fetch, if ``lease_owner`` of the stored entry is unchanged or the entry has no lease."""
+        """Stores known entries and ends their leases. An entry that another owner has leased since is left alone.
+
+        If an entry was mentioned while it was leased, so that it must be fetched again, it is due at once.
+        """
 
     def remove_many(self, urls: Sequence[str]) -> None:
         """Removes entries."""
+
+    def find_by_checksum(self, checksums: Sequence[bytes]) -> dict[bytes, str]:
+        """Finds the URL that was crawled first with each checksum."""
 
     def release(self, owner: str) -> int:
         """Ends all leases of a process that ended. Returns how many there were."""
@@ -53,12 +60,26 @@ class CrawlReports(Protocol):
         """Counts the entries that are due, and returns when the oldest of them became due."""
 
 
+class CrawlSites(Protocol):
+    """The sites of the crawl queue."""
+
+    def find_many(self, sites: Sequence[str]) -> dict[str, CrawlSite]:
+        """Finds sites by name."""
+
+    def save_many(self, sites: Sequence[CrawlSite]) -> None:
+        """Stores sites, known or not."""
+
+    def list_failing(self, limit: int) -> list[CrawlSite]:
+        """Lists the sites whose servers fail, the longest failing first."""
+
+
 class Fetcher(Protocol):
     """Fetches URLs from other servers.
 
     Example::
 
-        page = await fetcher.fetch(FetchRequest(url="http://example.com/", max_bytes=1_000_000, seconds=30.0))
+        fetching = fetcher.fetch(FetchRequest(url="http://example.com/", max_bytes=1_000_000, seconds=30.0))
+        page = asyncio.run(fetching)
     """
 
     async def fetch(self, request: FetchRequest) -> FetchedPage:

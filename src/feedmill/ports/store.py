@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from feedmill.ports.access import Acls, AclVersions, Classes, ClassPeriods
+from feedmill.ports.crawling import CrawlQueue, CrawlReports, CrawlSites
 from feedmill.ports.documents import DocumentReader, DocumentScan, DocumentUpkeep, DocumentWriter
 from feedmill.ports.failures import Failures, Interruptions
 from feedmill.ports.feeds import FeedLog, FeedQueue, FeedUpkeep, Sources, StoredFeedReader
@@ -56,6 +57,22 @@ class PullRepositories(Protocol):
         """What the runs have applied."""
 
 
+class CrawlRepositories(Protocol):
+    """The crawl queue."""
+
+    @property
+    def queue(self) -> CrawlQueue:
+        """The entries, as the crawler uses them."""
+
+    @property
+    def reports(self) -> CrawlReports:
+        """The entries, as administrators read them."""
+
+    @property
+    def sites(self) -> CrawlSites:
+        """The sites."""
+
+
 class FeedRepositories(Protocol):
     """The feeds and the data sources."""
 
@@ -82,6 +99,10 @@ class FeedRepositories(Protocol):
     @property
     def pulling(self) -> PullRepositories:
         """The pull sources, their runs and their items."""
+
+    @property
+    def crawling(self) -> CrawlRepositories:
+        """The crawl queue."""
 
 
 class GroupRepositories(Protocol):

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from feedmill.adapters.store.access.acls import SqlAcls, SqlClasses
 from feedmill.adapters.store.access.classperiods import SqlClassPeriods
 from feedmill.adapters.store.access.policies import PolicyCache, SqlPolicies
+from feedmill.adapters.store.crawling import SqlCrawlQueue, SqlCrawlSites
 from feedmill.adapters.store.documents.documents import SqlDocuments
 from feedmill.adapters.store.documents.failures import SqlFailures, SqlInterruptions
 from feedmill.adapters.store.documents.indextasks import SqlIndexTasks, SqlKeyValueStore
@@ -49,10 +50,26 @@ class SqlPullRepositories:
         self.connection = connection
 
 
+class SqlCrawlRepositories:
+    """Implements ``ports.CrawlRepositories``."""
+
+    queue = _on_connection(SqlCrawlQueue)
+    sites = _on_connection(SqlCrawlSites)
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self.connection = connection
+
+    @property
+    def reports(self) -> SqlCrawlQueue:
+        """The entries, as administrators read them."""
+        return self.queue
+
+
 class SqlFeedRepositories:
     """Implements ``ports.FeedRepositories``."""
 
     pulling = _on_connection(SqlPullRepositories)
+    crawling = _on_connection(SqlCrawlRepositories)
 
     def __init__(self, connection: sa.Connection) -> None:
         self.connection = connection

@@ -7,6 +7,7 @@ so that both databases order and compare them alike. Enumerations are stored as 
 
 from feedmill.adapters.store.schema.access import access_classes, acl_versions, acls, policies, policy_versions
 from feedmill.adapters.store.schema.conventions import metadata
+from feedmill.adapters.store.schema.crawling import crawl_entries, crawl_sites
 from feedmill.adapters.store.schema.documents import (
     CLASSED,
     LIVE,
@@ -43,6 +44,8 @@ __all__ = [
     "acl_versions",
     "acls",
     "api_tokens",
+    "crawl_entries",
+    "crawl_sites",
     "datasources",
     "document_failures",
     "documents",

@@ -1,0 +1,493 @@
+"""The crawl queue in SQL.
+
+Each site has bounds for the urgency and the time of its next entry, so that a lease looks only at sites with due entries, and in each of
+them only at the entries that it leases. The bounds may be too low, never too high: a lease that finds nothing makes them exact again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from feedmill.adapters.store.schema import crawl_entries, crawl_sites
+from feedmill.adapters.store.statements import batches, insert, upsert
+from feedmill.adapters.store.values import dumps, from_micros, loads, plain, to_micros
+from feedmill.core.crawling.sites import site_of
+from feedmill.core.urls.digests import digest_of_url
+from feedmill.model.crawling import CrawlEntry, CrawlGroup, CrawlMention, CrawlSite, CrawlState, CrawlUrgency, FetchRecord
+
+START_CHARACTERS: Final = 200
+"""How much of a URL is indexed."""
+HISTORY: Final = 10
+MAX_VALIDATOR_CHARACTERS: Final = 1_000
+DEFAULT_RANK: Final = 96
+"""The pagerank of an entry without one, as for the licence limit."""
+MAX_COUNTED: Final = 100_000
+"""Up to this number the entries that wait are counted."""
+
+_ENTRY = crawl_entries.c
+_SITE = crawl_sites.c
+_STATES: Final = {group: [int(state) for state in CrawlState if state.group is group] for group in CrawlGroup}
+_SELECT = sa.select(crawl_entries, _SITE.site).join(crawl_sites, _SITE.id == _ENTRY.site_id)
+# literals, as in the conditions of the indexes
+_LEASABLE = (_ENTRY.lease_owner == sa.literal_column("''"), _ENTRY.due_at.is_not(None))
+_LEASED = _ENTRY.lease_owner != sa.literal_column("''")
+
+_NO_ENTRIES: Final[dict[str, Any]] = {"urgency": int(CrawlUrgency.SCHEDULED), "due_at": None}
+"""The bounds of a site that has no entries to lease."""
+_ANY_ENTRIES: Final[dict[str, Any]] = {"urgency": int(CrawlUrgency.IMMEDIATE), "due_at": 0}
+"""The lowest bounds, after a change that may let a site's entries be leased earlier; the next lease makes them exact."""
+
+
+class SqlCrawlQueue:
+    """Implements ``ports.CrawlQueue`` and ``ports.CrawlReports``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    # --- adding ---
+
+    def add_many(self, mentions: Sequence[CrawlMention], now: datetime) -> int:
+        """Makes URLs known, or due again if the mention asks for it."""
+        merged: dict[str, CrawlMention] = {}
+        for mention in mentions:
+            if plain(mention.url) == mention.url:
+                earlier = merged.get(mention.url)
+                merged[mention.url] = mention if earlier is None else _merge(earlier, mention)
+        known = self._find_rows(list(merged))
+        new = [mention for url, mention in merged.items() if url not in known]
+        sites = self._number_sites({site_of(mention.url) for mention in new})
+        rows = [_row_of_new(mention, sites[site_of(mention.url)], now) for mention in new]
+        if rows:
+            self._connection.execute(sa.insert(crawl_entries), rows)
+        self._advance_bounds((row["site_id"], row["urgency"], row["due_at"]) for row in rows)
+        again = [row for url, mention in merged.items() if url in known and (row := _mentioned(known[url], mention, now)) is not None]
+        self._update_rows(
+            again, ("urgency", "priority", "due_at", "is_renewed", "pagerank", "depth", "is_once", "referrer", "interval_seconds")
+        )
+        self._advance_bounds((row["site_id"], row["urgency"], row["due_at"]) for row in again if row["due_at"] is not None)
+        return len(new)
+
+    def _number_sites(self, names: set[str]) -> dict[str, int]:
+        """Returns the ids of sites; new ones get a row."""
+        found = self._find_site_ids(names)
+        new = [name for name in names if name not in found]
+        if new:
+            rows = [_row_of_site(CrawlSite(site=name)) | _NO_ENTRIES for name in new]
+            self._connection.execute(insert(self._connection, crawl_sites).on_conflict_do_nothing(index_elements=["site_digest"]), rows)
+            found |= self._find_site_ids(new)
+        return found
+
+    def _find_site_ids(self, names: Iterable[str]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for batch in batches([digest_of_url(name) for name in names]):
+            query = sa.select(_SITE.site, _SITE.id).where(_SITE.site_digest.in_(batch))
+            found |= {row.site: int(row.id) for row in self._connection.execute(query)}
+        return found
+
+    def _update_rows(self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+        if rows:
+            statement = sa.update(crawl_entries).where(_ENTRY.url_digest == sa.bindparam("digest_"))
+            statement = statement.values({name: sa.bindparam(f"{name}_") for name in columns})
+            self._connection.execute(
+                statement, [{f"{name}_": row[name] for name in columns} | {"digest_": row["url_digest"]} for row in rows]
+            )
+
+    def _advance_bounds(self, entries: Iterable[tuple[int, int, int]]) -> None:
+        """Lowers the bounds of sites for entries that can be leased."""
+        lowest: dict[int, tuple[int, int]] = {}
+        for site_id, urgency, due_at in entries:
+            earlier = lowest.get(site_id, (urgency, due_at))
+            lowest[site_id] = (min(urgency, earlier[0]), min(due_at, earlier[1]))
+        if lowest:
+            new_urgency, new_due = sa.bindparam("urgency_", type_=sa.Integer), sa.bindparam("due_", type_=sa.BigInteger)
+            is_unset = _SITE.due_at.is_(None)
+            values = {
+                "urgency": sa.case((sa.or_(is_unset, _SITE.urgency > new_urgency), new_urgency), else_=_SITE.urgency),
+                "due_at": sa.case((sa.or_(is_unset, _SITE.due_at > new_due), new_due), else_=_SITE.due_at),
+            }
+            statement = sa.update(crawl_sites).where(_SITE.id == sa.bindparam("id_")).values(values)
+            given = [{"id_": site_id, "urgency_": urgency, "due_": due} for site_id, (urgency, due) in lowest.items()]
+            self._connection.execute(statement, given)
+
+    # --- reading and storing ---
+
+    def find_many(self, urls: Sequence[str]) -> dict[str, CrawlEntry]:
+        """Finds entries by URL."""
+        return {url: _entry_from_row(row) for url, row in self._find_rows(urls).items()}
+
+    def _find_rows(self, urls: Sequence[str]) -> dict[str, sa.RowMapping]:
+        found = {}
+        for batch in batches([digest_of_url(url) for url in urls]):
+            for row in self._connection.execute(_SELECT.where(_ENTRY.url_digest.in_(batch))).mappings():
+                found[row["url_start"] + row["url_rest"]] = row
+        return found
+
+    def save_many(self, entries: Sequence[CrawlEntry]) -> None:
+        """Stores entries and ends their leases."""
+        stored = self._find_rows([entry.url for entry in entries])
+        rows = []
+        for entry in entries:
+            row = stored.get(entry.url)
+            if row is None or row["lease_owner"] not in ("", entry.lease_owner):
+                continue
+            changed = _row_of_entry(entry) | {"site_id": row["site_id"]}
+            if row["is_renewed"]:
+                # a feed named the URL while it was fetched: what it asks for is still to be done
+                changed |= {name: row[name] for name in ("urgency", "priority", "due_at", "pagerank", "is_once", "interval_seconds")}
+            rows.append(changed)
+        self._update_rows(rows, _SAVED)
+        self._advance_bounds((row["site_id"], row["urgency"], row["due_at"]) for row in rows if row["due_at"] is not None)
+
+    def remove_many(self, urls: Sequence[str]) -> None:
+        """Removes entries."""
+        for batch in batches([digest_of_url(url) for url in urls]):
+            self._connection.execute(sa.delete(crawl_entries).where(_ENTRY.url_digest.in_(batch)))
+
+    def find_by_checksum(self, checksums: Sequence[bytes]) -> dict[bytes, str]:
+        """Finds the URL that was crawled first with each checksum."""
+        found: dict[bytes, str] = {}
+        for checksum in dict.fromkeys(checksums):
+            query = sa.select(_ENTRY.url_start, _ENTRY.url_rest).where(_ENTRY.checksum == checksum)
+            row = self._connection.execute(query.order_by(_ENTRY.added_at, _ENTRY.url_digest).limit(1)).first()
+            if row is not None:
+                found[checksum] = row.url_start + row.url_rest
+        return found
+
+    # --- leasing ---
+
+    def lease_due(
+        self, owner: str, now: datetime, until: datetime, *, capacity: Mapping[str, int], default_capacity: int, limit: int
+    ) -> list[CrawlEntry]:
+        """Leases due entries, the most urgent first."""
+        self._end_leases(_ENTRY.lease_expires_at <= to_micros(now))
+        leased: list[sa.RowMapping] = []
+        # sites without room may be at the front of the order
+        full = sum(count <= 0 for count in capacity.values())
+        for site in self._list_due_sites(owner, now, limit + full, only=None if default_capacity > 0 else capacity):
+            if len(leased) >= limit:
+                break
+            room = min(capacity.get(site.site, default_capacity), limit - len(leased))
+            if room <= 0:
+                continue
+            is_held_back = site.retry_at > to_micros(now)
+            rows = self._list_due(site.id, now, room, urgencies=tuple(CrawlUrgency)[:1] if is_held_back else tuple(CrawlUrgency))
+            self._lease(site.id, rows, owner, until)
+            self._correct_bounds(site.id, is_held_back=is_held_back, retry_at=site.retry_at)
+            leased += rows
+        leased.sort(key=lambda row: (row["urgency"], row["priority"], row["due_at"]))
+        return [_entry_from_row({**row, "lease_owner": owner, "lease_expires_at": to_micros(until)}) for row in leased]
+
+    def _list_due_sites(self, owner: str, now: datetime, limit: int, *, only: Iterable[str] | None) -> list[sa.Row[int, str, int]]:
+        """Lists the sites that may have due entries and that no other process crawls, the most urgent first."""
+        moment = to_micros(now)
+        columns = (_SITE.id, _SITE.site, _SITE.retry_at)
+        is_free = sa.or_(_SITE.lease_owner.in_(["", owner]), _SITE.lease_expires_at <= moment)
+        found: list[sa.Row[int, str, int]] = []
+        for urgency in CrawlUrgency:
+            if len(found) < limit:
+                query = sa.select(*columns).where(_SITE.urgency == int(urgency), _SITE.due_at <= moment, _SITE.free_at <= moment, is_free)
+                if only is not None:
+                    query = query.where(_SITE.site_digest.in_([digest_of_url(name) for name in only]))
+                found += self._connection.execute(query.order_by(_SITE.due_at, _SITE.id).limit(limit - len(found))).all()
+        return found
+
+    def _list_due(self, site_id: int, now: datetime, limit: int, *, urgencies: Sequence[CrawlUrgency]) -> list[sa.RowMapping]:
+        found: list[sa.RowMapping] = []
+        for urgency in urgencies:
+            if len(found) < limit:
+                query = _SELECT.where(
+                    _ENTRY.site_id == site_id, _ENTRY.urgency == int(urgency), _ENTRY.due_at <= to_micros(now), *_LEASABLE
+                )
+                query = query.order_by(_ENTRY.priority, _ENTRY.due_at).limit(limit - len(found))
+                found += self._connection.execute(query).mappings().all()
+        return found
+
+    def _lease(self, site_id: int, rows: Sequence[sa.RowMapping], owner: str, until: datetime) -> None:
+        if not rows:
+            return
+        lease = {"lease_owner": owner, "lease_expires_at": to_micros(until)}
+        for batch in batches([row["url_digest"] for row in rows]):
+            self._connection.execute(sa.update(crawl_entries).where(_ENTRY.url_digest.in_(batch)).values(**lease, is_renewed=False))
+        self._connection.execute(sa.update(crawl_sites).where(_SITE.id == site_id).values(lease))
+
+    def _correct_bounds(self, site_id: int, *, is_held_back: bool, retry_at: int) -> None:
+        """Makes the bounds of a site exact."""
+        bounds: dict[str, Any] = _NO_ENTRIES
+        for urgency in CrawlUrgency:
+            query = sa.select(_ENTRY.due_at).where(_ENTRY.site_id == site_id, _ENTRY.urgency == int(urgency), *_LEASABLE)
+            due_at = self._connection.execute(query.order_by(_ENTRY.priority, _ENTRY.due_at).limit(1)).scalar()
+            if due_at is not None:
+                if is_held_back and urgency is not CrawlUrgency.IMMEDIATE:
+                    due_at = max(due_at, retry_at)
+                bounds = {"urgency": int(urgency), "due_at": due_at}
+                break
+        self._connection.execute(sa.update(crawl_sites).where(_SITE.id == site_id).values(bounds))
+
+    def release(self, owner: str) -> int:
+        """Ends all leases of a process that ended."""
+        ended = self._end_leases(_ENTRY.lease_owner == owner)
+        held = sa.update(crawl_sites).where(_SITE.lease_owner == owner)
+        self._connection.execute(held.values(lease_owner="", lease_expires_at=None))
+        return ended
+
+    def _end_leases(self, condition: sa.ColumnElement[bool]) -> int:
+        leased = sa.and_(_LEASED, condition)
+        sites = self._connection.execute(sa.select(_ENTRY.site_id).where(leased).distinct()).scalars().all()
+        if not sites:
+            return 0
+        ended = self._connection.execute(sa.update(crawl_entries).where(leased).values(lease_owner="", lease_expires_at=None)).rowcount
+        for batch in batches(sites):
+            values = {"lease_owner": "", "lease_expires_at": None, **_ANY_ENTRIES}
+            self._connection.execute(sa.update(crawl_sites).where(_SITE.id.in_(batch)).values(values))
+        return ended
+
+    # --- reports ---
+
+    def list_entries(self, *, prefix: str = "", group: CrawlGroup | None = None, after: str = "", limit: int = 100) -> list[CrawlEntry]:
+        """Lists entries by URL."""
+        query = _SELECT.order_by(_ENTRY.url_start, _ENTRY.url_rest).limit(limit)
+        if prefix:
+            start, rest = _split(plain(prefix))
+            # the highest character, which no URL has, ends the range
+            query = query.where(_ENTRY.url_start >= start, _ENTRY.url_start <= start + "\U0010ffff")
+            if rest:
+                query = query.where(_ENTRY.url_rest >= rest, _ENTRY.url_rest <= rest + "\U0010ffff")
+        if after:
+            start, rest = _split(plain(after))
+            query = query.where(_ENTRY.url_start >= start, sa.or_(_ENTRY.url_start > start, _ENTRY.url_rest > rest))
+        if group is not None:
+            query = query.where(_ENTRY.state.in_(_STATES[group]))
+        return [_entry_from_row(row) for row in self._connection.execute(query).mappings()]
+
+    def count_by_site(self) -> dict[str, dict[CrawlGroup, int]]:
+        """Counts the entries of each site by group."""
+        query = sa.select(_ENTRY.site_id, _ENTRY.state, sa.func.count().label("entries")).group_by(_ENTRY.site_id, _ENTRY.state)
+        counted: dict[int, dict[CrawlGroup, int]] = {}
+        for row in self._connection.execute(query):
+            group = CrawlState(row.state).group
+            counts = counted.setdefault(row.site_id, dict.fromkeys(CrawlGroup, 0))
+            counts[group] += int(row.entries)
+        names = self._connection.execute(sa.select(_SITE.id, _SITE.site).order_by(_SITE.site))
+        return {row.site: counted[row.id] for row in names if row.id in counted}
+
+    def count_waiting(self, now: datetime) -> tuple[int, datetime | None]:
+        """Counts the entries that are due, up to 100,000, and returns when the oldest of them became due."""
+        due = sa.select(_ENTRY.due_at).where(*_LEASABLE, _ENTRY.due_at <= to_micros(now)).order_by(_ENTRY.due_at).limit(MAX_COUNTED)
+        found = due.subquery()
+        count, oldest = self._connection.execute(sa.select(sa.func.count(), sa.func.min(found.c.due_at))).one()
+        return int(count), from_micros(oldest)
+
+
+class SqlCrawlSites:
+    """Implements ``ports.CrawlSites``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def find_many(self, sites: Sequence[str]) -> dict[str, CrawlSite]:
+        """Finds sites by name."""
+        found = {}
+        for batch in batches([digest_of_url(name) for name in sites]):
+            for row in self._connection.execute(sa.select(crawl_sites).where(_SITE.site_digest.in_(batch))).mappings():
+                found[row["site"]] = _site_from_row(row)
+        return found
+
+    def save_many(self, sites: Sequence[CrawlSite]) -> None:
+        """Stores sites."""
+        if sites:
+            statement = upsert(self._connection, crawl_sites, ["site_digest"], keep=("id", "site", "lease_owner", "lease_expires_at"))
+            self._connection.execute(statement, [_row_of_site(site) | _ANY_ENTRIES for site in sites])
+
+    def list_failing(self, limit: int) -> list[CrawlSite]:
+        """Lists the sites whose servers fail, the longest failing first."""
+        query = sa.select(crawl_sites).where(_SITE.failures > 0).order_by(_SITE.failed_at, _SITE.site).limit(limit)
+        return [_site_from_row(row) for row in self._connection.execute(query).mappings()]
+
+
+# --- mentions -------------------------------------------------------------------------------------------------------------------
+
+
+def _merge(first: CrawlMention, second: CrawlMention) -> CrawlMention:
+    """Returns one mention that asks for what two mentions of a URL ask for."""
+    asking = second if second.is_request or not first.is_request else first
+    hints = [hint for hint in (first.changed_at, second.changed_at) if hint is not None]
+    return CrawlMention(
+        url=first.url,
+        referrer=first.referrer or second.referrer,
+        is_request=asking.is_request,
+        is_immediate=first.is_immediate or second.is_immediate,
+        is_once=asking.is_once,
+        pagerank=second.pagerank if second.pagerank is not None else first.pagerank,
+        depth=min(first.depth, second.depth),
+        changed_at=max(hints, default=None),
+    )
+
+
+def _row_of_new(mention: CrawlMention, site_id: int, now: datetime) -> dict[str, Any]:
+    entry = CrawlEntry(
+        url=mention.url,
+        site="",
+        urgency=CrawlUrgency.IMMEDIATE if mention.is_immediate else CrawlUrgency.NEW,
+        pagerank=mention.pagerank,
+        depth=mention.depth,
+        is_once=mention.is_once,
+        referrer=mention.referrer,
+        added_at=now,
+        due_at=now,
+    )
+    return _row_of_entry(entry) | {"site_id": site_id}
+
+
+def _mentioned(row: sa.RowMapping, mention: CrawlMention, now: datetime) -> dict[str, Any] | None:
+    """Returns the row of a known URL after a mention, None if the mention changes nothing."""
+    changed = dict(row)
+    changed["depth"] = min(row["depth"], mention.depth)
+    changed["referrer"] = row["referrer"] or _plain_referrer(mention.referrer)
+    if mention.is_request:
+        if mention.pagerank is not None:
+            changed["pagerank"] = mention.pagerank
+        # Feeds Protocol Developer's Guide: a URL to be crawled once is crawled again only by crawl-immediately.
+        changed["is_once"] = mention.is_once
+        is_done = mention.is_once and row["crawled_at"] is not None and not mention.is_immediate
+        if not is_done:
+            is_renewed = bool(row["lease_owner"])
+            urgency = CrawlUrgency.IMMEDIATE if mention.is_immediate else CrawlUrgency.NEW
+            waits_already = row["due_at"] is not None and row["due_at"] <= to_micros(now) and (not is_renewed or row["is_renewed"])
+            changed["urgency"] = min(row["urgency"], int(urgency)) if waits_already else int(urgency)
+            changed["due_at"] = row["due_at"] if waits_already else to_micros(now)
+            changed["is_renewed"] = is_renewed
+            changed["interval_seconds"] = 0
+    elif _is_changed_since(row, mention, now) and not row["lease_owner"]:
+        changed["due_at"] = min(row["due_at"], to_micros(now))
+    changed["priority"] = _priority(changed["urgency"], changed["pagerank"])
+    return None if changed == dict(row) else changed
+
+
+def _is_changed_since(row: sa.RowMapping, mention: CrawlMention, now: datetime) -> bool:
+    """Returns whether a mention says that a URL which is crawled again by its schedule has changed since it was crawled."""
+    if mention.changed_at is None or row["crawled_at"] is None or row["due_at"] is None:
+        return False
+    # a time in the future would be news for ever
+    return bool(row["crawled_at"] < to_micros(mention.changed_at) <= to_micros(now))
+
+
+def _priority(urgency: int, pagerank: int | None) -> int:
+    """Returns the order of an entry among those of its urgency: a higher pagerank comes first."""
+    return 0 if urgency == CrawlUrgency.SCHEDULED else -(DEFAULT_RANK if pagerank is None else pagerank)
+
+
+# --- rows -----------------------------------------------------------------------------------------------------------------------
+
+_SAME: Final = ("depth", "is_once", "interval_seconds", "failures", "pagerank")
+"""The columns of an entry that hold its values as they are."""
+_TIMES: Final = ("due_at", "changed_at", "crawled_at", "failed_at")
+_SAVED: Final = (
+    *_SAME,
+    *_TIMES,
+    *(
+        "urgency",
+        "priority",
+        "referrer",
+        "state",
+        "etag",
+        "modified",
+        "checksum",
+        "history",
+        "lease_owner",
+        "lease_expires_at",
+        "is_renewed",
+    ),
+)
+
+
+def _split(url: str) -> tuple[str, str]:
+    return url[:START_CHARACTERS], url[START_CHARACTERS:]
+
+
+def _plain_referrer(url: str) -> str:
+    return plain(url)[:2_000]
+
+
+def _row_of_entry(entry: CrawlEntry) -> dict[str, Any]:
+    """Returns the columns of an entry without a lease."""
+    start, rest = _split(entry.url)
+    return {
+        **{name: getattr(entry, name) for name in _SAME},
+        **{name: to_micros(getattr(entry, name)) for name in (*_TIMES, "added_at")},
+        "url_digest": digest_of_url(entry.url),
+        "url_start": start,
+        "url_rest": rest,
+        "urgency": int(entry.urgency),
+        "priority": _priority(entry.urgency, entry.pagerank),
+        "referrer": _plain_referrer(entry.referrer),
+        "state": int(entry.state),
+        "etag": _validator(entry.etag),
+        "modified": _validator(entry.modified),
+        "checksum": entry.checksum or None,
+        "history": dumps([_record_to_list(record) for record in entry.history[-HISTORY:]]),
+        "lease_owner": "",
+        "lease_expires_at": None,
+        "is_renewed": False,
+    }
+
+
+def _validator(text: str) -> str:
+    """Returns a validator as it is, or none: a part of one would be another."""
+    return text if len(text) <= MAX_VALIDATOR_CHARACTERS and plain(text) == text else ""
+
+
+def _entry_from_row(row: sa.RowMapping | Mapping[str, Any]) -> CrawlEntry:
+    times = (*_TIMES, "added_at", "lease_expires_at")
+    return CrawlEntry(
+        **{name: row[name] for name in (*_SAME, "site", "referrer", "etag", "modified", "lease_owner")},
+        **{name: from_micros(row[name]) for name in times},
+        url=row["url_start"] + row["url_rest"],
+        urgency=CrawlUrgency(row["urgency"]),
+        state=CrawlState(row["state"]),
+        checksum=bytes(row["checksum"] or b""),
+        history=tuple(_record_from_list(stored) for stored in loads(row["history"])),
+    )
+
+
+def _record_to_list(record: FetchRecord) -> list[object]:
+    return [to_micros(record.at), int(record.state), record.http_status, record.size_bytes, round(record.seconds, 3), plain(record.reason)]
+
+
+def _record_from_list(stored: list[Any]) -> FetchRecord:
+    at, state, http_status, size_bytes, seconds, reason = stored
+    return FetchRecord(
+        at=from_micros(at), state=CrawlState(state), http_status=http_status, size_bytes=size_bytes, seconds=seconds, reason=reason
+    )
+
+
+def _row_of_site(site: CrawlSite) -> dict[str, Any]:
+    return {
+        "site": site.site,
+        "site_digest": digest_of_url(site.site),
+        "free_at": to_micros(site.free_at) or 0,
+        "retry_at": to_micros(site.retry_at) or 0,
+        "failures": site.failures,
+        "failed_at": to_micros(site.failed_at),
+        "reason": plain(site.reason),
+        "robots": site.robots,
+        "robots_state": int(site.robots_state),
+        "robots_at": to_micros(site.robots_at),
+        "lease_owner": "",
+        "lease_expires_at": None,
+    }
+
+
+def _site_from_row(row: sa.RowMapping) -> CrawlSite:
+    return CrawlSite(
+        site=row["site"],
+        free_at=from_micros(row["free_at"] or None),
+        retry_at=from_micros(row["retry_at"] or None),
+        failures=row["failures"],
+        failed_at=from_micros(row["failed_at"]),
+        reason=row["reason"],
+        robots=bytes(row["robots"]),
+        robots_state=CrawlState(row["robots_state"]),
+        robots_at=from_micros(row["robots_at"]),
+    )
