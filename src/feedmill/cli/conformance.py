@@ -1,7 +1,12 @@
 """``feedmill conformance``: plays the cases of a protocol against a server, and serves counterparts for authors of clients."""
 
+import os
+import signal
 import sys
+import threading
+from base64 import b64encode
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -9,14 +14,20 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, print_json
-from feedmill.conformance import dataload
+from feedmill.conformance import dataload, seedlist
 from feedmill.conformance.cases import Case, Outcome, Result, Trial, run_cases
+from feedmill.conformance.counterparts.adaptor import Adaptor
+from feedmill.conformance.counterparts.appliance import Appliance
+from feedmill.conformance.counterparts.script import AdaptorScript, ApplianceScript, Script, SeedlistScript, read_script
+from feedmill.conformance.counterparts.seedlist import SeedlistServer
+from feedmill.conformance.counterparts.server import Counterpart, serving
 from feedmill.conformance.exchange import Exchange
 from feedmill.conformance.gsa import CASES as GSA_CASES
 from feedmill.conformance.gsa.trial import FeedTrial, Target, check_feed_port, check_search_port
 
 AT_ONCE = 4
 BASE_URL = "http://conformance.example.com/"
+PASSWORD_VARIABLE = "FEEDMILL_CONFORMANCE_PASSWORD"  # noqa: S105  a name
 
 T = TypeVar("T", bound=Trial)
 
@@ -42,6 +53,25 @@ _GSA_EXAMPLES = """Example:
 _DATALOAD_EXAMPLES = """Example:
 
   feedmill conformance dataload --url http://127.0.0.1:19900 --search-url http://127.0.0.1:8080 --profile default"""
+
+
+_SEEDLIST_EXAMPLES = f"""Example:
+
+  {PASSWORD_VARIABLE}=secret feedmill conformance seedlist --url http://127.0.0.1:8080/seedlist/myserver --user crawler"""
+
+_SERVE_EXAMPLES = """Examples:
+
+  feedmill conformance serve gsa --port 19900 --record feeds
+
+  feedmill conformance serve seedlist --port 9080 --script list.toml"""
+
+
+class Kind(StrEnum):
+    """The counterparts."""
+
+    GSA = "gsa"
+    ADAPTOR = "adaptor"
+    SEEDLIST = "seedlist"
 
 
 @conformance_app.command("gsa", epilog=_GSA_EXAMPLES)
@@ -105,6 +135,73 @@ def play_dataload(
     )
     dataload.check_receiver(target)
     _report("dataload", url, _play(cases, lambda each: dataload.LoadTrial(target, each)), as_json=as_json)
+
+
+@conformance_app.command("seedlist", epilog=_SEEDLIST_EXAMPLES)
+def play_seedlist(
+    url: Annotated[str, typer.Option("--url", metavar="URL", help="The first page of the list.")],
+    user: Annotated[
+        str, typer.Option("--user", metavar="NAME", help=f"The user for HTTP Basic; the password is in {PASSWORD_VARIABLE}.")
+    ] = "",
+    case: Only = None,
+    timeout: RequestSeconds = 30.0,
+    certificate: Certificate = None,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Play the cases of seedlists: pages, timestamps, entries and access. They only read."""
+    del data, config
+    cases = _choose(seedlist.CASES.cases, case)
+    pair = f"{user}:{os.environ.get(PASSWORD_VARIABLE, '')}".encode()
+    headers = {"Authorization": "Basic " + b64encode(pair).decode()} if user else {}
+    whole = url if "://" in url else f"http://{url}"
+    server = Exchange(whole, seconds=timeout, headers=headers, certificate=str(certificate or ""))
+    target = seedlist.Target(server=server, url=whole)
+    seedlist.check_list(target)
+    _report("seedlist", url, _play(cases, lambda each: seedlist.ListTrial(target, each)), as_json=as_json)
+
+
+@conformance_app.command("serve", epilog=_SERVE_EXAMPLES)
+def serve(
+    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="gsa, adaptor or seedlist.")],
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port; 0 for any free one.")],
+    bind: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen at.")] = "127.0.0.1",
+    script: Annotated[
+        Path | None, typer.Option(metavar="FILE", exists=True, dir_okay=False, help="What it serves, and which faults it has (TOML).")
+    ] = None,
+    record: Annotated[Path | None, typer.Option(metavar="FOLDER", file_okay=False, help="gsa: where every feed is stored.")] = None,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Serve a counterpart for tests of clients, until SIGTERM or SIGINT."""
+    del data, config
+    if record is not None:
+        record.mkdir(parents=True, exist_ok=True)
+    counterpart, rules = _make_counterpart(kind, script, record)
+    is_over = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: is_over.set())
+    with serving(counterpart, rules, folder=script.parent if script else Path(), port=port, bind=bind) as server:
+        if as_json:
+            print_json({"url": server.url})
+        else:
+            console().print(f"ready: {server.url}")
+        sys.stdout.flush()
+        is_over.wait()
+
+
+def _make_counterpart(kind: Kind, script: Path | None, record: Path | None) -> tuple[Counterpart, Script]:
+    """Returns a counterpart and its script. Errors: BadSettings."""
+    if kind is Kind.GSA:
+        for_appliance = read_script(script, ApplianceScript)
+        return Appliance(for_appliance, record), for_appliance
+    if kind is Kind.ADAPTOR:
+        for_adaptor = read_script(script, AdaptorScript)
+        return Adaptor(for_adaptor, script.parent if script else Path()), for_adaptor
+    for_list = read_script(script, SeedlistScript)
+    return SeedlistServer(for_list), for_list
 
 
 def _choose(cases: Sequence[Case[T]], names: Sequence[str] | None) -> list[Case[T]]:

@@ -70,7 +70,8 @@ class Exchange:
         url = path if "://" in path else self.base_url + path
         if parameters:
             url += ("&" if "?" in url else "?") + urlencode(parameters)
-        sent = {**self._headers, **(headers or {})}
+        # another server, to which a page may lead, must not get the password
+        sent = {**(self._headers if _has_origin(url, self.base_url) else {}), **(headers or {})}
         try:
             fetched = self._client.fetch(method, url, headers=sent, body=body, max_bytes=MAX_RESPONSE_BYTES, seconds=self._seconds)
         except UpstreamFailure as exc:
@@ -80,6 +81,11 @@ class Exchange:
         response = fetched.response
         listed = tuple((name, value.decode("latin-1")) for name, value in response.headers)
         return Reply(url=fetched.url, status=response.status, headers=listed, body=response.body)
+
+
+def _has_origin(url: str, base_url: str) -> bool:
+    one, two = urlsplit(url), urlsplit(base_url)
+    return (one.scheme, one.netloc) == (two.scheme, two.netloc)
 
 
 def parse_xml(reply: Reply) -> ElementTree.Element:
