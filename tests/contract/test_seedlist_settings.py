@@ -31,7 +31,7 @@ def test_kinds_of_sources_stand_beside_each_other(tmp_path: Path) -> None:
         (HEAD + URL + 'dsn = "x"', "f.toml:5: sources[1].dsn: unknown key"),
         (HEAD + URL + 'password = "env:NONE"', "f.toml:5: sources[1].password: "),
         (HEAD + URL + 'password = "p"', "sources[1].user: the password has no user; give user too"),
-        (HEAD + 'kind = "adaptor"', "this version has no sources of kind 'adaptor'; it has database, seedlist"),
+        (HEAD + 'kind = "mailbox"', "this version has no sources of kind 'mailbox'; it has adaptor, database, seedlist"),
         (HEAD, "sources[1].kind: this key must be given"),
     ],
 )

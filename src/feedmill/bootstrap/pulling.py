@@ -2,29 +2,37 @@
 
 import socket
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
+from feedmill.adapters.commands import ProcessCommands
 from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.adapters.http.client import ClientOptions
+from feedmill.adapters.listings import FolderListings
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.feeds import build_admission
 from feedmill.core.pulling.schedule import parse_schedule
+from feedmill.model.errors import BadRequest, NotFound
 from feedmill.ports import PullSource, RowSource
+from feedmill.services.pulling.adaptors import AdaptorPlace, AdaptorSource, AdaptorTools
 from feedmill.services.pulling.puller import Puller, PullSetup
 from feedmill.services.pulling.pullrun import PullDependencies
 from feedmill.services.pulling.requesting import NamedSetup, PullRequests
 from feedmill.services.pulling.seedlists import FetchedBody, SeedlistAddress, SeedlistSource
 from feedmill.settings import Settings
-from feedmill.settings.pulling import DatabaseSourceSettings, PullSourceSettings, SeedlistSourceSettings
+from feedmill.settings.pulling import AdaptorSourceSettings, DatabaseSourceSettings, PullSourceSettings, SeedlistSourceSettings
 from feedmill.settings.secrets import read_secret
+from feedmill.wire.adaptorconfig.keys import AdaptorConfig
 
 if TYPE_CHECKING:
     from feedmill.adapters.databases.source import DatabaseSource
 
 MAX_REDIRECTS = 5
+ADAPTORS = "adaptors"
+"""The folder in a data folder with the listings of command line adaptors."""
 
 
 def build_puller(context: AppContext, *, only: str = "", start: Callable[[Callable[[], None]], None] | None = None) -> Puller:
@@ -38,13 +46,13 @@ def build_puller(context: AppContext, *, only: str = "", start: Callable[[Callab
         notifier=context.notifier,
         owner=f"{socket.gethostname()}:{context.data.absolute()}",
     )
-    setups = {name: source.setup for name, source in _build_setups(context.settings).items() if only in ("", name)}
+    setups = {name: source.setup for name, source in _build_setups(context).items() if only in ("", name)}
     return Puller(setups, tools) if start is None else Puller(setups, tools, start=start)
 
 
 def build_pull_requests(context: AppContext) -> PullRequests:
     """Builds the requests of administrators to the puller."""
-    return PullRequests(context.store, _build_setups(context.settings), context.notifier, utc_now)
+    return PullRequests(context.store, _build_setups(context), context.notifier, utc_now)
 
 
 def find_rows(settings: Settings) -> Callable[[str], RowSource | None]:
@@ -58,20 +66,73 @@ def find_rows(settings: Settings) -> Callable[[str], RowSource | None]:
     return find
 
 
-def _build_setups(settings: Settings) -> Mapping[str, NamedSetup]:
-    limit = settings.limits.max_document_bytes
-    setups = {}
-    for source in settings.sources:
-        setup = PullSetup(
-            name=source.name,
-            open=partial(OPENERS[source.kind], source, limit),
-            is_incremental=not isinstance(source, DatabaseSourceSettings) or bool(source.incremental_query),
-            schedule=parse_schedule(source.schedule),
-            full_schedule=parse_schedule(source.full_schedule),
-            guard=source.guard,
-        )
-        setups[source.name] = NamedSetup(kind=source.kind, schedule=source.schedule, setup=setup)
-    return setups
+def build_adaptor(context: AppContext, name: str) -> tuple[AdaptorConfig, AdaptorSource]:
+    """Builds the command line adaptor of a source. Errors: NotFound, BadRequest."""
+    source = next((each for each in context.settings.sources if each.name == name), None)
+    if not isinstance(source, AdaptorSourceSettings):
+        raise NotFound(f"the settings have no source {name} of kind adaptor")
+    return source.read_config(), _open_adaptor(source, _list_tools(context))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceTools:
+    """What opens a pull source. ``data`` is the data folder; ``max_bytes`` limits a document."""
+
+    max_bytes: int
+    data: Path
+    open_spool: Callable[[], BinaryIO]
+
+
+def _list_tools(context: AppContext) -> SourceTools:
+    return SourceTools(max_bytes=context.settings.limits.max_document_bytes, data=context.data, open_spool=context.spool)
+
+
+def _build_setups(context: AppContext) -> Mapping[str, NamedSetup]:
+    tools = _list_tools(context)
+    return {source.name: _build_setup(source, tools) for source in context.settings.sources}
+
+
+def _build_setup(source: PullSourceSettings, tools: SourceTools) -> NamedSetup:
+    setup = PullSetup(
+        name=source.name,
+        open=partial(OPENERS[source.kind], source, tools),
+        is_incremental=not isinstance(source, DatabaseSourceSettings) or bool(source.incremental_query),
+        schedule=parse_schedule(source.schedule),
+        full_schedule=parse_schedule(source.full_schedule),
+        guard=source.guard,
+    )
+    if isinstance(source, AdaptorSourceSettings):
+        setup = _plan_adaptor(source, setup)
+    return NamedSetup(kind=source.kind, schedule=source.schedule, setup=setup)
+
+
+def _plan_adaptor(source: AdaptorSourceSettings, setup: PullSetup) -> PullSetup:
+    """Returns the setup with the schedules of the adaptor, where the source has none."""
+    try:
+        config = source.read_config()
+    except BadRequest:
+        # each run fails with the reason
+        return replace(setup, is_incremental=False)
+    full = parse_schedule(source.full_schedule or config.full_schedule)
+    polls = bool(config.incremental) and config.poll_seconds > 0 and not source.schedule
+    schedule = parse_schedule(f"every {config.poll_seconds}s") if polls else setup.schedule
+    return replace(setup, is_incremental=bool(config.incremental), schedule=schedule, full_schedule=full, parallel=config.limits.retrievers)
+
+
+def _open_adaptor(source: PullSourceSettings, tools: SourceTools) -> AdaptorSource:
+    assert isinstance(source, AdaptorSourceSettings)
+    folder = tools.data / ADAPTORS / source.name
+    return AdaptorSource(
+        source.read_config(),
+        AdaptorPlace(folder=source.folder, base_url=source.url_base),
+        AdaptorTools(
+            commands=ProcessCommands(folder / "files"),
+            listings=FolderListings(folder / "listings"),
+            open_spool=tools.open_spool,
+            clock=utc_now,
+            max_content_bytes=tools.max_bytes,
+        ),
+    )
 
 
 def _open_database(source: PullSourceSettings, max_bytes: int) -> "DatabaseSource":
@@ -96,7 +157,7 @@ def _open_database(source: PullSourceSettings, max_bytes: int) -> "DatabaseSourc
     return DatabaseSource(source.name, address, queries, ProcessTransformer().transform, max_characters=max_bytes)
 
 
-def _open_seedlist(source: PullSourceSettings, max_bytes: int) -> PullSource:
+def _open_seedlist(source: PullSourceSettings, tools: SourceTools) -> PullSource:
     assert isinstance(source, SeedlistSourceSettings)
     address = SeedlistAddress(url=source.url, user=source.user, password=read_secret(source.password, source.password_file))
     # the operator has chosen the host of the seedlist, and no other
@@ -107,8 +168,12 @@ def _open_seedlist(source: PullSourceSettings, max_bytes: int) -> PullSource:
         media_type = fetched.response.find_header("content-type").partition(";")[0].strip().lower()
         return FetchedBody(url=fetched.url, status=fetched.response.status, media_type=media_type, body=fetched.response.body)
 
-    return SeedlistSource(source.name, address, fetch, max_content_bytes=max_bytes)
+    return SeedlistSource(source.name, address, fetch, max_content_bytes=tools.max_bytes)
 
 
-OPENERS: Mapping[str, Callable[[PullSourceSettings, int], PullSource]] = {"database": _open_database, "seedlist": _open_seedlist}
+OPENERS: Mapping[str, Callable[[PullSourceSettings, SourceTools], PullSource]] = {
+    "adaptor": _open_adaptor,
+    "database": lambda source, tools: _open_database(source, tools.max_bytes),
+    "seedlist": _open_seedlist,
+}
 """What opens a pull source, by its kind."""

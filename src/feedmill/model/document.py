@@ -47,6 +47,7 @@ class Attributes:
     - ``text_bytes``: the content begins with this many bytes of plain text, which replaces the text of the document in the bytes after it.
     - ``unsearchable``, ``unsortable`` and ``undisplayed`` are names of metadata, in lower case: searches do not find it, results are not
       sorted by it, results do not show it.
+    - ``robots`` are rules such as ``noarchive`` that the document need not declare itself.
     - ``overrides_own``: fed metadata replaces the document's own meta tags of the same name.
 
     Units: pagerank 68 to 100, feedrank 1 to 100; ``last_modified`` an aware UTC time.
@@ -70,6 +71,7 @@ class Attributes:
     unsearchable: tuple[str, ...] = ()
     unsortable: tuple[str, ...] = ()
     undisplayed: tuple[str, ...] = ()
+    robots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

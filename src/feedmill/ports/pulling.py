@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 from typing import Protocol
 
 from feedmill.model.change import PutDocument, RequestCrawl
@@ -44,7 +45,43 @@ class SkippedItem:
     reason: str
 
 
-PulledItem = ListedItem | DeletedItem | FailedItem | SkippedItem
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierRetrieval:
+    """What is known of the last retrieval of a document: the digest that was stored, and a time at which it was not outdated."""
+
+    digest: bytes
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievedItem:
+    """A document that was retrieved. ``digest`` tells two retrievals apart if the listing does not."""
+
+    change: PutDocument
+    digest: bytes
+
+
+class NothingRetrieved(Enum):
+    """What a retrieval says instead of a document."""
+
+    UP_TO_DATE = "up to date"
+    NOT_FOUND = "not found"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievableItem:
+    """A document that the source has, and that is retrieved one by one, several at once.
+
+    Shape: with ``digest`` b"" the listing does not say whether the document has changed, so each run retrieves it. ``retrieve`` gets None
+    if it must return the document, and may be called from several threads; an error that it raises costs this item.
+    """
+
+    url: str
+    digest: bytes
+    retrieve: Callable[[EarlierRetrieval | None], RetrievedItem | NothingRetrieved]
+
+
+PulledItem = ListedItem | RetrievableItem | DeletedItem | FailedItem | SkippedItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,6 +85,8 @@ def find_status(document: Document, task: IndexTask | None, failure: Failure | N
         return DocumentStatus(state="waiting for extraction", searchable=False, reason="its content is not extracted yet")
     if is_waiting:
         return DocumentStatus(state="waiting for the index", searchable=False, reason="the index does not show its newest version yet")
+    if "noindex" in document.attributes.robots:
+        return DocumentStatus(state="not indexed", searchable=False, reason="its source says noindex")
     if text is not None and "noindex" in text.robots:
         return DocumentStatus(state="not indexed", searchable=False, reason="its own robots tag says noindex")
     if failure is not None:

@@ -33,7 +33,7 @@ _PROVIDERS = ("ldap", "oidc", "saml")
 _PROVIDER_FILES = ("ca_file", "password_file", "client_secret_file", "metadata_file", "key", "certificate")
 _AUTHORIZATION_FILES = ("ca_file", "certificate", "key")
 _ACCESS_FILES = ("password_file", "certificate", "key", "token_file", "client_secret_file")
-_SOURCE_FILES = ("password_file", "stylesheet")
+_SOURCE_FILES = ("password_file", "stylesheet", "config", "directory")
 _SQLITE = "sqlite:///"
 _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _SYNTAX_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
@@ -226,6 +226,9 @@ def _resolve_crawl(reading: _Reading, folder: Path) -> None:
 def _resolve_sources(listed: object, folder: Path) -> None:
     _resolve_listed(listed, _SOURCE_FILES, folder)
     for entry in listed if isinstance(listed, list) else []:
+        if isinstance(entry, dict) and entry.get("kind") == "adaptor" and not entry.get("config"):
+            # commands that the settings name themselves are relative to the settings
+            entry.setdefault("directory", str(folder))
         dsn = entry.get("dsn") if isinstance(entry, dict) else None
         if isinstance(dsn, str) and dsn.startswith(_SQLITE) and dsn != _SQLITE:
             entry["dsn"] = _SQLITE + str(folder / dsn.removeprefix(_SQLITE))

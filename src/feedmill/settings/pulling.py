@@ -5,7 +5,8 @@ A further kind is one more model here, one line in ``KINDS``, and one in the tab
 
 import re
 from collections.abc import Callable, Iterator
-from os.path import isfile
+from os.path import isdir, isfile
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, model_validator
@@ -14,9 +15,11 @@ from feedmill.core.documents.submission import WEB, check_datasource
 from feedmill.core.pulling.schedule import parse_schedule
 from feedmill.core.urls.targets import parse_target
 from feedmill.model.errors import BadRequest
+from feedmill.settings.adaptors import read_adaptor_config
 from feedmill.settings.keypaths import Fault
 from feedmill.settings.secrets import read_secret
 from feedmill.settings.section import Section
+from feedmill.wire.adaptorconfig.keys import AdaptorConfig
 
 _PARAMETER = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
 """A parameter of a query, as SQLAlchemy reads it: ``\\:`` is a colon, ``::`` a cast."""
@@ -88,7 +91,37 @@ class SeedlistSourceSettings(PullSourceSettings):
     url: str
 
 
-KINDS: Final[dict[str, type[PullSourceSettings]]] = {"database": DatabaseSourceSettings, "seedlist": SeedlistSourceSettings}
+class AdaptorSourceSettings(PullSourceSettings):
+    """A command line adaptor, whose commands list documents and retrieve them.
+
+    Shape: ``adaptor`` has the keys of Java properties, with dots or as tables.
+    """
+
+    config: str = ""
+    adaptor: dict[str, Any] = Field(default_factory=dict)
+    base_url: str = ""
+    directory: str = ""
+
+    @property
+    def folder(self) -> str:
+        """The working folder of the commands: by default that of the file of properties."""
+        return self.directory or (str(Path(self.config).parent) if self.config else ".")
+
+    @property
+    def url_base(self) -> str:
+        """The beginning of the URLs of all documents."""
+        return self.base_url or f"adaptor://{self.name}/"
+
+    def read_config(self) -> AdaptorConfig:
+        """Returns the adaptor. Errors: BadRequest."""
+        return read_adaptor_config(self.config, self.adaptor)
+
+
+KINDS: Final[dict[str, type[PullSourceSettings]]] = {
+    "adaptor": AdaptorSourceSettings,
+    "database": DatabaseSourceSettings,
+    "seedlist": SeedlistSourceSettings,
+}
 """The kinds of pull sources that this version has."""
 
 
@@ -105,6 +138,21 @@ def _check_source(source: PullSourceSettings) -> Iterator[tuple[str, str]]:
         yield from _check_database(source)
     if isinstance(source, SeedlistSourceSettings):
         yield from _check_seedlist(source)
+    if isinstance(source, AdaptorSourceSettings):
+        yield from _check_adaptor(source)
+
+
+def _check_adaptor(source: AdaptorSourceSettings) -> Iterator[tuple[str, str]]:
+    faults: list[tuple[str, str]] = []
+    read_adaptor_config(source.config, source.adaptor, faults)
+    for key, reason in faults:
+        yield ("config" if source.config and not source.adaptor else "adaptor"), f"{key}: {reason}" if key else reason
+    if source.user or source.password or source.password_file:
+        yield "user", "commands sign in by themselves; leave user and password out"
+    if source.base_url and not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]+/(?:[^?#\s]*/)?", source.base_url):
+        yield "base_url", "it must be the beginning of URLs, and end with /, such as http://adaptor.example.com:5678/doc/"
+    if not isdir(source.folder):
+        yield "directory", f"there is no folder '{source.folder}'"
 
 
 def _check_seedlist(source: SeedlistSourceSettings) -> Iterator[tuple[str, str]]:

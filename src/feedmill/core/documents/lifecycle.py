@@ -278,6 +278,7 @@ def _next_attributes(given: Attributes, document: Document | None, *, states_all
         unsearchable=given.unsearchable or old.unsearchable,
         unsortable=given.unsortable or old.unsortable,
         undisplayed=given.undisplayed or old.undisplayed,
+        robots=given.robots or old.robots,
     )
 
 

@@ -69,8 +69,8 @@ def find_description(metadata: Metadata) -> str:
 
 
 def has_robots_rule(document: Document, rule: str) -> bool:
-    """Whether the document declares a robots rule, such as noindex."""
-    return document.text is not None and rule in document.text.robots
+    """Whether the document declares a robots rule, such as noindex, or its record does."""
+    return rule in document.attributes.robots or (document.text is not None and rule in document.text.robots)
 
 
 def may_show_copy(document: Document) -> bool:

@@ -65,36 +65,37 @@ class Cron:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """When a source is run: after an interval, by a line of cron, or only by hand if both are None."""
+    """When a source is run: after an interval, by lines of cron, or only by hand if there is neither."""
 
     every: timedelta | None = None
-    cron: Cron | None = None
+    crons: tuple[Cron, ...] = ()
 
     def find_next(self, last: datetime | None, begin: datetime) -> datetime | None:
         """Returns when the next run is due, None for never. ``last``: when the last run began; ``begin``: when the source became known."""
         if self.every is not None:
             # a little later at first, so that a new source can be tried by hand before
             return begin + min(self.every, FIRST_WAIT) if last is None else last + self.every
-        return None if self.cron is None else self.cron.find_next(last or begin)
+        found = (cron.find_next(last or begin) for cron in self.crons)
+        return min((moment for moment in found if moment is not None), default=None)
 
 
 BY_HAND: Final = Schedule()
 
 
 def parse_schedule(text: str) -> Schedule:
-    """Returns a schedule. Errors: BadRequest."""
+    """Returns a schedule; lines of cron are joined by ``|``. Errors: BadRequest."""
     words = " ".join(text.lower().split())
     if not words:
         return BY_HAND
     every = _EVERY.fullmatch(words)
     if every is not None:
         return Schedule(every=timedelta(**{_UNITS[every[2]]: int(every[1])}))
-    fields = words.split(" ")
-    if len(fields) != 5:
+    lines = [line.split() for line in words.split("|")]
+    if any(len(fields) != 5 for fields in lines):
         raise BadRequest(
             f"'{text}' is no schedule; give 'every 15m' (s, m, h or d), or the five fields of a cron line such as '30 2 * * *'"
         )
-    return Schedule(cron=_parse_cron(fields, text))
+    return Schedule(crons=tuple(_parse_cron(fields, text) for fields in lines))
 
 
 def _parse_cron(fields: Sequence[str], text: str) -> Cron:

@@ -36,7 +36,7 @@ class PullSetup:
     """A pull source of the settings.
 
     Shape: ``is_incremental`` if the source can list what has changed since a point in time; ``guard`` is the greatest share of its
-    documents that a run may delete.
+    documents that a run may delete; ``parallel`` is how many documents are retrieved at once.
     """
 
     name: str
@@ -45,6 +45,7 @@ class PullSetup:
     schedule: Schedule = BY_HAND
     full_schedule: Schedule = BY_HAND
     guard: float = 0.2
+    parallel: int = 1
 
 
 def find_due(setup: PullSetup, state: PullState) -> datetime | None:
@@ -200,7 +201,7 @@ class Puller:
     def _work(self, setup: PullSetup, run: PullRun) -> None:
         source = setup.open()
         try:
-            PullRunner(run, source, self._tools, guard=setup.guard, is_stopped=self._is_stopped).work()
+            PullRunner(run, source, self._tools, guard=setup.guard, parallel=setup.parallel, is_stopped=self._is_stopped).work()
         except Stopped:
             log.info("pull_run_stops", source=setup.name, run=run.id)
             self._hand_back(run.id)

@@ -6,17 +6,18 @@ already changes nothing.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 
 from feedmill.core.documents.urlstate import ApplyContext, ReceiptCount
 from feedmill.model.change import Change, Delete, PutDocument, SourcePosition
 from feedmill.model.document import BlobRef, Document, DocumentState
-from feedmill.model.errors import Broken, Conflict, FeedmillError
+from feedmill.model.errors import BadRequest, Broken, Conflict, FeedmillError
 from feedmill.model.feed import LogLevel
 from feedmill.model.provenance import from_run
 from feedmill.model.pulling import PullRun, PullState, RunCounts, RunMode, RunState, StoredItem
@@ -24,25 +25,32 @@ from feedmill.model.topic import Topic
 from feedmill.ports import (
     Clock,
     DeletedItem,
+    EarlierRetrieval,
     FailedItem,
     Lane,
     ListedItem,
+    NothingRetrieved,
     Notifier,
     PulledItem,
     PullPage,
     PullSource,
+    RetrievableItem,
+    RetrievedItem,
     SkippedItem,
     Store,
     UnitOfWork,
 )
 from feedmill.services.feeds.feeding import Admission, ChangeBatch, PutBlobs, push_out_isolated
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_halved
+from feedmill.services.pulling.retrieving import Retrievals, Retrieve, close_retrieval
 
 LEASE = timedelta(seconds=60)
 RENEW_SECONDS = 20.0
 DELETED_AT_ONCE = 500
 QUICK_CHANGES = 200
 """A run uses the quick lane of extractor and indexer until it has changed this many documents."""
+RETRIEVED_AT_ONCE = 20
+"""After so many documents were retrieved, they are applied although the page is not at its end."""
 LOGGED = 100
 """How many errors and notices the store holds of a run."""
 RUNS_KEPT = 1_000
@@ -86,7 +94,14 @@ class PullRunner:
     """Works on one run whose lease this process holds."""
 
     def __init__(
-        self, run: PullRun, source: PullSource, tools: PullDependencies, *, guard: float, is_stopped: Callable[[], bool] = lambda: False
+        self,
+        run: PullRun,
+        source: PullSource,
+        tools: PullDependencies,
+        *,
+        guard: float,
+        parallel: int = 1,
+        is_stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         assert run.mode is not None
         self.run = run
@@ -94,10 +109,12 @@ class PullRunner:
         self._source = source
         self._tools = tools
         self._guard = guard
+        self._parallel = parallel
         self._is_stopped = is_stopped
         self._is_lost = threading.Event()
         self._dry_seen: set[str] = set()
         self._dry_deleted: set[str] = set()
+        self._listed_at: dict[int, datetime] | None = None
 
     def work(self) -> PullRun:
         """Takes the run to its end and returns it. A source that fails ends the run as failed.
@@ -164,26 +181,131 @@ class PullRunner:
         pages = self._source.iter_pages(self._mode, since=self.run.since, checkpoint=self.run.checkpoint)
         for page in pages:
             self._check_stopped()
-            planned = self._plan(page)
-            if self.run.request.is_dry:
-                self.run = replace(_counted(self.run, planned), since=page.since or self.run.since)
-            else:
-                self._apply(page, planned)
-                self._tools.notifier.notify(Topic.EXTRACTION)
-                self._tools.notifier.notify(Topic.INDEXING)
+            for reached, planned in self._plan(page):
+                if self.run.request.is_dry:
+                    self.run = replace(_counted(self.run, planned), since=page.since or self.run.since)
+                else:
+                    self._apply(reached, planned)
+                    self._tools.notifier.notify(Topic.EXTRACTION)
+                    self._tools.notifier.notify(Topic.INDEXING)
         self._check_stopped()
 
-    def _plan(self, page: PullPage) -> list[_Planned]:
-        """Compares a page with the store, and stores the contents of the items that differ."""
+    def _plan(self, page: PullPage) -> Iterator[tuple[PullPage, list[_Planned]]]:
+        """Compares a page with the store, and stores the contents of the items that differ.
+
+        Yields the page with what is planned. Before it come parts of what is planned with a page that reaches no further than the one
+        before, because retrieving all documents of a page may take long.
+        """
         urls = [item.url for item in page.items if not isinstance(item, SkippedItem) and item.url is not None]
         with self._tools.store.reading() as unit:
             known = dict(unit.feeds.pulling.items.find_many(self.run.source, urls))
             live = {url for url, document in unit.documents.reader.find_many(urls).items() if self._owns(document)}
         admission = self._tools.admission()
-        planned = [self._plan_item(item, known, live, admission) for item in page.items]
+        needed = [(place, self._bind(item, known, live)) for place, item in self._list_needed(page.items, known, live)]
+        places = {place for place, _ in needed}
+        planned: list[_Planned] = []
+        before, taken = PullPage(checkpoint=self.run.checkpoint), 0
+        with Retrievals(needed, self._parallel, self._check_stopped) as retrievals:
+            for place, item in enumerate(page.items):
+                if isinstance(item, RetrievableItem):
+                    self._check_stopped()
+                    retrieve = partial(retrievals.take, place) if place in places else self._bind(item, known, live)
+                    planned.append(self._plan_retrievable(item, known, live, admission, retrieve))
+                else:
+                    planned.append(self._plan_item(item, known, live, admission))
+                taken += place in places
+                if taken >= RETRIEVED_AT_ONCE:
+                    self._sync(planned)
+                    yield before, planned
+                    planned, taken = [], 0
+        self._sync(planned)
+        yield page, planned
+
+    def _sync(self, planned: Sequence[_Planned]) -> None:
         if any(each.content is not None for each in planned):
             self._tools.blobs.sync()
-        return planned
+
+    # --- retrieving ---
+
+    def _list_needed(
+        self, items: Sequence[PulledItem], known: Mapping[str, StoredItem], live: Set[str]
+    ) -> Iterator[tuple[int, RetrievableItem]]:
+        """Yields the documents of a page that must be retrieved, each at its first place."""
+        seen: set[str] = set()
+        for place, item in enumerate(items):
+            if isinstance(item, RetrievableItem) and item.url not in seen and not self._is_current(item, known, live):
+                yield place, item
+            if not isinstance(item, SkippedItem) and item.url is not None:
+                seen.add(item.url)
+
+    def _is_current(self, item: RetrievableItem, known: Mapping[str, StoredItem], live: Set[str]) -> bool:
+        """Returns whether a document need not be retrieved: by its digest, or because this run has retrieved it already."""
+        before = known.get(item.url)
+        if before is None or not before.digest or before.is_deleted or item.url not in live:
+            return False
+        return before.digest == item.digest if item.digest else self.run.first_listing <= before.listing <= self.run.listing
+
+    def _bind(self, item: RetrievableItem, known: Mapping[str, StoredItem], live: Set[str]) -> Retrieve:
+        before = known.get(item.url)
+        at = self._find_listed_at(before.listing) if before is not None and before.digest and item.url in live else None
+        earlier = None if before is None or at is None else EarlierRetrieval(digest=before.digest, at=at)
+        return partial(item.retrieve, earlier)
+
+    def _find_listed_at(self, listing: int) -> datetime | None:
+        """Returns when the run of a listing began, None if it is not known any more."""
+        if self._listed_at is None:
+            with self._tools.store.reading() as unit:
+                runs = unit.feeds.pulling.runs.list_newest(self.run.source, RUNS_KEPT)
+            begun = ((run.started_at, run) for run in runs if run.listing and not run.request.is_dry)
+            self._listed_at = {
+                number: at for at, run in begun if at is not None for number in range(run.first_listing or run.listing, run.listing + 1)
+            }
+        return self._listed_at.get(listing)
+
+    def _plan_retrievable(
+        self, item: RetrievableItem, known: dict[str, StoredItem], live: set[str], admission: Admission, retrieve: Retrieve
+    ) -> _Planned:
+        url, before, is_dry = item.url, known.get(item.url), self.run.request.is_dry
+        refusal = admission.rules.refusal(url)
+        if is_dry:
+            self._dry_seen.add(url)
+            self._dry_deleted.discard(url)
+        if self._is_current(item, known, live):
+            assert before is not None
+            known[url] = stored = replace(before, listing=self.run.listing)
+            is_counted = self.run.first_listing <= before.listing <= self.run.listing
+            return _Planned(stored=stored, counted="" if is_counted else "unchanged")
+        try:
+            retrieved = retrieve()
+            if retrieved is NothingRetrieved.NOT_FOUND:
+                return replace(self._plan_deletion(url, known, live), messages=[f"{url}: the retriever does not find it"])
+            if retrieved is NothingRetrieved.UP_TO_DATE:
+                if before is None or not before.digest or url not in live:
+                    raise BadRequest("the retriever says that it is up to date, but it was never retrieved")
+                known[url] = stored = StoredItem(url=url, digest=item.digest or before.digest, listing=self.run.listing)
+                return _Planned(stored=stored, counted="unchanged")
+            assert isinstance(retrieved, RetrievedItem)
+            digest = item.digest or retrieved.digest
+            is_same = before is not None and before.digest == digest and url in live
+            content = None
+            if is_same or is_dry:
+                close_retrieval(retrieved)
+            elif retrieved.change.content is not None:
+                with retrieved.change.content.stream as stream:
+                    content = self._tools.blobs.put(stream, retrieved.change.content.size_bytes)
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            reason = str(error) if isinstance(error, FeedmillError) else describe(LOAD_STEP, error)
+            return self._plan_failure(url, reason, known)
+        known[url] = stored = StoredItem(url=url, digest=digest, listing=self.run.listing)
+        if is_same:
+            return _Planned(stored=stored, counted="unchanged")
+        if is_dry and refusal is not None:
+            return _Planned(counted="errors", messages=[f"{url}: {refusal}"])
+        counted = "changed" if url in live else "added"
+        live.add(url)
+        return _Planned(stored=stored, change=None if is_dry else retrieved.change, content=content, counted=counted)
 
     def _owns(self, document: Document) -> bool:
         return document.state is DocumentState.LIVE and document.datasource == self.run.source
@@ -201,6 +323,8 @@ class PullRunner:
                 return self._plan_deletion(item.url, known, live)
             case ListedItem():
                 return self._plan_listed(item, known, live, admission)
+            case RetrievableItem():
+                raise AssertionError("documents that are retrieved are planned by _plan_retrievable")
 
     def _plan_failure(self, url: str, reason: str, known: dict[str, StoredItem]) -> _Planned:
         """The document of an item in error stays, and the next run applies it again."""
