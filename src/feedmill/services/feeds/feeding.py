@@ -21,6 +21,7 @@ from feedmill.model.change import Change, Content, InvalidRecord, PutDocument, U
 from feedmill.model.document import BlobRef, Document, DocumentState, Event, EventKind
 from feedmill.model.feed import LogEntry, LogLevel
 from feedmill.ports import IndexTask, Lane, Stage, Store, UnitOfWork
+from feedmill.services.feeds.crawlupdates import CrawlUpdates
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_each, run_halved
 from feedmill.services.isolation.documentwatch import DocumentWatch
 from feedmill.services.isolation.faultpoints import fault_point
@@ -181,6 +182,7 @@ class ChangeBatch:
         self._closed: set[str] = set()
         self._left: set[str] = set()
         self._policy_set: PolicySet | None = None
+        self._crawl_updates = CrawlUpdates(context.provenance.kind)
 
     def load(self, urls: Iterable[str]) -> None:
         """Reads the current state of URLs."""
@@ -206,6 +208,7 @@ class ChangeBatch:
         self._counts[outcome.counted] += 1
         self._entries.extend(outcome.log)
         if change.url is not None:
+            self._crawl_updates.note(change, outcome)
             # A record in error moves no document to another class: that its class cannot be determined may be the error itself.
             is_left = outcome.counted is ReceiptCount.ERROR and (state == self._before[change.url] or change.url in self._left)
             (self._left.add if is_left else self._left.discard)(change.url)
@@ -273,6 +276,7 @@ class ChangeBatch:
         ids = self._unit.documents.writer.save_many(saved, at=self._context.now, feed_id=self._context.feed_id, moved=moved)
         self._unit.documents.writer.add_events([(ids[d.url], number, event) for d, numbered in with_events for number, event in numbered])
         self._save_acls(changed)
+        self._crawl_updates.write(self._unit, self._before, {url: self._states[url] for url in changed}, self._events, self._context.now)
         new = {document.url: document for document in documents if self._is_new_version(document)}
         marks = self._run_each(STORE_STEP, new, lambda document: self._make_task(document, ids[document.url]))
         self._unit.processing.index_tasks.put_many(list(marks.values()))
