@@ -79,7 +79,13 @@ class Indexing:
         self._recorder = tools.recorder or FailureRecorder(tools.clock, __version__)
         self._patterns = PatternSweep(tools.store, tools.search_config, self._attempts)
         self._links = Linking(
-            tools.store, tools.blobs, generations.open_index, rest=tools.rest, attempts=self._attempts, recorder=self._recorder
+            tools.store,
+            tools.blobs,
+            generations.open_index,
+            rest=tools.rest,
+            attempts=self._attempts,
+            recorder=self._recorder,
+            following=tools.following,
         )
         self._isolated_builds = IsolatedBuildQueue(tools.builder) if tools.builder is not None else None
         self._entry_writing = EntryWriting(tools.blobs, self._links, self._patterns, self._attempts, self._isolated_builds)

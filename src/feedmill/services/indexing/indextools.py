@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from feedmill.ports import BlobStore, Clock, EntryBuilder, InFlight, Notifier, Store
+from feedmill.services.crawling.linkfollowing import LinkFollowing
 from feedmill.services.isolation.inflight import NoInFlight
 from feedmill.services.isolation.recording import FailureRecorder
 from feedmill.services.searchconfigprovider import SearchConfigProvider, nothing_set
@@ -12,7 +13,7 @@ from feedmill.services.searchconfigprovider import SearchConfigProvider, nothing
 class IndexDependencies:
     """Dependencies of the indexer. Units: ``rest`` between two pieces of background work, in multiples of the duration of the previous one.
 
-    Without a ``builder`` the indexer prepares every document itself.
+    Without a ``builder`` the indexer prepares every document itself; without ``following`` links are not crawled.
     """
 
     store: Store
@@ -24,3 +25,4 @@ class IndexDependencies:
     in_flight: InFlight = field(default_factory=NoInFlight)
     builder: EntryBuilder | None = None
     recorder: FailureRecorder | None = None
+    following: LinkFollowing | None = None

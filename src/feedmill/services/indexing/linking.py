@@ -27,10 +27,12 @@ from feedmill.core.text.textblob import decode_links
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.document import Document, DocumentState
 from feedmill.model.errors import Corrupt
+from feedmill.model.extraction import Link
 from feedmill.model.query import LinksTo
 from feedmill.model.queue import QueueName
 from feedmill.ports import BlobStore, IndexTask, LinkWork, SearchIndex, Store, UnitOfWork
 from feedmill.services import keyvalues
+from feedmill.services.crawling.linkfollowing import LinkFollowing, may_follow
 from feedmill.services.isolation.attempts import Attempts, key_of_document, read_interruptions
 from feedmill.services.isolation.batches import FailedItem, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
@@ -51,7 +53,10 @@ Pairs = Mapping[tuple[int, int], str]
 
 
 class Linking:
-    """The links of one store. ``find_index`` returns the index of a folder's name. Units: ``rest`` in multiples of the work's duration."""
+    """The links of one store. ``find_index`` returns the index of a folder's name; ``following`` adds links to the crawl queue.
+
+    Units: ``rest`` in multiples of the work's duration.
+    """
 
     def __init__(
         self,
@@ -62,8 +67,10 @@ class Linking:
         rest: float,
         attempts: Attempts,
         recorder: FailureRecorder,
+        following: LinkFollowing | None = None,
     ) -> None:
         self._rest = rest
+        self._following = following
         self._attempts = attempts
         self._recorder = recorder
         self._rests_until = 0.0
@@ -167,10 +174,15 @@ class Linking:
             documents = unit.documents.reader.find_by_id(ids)
             old = unit.processing.link_texts.find_by_source(ids)
             is_told = unit.processing.link_texts.find_by_target(ids)
-            wanted = self._list_texts_of(unit, [document for document in documents.values() if may_contribute(document)])
+            links = self._read_all_links(documents)
+            contributing = {key: links[key] for key, document in documents.items() if key in links and may_contribute(document)}
+            wanted = self._list_texts_of(unit, documents, contributing)
             folder, token = unit.state.key_values.get(keyvalues.INDEX_FOLDER) or "", unit.state.key_values.get(keyvalues.INDEX_TOKEN) or ""
             fresh = [document for key, document in documents.items() if key not in is_told and document.state is DocumentState.LIVE]
             found = self._list_sources_of(unit, fresh, folder, token)
+        if self._following is not None:
+            # Before the transaction that removes the documents from the queue: adding a link again changes nothing.
+            self._following.follow((documents[key], _list_urls(documents[key], read)) for key, read in links.items())
         stored = {(source, target): text for source, texts in old.items() for target, text in texts.items()}
         gone = [(source, key) for key in ids if _is_gone(documents.get(key)) for source in is_told.get(key, ())]
         changed = {pair: text for pair, text in (found | wanted).items() if stored.get(pair) != text}
@@ -197,8 +209,16 @@ class Linking:
         others = [one for one in targets if one not in waiting and _gather(before.get(one)) != _gather(after[one])]
         unit.processing.link_queue.queue(LinkWork.WRITE, others)
 
-    def _list_texts_of(self, unit: UnitOfWork, sources: Sequence[Document]) -> dict[tuple[int, int], str]:
-        incoming = {document.id: self._read_links(document) for document in sources if document.id is not None}
+    def _read_all_links(self, documents: Mapping[int, Document]) -> dict[int, list[Link]]:
+        """Reads the links of documents that contribute their texts, or whose links are crawled."""
+        is_crawling = self._following is not None
+        wanted = {key: one for key, one in documents.items() if may_contribute(one) or (is_crawling and may_follow(one))}
+        return {key: self._read_links(document) for key, document in wanted.items()}
+
+    def _list_texts_of(
+        self, unit: UnitOfWork, sources: Mapping[int, Document], links: Mapping[int, Sequence[Link]]
+    ) -> dict[tuple[int, int], str]:
+        incoming = {key: list_link_texts(sources[key].url, read) for key, read in links.items()}
         targets = unit.documents.reader.find_ids(list(dict.fromkeys(url for urls in incoming.values() for url in urls)))
         return {
             (source, targets[url]): text
@@ -220,7 +240,7 @@ class Linking:
         keys = list(dict.fromkeys(key for keys in telling.values() for key in keys))
         waiting = unit.processing.link_queue.find_queued(LinkWork.READ, keys)
         sources = unit.documents.reader.find_by_id([key for key in keys if key not in waiting])
-        incoming = {key: self._read_links(source) for key, source in sources.items() if may_contribute(source)}
+        incoming = {key: list_link_texts(source.url, self._read_links(source)) for key, source in sources.items() if may_contribute(source)}
         urls = {document.id: document.url for document in fresh}
         pairs = ((source, target) for target, keys in telling.items() for source in keys if source in incoming and source != target)
         return {(source, target): incoming[source][urls[target]] for source, target in pairs if urls[target] in incoming[source]}
@@ -230,19 +250,23 @@ class Linking:
             self._index = folder, self._find_index(folder)
         return self._index[1]
 
-    def _read_links(self, document: Document) -> dict[str, str]:
+    def _read_links(self, document: Document) -> list[Link]:
         with self._attempts.on(_key_of(document.id or 0)):
             fault_point(READ, document.url)
-            return self._list_link_targets(document)
+            return self._list_links(document)
 
-    def _list_link_targets(self, document: Document) -> dict[str, str]:
+    def _list_links(self, document: Document) -> list[Link]:
         if document.text is None or document.text.blob is None:
-            return {}
+            return []
         try:
-            return list_link_texts(document.url, decode_links(self._blobs.read(document.text.blob)))
+            return decode_links(self._blobs.read(document.text.blob))
         except Corrupt:
             # the indexer reports this when it reads the same blob
-            return {}
+            return []
+
+
+def _list_urls(document: Document, links: Sequence[Link]) -> list[str]:
+    return [*(link.url for link in links), *document.attributes.links]
 
 
 def _key_of(document_id: int, step: str = READ) -> str:

@@ -1,0 +1,1 @@
+"""The crawler: which URLs are crawled, and what becomes of the pages."""

@@ -1,0 +1,119 @@
+"""Adds the links of documents to the crawl queue.
+
+A link makes an unknown URL known and changes nothing about a known one. Links are not followed in three cases: the document declares
+``nofollow``; the licence limit is reached, since new documents would only evict others; the crawler knows as many URLs as the settings
+permit.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from feedmill.core.crawling.linkrules import LinkRules
+from feedmill.core.documents.presentation import has_robots_rule
+from feedmill.model.crawling import CrawlMention
+from feedmill.model.document import Document, DocumentState, Origin
+from feedmill.ports import Clock, Store, UnitOfWork
+
+ADDED_AT_ONCE = 1_000
+COUNTED_EVERY = timedelta(minutes=10)
+"""How often the URLs of the queue are counted; what is added in between is added to the count."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowLimits:
+    """How many documents and URLs there may be; 0 = any number."""
+
+    max_documents: int = 0
+    max_urls: int = 0
+
+
+class LinkFollowing:
+    """Follows the links of one store."""
+
+    def __init__(self, store: Store, rules: LinkRules, clock: Clock, limits: FollowLimits) -> None:
+        self._store = store
+        self._rules = rules
+        self._clock = clock
+        self._limits = limits
+        self._known = 0
+        self._counted_at: datetime | None = None
+
+    def follow(self, pages: Iterable[tuple[Document, Sequence[str]]]) -> int:
+        """Adds the links of pages, in transactions of a bounded size. Returns how many URLs were unknown."""
+        followed = [(page, links) for page, links in pages if links and may_follow(page)]
+        if not followed:
+            return 0
+        with self._store.reading() as unit:
+            room = self._find_room(unit)
+            depths = {url: entry.depth for url, entry in unit.feeds.crawling.queue.find_many([page.url for page, _ in followed]).items()}
+        added = 0
+        for mentions in self._list_batches(followed, depths):
+            if added >= room:
+                break
+            added += self._add(mentions[: room - added])
+        return added
+
+    def list_targets(self, page: str, links: Iterable[str]) -> list[str]:
+        """Lists the URLs under which links of a crawled page are crawled."""
+        rules = self._rules
+        found = (rules.find_target(link, crawled_page=page) for link in links)
+        return list(dict.fromkeys(target for target in found if target is not None and target != page))
+
+    def _list_batches(self, pages: Sequence[tuple[Document, Sequence[str]]], depths: dict[str, int]) -> Iterator[list[CrawlMention]]:
+        rules, mentions = self._rules, dict[str, CrawlMention]()
+        for page, links in pages:
+            crawled_page, depth = page.url if page.origin is Origin.WEB else "", depths.get(page.url, 0) + 1
+            for link in dict.fromkeys(links):
+                url = rules.find_target(link, crawled_page=crawled_page)
+                if url is not None and url != page.url and (url not in mentions or mentions[url].depth > depth):
+                    mentions[url] = CrawlMention(url=url, referrer=page.url, depth=depth)
+                if len(mentions) >= ADDED_AT_ONCE:
+                    yield list(mentions.values())
+                    mentions.clear()
+        if mentions:
+            yield list(mentions.values())
+
+    def _add(self, mentions: Sequence[CrawlMention]) -> int:
+        with self._store.reading() as unit:
+            fresh = list_unknown(unit, mentions)
+        if not fresh:
+            return 0
+        with self._store.writing() as unit:
+            added = unit.feeds.crawling.queue.add_many(fresh, self._clock())
+        self._known += added
+        return added
+
+    def _find_room(self, unit: UnitOfWork) -> int:
+        """Returns how many URLs may be added."""
+        limits = self._limits
+        if limits.max_documents and unit.documents.scan.count_live() >= limits.max_documents:
+            return 0
+        if not limits.max_urls:
+            return 1 << 62
+        now = self._clock()
+        if self._counted_at is None or not timedelta() <= now - self._counted_at < COUNTED_EVERY:
+            self._known = sum(sum(groups.values()) for groups in unit.feeds.crawling.reports.count_by_site().values())
+            self._counted_at = now
+        return max(0, limits.max_urls - self._known)
+
+
+def may_follow(page: Document) -> bool:
+    """Returns whether the links of a document are followed, which do not depend on who may see it."""
+    return page.state is DocumentState.LIVE and not page.damage and not has_robots_rule(page, "nofollow")
+
+
+def list_unknown(unit: UnitOfWork, mentions: Sequence[CrawlMention]) -> list[CrawlMention]:
+    """Lists the mentions of URLs that are neither in the queue nor documents whose content was fed."""
+    known = unit.feeds.crawling.queue.find_many([mention.url for mention in mentions])
+    unknown = [mention for mention in mentions if mention.url not in known]
+    documents = unit.documents.reader.find_many([mention.url for mention in unknown])
+    return [mention for mention in unknown if not _is_fed(documents.get(mention.url))]
+
+
+def _is_fed(document: Document | None) -> bool:
+    return document is not None and document.state is DocumentState.LIVE and document.origin is Origin.CONTENT

@@ -1,0 +1,136 @@
+"""Links of fed and crawled documents in the crawl queue, on a real store."""
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+
+from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
+from feedmill.core.crawling.linkrules import LinkRules
+from feedmill.core.documents.urlstate import ApplyContext
+from feedmill.core.text.textblob import encode_text
+from feedmill.model.crawling import CrawlEntry
+from feedmill.model.document import Attributes, Document, Text
+from feedmill.model.extraction import Link
+from feedmill.model.provenance import from_fetch
+from feedmill.ports import Lane, Stage
+from feedmill.services.crawling.linkfollowing import FollowLimits, LinkFollowing
+from feedmill.services.feeds.feeding import ChangeBatch, SliceLimits, take_slice
+from feedmill.services.indexing.indexer import IndexDependencies, Indexing
+from tests.builders.access import STAFF
+from tests.builders.changes import OPEN, put, url
+from tests.contract.callablegenerations import CallableGenerations
+from tests.contract.feedharness import BEGIN, FeedHarness, open_harness
+from tests.fakes import SilentNotifier
+
+RULES = LinkRules(follow=["docs.test/"])
+
+
+@pytest.fixture
+def harness(tmp_path: Path) -> Iterator[FeedHarness]:
+    made = open_harness(tmp_path)
+    yield made
+    made.store.close()
+
+
+def follow(harness: FeedHarness, document: Document, links: Sequence[str], *, rules: LinkRules = RULES, **limits: int) -> int:
+    following = LinkFollowing(harness.store, rules, harness.clock, FollowLimits(**limits))
+    return following.follow([(document, links)])
+
+
+def entries(harness: FeedHarness) -> dict[str, CrawlEntry]:
+    with harness.store.reading() as unit:
+        return {entry.url: entry for entry in unit.feeds.crawling.reports.list_entries(limit=10_000)}
+
+
+def fetch(harness: FeedHarness, name: str, *, robots: str = "") -> Document:
+    taken = take_slice(iter([put(name)]), harness.blobs, SliceLimits()).slice
+    with harness.store.writing() as unit:
+        batch = ChangeBatch(unit, ApplyContext(provenance=from_fetch("crawler"), now=harness.clock(), rules=OPEN), Lane.BULK)
+        batch.load([url(name)])
+        batch.apply(*taken[0])
+        batch.finish()
+    document = harness.document(url(name))
+    assert document.content is not None
+    return replace(document, text=Text(source=document.content, robots=frozenset(robots.split())))
+
+
+def test_links_of_a_fed_document_are_queued_with_their_page(harness: FeedHarness) -> None:
+    harness.push(put("page"), put("fed"))
+
+    assert follow(harness, harness.document(url("page")), [url("a"), url("fed"), url("a"), url("page"), "http://other.test/"]) == 1
+
+    entry = entries(harness)[url("a")]
+    assert (entry.referrer, entry.depth, entry.due_at is not None) == (url("page"), 1, True)
+
+
+def test_links_of_a_crawled_page_are_one_deeper_and_stay_on_its_host(harness: FeedHarness) -> None:
+    anywhere = LinkRules(follow=["/"])
+    page = fetch(harness, "page")
+    follow(harness, page, [url("a"), "http://other.test/"], rules=anywhere)
+    follow(harness, fetch(harness, "a"), [url("b")], rules=anywhere)
+
+    assert {each.url: each.depth for each in entries(harness).values()} == {url("a"): 1, url("b"): 2}
+
+
+@pytest.mark.parametrize("robots", ["nofollow", "noindex nofollow"])
+def test_links_of_a_page_that_says_nofollow_are_not_queued(harness: FeedHarness, robots: str) -> None:
+    assert follow(harness, fetch(harness, "page", robots=robots), [url("a")]) == 0
+    assert follow(harness, fetch(harness, "other", robots="noindex"), [url("a")]) == 1
+
+
+def test_known_url_is_left_as_it_is(harness: FeedHarness) -> None:
+    page = fetch(harness, "page")
+    follow(harness, page, [url("a")])
+    crawled = replace(entries(harness)[url("a")], due_at=None, crawled_at=harness.clock())
+    with harness.store.writing() as unit:
+        unit.feeds.crawling.queue.save_many([crawled])
+
+    assert follow(harness, page, [url("a")]) == 0
+    assert entries(harness)[url("a")].due_at is None
+
+
+def test_links_are_not_followed_at_the_licence_limit(harness: FeedHarness) -> None:
+    page = fetch(harness, "page")
+    assert follow(harness, page, [url("a")], max_documents=1) == 0
+    assert follow(harness, page, [url("a")], max_documents=2) == 1
+
+
+def test_links_are_added_up_to_the_number_of_urls(harness: FeedHarness) -> None:
+    page = fetch(harness, "page")
+    assert follow(harness, page, [url(str(number)) for number in range(10)], max_urls=4) == 4
+    assert follow(harness, page, [url("more")], max_urls=4) == 0
+
+
+def test_page_with_very_many_links_is_added_in_parts(harness: FeedHarness) -> None:
+    assert follow(harness, fetch(harness, "page"), [url(str(number)) for number in range(2_500)]) == 2_500
+
+
+def test_indexer_follows_links_of_documents_that_only_some_may_see(harness: FeedHarness) -> None:
+    refs = Attributes(links=(url("ref"),))
+    harness.push(put("secret", acl=STAFF, attributes=refs))
+    document = harness.document(url("secret"))
+    assert document.id is not None
+    assert document.content is not None
+    data = encode_text("body", [Link(url("a"), "text")])
+    text = Text(source=document.content, blob=harness.blobs.put(io.BytesIO(data), len(data)))
+    with harness.store.writing() as unit:
+        unit.documents.writer.save_texts([(document.id, text)], at=BEGIN)
+        unit.processing.index_tasks.advance(unit.processing.index_tasks.list(Stage.EXTRACT, 10))
+    index = MemoryIndex()
+    generations = CallableGenerations(
+        list=lambda: ["1-1"], open=lambda _: MemoryWriter(index), read=lambda _: index, remove_one=lambda _: None
+    )
+    following = LinkFollowing(harness.store, RULES, harness.clock, FollowLimits())
+    tools = IndexDependencies(
+        store=harness.store, blobs=harness.blobs, notifier=SilentNotifier(), clock=lambda: BEGIN, rest=0.0, following=following
+    )
+    indexing = Indexing(tools, generations)
+    turns = sum(1 for _ in takewhile(lambda _: indexing.turn() or not entries(harness), range(1_000)))
+    indexing.close()
+
+    assert turns < 1_000
+    assert sorted(entries(harness)) == [url("a"), url("ref")]
