@@ -34,6 +34,7 @@ from feedmill.http.feeds.gateconfig import GateConfig
 from feedmill.http.feeds.trust import TRUSTED
 from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.model.role import UserRole
+from feedmill.services.crawling.requesting import CrawlRequests
 from feedmill.services.feeds.intake import Intake
 from feedmill.services.pulling.requesting import PullRequests
 from feedmill.settings import load_settings
@@ -72,6 +73,13 @@ POST          /api/v1/sources/{name}/runs                   viewer / manager
 GET,HEAD      /api/v1/runs/{id:int}                         viewer / manager
 POST          /api/v1/sources/{name}/pause                  viewer / manager
 POST          /api/v1/sources/{name}/resume                 viewer / manager
+GET,HEAD      /api/v1/crawl                                 viewer / manager
+GET,HEAD      /api/v1/crawl/queue                           viewer / manager
+DELETE        /api/v1/crawl/queue                           viewer / manager
+GET,HEAD      /api/v1/crawl/entry                           viewer / manager
+POST          /api/v1/crawl/recrawl                         viewer / manager
+POST          /api/v1/crawl/pause                           viewer / manager
+POST          /api/v1/crawl/resume                          viewer / manager
 GET,HEAD      /api/v1/access/explain                        viewer, decision
 POST          /api/v1/access/explain                        viewer, decision
 GET,HEAD      /api/v1/access/who                            viewer, decision
@@ -91,6 +99,7 @@ GET,HEAD      /api/v1/audit/export                          administrator
 -             /api/v1/settings/policy_acls...               viewer / administrator
 -             /api/v1/datasources...                        viewer / manager
 -             /api/v1/sources...                            viewer / manager
+-             /api/v1/crawl...                              viewer / manager
 -             /api/v1/settings...                           viewer / manager
 -             /api/v1/reindex...                            viewer / manager
 -             /api/v1/users...                              administrator
@@ -198,6 +207,7 @@ def admin_port(folder: Path) -> Starlette:
         access=cast(AccessTools, SimpleNamespace()),
         policy_routes=policy_routes(store, editor),
         pulling=cast(PullRequests, SimpleNamespace()),
+        crawling=cast(CrawlRequests, SimpleNamespace()),
     )
     return admin_app(administration, "token", AdminSignIn(authenticator=harness.site.authenticator, signing=harness.signing))
 

@@ -46,7 +46,7 @@ def build_admission_sweep(context: AppContext) -> AdmissionSweep:
     return AdmissionSweep(
         context.store,
         lambda: build_admission(settings),
-        lambda: digest_of_rules(*_admission_values(settings), settings.limits.max_documents),
+        lambda: find_rules_digest(settings),
         context.notifier,
         utc_now,
         caution=_build_caution(context, FEEDER.name),
@@ -68,6 +68,11 @@ def build_upkeep(context: AppContext) -> Upkeep:
 def build_admission(settings: Settings) -> Admission:
     """Builds the rules by which documents are admitted."""
     return Admission(rules=build_rules(*_admission_values(settings)), max_documents=settings.limits.max_documents)
+
+
+def find_rules_digest(settings: Settings) -> str:
+    """Returns a digest that changes whenever the rules of ``build_admission`` may have changed."""
+    return digest_of_rules(*_admission_values(settings), settings.limits.max_documents)
 
 
 def _admission_values(settings: Settings) -> tuple[tuple[str, ...], tuple[str, ...], list[tuple[str, bool]], list[str]]:

@@ -6,6 +6,7 @@ from feedmill import __version__
 from feedmill.adapters.extract.pool.extractor import ExtractorPool
 from feedmill.bootstrap.backends import build_entry_builder
 from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.bootstrap.crawllinks import build_link_following
 from feedmill.bootstrap.searchconfig import build_search_config_provider
 from feedmill.model.extraction import ExtractionLimits
 from feedmill.runtime.roles import EXTRACTOR, INDEXER
@@ -54,6 +55,7 @@ def build_indexing(context: AppContext) -> Indexing:
         in_flight=context.in_flight(INDEXER.name),
         builder=build_entry_builder(context.data, context.settings),
         recorder=_build_failure_recorder(),
+        following=build_link_following(context),
     )
     return Indexing(tools, context.index, on_committed=metrics.count_commit)
 

@@ -8,7 +8,7 @@ import typer
 
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, print_json_list, workplace
 from feedmill.http.feeds.receipts import render_document, render_past
-from feedmill.model.document import Document
+from feedmill.model.document import Document, Origin
 from feedmill.model.errors import NotFound
 from feedmill.ports import Store, UnitOfWork
 from feedmill.services.inspection import find_status, find_url_history, inspect_url
@@ -86,9 +86,10 @@ def _iter_rows(store: Store, datasource: str | None, after: int, at_once: int) -
 def _render_documents(unit: UnitOfWork, found: list[Document]) -> list[dict[str, Any]]:
     ids = [document.id for document in found if document.id is not None]
     marks, failures = unit.processing.index_tasks.find_many(ids), unit.processing.failures.find_many(ids)
+    entries = unit.feeds.crawling.queue.find_many([document.url for document in found if document.origin is Origin.WEB])
     rows = []
     for document in found:
-        status = find_status(document, marks.get(document.id or 0), failures.get(document.id or 0))
+        status = find_status(document, marks.get(document.id or 0), failures.get(document.id or 0), entries.get(document.url))
         row = {"id": document.id, "url": document.url, "datasource": document.datasource, "state": status.state}
         rows.append(row | {"searchable": status.searchable, "reason": status.reason})
     return rows

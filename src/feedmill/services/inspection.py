@@ -7,7 +7,10 @@ says noindex.
 
 from dataclasses import dataclass
 
+from feedmill.core.crawling.reasons import describe_crawl
+from feedmill.core.documents.urlstate import Rules
 from feedmill.model.access import StoredAcl
+from feedmill.model.crawling import CrawlEntry, CrawlState
 from feedmill.model.document import Document, DocumentState, Event, Origin
 from feedmill.model.errors import NotFound
 from feedmill.model.failure import Failure
@@ -54,7 +57,8 @@ def inspect_url(store: Store, url: str) -> Inspection:
         task = unit.processing.index_tasks.find_many([document.id]).get(document.id)
         failure = unit.processing.failures.find_many([document.id]).get(document.id)
         history = unit.documents.reader.list_events(document.id)
-    return Inspection(document=document, acl=acl, status=find_status(document, task, failure), history=history)
+        entry = unit.feeds.crawling.queue.find_many([url]).get(url) if document.origin is Origin.WEB else None
+    return Inspection(document=document, acl=acl, status=find_status(document, task, failure, entry), history=history)
 
 
 def find_url_history(store: Store, url: str) -> UrlHistory:
@@ -72,15 +76,18 @@ def unknown_document(url: str) -> NotFound:
     return NotFound(f"there is no document {url[:2000]!a}")
 
 
-def find_status(document: Document, task: IndexTask | None, failure: Failure | None = None) -> DocumentStatus:
+def find_status(
+    document: Document, task: IndexTask | None, failure: Failure | None = None, entry: CrawlEntry | None = None
+) -> DocumentStatus:
     """Returns the state of a live document.
 
-    Shape: ``task`` is the document's index task, None when there is none; ``failure`` is its newest failure.
+    Shape: ``task`` is the document's index task, None when there is none; ``failure`` is its newest failure; ``entry`` is that of its URL
+    in the crawl queue.
     """
     text = document.text
     is_waiting = task is not None and not task.is_refresh
     if document.origin is Origin.WEB and document.content is None:
-        return DocumentStatus(state="known, not crawled", searchable=False, reason="it was named for crawling and has not been crawled")
+        return DocumentStatus(state="known, not crawled", searchable=False, reason=_explain_uncrawled(entry))
     if task is not None and task.stage is Stage.EXTRACT:
         return DocumentStatus(state="waiting for extraction", searchable=False, reason="its content is not extracted yet")
     if is_waiting:
@@ -94,3 +101,59 @@ def find_status(document: Document, task: IndexTask | None, failure: Failure | N
     if document.awaits_extraction:
         return DocumentStatus(state="waiting for extraction", searchable=False, reason="its content is not extracted yet")
     return DocumentStatus(state="indexed", searchable=True, reason=text.reason if text is not None else None)
+
+
+def _explain_uncrawled(entry: CrawlEntry | None) -> str:
+    if entry is None or entry.state is CrawlState.WAITING:
+        return "it was named for crawling and has not been crawled"
+    return describe_crawl(entry)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlDiagnosis:
+    """Why searches find a URL or do not. ``causes`` are sentences, the first reason first; empty if it is wholly searchable."""
+
+    url: str
+    searchable: bool
+    state: str
+    causes: tuple[str, ...]
+
+
+def diagnose_url(store: Store, rules: Rules, url: str) -> UrlDiagnosis:
+    """Returns the state of any URL, known or not, with the causes. Errors: Busy."""
+    with store.reading() as unit:
+        entry = unit.feeds.crawling.queue.find_many([url]).get(url)
+        has_acl = url in unit.access.acls.find_many([url])
+    try:
+        inspection = inspect_url(store, url)
+    except NotFound:
+        return _diagnose_missing(store, rules, url, entry, has_acl=has_acl)
+    status = inspection.status
+    causes = [status.reason] if status.reason else []
+    if entry is not None and entry.failures and status.searchable:
+        causes.append(f"the last crawl failed, and the copy from before is found: {describe_crawl(entry)}")
+    if status.searchable and inspection.document.secure:
+        causes.append("it is not public: only users whom its acl or a policy permits find it")
+    return UrlDiagnosis(url=url, searchable=status.searchable, state=status.state, causes=tuple(causes))
+
+
+def _diagnose_missing(store: Store, rules: Rules, url: str, entry: CrawlEntry | None, *, has_acl: bool) -> UrlDiagnosis:
+    causes = []
+    refusal = rules.refusal(url)
+    if refusal is not None:
+        causes.append(refusal)
+    if entry is not None:
+        causes.append(describe_crawl(entry))
+    try:
+        last = find_url_history(store, url).history[-1]
+        causes.append(f"{last.kind.value} at {last.at:%Y-%m-%d %H:%M} UTC{': ' + last.detail if last.detail else ''}")
+        state = "gone"
+    except NotFound:
+        state = "never received"
+    if has_acl:
+        causes.append("it has an acl and no document")
+    if entry is not None:
+        state = "not crawled" if entry.state is not CrawlState.WAITING else "waiting for the crawler"
+    return UrlDiagnosis(
+        url=url, searchable=False, state=state, causes=tuple(causes or ("no feed, link, sitemap or start URL named this URL",))
+    )

@@ -57,3 +57,9 @@ SAML_KEY = "signin.saml.key"
 
 HISTORY_SINCE = "history.since"
 """The time since which history is recorded, in ISO 8601; none if it was recorded from the first feed on."""
+
+CRAWL_PAUSED = "crawl.paused"
+"""Set while an administrator has paused the crawler; else empty."""
+
+CRAWL_REVIEWED = "crawl.reviewed"
+"""The digest of the settings against which the URLs of the crawl queue were last checked."""

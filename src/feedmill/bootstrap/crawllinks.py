@@ -1,0 +1,44 @@
+"""Builds the services that name URLs for the crawler: links, and the requests of administrators."""
+
+from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.bootstrap.feeds import build_admission, find_rules_digest
+from feedmill.core.crawling.linkrules import LinkRules
+from feedmill.services.crawling.linkfollowing import FollowLimits, LinkFollowing
+from feedmill.services.crawling.requesting import CrawlRequests
+from feedmill.services.crawling.reviewing import QueueReview
+from feedmill.settings import Settings
+
+
+def build_link_following(context: AppContext) -> LinkFollowing | None:
+    """Builds the service that adds links to the crawl queue, None if the settings do not want links crawled."""
+    settings = context.settings
+    if not (settings.crawl.enabled and settings.crawl.follow_links):
+        return None
+    rules, limits = build_link_rules(settings), FollowLimits(max_documents=settings.limits.max_documents, max_urls=settings.crawl.max_urls)
+    return LinkFollowing(context.store, rules, utc_now, limits)
+
+
+def build_link_rules(settings: Settings) -> LinkRules:
+    """Builds the rules by which links are crawled."""
+    urls, crawl = settings.urls, settings.crawl
+    return LinkRules(
+        follow=urls.follow,
+        do_not_follow=urls.do_not_follow,
+        start=urls.start,
+        allow_private=crawl.allow_private,
+        duplicate_hosts={duplicate: entry.host for entry in crawl.duplicate_hosts for duplicate in entry.duplicates},
+        session_parameters=crawl.session_parameters,
+        max_url_characters=crawl.max_url_characters,
+    )
+
+
+def build_crawl_requests(context: AppContext) -> CrawlRequests:
+    """Builds the requests of administrators to the crawler."""
+    rules = build_admission(context.settings).rules
+    return CrawlRequests(context.store, lambda: rules, context.notifier, utc_now)
+
+
+def build_queue_review(context: AppContext) -> QueueReview:
+    """Builds the comparison of the crawl queue with the settings."""
+    settings = context.settings
+    return QueueReview(context.store, build_admission(settings).rules, settings.urls.start, find_rules_digest(settings), utc_now)

@@ -1,0 +1,180 @@
+"""What administrators do with the crawl queue, by service, command and admin port."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from feedmill.cli.main import build_app
+from feedmill.http.admin.app import Administration, admin_app
+from feedmill.model.crawling import CrawlEntry, CrawlGroup, CrawlMention, CrawlState, CrawlUrgency, FetchRecord
+from feedmill.model.document import DocumentState
+from feedmill.model.errors import BadRequest, NotFound
+from feedmill.model.provenance import from_fetch
+from feedmill.services.crawling.requesting import CrawlRequests
+from tests.asgi import ask_app
+from tests.builders.changes import OPEN, put, url
+from tests.contract.feedharness import FeedHarness, open_harness
+from tests.contract.test_crawl_updates import bring, request
+from tests.fakes import SilentNotifier
+
+TOKEN = "a-token-of-the-tests"
+
+
+@pytest.fixture
+def harness(tmp_path: Path) -> Iterator[FeedHarness]:
+    made = open_harness(tmp_path)
+    made.push(request("a"), request("b/1"), request("b/2", crawl_once=True), datasource="web")
+    yield made
+    made.store.close()
+
+
+@pytest.fixture
+def requests(harness: FeedHarness) -> CrawlRequests:
+    return CrawlRequests(harness.store, lambda: OPEN, SilentNotifier(), harness.clock)
+
+
+def fail(harness: FeedHarness, name: str) -> CrawlEntry:
+    """Makes an entry one that failed and is due tomorrow."""
+    with harness.store.writing() as unit:
+        entry = unit.feeds.crawling.queue.find_many([url(name)])[url(name)]
+        now = harness.clock()
+        record = FetchRecord(at=now, state=CrawlState.HTTP_SERVER_ERROR, http_status=503, reason="HTTP status 503")
+        failed = replace(
+            entry,
+            state=CrawlState.HTTP_SERVER_ERROR,
+            urgency=CrawlUrgency.SCHEDULED,
+            due_at=now + timedelta(days=1),
+            failures=1,
+            failed_at=now,
+            history=(record,),
+        )
+        unit.feeds.crawling.queue.save_many([failed])
+    return failed
+
+
+def test_overview_counts_urls_by_site_and_group(harness: FeedHarness, requests: CrawlRequests) -> None:
+    fail(harness, "a")
+    overview = requests.read_overview()
+    assert (overview.due, overview.is_paused) == (2, False)
+    assert overview.sites["http://docs.test"][CrawlGroup.ERROR] == 1
+    assert overview.sites["http://docs.test"][CrawlGroup.WAITING] == 2
+
+
+def test_recrawl_makes_what_matches_due_at_once(harness: FeedHarness, requests: CrawlRequests) -> None:
+    failed = fail(harness, "b/2")
+    assert requests.recrawl("docs.test/b/") == 2
+
+    again = requests.get_life(url("b/2")).entry
+    assert again.urgency is CrawlUrgency.IMMEDIATE
+    assert again.due_at is not None
+    assert failed.due_at is not None
+    assert again.due_at < failed.due_at
+    assert again.is_once
+    assert requests.get_life(url("a")).entry.urgency is CrawlUrgency.NEW
+
+
+def test_recrawl_of_what_nobody_named_says_so(requests: CrawlRequests) -> None:
+    with pytest.raises(NotFound, match=r"the crawler knows no URL that 'http://none\.test/' matches; name it"):
+        requests.recrawl("http://none.test/")
+    with pytest.raises(BadRequest, match="is an exception"):
+        requests.recrawl("-docs.test/")
+
+
+def test_removed_url_is_neither_crawled_nor_found(harness: FeedHarness, requests: CrawlRequests) -> None:
+    bring(harness, from_fetch("crawler"), put("a"))
+
+    assert requests.remove(url("a")) == 1
+
+    assert harness.document(url("a")).state is DocumentState.GONE
+    with pytest.raises(NotFound, match="the crawler does not know"):
+        requests.get_life(url("a"))
+
+
+def test_url_that_a_feed_owns_is_not_crawled_and_the_error_says_so(harness: FeedHarness, requests: CrawlRequests) -> None:
+    harness.push(put("a"))
+    with pytest.raises(NotFound, match="is not crawled: data source hr fed its content"):
+        requests.get_life(url("a"))
+
+
+def test_life_names_the_page_that_links(harness: FeedHarness, requests: CrawlRequests) -> None:
+    with harness.store.writing() as unit:
+        unit.feeds.crawling.queue.add_many([CrawlMention(url=url("c"), referrer=url("a"), depth=1)], harness.clock())
+    assert requests.get_life(url("c")).referrers == (url("a"),)
+
+
+def test_admin_port_shows_changes_and_pauses_the_queue(harness: FeedHarness, requests: CrawlRequests) -> None:
+    administration = Administration(
+        read_status=dict,
+        reindex=dict,
+        remove_source=lambda *_: None,
+        render_metrics=bytes,
+        find_problems=list,
+        crawling=requests,
+    )
+    app = admin_app(administration, TOKEN)
+    headers = {"authorization": f"Bearer {TOKEN}"}
+
+    def ask(method: str, path: str) -> tuple[int, object]:
+        path, _, query = path.partition("?")
+        answer = ask_app(app, method, path, query=query, headers=headers)
+        return answer.status, answer.json if answer.body else None
+
+    fail(harness, "a")
+    status, shown = ask("GET", f"/api/v1/crawl/entry?url={url('a')}")
+    assert status == 200
+    assert isinstance(shown, dict)
+    assert (shown["state"], shown["code"], shown["group"]) == ("HTTP server error", 32, "retrieval error")
+    assert shown["history"][0] | {"at": ""} == {
+        "at": "",
+        "state": "HTTP server error",
+        "code": 32,
+        "http_status": 503,
+        "bytes": 0,
+        "seconds": 0.0,
+        "reason": "HTTP status 503",
+    }
+    status, listed = ask("GET", "/api/v1/crawl/queue?group=error&limit=5")
+    assert isinstance(listed, list)
+    assert [entry["url"] for entry in listed] == [url("a")]
+    assert ask("GET", "/api/v1/crawl/queue?group=lost")[0] == 400
+    assert ask("GET", "/api/v1/crawl/queue?limit=0")[0] == 400
+    assert ask("GET", "/api/v1/crawl/entry")[0] == 400
+    assert ask("GET", "/api/v1/crawl/entry?url=http://none.test/")[0] == 404
+    assert ask("POST", f"/api/v1/crawl/recrawl?url={url('a')}") == (202, {"requested": 1})
+    assert ask("DELETE", f"/api/v1/crawl/queue?url={url('a')}") == (200, {"removed": 1})
+    assert ask("POST", "/api/v1/crawl/pause") == (204, None)
+    status, overview = ask("GET", "/api/v1/crawl")
+    assert isinstance(overview, dict)
+    assert (overview["paused"], overview["groups"]["waiting"]) == (True, 2)
+    assert ask("POST", "/api/v1/crawl/resume") == (204, None)
+    assert not requests.read_overview().is_paused
+
+
+def test_commands_show_and_change_the_queue(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir(mode=0o700)
+    made = open_harness(data)
+    made.push(request("a"), request("b"), datasource="web")
+    fail(made, "b")
+    made.store.close()
+
+    def run(*words: str) -> str:
+        done = CliRunner().invoke(build_app(["queue", "recrawl"]), [*words, "--data", str(data)])
+        assert done.exit_code == 0, done.output + repr(done.exception)
+        return done.stdout
+
+    assert "HTTP server error" in run("queue")
+    overview = json.loads(run("queue", "--json", "--group", "error"))
+    assert [entry["url"] for entry in overview["entries"]] == [url("b")]
+    assert json.loads(run("recrawl", url("b"), "--json")) == {"requested": 1}
+    assert json.loads(run("queue", "show", url("b"), "--json"))["urgency"] == "immediate"
+    assert "HTTP 503" in run("queue", "show", url("b"))
+    assert json.loads(run("queue", "pause", "--json")) == {"paused": True}
+    assert "paused" in run("queue")
+    assert "the crawler is resumed" in run("queue", "resume")
+    assert "1 URL removed" in run("queue", "remove", url("b"))
