@@ -15,7 +15,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import urljoin
 
-from feedmill.adapters.crawling.options import FetchOptions
+from feedmill.adapters.crawling.challenges import AccessRejected
+from feedmill.adapters.crawling.cookies import CookieJar
+from feedmill.adapters.crawling.options import AccessRule, FetchOptions
 from feedmill.adapters.crawling.outcomes import (
     PERMANENT_REDIRECTS,
     REDIRECTS,
@@ -24,8 +26,10 @@ from feedmill.adapters.crawling.outcomes import (
     state_of_status,
 )
 from feedmill.adapters.crawling.rules import UrlRules
+from feedmill.adapters.crawling.sessions import make_session
 from feedmill.adapters.crawling.transport import CUT_TYPES, Headers, Sending, Transport
 from feedmill.adapters.http.codings import ACCEPTED, Decoded, decode
+from feedmill.core.urls.patterns import PatternSet
 from feedmill.core.urls.targets import Target, parse_target
 from feedmill.core.urls.validation import MAX_URL_CHARACTERS
 from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
@@ -43,6 +47,12 @@ class HttpFetcher:
         self._options = options or FetchOptions()
         self._transport = Transport(self._options)
         self._headers = UrlRules(self._options.headers)
+        self._access = UrlRules(self._options.access)
+        self._sessions = {
+            id(rule): make_session(rule, self._transport, number) for number, rule in enumerate(self._options.access, start=1)
+        }
+        self._keeps_cookies = PatternSet(self._options.cookies)
+        self._jar = CookieJar()
 
     async def fetch(self, request: FetchRequest) -> FetchedPage:
         """Fetches a URL. Every failure is a ``FetchedPage`` with its state; does not raise."""
@@ -52,6 +62,8 @@ class HttpFetcher:
             page = await self._fetch(fetch)
         except BadRequest as exc:
             page = FetchedPage(state=_state_of_url(request.url), url=request.url, reason=str(exc))
+        except AccessRejected as exc:
+            page = FetchedPage(state=CrawlState.AUTHENTICATION_FAILED, url=fetch.url, used_access=True, reason=str(exc))
         except UpstreamFailure as exc:
             page = FetchedPage(state=state_of_failure(exc), url=fetch.url, reason=str(exc))
         return replace(page, seconds=time.monotonic() - begun)
@@ -76,15 +88,29 @@ class HttpFetcher:
 
     async def _request(self, fetch: "_Fetch", target: Target) -> HttpResponse:
         request = fetch.request
-        return await self._transport.send(
-            Sending(
-                target=target,
-                headers=self._make_headers(fetch, target),
-                max_bytes=request.max_bytes,
-                deadline=fetch.deadline,
-                opened_for=fetch.find_page(target),
-            )
+        keeps_cookies = self._keeps_cookies.match_url(target.url).passes
+        headers = self._make_headers(fetch, target)
+        if keeps_cookies and (cookie := self._jar.make_header(target)):
+            headers["Cookie"] = cookie
+        sending = Sending(
+            target=target, headers=headers, max_bytes=request.max_bytes, deadline=fetch.deadline, opened_for=fetch.find_page(target)
         )
+        rule = self._find_access(fetch, sending)
+        if rule is None:
+            response = await self._transport.send(sending)
+        else:
+            response, used_access = await self._sessions[id(rule)].send(sending)
+            fetch.note_access(rule, used_access=used_access)
+        if keeps_cookies:
+            self._jar.store(target, response)
+        return response
+
+    def _find_access(self, fetch: "_Fetch", sending: Sending) -> AccessRule | None:
+        """Returns the rule with the credentials for a request."""
+        if fetch.has_left_tls:
+            return None
+        rule = self._access.find(sending.target.url)
+        return self._access.find(sending.opened_for) if rule is None and sending.opened_for else rule
 
     def _make_headers(self, fetch: "_Fetch", target: Target) -> Headers:
         headers = {"User-Agent": self._options.user_agent, "Accept": "*/*", "Accept-Encoding": ACCEPTED}
@@ -109,7 +135,9 @@ class HttpFetcher:
             is_other = ":" in location and not location.lower().startswith("http")
             state = CrawlState.OFF_DOMAIN_REDIRECT if is_other else CrawlState.OTHER_ERROR
             return self._end(fetch, response, state, "it redirects to what is no address of http or https")
-        if following.url in (target.url, *fetch.passed):
+        # With cookies, the same URL may answer otherwise the second time.
+        sets_cookies = bool(response.find_header("set-cookie"))
+        if following.url in (target.url, *fetch.passed) and not sets_cookies:
             return self._end(fetch, response, CrawlState.LONG_REDIRECT_CHAIN, "it redirects in a circle")
         if not fetch.request.needed_for and not self._options.follows(following.url):
             return self._end(
@@ -136,6 +164,8 @@ class HttpFetcher:
             headers=tuple((name, value.decode("latin-1")) for name, value in response.headers),
             etag="" if fetch.passed else response.find_header("etag"),
             modified="" if fetch.passed else response.find_header("last-modified"),
+            used_access=fetch.used_access,
+            make_public=fetch.used_access and fetch.make_public,
             is_permanent=bool(fetch.passed) and fetch.is_permanent,
             reason=reason,
             retry_after_seconds=read_retry_after(response.find_header("retry-after"), self._options.clock()),
@@ -152,6 +182,8 @@ class _Fetch:
     url: str = ""
     is_permanent: bool = True
     has_left_tls: bool = False
+    used_access: bool = False
+    make_public: bool = True
 
     def __post_init__(self) -> None:
         self.url = self.request.url
@@ -162,6 +194,12 @@ class _Fetch:
         self.is_permanent = self.is_permanent and status in PERMANENT_REDIRECTS
         self.has_left_tls = self.has_left_tls or (self.url.lower().startswith("https:") and not following.is_tls)
         self.url = following.url
+
+    def note_access(self, rule: AccessRule, *, used_access: bool) -> None:
+        """Notes that credentials were sent; a document is made public only if all rules that were used say so."""
+        if used_access:
+            self.used_access = True
+            self.make_public = self.make_public and rule.make_public
 
     def find_page(self, target: Target) -> str:
         """Returns the page whose permissions hold for a file of its site, "" for none."""

@@ -30,16 +30,21 @@ class AccessScheme(Enum):
 class FormLogin:
     """A login by a form, as an administrator would do it in a browser.
 
-    - ``login_url`` is the page with the form. The fields are sent to its host only.
-    - ``start_url`` is a page that leads to it (single sign-on), "" if the login begins at the form.
-    - ``fields`` are names and values; all other fields are sent as the page fills them, such as a token against forged requests.
-    - ``expired_text`` is in pages that ask to sign in again, "" if a redirect to the login shows it.
+    - ``login_url`` is the page with the form, or one that leads to it (single sign-on).
+    - ``login_pattern`` matches the pages that ask to sign in; a redirect to one of them means that the session is over.
+    - ``action`` is where the form is sent, "" where the page says. The password is sent only to the host of the page with the form.
+    - ``user_field`` and ``password_field`` are names of fields, "" the first of their kind. ``fields`` are further values; all other fields
+      are sent as the page fills them, such as a token against forged requests.
+    - ``session_seconds``: how long a session is used at most.
     """
 
     login_url: str
-    start_url: str = ""
+    login_pattern: str = ""
+    action: str = ""
+    user_field: str = ""
+    password_field: str = ""
     fields: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    expired_text: str = ""
+    session_seconds: float = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,18 +29,18 @@ Headers = dict[str, str]
 class Authentication(Protocol):
     """Authenticates one request, over one connection."""
 
-    def begin(self) -> Headers:
+    async def begin(self) -> Headers:
         """Returns the headers for the first attempt."""
 
-    def answer(self, response: HttpResponse) -> Headers | None:
+    async def answer(self, response: HttpResponse) -> Headers | None:
         """Returns the headers for another attempt over the same connection, None if the response is final."""
 
 
 class _NoAuthentication:
-    def begin(self) -> Headers:
+    async def begin(self) -> Headers:
         return {}
 
-    def answer(self, _response: HttpResponse) -> Headers | None:
+    async def answer(self, _response: HttpResponse) -> Headers | None:
         return None
 
 
@@ -51,8 +51,9 @@ NO_AUTHENTICATION: Final = _NoAuthentication()
 class Sending:
     """A request to send.
 
-    ``opened_for`` is another URL whose opened private addresses hold too, "" for none. ``holder`` separates the connections of those who
-    prove who they are. Units: ``deadline`` in seconds of the monotonic clock.
+    ``opened_for`` is another URL whose opened private addresses hold too, "" for none. ``is_chosen``: the settings name this very server,
+    so its address may be private. ``holder`` separates the connections of those who prove who they are.
+    Units: ``deadline`` in seconds of the monotonic clock.
     """
 
     target: Target
@@ -62,6 +63,7 @@ class Sending:
     max_bytes: int
     deadline: float
     opened_for: str = ""
+    is_chosen: bool = False
     holder: Hashable = None
     trust: Trust | None = None
 
@@ -78,10 +80,10 @@ class Transport:
     async def send(self, sending: Sending, authentication: Authentication = NO_AUTHENTICATION) -> HttpResponse:
         """Returns the response; its body may have codings. Errors: UpstreamFailure."""
         async with self._pool.borrow(self._find_route(sending)) as connection:
-            headers: Headers | None = authentication.begin()
+            headers: Headers | None = await authentication.begin()
             while headers is not None:
                 response = await connection.send(_make_request(sending, headers), _left(sending))
-                headers = authentication.answer(response)
+                headers = await authentication.answer(response)
         return response
 
     def close(self) -> None:
@@ -90,7 +92,7 @@ class Transport:
 
     def _find_route(self, sending: Sending) -> Route:
         target, url = sending.target, sending.target.url
-        opened = any(self._opened.match_url(each).passes for each in (url, sending.opened_for) if each)
+        opened = sending.is_chosen or any(self._opened.match_url(each).passes for each in (url, sending.opened_for) if each)
         trust = sending.trust or self._options.trust
         server = ServerAddress(is_tls=target.is_tls, host=target.host, port=target.port, trust=trust, allows_private=opened)
         return Route(server=server, proxy=_make_proxy(self._proxies.find(url)), holder=sending.holder)

@@ -1,0 +1,243 @@
+"""Answers the challenges of HTTP authentication with a name and a password: Basic, Digest, NTLM, Negotiate.
+
+- Of the schemes that a server offers and the rule permits, the strongest is used. A password is never sent before a server has asked for
+  it, unless Basic is the only scheme that the rule permits.
+- What a server asked for is remembered, so that later requests begin with it.
+- NTLM and Negotiate prove who uses a connection. All legs go over the same connection, which nobody else uses.
+- After three rejections in a row no password is sent for a while, so that the account is not locked.
+Source: RFC 9110, 11; RFC 7616 and 7617; RFC 4559; MS-NTHT.
+"""
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+import spnego
+from spnego.exceptions import SpnegoError
+
+from feedmill.adapters.crawling.options import AccessRule, AccessScheme
+from feedmill.adapters.crawling.transport import Headers
+from feedmill.core.urls.targets import Target
+from feedmill.model.errors import UpstreamFailure
+from feedmill.ports.http import HttpResponse
+
+MAX_REJECTIONS: Final = 3
+PAUSE_SECONDS: Final = 300.0
+_MAX_LEGS: Final = 6
+
+_HASHES: Final = {"md5": "md5", "sha-256": "sha256", "sha-512-256": "sha512_256"}
+_CONNECTION_SCHEMES: Final = (AccessScheme.NEGOTIATE, AccessScheme.NTLM)
+
+
+class AccessRejected(UpstreamFailure):
+    """A server does not accept the credentials of the settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """One challenge of ``WWW-Authenticate``. ``token`` is that of NTLM and Negotiate; names of parameters are in lower case."""
+
+    scheme: str
+    token: str = ""
+    parameters: dict[str, str] = field(default_factory=dict)
+
+
+def parse_challenges(response: HttpResponse) -> list[Challenge]:
+    """Returns the challenges of a response. Errors: none; what cannot be read is left out."""
+    found: list[Challenge] = []
+    for name, value in response.headers:
+        if name == "www-authenticate":
+            for part in _split_unquoted(value.decode("latin-1")):
+                _read_part(part.strip(), found)
+    return found
+
+
+def _split_unquoted(text: str) -> list[str]:
+    """Splits at commas that are not in quotes."""
+    parts, begin, is_quoted, at = [], 0, False, 0
+    while at < len(text):
+        if text[at] == "\\" and is_quoted:
+            at += 1
+        elif text[at] == '"':
+            is_quoted = not is_quoted
+        elif text[at] == "," and not is_quoted:
+            parts.append(text[begin:at])
+            begin = at + 1
+        at += 1
+    return [*parts, text[begin:]]
+
+
+def _read_part(part: str, found: list[Challenge]) -> None:
+    head, _, rest = part.partition(" ")
+    if "=" not in head and head:
+        found.append(Challenge(head.lower()))
+        part = rest.strip()
+        if part and (" " not in part) and ("=" not in part.rstrip("=")):
+            found[-1] = Challenge(head.lower(), part)
+            return
+    name, sign, value = (text.strip() for text in part.partition("="))
+    if sign and found:
+        if len(value) > 1 and value[0] == value[-1] == '"':
+            value = value[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+        found[-1].parameters[name.lower()] = value
+
+
+@dataclass(slots=True)
+class ServerMemory:
+    """What the crawler knows of a server that asks for a password."""
+
+    scheme: AccessScheme | None = None
+    digest: dict[str, str] = field(default_factory=dict)
+    nonce_uses: int = 0
+    rejections: int = 0
+    paused_until: float = 0.0
+
+    def check(self) -> None:
+        """Refuses to send a password that was rejected again and again. Errors: AccessRejected."""
+        if self.paused_until > time.monotonic():
+            raise AccessRejected("it rejects the credentials of [[crawl.access]]; they are tried again in some minutes")
+
+    def note_outcome(self, *, is_accepted: bool) -> None:
+        """Notes whether credentials were accepted."""
+        self.rejections = 0 if is_accepted else self.rejections + 1
+        if self.rejections >= MAX_REJECTIONS:
+            self.paused_until, self.rejections = time.monotonic() + PAUSE_SECONDS, 0
+
+
+class PasswordAuthentication:
+    """Implements ``transport.Authentication`` for one request."""
+
+    def __init__(self, rule: AccessRule, target: Target, method: str, memory: ServerMemory) -> None:
+        self._rule = rule
+        self._target = target
+        self._method = method
+        self._memory = memory
+        self._attempts = 0
+        self._legs = 0
+        self._context: spnego.ContextProxy | None = None
+        # A connection of NTLM may be authenticated already.
+        self.is_used = memory.scheme in _CONNECTION_SCHEMES
+
+    async def begin(self) -> Headers:
+        """Returns the headers for the first attempt. Errors: AccessRejected."""
+        self._memory.check()
+        scheme = AccessScheme.BASIC if self._rule.schemes == (AccessScheme.BASIC,) else self._memory.scheme
+        if scheme is AccessScheme.BASIC:
+            return self._make_basic()
+        if scheme is AccessScheme.DIGEST and self._memory.digest:
+            return self._make_digest()
+        return {}
+
+    async def answer(self, response: HttpResponse) -> Headers | None:
+        """Returns the headers for another attempt, None if the response is final. Errors: AccessRejected."""
+        if response.status != 401:
+            if self.is_used:
+                self._memory.note_outcome(is_accepted=True)
+            return None
+        challenges = {challenge.scheme: challenge for challenge in reversed(parse_challenges(response))}
+        if self._context is not None:
+            return await self._continue(challenges)
+        scheme = next((each for each in self._rule.schemes if each.value in challenges), None)
+        is_stale = scheme is AccessScheme.DIGEST and challenges["digest"].parameters.get("stale", "").lower() == "true"
+        was_tried = self._attempts > 0 and scheme is self._memory.scheme and not is_stale
+        if scheme is None or was_tried or self._attempts > 1:
+            if self._attempts:
+                self._memory.note_outcome(is_accepted=False)
+            return None
+        self._memory.scheme = scheme
+        if scheme is AccessScheme.BASIC:
+            return self._make_basic()
+        if scheme is AccessScheme.DIGEST:
+            self._memory.digest, self._memory.nonce_uses = challenges["digest"].parameters, 0
+            return self._make_digest()
+        return await self._start(scheme)
+
+    def _make_basic(self) -> Headers:
+        self._attempts += 1
+        self.is_used = True
+        name = f"{self._rule.domain}\\{self._rule.user}" if self._rule.domain else self._rule.user
+        return {"Authorization": "Basic " + base64.b64encode(f"{name}:{self._rule.password}".encode()).decode()}
+
+    def _make_digest(self) -> Headers:
+        self._attempts += 1
+        self.is_used = True
+        self._memory.nonce_uses += 1
+        value = make_digest(
+            self._memory.digest,
+            user=self._rule.user,
+            password=self._rule.password,
+            method=self._method,
+            path=self._target.path,
+            uses=self._memory.nonce_uses,
+            client_nonce=secrets.token_hex(16),
+        )
+        return {"Authorization": value}
+
+    async def _start(self, scheme: AccessScheme) -> Headers:
+        self._attempts += 1
+        self.is_used = True
+        name = f"{self._rule.domain}\\{self._rule.user}" if self._rule.domain else self._rule.user
+        try:
+            self._context = spnego.client(
+                name or None, self._rule.password or None, hostname=self._target.host, service="http", protocol=scheme.value
+            )
+        except (SpnegoError, ImportError) as exc:
+            raise AccessRejected(f"{scheme.value} cannot be used: {type(exc).__name__}") from exc
+        return await self._step(scheme.value, None)
+
+    async def _continue(self, challenges: dict[str, Challenge]) -> Headers | None:
+        scheme = self._memory.scheme
+        challenge = challenges.get(scheme.value if scheme else "")
+        if scheme is None or challenge is None or not challenge.token or self._legs > _MAX_LEGS:
+            self._memory.note_outcome(is_accepted=False)
+            return None
+        try:
+            token = base64.b64decode(challenge.token, validate=True)
+        except binascii.Error as exc:
+            raise AccessRejected("it sends a token that cannot be read") from exc
+        return await self._step(scheme.value, token)
+
+    async def _step(self, scheme: str, token: bytes | None) -> Headers:
+        self._legs += 1
+        context = self._context
+        if context is None:
+            return {}
+        try:
+            # Kerberos may have to ask its own server first.
+            out = await asyncio.to_thread(context.step, token) if scheme == "negotiate" else context.step(token)
+        except (SpnegoError, ValueError) as exc:
+            raise AccessRejected(f"{scheme} fails: {type(exc).__name__}") from exc
+        return {"Authorization": f"{'NTLM' if scheme == 'ntlm' else 'Negotiate'} {base64.b64encode(out or b'').decode()}"}
+
+
+def make_digest(challenge: dict[str, str], *, user: str, password: str, method: str, path: str, uses: int, client_nonce: str) -> str:
+    """Returns the value of ``Authorization`` for a Digest challenge. Errors: AccessRejected. Source: RFC 7616, 3.4."""
+    algorithm = challenge.get("algorithm", "MD5")
+    name = _HASHES.get(algorithm.lower().removesuffix("-sess"))
+    qops = [qop.strip().lower() for qop in challenge.get("qop", "").split(",") if qop.strip()]
+    if name is None or (qops and "auth" not in qops):
+        raise AccessRejected("it asks for a Digest of a kind that is not supported")
+
+    def digest(text: str) -> str:
+        return hashlib.new(name, text.encode(), usedforsecurity=False).hexdigest()
+
+    realm, nonce, count = challenge.get("realm", ""), challenge.get("nonce", ""), f"{uses:08x}"
+    first = digest(f"{user}:{realm}:{password}")
+    if algorithm.lower().endswith("-sess"):
+        first = digest(f"{first}:{nonce}:{client_nonce}")
+    second = digest(f"{method}:{path}")
+    middle = f"{nonce}:{count}:{client_nonce}:auth" if qops else nonce
+    fields = {"username": user, "realm": realm, "nonce": nonce, "uri": path, "response": digest(f"{first}:{middle}:{second}")}
+    fields |= {"cnonce": client_nonce} if qops else {}
+    fields |= {"opaque": challenge["opaque"]} if "opaque" in challenge else {}
+    written = [f'{key}="{_escape(value)}"' for key, value in fields.items()] + [f"algorithm={algorithm}"]
+    return "Digest " + ", ".join([*written, *(["qop=auth", f"nc={count}"] if qops else [])])
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
