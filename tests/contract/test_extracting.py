@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
+from feedmill.core.crawling.dates import DateLocation, DateRules
+from feedmill.core.documents.presentation import shown_date
 from feedmill.model.document import BlobRef
 from feedmill.model.errors import Broken, Busy, DiskFull, FeedmillError
 from feedmill.model.extraction import Answer, Task
@@ -122,3 +125,13 @@ def test_extracting_whose_process_is_of_no_more_use_ends_and_a_new_one_goes_on(h
     work_until_extracted(harness, extracting(harness, InstantExtractor()))
 
     assert_texts_stored(harness, "a")
+
+
+def test_date_of_a_document_is_found_by_the_rules(harness: FeedHarness) -> None:
+    harness.push(put("a", "\n\nMinutes of 31 May 2024"), put("b", "\n\nno date"))
+    dates = DateRules([("docs.test/", DateLocation.BODY, "")])
+    made = Extracting(harness.store, harness.blobs, InstantExtractor(), SilentNotifier(), harness.clock, dates=dates)
+    while made.turn():
+        pass
+
+    assert {name: shown_date(harness.document(url(name))) for name in "ab"} == {"a": datetime(2024, 5, 31, tzinfo=UTC), "b": None}

@@ -2,6 +2,7 @@
 
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.feeds import build_admission, find_rules_digest
+from feedmill.core.crawling.dates import DateLocation, DateRules
 from feedmill.core.crawling.linkrules import LinkRules
 from feedmill.services.crawling.linkfollowing import FollowLimits, LinkFollowing
 from feedmill.services.crawling.requesting import CrawlRequests
@@ -42,3 +43,8 @@ def build_queue_review(context: AppContext) -> QueueReview:
     """Builds the comparison of the crawl queue with the settings."""
     settings = context.settings
     return QueueReview(context.store, build_admission(settings).rules, settings.urls.start, find_rules_digest(settings), utc_now)
+
+
+def build_date_rules(settings: Settings) -> DateRules:
+    """Builds the rules by which the dates of documents are found."""
+    return DateRules([(rule.pattern, DateLocation(rule.locate), rule.name) for rule in settings.crawl.dates])

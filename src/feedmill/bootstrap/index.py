@@ -6,7 +6,7 @@ from feedmill import __version__
 from feedmill.adapters.extract.pool.extractor import ExtractorPool
 from feedmill.bootstrap.backends import build_entry_builder
 from feedmill.bootstrap.context import AppContext, utc_now
-from feedmill.bootstrap.crawllinks import build_link_following
+from feedmill.bootstrap.crawllinks import build_date_rules, build_link_following
 from feedmill.bootstrap.searchconfig import build_search_config_provider
 from feedmill.model.extraction import ExtractionLimits
 from feedmill.runtime.roles import EXTRACTOR, INDEXER
@@ -41,6 +41,7 @@ def build_extracting(context: AppContext, *, in_role: bool = False) -> Extractin
         on_extracted=metrics.EXTRACTIONS.add,
         in_flight=context.in_flight(EXTRACTOR.name),
         recorder=_build_failure_recorder(),
+        dates=build_date_rules(context.settings),
     )
 
 

@@ -79,7 +79,7 @@ class Text:
     """The result of extraction from a document's content.
 
     ``source`` is the content that it was extracted from, so a text is known to be out of date after the content has changed. ``blob`` holds
-    the text itself, and ``reason`` says why it is cut or missing.
+    the text itself, and ``reason`` says why it is cut or missing. ``date`` is the date that the rules of the settings found.
     """
 
     source: BlobRef
@@ -90,6 +90,7 @@ class Text:
     metadata: Metadata = ()
     robots: frozenset[str] = frozenset()
     reason: str | None = None
+    date: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

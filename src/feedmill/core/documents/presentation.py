@@ -6,6 +6,7 @@ never shown.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from feedmill.model.access import ACL_NAME_PREFIX
 from feedmill.model.document import Document, DocumentState, Metadata, Origin
@@ -32,6 +33,11 @@ def shown_metadata(document: Document) -> Metadata:
 def shown_title(document: Document) -> str | None:
     """Returns the title that the sender gives, else the one that was found in the content."""
     return document.attributes.title or (document.text.title if document.text is not None else None)
+
+
+def shown_date(document: Document) -> datetime | None:
+    """Returns the date that the rules of the settings found in the document, else that of its last modification."""
+    return (document.text.date if document.text is not None else None) or document.attributes.last_modified
 
 
 def displayed_metadata(document: Document) -> Metadata:

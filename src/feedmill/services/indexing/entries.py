@@ -7,7 +7,7 @@ import structlog
 
 from feedmill.core.access.classes import class_of
 from feedmill.core.documents.anchors import NO_INCOMING_LINKS, IncomingLinks
-from feedmill.core.documents.presentation import searchable_metadata, shown_title, sortable_metadata
+from feedmill.core.documents.presentation import searchable_metadata, shown_date, shown_title, sortable_metadata
 from feedmill.core.ranking.scoring import fed_rank
 from feedmill.core.text.textblob import decode_headings, decode_link_urls, decode_text
 from feedmill.model.document import Document
@@ -59,7 +59,7 @@ def entry_of(
         datasource=document.datasource,
         mimetype=(text.mimetype if text is not None else None) or document.attributes.mimetype or "",
         language=text.language if text is not None else None,
-        last_modified=document.attributes.last_modified,
+        last_modified=shown_date(document),
         pagerank=fed_rank(document.attributes),
         links=(*stored.links, *document.attributes.links),
         headings=stored.headings,

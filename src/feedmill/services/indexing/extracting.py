@@ -10,10 +10,13 @@ import io
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import structlog
 
 from feedmill import __version__
+from feedmill.core.crawling.dates import DateParts, DateRules
+from feedmill.core.text.textblob import decode_text
 from feedmill.model.document import Document, Event, EventKind, Text
 from feedmill.model.errors import Broken, Corrupt, FeedmillError
 from feedmill.model.extraction import Answer, Task
@@ -69,7 +72,9 @@ class Extracting:
         on_extracted: Callable[[str], None] = _ignore,
         in_flight: InFlight | None = None,
         recorder: FailureRecorder | None = None,
+        dates: DateRules | None = None,
     ) -> None:
+        self._dates = dates
         self._store = store
         self._blobs = blobs
         self._extractor = extractor
@@ -311,7 +316,21 @@ class Extracting:
             metadata=answer.metadata,
             robots=answer.robots,
             reason=answer.reason,
+            date=self._find_date(job.document, answer),
         )
+
+    def _find_date(self, document: Document, answer: Answer) -> datetime | None:
+        """Returns the date that the rules of the settings find, None if there are no rules."""
+        if self._dates is None or self._dates.is_empty:
+            return None
+        parts = DateParts(
+            url=document.url,
+            title=document.attributes.title or answer.title or "",
+            metadata=(*document.metadata, *answer.metadata),
+            last_modified=document.attributes.last_modified,
+            read_body=lambda: decode_text(answer.body) if answer.body else "",
+        )
+        return self._dates.find_date(parts, self._clock())
 
     def _event(self, text: Text) -> Event:
         kind = EventKind.CUT if text.blob is not None else EventKind.EXTRACTION_FAILED

@@ -10,6 +10,7 @@ from feedmill.core.documents.presentation import (
     has_robots_rule,
     may_show_copy,
     select_metadata,
+    shown_date,
     shown_mimetype,
     shown_title,
 )
@@ -87,7 +88,7 @@ class ResultMaker:
             title=shown_title(document),
             snippet=attempt(make_snippet, Snippet(text=""), step=SNIPPET_STEP, url=document.url),
             score=hit.score,
-            date=document.attributes.last_modified,
+            date=shown_date(document),
             mimetype=shown_mimetype(document),
             language=text.language if text is not None else None,
             metadata=select_metadata(metadata, getfields),

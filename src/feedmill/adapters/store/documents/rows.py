@@ -74,6 +74,8 @@ def text_to_json(text: Text | None) -> str | None:
         fields["metadata"] = text.metadata
     if text.robots:
         fields["robots"] = sorted(text.robots)
+    if text.date is not None:
+        fields["date"] = to_micros(text.date)
     return dumps(fields)
 
 
@@ -84,6 +86,8 @@ def text_from_json(text: str | None) -> Text | None:
     fields = loads(text)
     fields["metadata"] = tuple((name, value) for name, value in fields.get("metadata", ()))
     fields["robots"] = frozenset(fields.get("robots", ()))
+    if "date" in fields:
+        fields["date"] = from_micros(fields["date"])
     return Text(**fields)
 
 
