@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Final
 
@@ -75,15 +76,7 @@ class ProcessCommands:
             for path, content in zip(paths, files, strict=True):
                 path.write_bytes(content)
             arguments = (*line.arguments, *(str(path.absolute()) for path in paths))
-            given = CommandLine(
-                label=line.label,
-                arguments=arguments,
-                folder=line.folder,
-                seconds=line.seconds,
-                max_bytes=line.max_bytes,
-                variables=line.variables,
-            )
-            self.run(given, lambda _: None)
+            self.run(replace(line, arguments=arguments), lambda _: None)
             return [_read_back(line, path) for path in paths]
 
     def stop(self) -> None:
@@ -162,7 +155,7 @@ class _Exchange:
         data = os.read(pipe.fileno(), PIECE_BYTES)
         self._read_bytes += len(data)
         if self._read_bytes > self._line.max_bytes:
-            raise UpstreamFailure(f"the {self._line.label} printed more than {self._line.max_bytes} bytes, see limits.output_mb")
+            raise UpstreamFailure(f"the {self._line.label} printed more than {self._line.max_bytes} bytes{_advise(self._line)}")
         if data:
             self._take(data)
         return bool(data)
@@ -220,10 +213,14 @@ def _describe_end(line: CommandLine, status: int, errors: str) -> str:
     return f"the {line.label} {end}{': ' + quoted if quoted else ''}"
 
 
+def _advise(line: CommandLine) -> str:
+    return f", see {line.limit}" if line.limit else ""
+
+
 def _read_back(line: CommandLine, path: Path) -> bytes:
     try:
         if path.stat().st_size > line.max_bytes:
-            raise UpstreamFailure(f"the {line.label} wrote more than {line.max_bytes} bytes, see limits.output_mb")
+            raise UpstreamFailure(f"the {line.label} wrote more than {line.max_bytes} bytes{_advise(line)}")
         return path.read_bytes()
     except OSError as exc:
         raise UpstreamFailure(f"the {line.label} left no file that can be read: {exc.strerror}") from exc

@@ -15,8 +15,10 @@ from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.feeds import build_admission
 from feedmill.core.pulling.schedule import parse_schedule
+from feedmill.model.authorization import AuthorizationRule
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.ports import PullSource, RowSource
+from feedmill.services.authorization.adaptorauthorizer import AdaptorAuthorizer, AuthorizerCommand
 from feedmill.services.pulling.adaptors import AdaptorPlace, AdaptorSource, AdaptorTools
 from feedmill.services.pulling.puller import Puller, PullSetup
 from feedmill.services.pulling.pullrun import PullDependencies
@@ -26,6 +28,7 @@ from feedmill.settings import Settings
 from feedmill.settings.pulling import AdaptorSourceSettings, DatabaseSourceSettings, PullSourceSettings, SeedlistSourceSettings
 from feedmill.settings.secrets import read_secret
 from feedmill.wire.adaptorconfig.keys import AdaptorConfig
+from feedmill.wire.commandstream.adapt import DocumentIds
 
 if TYPE_CHECKING:
     from feedmill.adapters.databases.source import DatabaseSource
@@ -68,10 +71,24 @@ def find_rows(settings: Settings) -> Callable[[str], RowSource | None]:
 
 def build_adaptor(context: AppContext, name: str) -> tuple[AdaptorConfig, AdaptorSource]:
     """Builds the command line adaptor of a source. Errors: NotFound, BadRequest."""
+    source = _get_adaptor(context, name)
+    return source.read_config(), _open_adaptor(source, _list_tools(context))
+
+
+def build_adaptor_authorizer(context: AppContext, rule: AuthorizationRule) -> AdaptorAuthorizer:
+    """Builds the authorizer of the adaptor whose source is named like the rule. Errors: NotFound, BadRequest."""
+    source = _get_adaptor(context, rule.label)
+    config = source.read_config()
+    command = AuthorizerCommand(arguments=config.authorizer, folder=source.folder, delimiter=config.delimiter)
+    ids = DocumentIds(base="" if config.ids_are_urls else source.url_base)
+    return AdaptorAuthorizer(rule, command, ids, ProcessCommands(context.data / ADAPTORS / source.name / "files"))
+
+
+def _get_adaptor(context: AppContext, name: str) -> AdaptorSourceSettings:
     source = next((each for each in context.settings.sources if each.name == name), None)
     if not isinstance(source, AdaptorSourceSettings):
         raise NotFound(f"the settings have no source {name} of kind adaptor")
-    return source.read_config(), _open_adaptor(source, _list_tools(context))
+    return source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

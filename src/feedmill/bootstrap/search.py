@@ -11,6 +11,7 @@ from feedmill.adapters.xslt.folder import StylesheetFolder
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.bootstrap.access import early_order_of
 from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.bootstrap.pulling import build_adaptor_authorizer
 from feedmill.bootstrap.searchconfig import build_search_config_provider
 from feedmill.http.search.frontends import StylesheetEngine
 from feedmill.model.authorization import AuthorizationRule, Mechanism
@@ -40,7 +41,7 @@ def build_search_services(context: AppContext) -> SearchServices:
         context.blobs,
         search_config=build_search_config_provider(context),
         permissions=PermissionCache(context.store, order=early_order_of(context)),
-        late=_build_late_binding(context) if context.settings.authorization else None,
+        late=_build_late_binding(context),
         threads=EngineThreads(max(LEAST_THREADS, os.cpu_count() or 1)),
     )
 
@@ -55,15 +56,20 @@ def build_clicks(context: AppContext) -> FolderClickLog:
     return FolderClickLog(context.data / "clicks", context.settings.search.click_days)
 
 
-def _build_late_binding(context: AppContext) -> LateBinding:
+def _build_late_binding(context: AppContext) -> LateBinding | None:
+    """Builds late binding; None if nothing is configured that decides."""
     client, settings = BlockingHttpClient(), context.settings
+    rules = rules_of(settings.authorization, settings.mechanisms, settings.sources)
+    if not rules and not settings.authorization:
+        return None
     make: dict[Mechanism, Callable[[AuthorizationRule], Authorizer]] = {
         Mechanism.SAML: lambda rule: SamlAuthorizer(rule, client, utc_now),
         Mechanism.CONNECTOR: lambda rule: ConnectorAuthorizer(rule, client),
         Mechanism.HEAD: lambda rule: HeadAuthorizer(rule, client, time.monotonic),
+        Mechanism.ADAPTOR: lambda rule: build_adaptor_authorizer(context, rule),
         Mechanism.DENY: DenyAuthorizer,
     }
-    authorizers = [make[rule.mechanism](rule) for rule in rules_of(settings.authorization, settings.mechanisms)]
+    authorizers = [make[rule.mechanism](rule) for rule in rules]
     limits = limits_of(settings.late_binding, settings.mechanisms)
     return LateBinding(authorizers, time.monotonic, limits, counts=metrics.LateMetrics(), report=build_circuit_note(context))
 

@@ -11,11 +11,12 @@ from feedmill.model.identity import DEFAULT_NAMESPACE
 
 
 class Mechanism(Enum):
-    """How another server is queried; ``DENY`` queries none and denies."""
+    """How another server is queried; ``ADAPTOR`` calls a command of an adaptor instead, and ``DENY`` denies without a query."""
 
     SAML = "saml"
     CONNECTOR = "connector"
     HEAD = "head"
+    ADAPTOR = "adaptor"
     DENY = "deny"
 
 

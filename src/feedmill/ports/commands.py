@@ -10,7 +10,8 @@ class CommandLine:
     """A program with its arguments, and its limits.
 
     Shape: ``folder`` is its working folder; ``variables`` are added to its environment; ``label`` is its name in errors and in the log.
-    Units: ``max_bytes`` limits its output.
+    ``limit`` is the setting of
+    ``max_bytes``, "" if there is none. Units: ``max_bytes`` limits its output.
     """
 
     label: str
@@ -18,6 +19,7 @@ class CommandLine:
     folder: str
     seconds: float
     max_bytes: int
+    limit: str = "limits.output_mb"
     variables: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -1,6 +1,7 @@
 """Settings of the servers that authorize documents that no ACL decides, and the limits of these requests."""
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
@@ -10,6 +11,7 @@ from feedmill.model.authorization import AuthorizationRule, LateLimits, Mechanis
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.policyacl import EarlyMechanism
+from feedmill.settings.pulling import AdaptorSourceSettings, PullSourceSettings
 from feedmill.settings.section import RulePattern, Section
 from feedmill.settings.signin import HeaderName, Namespace
 
@@ -75,9 +77,12 @@ def names_servers(pattern: str) -> bool:
     return _ORIGIN_PATTERN.fullmatch(pattern.strip()) is not None
 
 
-MechanismName = Literal["per-url-acl", "cache", "policy", "saml", "connector", "head", "deny"]
-ORDER: tuple[MechanismName, ...] = ("per-url-acl", "cache", "policy", "saml", "connector", "head", "deny")
-"""The mechanisms, in the default order of the appliance. Source: googlegsa/secmgr, ``FlexAuthorizerImpl``."""
+MechanismName = Literal["per-url-acl", "cache", "policy", "saml", "connector", "head", "adaptor", "deny"]
+ORDER: tuple[MechanismName, ...] = ("per-url-acl", "cache", "policy", "saml", "connector", "head", "adaptor", "deny")
+"""The mechanisms, in the default order of the appliance, which knew adaptors only by ``saml``.
+
+Source: googlegsa/secmgr, ``FlexAuthorizerImpl``.
+"""
 
 
 def _check_order(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -105,11 +110,35 @@ def early_order(settings: MechanismSettings) -> tuple[EarlyMechanism, ...]:
     return tuple(known[name] for name in settings.order if name in known)
 
 
-def rules_of(entries: tuple[AuthorizationSettings, ...], mechanisms: MechanismSettings | None = None) -> list[AuthorizationRule]:
-    """Returns the rules of the settings, sorted by the order of mechanisms, then by their place in the list."""
+def rules_of(
+    entries: tuple[AuthorizationSettings, ...],
+    mechanisms: MechanismSettings | None = None,
+    sources: Sequence[PullSourceSettings] = (),
+) -> list[AuthorizationRule]:
+    """Returns the rules of the settings, and those of adaptors, sorted by the order of mechanisms, then by their place in the list."""
     order: tuple[str, ...] = (mechanisms or MechanismSettings()).order
     rules = [_rule_of(place, entry) for place, entry in enumerate(entries, start=1)]
+    rules += [rule for source in sources if isinstance(source, AdaptorSourceSettings) if (rule := _rule_of_adaptor(source)) is not None]
     return sorted((rule for rule in rules if rule.mechanism.value in order), key=lambda rule: order.index(rule.mechanism.value))
+
+
+def _rule_of_adaptor(source: AdaptorSourceSettings) -> AuthorizationRule | None:
+    """Returns the rule of an adaptor, None without an authorizer."""
+    try:
+        config = source.read_config()
+    except BadRequest:
+        # the file of properties has changed since it was checked; each run of the source fails with the reason
+        return None
+    if not config.authorizer:
+        return None
+    return AuthorizationRule(
+        label=source.name,
+        mechanism=Mechanism.ADAPTOR,
+        patterns=config.authorizer_patterns or (f"^{source.url_base}",),
+        namespace=config.authorizer_namespace,
+        forwards_password=config.forwards_password,
+        seconds=config.limits.authorizer_seconds,
+    )
 
 
 def _rule_of(place: int, entry: AuthorizationSettings) -> AuthorizationRule:
