@@ -1,0 +1,1 @@
+"""Sitemaps, by which sites list their URLs."""
