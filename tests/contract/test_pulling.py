@@ -98,6 +98,39 @@ def test_run_dry_counts_the_same_and_changes_nothing(harness: PullHarness) -> No
     assert counts_of(harness.run(is_full=True)) == dry[0]
 
 
+def test_run_dry_counts_what_pages_name_again_and_leaves_nothing(harness: PullHarness) -> None:
+    harness.table.put(**{f"k{number}": "1" for number in range(5)})
+    harness.run()
+    harness.table.remove("k1")
+    again = ListedItem(url=url_of("k0"), digest=b"1", load=lambda: pytest.fail("a dry run loads nothing"))
+    gone = [DeletedItem(url=url_of(key)) for key in ("k2", "never")]
+    harness.table.extra = [again, *gone, FailedItem(url=url_of("k3"), reason="bad")]
+    run = harness.run(is_full=True, is_dry=True)
+    # k1 is not listed any more, and k2 is named as deleted after it was listed
+    assert counts_of(run) == (0, 0, 2, 4, 2)
+    assert len(harness.live()) == 5
+    with harness.store.writing() as unit:
+        assert not unit.feeds.pulling.dry_items.remove_some(NAME, 1)
+
+
+def test_run_dry_that_failed_or_was_killed_leaves_nothing_to_the_next(harness: PullHarness) -> None:
+    harness.table.put(a="1", b="2", c="3")
+    harness.table.fails_at = 1
+    assert harness.run(is_dry=True).state is RunState.FAILED
+    harness.table.fails_at = None
+
+    def kill(number: int) -> None:
+        if number == 1:
+            harness.table.on_page = lambda _number: None
+            raise Killed
+
+    harness.table.on_page = kill
+    with pytest.raises(Killed):
+        harness.run(is_dry=True)
+    harness.puller().turn()
+    assert [(run.state, counts_of(run)[0]) for run in harness.runs()][1:] == [(RunState.COMPLETED, 3)]
+
+
 def test_run_leaves_documents_of_other_sources_alone(harness: PullHarness) -> None:
     FeedHarness(store=harness.store, blobs=harness.blobs).push(put("other"), datasource="hr")
     harness.table.put(a="1")

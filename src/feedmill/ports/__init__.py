@@ -36,6 +36,7 @@ from feedmill.ports.links import LinkQueue, LinkTexts, LinkWork
 from feedmill.ports.policies import Policies
 from feedmill.ports.pulling import (
     DeletedItem,
+    DryRunItems,
     EarlierRetrieval,
     FailedItem,
     ListedItem,
@@ -101,6 +102,7 @@ __all__ = [
     "DocumentScan",
     "DocumentUpkeep",
     "DocumentWriter",
+    "DryRunItems",
     "EarlierRetrieval",
     "EntryBuilder",
     "Extractor",

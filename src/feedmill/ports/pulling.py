@@ -1,6 +1,6 @@
 """Pull sources, and the store's repositories of them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -178,6 +178,25 @@ class PullRuns(Protocol):
 
     def prune(self, source: str, keep: int) -> None:
         """Removes all finished runs of a source but the newest."""
+
+
+class DryRunItems(Protocol):
+    """The items that the dry run in progress has read of a source."""
+
+    def find_many(self, source: str, urls: Sequence[str]) -> dict[str, bool]:
+        """Finds items by URL, and whether the reading named each as deleted."""
+
+    def put_many(self, source: str, items: Mapping[str, bool]) -> None:
+        """Stores items by URL, with whether the reading named each as deleted."""
+
+    def count_to_delete(self, source: str, mode: RunMode) -> int:
+        """Counts what a run would delete that read the same.
+
+        In full mode, the items of earlier runs that the reading did not name are counted too.
+        """
+
+    def remove_some(self, source: str, limit: int) -> bool:
+        """Removes items, at most ``limit``. Returns whether there were any."""
 
 
 class PullItems(Protocol):

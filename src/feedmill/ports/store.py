@@ -16,7 +16,7 @@ from feedmill.ports.groups import GroupGarbage, GroupHistory, GroupSnapshotBuild
 from feedmill.ports.indextasks import IndexTasks, KeyValueStore, StoredSettings
 from feedmill.ports.links import LinkQueue, LinkTexts
 from feedmill.ports.policies import Policies
-from feedmill.ports.pulling import PullItems, PullRuns, PullStates
+from feedmill.ports.pulling import DryRunItems, PullItems, PullRuns, PullStates
 from feedmill.ports.queues import Queues
 from feedmill.ports.signin import Accounts, ApiTokens, OneTimeValues, Sessions
 
@@ -51,6 +51,10 @@ class PullRepositories(Protocol):
     @property
     def runs(self) -> PullRuns:
         """The runs."""
+
+    @property
+    def dry_items(self) -> DryRunItems:
+        """What the dry run in progress has read of a source."""
 
     @property
     def items(self) -> PullItems:

@@ -1,12 +1,12 @@
 """Pull sources, their runs and their items, in SQL."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from feedmill.adapters.store.schema import datasources, pull_items, pull_runs, pull_sources
+from feedmill.adapters.store.schema import datasources, pull_dry_items, pull_items, pull_runs, pull_sources
 from feedmill.adapters.store.statements import batches, insert, upsert
 from feedmill.adapters.store.values import dumps, from_micros, loads, plain, to_micros
 from feedmill.core.urls.digests import digest_of_url
@@ -149,6 +149,49 @@ class SqlPullItems:
         own = (pull_items.c.source == source, pull_items.c.url_digest > after, _is_to_delete(listing, mode))
         query = sa.select(pull_items.c.url_digest, pull_items.c.url).where(*own).order_by(pull_items.c.url_digest).limit(limit)
         return [(bytes(row.url_digest), row.url) for row in self._connection.execute(query)]
+
+
+class SqlDryRunItems:
+    """Implements ``ports.DryRunItems``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def find_many(self, source: str, urls: Sequence[str]) -> dict[str, bool]:
+        """Finds items by URL."""
+        named = {digest_of_url(url): url for url in urls}
+        found: dict[str, bool] = {}
+        for batch in batches(list(named)):
+            query = sa.select(pull_dry_items).where(pull_dry_items.c.source == source, pull_dry_items.c.url_digest.in_(batch))
+            found |= {named[bytes(row.url_digest)]: bool(row.is_deleted) for row in self._connection.execute(query)}
+        return found
+
+    def put_many(self, source: str, items: Mapping[str, bool]) -> None:
+        """Stores items."""
+        if items:
+            rows = [{"source": source, "url_digest": digest_of_url(url), "is_deleted": is_deleted} for url, is_deleted in items.items()]
+            self._connection.execute(upsert(self._connection, pull_dry_items, ["source", "url_digest"]), rows)
+
+    def count_to_delete(self, source: str, mode: RunMode) -> int:
+        """Counts what a run would delete."""
+        dry = pull_dry_items.c
+        deleted = sa.select(sa.func.count()).select_from(pull_dry_items).where(dry.source == source, dry.is_deleted)
+        if mode is not RunMode.FULL:
+            return int(self._connection.execute(deleted).scalar_one())
+        same = (dry.source == pull_items.c.source, dry.url_digest == pull_items.c.url_digest)
+        is_listed = sa.exists().where(*same, sa.not_(dry.is_deleted))
+        gone = sa.select(sa.func.count()).select_from(pull_items).where(pull_items.c.source == source, ~is_listed)
+        unknown = deleted.where(~sa.exists().where(*same).correlate(pull_dry_items))
+        return sum(int(self._connection.execute(query).scalar_one()) for query in (gone, unknown))
+
+    def remove_some(self, source: str, limit: int) -> bool:
+        """Removes items."""
+        dry = pull_dry_items.c
+        query = sa.select(dry.url_digest).where(dry.source == source).order_by(dry.url_digest).limit(limit)
+        digests = self._connection.execute(query).scalars().all()
+        if digests:
+            self._connection.execute(sa.delete(pull_dry_items).where(dry.source == source, dry.url_digest <= digests[-1]))
+        return bool(digests)
 
 
 def forget_items(connection: sa.Connection, source: str) -> None:

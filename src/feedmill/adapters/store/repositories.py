@@ -20,7 +20,7 @@ from feedmill.adapters.store.groups.garbage import SqlGroupGarbage
 from feedmill.adapters.store.groups.groups import SqlGroups
 from feedmill.adapters.store.groups.history import SqlGroupHistory
 from feedmill.adapters.store.groups.snapshots import SqlGroupSnapshotBuilder
-from feedmill.adapters.store.pulling import SqlPullItems, SqlPullRuns, SqlPullStates
+from feedmill.adapters.store.pulling import SqlDryRunItems, SqlPullItems, SqlPullRuns, SqlPullStates
 from feedmill.adapters.store.signin.signins import SqlAccounts, SqlApiTokens, SqlOneTimeValues, SqlSessions
 from feedmill.adapters.store.storedsettings import SqlStoredSettings
 
@@ -44,6 +44,7 @@ class SqlPullRepositories:
 
     states = _on_connection(SqlPullStates)
     runs = _on_connection(SqlPullRuns)
+    dry_items = _on_connection(SqlDryRunItems)
     items = _on_connection(SqlPullItems)
 
     def __init__(self, connection: sa.Connection) -> None:

@@ -47,6 +47,7 @@ from feedmill.services.pulling.retrieving import Retrievals, Retrieve, close_ret
 LEASE = timedelta(seconds=60)
 RENEW_SECONDS = 20.0
 DELETED_AT_ONCE = 500
+FORGOTTEN_AT_ONCE = 5_000
 QUICK_CHANGES = 200
 """A run uses the quick lane of extractor and indexer until it has changed this many documents."""
 RETRIEVED_AT_ONCE = 20
@@ -112,9 +113,9 @@ class PullRunner:
         self._parallel = parallel
         self._is_stopped = is_stopped
         self._is_lost = threading.Event()
-        self._dry_seen: set[str] = set()
-        self._dry_deleted: set[str] = set()
         self._listed_at: dict[int, datetime] | None = None
+        self._dry: dict[str, bool] = {}
+        """What a dry run has read so far of the page in work, by URL: whether it is named as deleted."""
 
     def work(self) -> PullRun:
         """Takes the run to its end and returns it. A source that fails ends the run as failed.
@@ -124,8 +125,10 @@ class PullRunner:
         log.info("pull_run_begins", source=self.run.source, run=self.run.id, mode=self._mode.value, dry=self.run.request.is_dry)
         with self._renewing():
             try:
+                self._forget_dry_items()
                 self._read_pages()
                 state = self._delete()
+                self._forget_dry_items()
             except (Stopped, Broken, Conflict):
                 raise
             except FeedmillError as error:
@@ -183,6 +186,7 @@ class PullRunner:
             self._check_stopped()
             for reached, planned in self._plan(page):
                 if self.run.request.is_dry:
+                    self._store_dry_items()
                     self.run = replace(_counted(self.run, planned), since=page.since or self.run.since)
                 else:
                     self._apply(reached, planned)
@@ -199,6 +203,7 @@ class PullRunner:
         urls = [item.url for item in page.items if not isinstance(item, SkippedItem) and item.url is not None]
         with self._tools.store.reading() as unit:
             known = dict(unit.feeds.pulling.items.find_many(self.run.source, urls))
+            self._dry = unit.feeds.pulling.dry_items.find_many(self.run.source, urls) if self.run.request.is_dry else {}
             live = {url for url, document in unit.documents.reader.find_many(urls).items() if self._owns(document)}
         admission = self._tools.admission()
         needed = [(place, self._bind(item, known, live)) for place, item in self._list_needed(page.items, known, live)]
@@ -268,8 +273,7 @@ class PullRunner:
         url, before, is_dry = item.url, known.get(item.url), self.run.request.is_dry
         refusal = admission.rules.refusal(url)
         if is_dry:
-            self._dry_seen.add(url)
-            self._dry_deleted.discard(url)
+            self._dry[url] = False
         if self._is_current(item, known, live):
             assert before is not None
             known[url] = stored = replace(before, listing=self.run.listing)
@@ -329,7 +333,7 @@ class PullRunner:
     def _plan_failure(self, url: str, reason: str, known: dict[str, StoredItem]) -> _Planned:
         """The document of an item in error stays, and the next run applies it again."""
         if self.run.request.is_dry:
-            self._dry_seen.add(url)
+            self._dry[url] = False
         stored = known.get(url)
         if stored is not None:
             stored = known[url] = StoredItem(url=url, digest=b"", listing=self.run.listing)
@@ -342,14 +346,14 @@ class PullRunner:
                 return _Planned()
             known[url] = StoredItem(url=url, digest=b"", listing=0)
         if self.run.request.is_dry:
-            self._dry_deleted.add(url)
+            self._dry[url] = True
         stored = known[url] = replace(known[url], listing=self.run.listing, is_deleted=True)
         return _Planned(stored=stored)
 
     def _plan_listed(self, item: ListedItem, known: dict[str, StoredItem], live: set[str], admission: Admission) -> _Planned:
         url, before = item.url, known.get(item.url)
         is_named = before is not None and not before.is_deleted and before.listing == self.run.listing
-        if (is_named or url in self._dry_seen) and self._mode is RunMode.FULL and not self.run.checkpoint:
+        if (is_named or self._dry.get(url) is False) and self._mode is RunMode.FULL and not self.run.checkpoint:
             return _Planned(counted="errors", messages=[f"{url}: the source lists this document more than once; the first one counts"])
         if self.run.request.is_dry:
             return self._plan_dry(item, known, live, admission)
@@ -376,8 +380,7 @@ class PullRunner:
 
     def _plan_dry(self, item: ListedItem, known: dict[str, StoredItem], live: set[str], admission: Admission) -> _Planned:
         url, before = item.url, known.get(item.url)
-        self._dry_seen.add(url)
-        self._dry_deleted.discard(url)
+        self._dry[url] = False
         refusal = admission.rules.refusal(url)
         if refusal is not None:
             return _Planned(counted="errors", messages=[f"{url}: {refusal}"])
@@ -457,16 +460,23 @@ class PullRunner:
 
     def _count_to_delete(self) -> int:
         run = self.run
-        if run.request.is_dry:
-            return len(self._dry_deleted) + (max(run.known - len(self._dry_seen_known()), 0) if self._mode is RunMode.FULL else 0)
         with self._tools.store.reading() as unit:
+            if run.request.is_dry:
+                return unit.feeds.pulling.dry_items.count_to_delete(run.source, self._mode)
             return unit.feeds.pulling.items.count_to_delete(run.source, run.listing, self._mode)
 
-    def _dry_seen_known(self) -> set[str]:
-        """Returns the items of earlier runs that a dry run has seen."""
-        seen = list(self._dry_seen | self._dry_deleted)
-        with self._tools.store.reading() as unit:
-            return set(unit.feeds.pulling.items.find_many(self.run.source, seen))
+    def _store_dry_items(self) -> None:
+        with self._tools.store.writing() as unit:
+            self._hold(unit)
+            unit.feeds.pulling.dry_items.put_many(self.run.source, self._dry)
+
+    def _forget_dry_items(self) -> None:
+        """Removes what this dry run, or one that did not reach its end, has stored."""
+        while self.run.request.is_dry:
+            with self._tools.store.writing() as unit:
+                self._hold(unit)
+                if not unit.feeds.pulling.dry_items.remove_some(self.run.source, FORGOTTEN_AT_ONCE):
+                    return
 
     def _delete_all(self, count: int) -> None:
         if self.run.request.is_dry:

@@ -30,7 +30,7 @@ from feedmill.adapters.store.schema.groups import (
     group_sources,
 )
 from feedmill.adapters.store.schema.processing import document_failures, interruptions, queues
-from feedmill.adapters.store.schema.pulling import pull_items, pull_runs, pull_sources
+from feedmill.adapters.store.schema.pulling import pull_dry_items, pull_items, pull_runs, pull_sources
 from feedmill.adapters.store.schema.settings import key_values, stored_settings
 from feedmill.adapters.store.schema.signins import accounts, api_tokens, one_time_values, session_digests, sessions
 
@@ -69,6 +69,7 @@ __all__ = [
     "past_classes",
     "policies",
     "policy_versions",
+    "pull_dry_items",
     "pull_items",
     "pull_runs",
     "pull_sources",

@@ -65,3 +65,12 @@ pull_items = sa.Table(
     sa.Column("listing", sa.BigInteger, nullable=False),
     sa.Column("is_deleted", sa.Boolean, nullable=False),
 )
+
+# what the dry run in progress has read of a source; empty between runs
+pull_dry_items = sa.Table(
+    "pull_dry_items",
+    metadata,
+    sa.Column("source", sa.Text, primary_key=True),
+    sa.Column("url_digest", sa.LargeBinary, primary_key=True),
+    sa.Column("is_deleted", sa.Boolean, nullable=False),
+)
