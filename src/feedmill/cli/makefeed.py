@@ -1,4 +1,4 @@
-"""``feedmill make-feed``: makes feed files from the files of a folder."""
+"""``feedmill make-feed``: makes feed files from the files of a folder, or from a file that holds many documents."""
 
 import shlex
 import sys
@@ -9,20 +9,34 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from feedmill.bootstrap.feedmaking import count_files, make_feeds
+from feedmill.bootstrap.feedmaking import RecordFormat, count_files, make_feeds, make_feeds_of_records
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, print_json
 from feedmill.core.documents.submission import check_datasource
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
 from feedmill.ports.feedmaking import FoundFile
 from feedmill.services.feeds.feedmaking import DEFAULT_MAX_BYTES, FeedPlan, WrittenFeed
+from feedmill.services.feeds.recordfeeds import RecordPlan
 
 DEFAULT_BASE = "http://files.example.localhost"
 """The host of files without a base URL; no network has this name."""
 
+SUFFIXES = {
+    ".csv": RecordFormat.CSV,
+    ".jsonl": RecordFormat.JSONL,
+    ".ndjson": RecordFormat.JSONL,
+    ".mbox": RecordFormat.MBOX,
+    ".xml": RecordFormat.SITEMAP,
+}
+"""The formats of files by the ends of their names."""
+
 MAKE_FEED_EXAMPLES = """Examples:
 
   feedmill make-feed /srv/share --datasource share --base-url http://files.example.com/share/
+
+  feedmill make-feed articles.csv --datasource articles --base-url http://news.example.com/
+
+  feedmill make-feed http://www.example.com/sitemap.xml --datasource site
 
   feedmill make-feed manuals --datasource manuals --include '*.html' --include '*.pdf' --compress --output manuals.xml"""
 
@@ -35,11 +49,14 @@ class ContentFeedType(StrEnum):
 
 
 def make_feed(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", exists=True, file_okay=False, readable=True)],
+    source: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder, a file of --format, or the URL of a sitemap.")],
     datasource: Annotated[str, typer.Option(help="Data source of the feed.")],
     output: Annotated[Path | None, typer.Option(help="Feed file to write; DATASOURCE.xml by default.", dir_okay=False)] = None,
     feedtype: Annotated[ContentFeedType, typer.Option(help="What the feed does to its data source.")] = ContentFeedType.FULL,
     base_url: Annotated[str, typer.Option(help=f"URL of the folder; {DEFAULT_BASE}/DATASOURCE/ by default.")] = "",
+    file_format: Annotated[
+        RecordFormat | None, typer.Option("--format", help="Format of a file with many documents; by its name by default.")
+    ] = None,
     compress: Annotated[bool, typer.Option("--compress", help="Send the contents compressed.")] = False,
     include: Annotated[list[str] | None, typer.Option(help="Only files whose name or path matches; may be repeated.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="No files or folders whose name or path matches; may be repeated.")] = None,
@@ -49,14 +66,21 @@ def make_feed(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Make a feed of all files in a folder. A feed over the size limit is split; push the parts in their order."""
+    """Make a feed of all files in a folder, or of a CSV, JSON lines, mbox or sitemap. Large feeds are split; push the parts in order."""
     del data, config
     try:
         check_datasource(datasource)
     except BadRequest as exc:
         raise typer.BadParameter(str(exc)) from exc
+    if "://" in source or not Path(source).is_dir():
+        found = file_format or _find_format(source)
+        kind = FeedKind.METADATA_AND_URL if found is RecordFormat.SITEMAP else FeedKind(feedtype.value)
+        records = RecordPlan(origin=Path(source), datasource=datasource, kind=kind, max_bytes=max_bytes)
+        base = base_url or (f"{DEFAULT_BASE}/{datasource}/" if found is RecordFormat.MBOX else "")
+        _report(make_feeds_of_records(records, output or Path(f"{datasource}.xml"), found, source, base), datasource, as_json=as_json)
+        return
     plan = FeedPlan(
-        folder=folder,
+        folder=Path(source),
         output=output or Path(f"{datasource}.xml"),
         datasource=datasource,
         kind=FeedKind(feedtype.value),
@@ -68,6 +92,18 @@ def make_feed(
         max_bytes=max_bytes,
     )
     _report(_make_with_progress(plan), datasource, as_json=as_json)
+
+
+def _find_format(source: str) -> RecordFormat:
+    """Returns the format of a file by its name. Errors: wrong use."""
+    if "://" in source:
+        return RecordFormat.SITEMAP
+    if not Path(source).is_file():
+        raise typer.BadParameter(f"'{source}' is neither a folder nor a file")
+    suffix = Path(source.removesuffix(".gz")).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise typer.BadParameter(f"the format of '{source}' is not known by its name; give --format")
+    return SUFFIXES[suffix]
 
 
 def _make_with_progress(plan: FeedPlan) -> WrittenFeed:

@@ -1,0 +1,24 @@
+"""Writes the documents that the readers return as records of a feed of the appliance."""
+
+from feedmill.wire.gsafeed import render
+from feedmill.wire.recordsources.record import SourceRecord
+
+
+def render_record(record: SourceRecord) -> str:
+    """Returns the record of a document."""
+    parts = [render.begin_record(record.url, record.mimetype, record.attributes)]
+    if record.attributes.get("action") != "delete":
+        parts += [record.acl, render.render_metadata(record.metadata)]
+        if record.content is not None:
+            parts.append(render.render_content(_as_text(record.content, record.mimetype)))
+    return "".join((*parts, render.END_RECORD))
+
+
+def _as_text(content: bytes, mimetype: str) -> str | bytes:
+    """Returns a text as text, so that the feed stays readable, and everything else as bytes, which are written as base64."""
+    if not mimetype.startswith("text/"):
+        return content
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return content
