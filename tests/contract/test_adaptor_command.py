@@ -213,3 +213,49 @@ def test_parse_batch_wrong_line_is_named_after_the_lines_before(line: str, error
 )
 def test_parse_wrong_use_exits_2(words: tuple[str, ...]) -> None:
     assert run(*words, stdin=b"").exit_code == 2
+
+
+# --- check ------------------------------------------------------------------------------------------------------------------------
+
+
+def check(folder: Path, lister: str, retriever: str, *words: str) -> Result:
+    for name, text in {"lister": lister, "retriever": retriever}.items():
+        (folder / name).write_text(f"#!/bin/sh\nprintf 'GSA Adaptor Data Version 1 [\\n]\\n'\n{text}\n")
+        (folder / name).chmod(0o755)
+    keys = '[sources.adaptor]\ncommandline.lister.cmd = "./lister"\ncommandline.retriever.cmd = "./retriever"\n'
+    (folder / "f.toml").write_text(f'[[sources]]\nname = "files"\nkind = "adaptor"\n{keys}')
+    given = ["adaptor", "check", "files", *words, "--config", str(folder / "f.toml"), "--data", str(folder / "none")]
+    return CliRunner().invoke(build_app(["adaptor"]), given)
+
+
+RETRIEVER = 'printf "id=$1\\nmime-type=text/plain\\nmeta-name=time\\nmeta-value=$2\\ncontent\\nhello"'
+
+
+def test_check_prints_what_lister_and_retriever_say(tmp_path: Path) -> None:
+    done = check(tmp_path, "printf 'id=gone\\ndelete\\nid=a\\nid=b\\nid=c\\n'", RETRIEVER, "--count", "2")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines() == [
+        "gone  delete",
+        "a",
+        "4 documents are listed",
+        "",
+        "id: a",
+        "mime-type: text/plain",
+        'metadata: [["time", "0"]]',
+        "content: 5 bytes",
+    ]
+    assert not (tmp_path / "none").exists()
+
+
+def test_check_as_json_of_one_document(tmp_path: Path) -> None:
+    done = check(tmp_path, "printf 'id=a\\n'", RETRIEVER, "--id", "b c", "--json")
+    listed, count, retrieved = read_lines(done)
+    assert (listed["listed"]["id"], count) == ("a", {"documents": 1})
+    assert (retrieved["retrieved"]["id"], retrieved["retrieved"]["content_bytes"]) == ("b c", 5)
+
+
+def test_check_of_a_command_that_fails_exits_with_1(tmp_path: Path) -> None:
+    done = check(tmp_path, "printf 'id=a\\nid=b\\n'; echo broken >&2; exit 5", RETRIEVER)
+    assert (done.exit_code, str(done.exception)) == (1, "the lister ended with status 5: broken")
+    done = check(tmp_path, "printf 'id=a\\n'", "exit 3")
+    assert (done.exit_code, str(done.exception)) == (1, "the retriever ended with status 3")

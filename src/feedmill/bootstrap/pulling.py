@@ -11,6 +11,7 @@ from feedmill.adapters.commands import ProcessCommands
 from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.adapters.http.client import ClientOptions
 from feedmill.adapters.listings import FolderListings
+from feedmill.adapters.spool import FolderSpool
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.feeds import build_admission
@@ -27,7 +28,6 @@ from feedmill.services.pulling.seedlists import FetchedBody, SeedlistAddress, Se
 from feedmill.settings import Settings
 from feedmill.settings.pulling import AdaptorSourceSettings, DatabaseSourceSettings, PullSourceSettings, SeedlistSourceSettings
 from feedmill.settings.secrets import read_secret
-from feedmill.wire.adaptorconfig.keys import AdaptorConfig
 from feedmill.wire.commandstream.adapt import DocumentIds
 
 if TYPE_CHECKING:
@@ -69,23 +69,23 @@ def find_rows(settings: Settings) -> Callable[[str], RowSource | None]:
     return find
 
 
-def build_adaptor(context: AppContext, name: str) -> tuple[AdaptorConfig, AdaptorSource]:
-    """Builds the command line adaptor of a source. Errors: NotFound, BadRequest."""
-    source = _get_adaptor(context, name)
-    return source.read_config(), _open_adaptor(source, _list_tools(context))
+def build_adaptor(settings: Settings, name: str, folder: Path) -> AdaptorSource:
+    """Builds the command line adaptor of a source, with its temporary files in a folder. Errors: NotFound, BadRequest."""
+    tools = SourceTools(max_bytes=settings.limits.max_document_bytes, data=folder, open_spool=FolderSpool(folder / "spool").open)
+    return _open_adaptor(_get_adaptor(settings, name), tools)
 
 
 def build_adaptor_authorizer(context: AppContext, rule: AuthorizationRule) -> AdaptorAuthorizer:
     """Builds the authorizer of the adaptor whose source is named like the rule. Errors: NotFound, BadRequest."""
-    source = _get_adaptor(context, rule.label)
+    source = _get_adaptor(context.settings, rule.label)
     config = source.read_config()
     command = AuthorizerCommand(arguments=config.authorizer, folder=source.folder, delimiter=config.delimiter)
     ids = DocumentIds(base="" if config.ids_are_urls else source.url_base)
     return AdaptorAuthorizer(rule, command, ids, ProcessCommands(context.data / ADAPTORS / source.name / "files"))
 
 
-def _get_adaptor(context: AppContext, name: str) -> AdaptorSourceSettings:
-    source = next((each for each in context.settings.sources if each.name == name), None)
+def _get_adaptor(settings: Settings, name: str) -> AdaptorSourceSettings:
+    source = next((each for each in settings.sources if each.name == name), None)
     if not isinstance(source, AdaptorSourceSettings):
         raise NotFound(f"the settings have no source {name} of kind adaptor")
     return source

@@ -1,17 +1,21 @@
-"""``feedmill adaptor``: reads what the commands of a command line adaptor print."""
+"""``feedmill adaptor``: reads what the commands of a command line adaptor print, and tries those of a source."""
 
 import base64
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, BinaryIO, assert_never
 
 import typer
 
-from feedmill.cli.options import DATA, Config, Data, Json, clean, print_json, render_json
+from feedmill.bootstrap.pulling import build_adaptor
+from feedmill.cli.options import DATA, Config, Data, Json, clean, print_json, render_json, workplace
 from feedmill.model.errors import BadRequest, BadStream
+from feedmill.model.pulling import RunMode
+from feedmill.services.pulling.adaptors import AdaptorSource
 from feedmill.wire.commandstream.authorizer import AuthorizerReader
 from feedmill.wire.commandstream.commands import CommandReader
 from feedmill.wire.commandstream.json import BatchedStream, parse_batched, render_decision, render_listed, render_remark, render_retrieved
@@ -31,6 +35,12 @@ PARSE_EXAMPLES = """Examples:
   ./retriever.sh /docs/a 0 | feedmill adaptor parse - --kind retriever --id /docs/a --json
 
   feedmill adaptor parse --batch streams.jsonl"""
+
+CHECK_EXAMPLES = """Examples:
+
+  feedmill adaptor check files
+
+  feedmill adaptor check files --id /docs/a --json"""
 
 
 @adaptor_app.callback()
@@ -70,6 +80,46 @@ def parse(
         except BadStream as exc:
             raise exc if as_json else BadRequest(f"byte {exc.offset}, command {exc.command}: {exc}") from exc
     _print_remarks(reader, as_json=as_json)
+
+
+@adaptor_app.command("check", epilog=CHECK_EXAMPLES)
+def check(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The pull source of kind adaptor, as [[sources]] names it.")],
+    requested_id: Annotated[str | None, typer.Option("--id", metavar="ID", help="The document to retrieve; else the first listed.")] = None,
+    count: Annotated[int, typer.Option("--count", min=0, max=1_000_000, help="How many listed documents to print.")] = 5,
+    incremental: Annotated[bool, typer.Option("--incremental", help="Call the incremental command instead of the lister.")] = False,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Call the lister of a source and its retriever for one document, print what they say, and change nothing."""
+    settings = workplace(data, config).load().settings
+    with TemporaryDirectory(prefix="feedmill-adaptor-") as folder, closing(build_adaptor(settings, name, Path(folder))) as source:
+        total, first = 0, None
+        for document in source.iter_listing(RunMode.INCREMENTAL if incremental else RunMode.FULL):
+            total += 1
+            first = first if first is not None or document.delete else document.id
+            if total <= count:
+                shown = render_listed(document)
+                _print_line(render_json({"listed": shown}) if as_json else _describe_listed(document))
+        _print_line(render_json({"documents": total}) if as_json else f"{total} documents are listed")
+        identifier = first if requested_id is None else requested_id
+        if identifier is not None:
+            _check_document(source, identifier, as_json=as_json)
+
+
+def _check_document(source: AdaptorSource, identifier: str, *, as_json: bool) -> None:
+    found = source.read_document(identifier)
+    if found.content is not None:
+        found.content.close()
+    said = {name: value for name, value in render_retrieved(found.document, None).items() if name != "content"}
+    if as_json:
+        print_json({"retrieved": said | {"content_bytes": found.content_bytes if found.content is not None else None}})
+        return
+    _print_line("")
+    _print_said(said)
+    if found.content is not None:
+        _print_line(f"content: {found.content_bytes} bytes")
 
 
 @contextmanager
@@ -135,11 +185,15 @@ def _describe_listed(document: ListedDocument) -> str:
 def _print_document(reader: RetrieverReader, stream: BinaryIO) -> None:
     content_bytes = sum(len(reader.feed(piece)) for piece in _iter_pieces(stream))
     document = reader.close()
-    for name, value in render_retrieved(document, None).items():
-        if value is not None and value is not False and value != ():
-            _print_line(f"{name.replace('_', '-')}: {value if isinstance(value, str) else render_json(value)}")
+    _print_said(render_retrieved(document, None))
     if document.has_content:
         _print_line(f"content: {content_bytes} bytes")
+
+
+def _print_said(said: dict[str, Any]) -> None:
+    for name, value in said.items():
+        if value is not None and value is not False and value != ():
+            _print_line(f"{name.replace('_', '-')}: {value if isinstance(value, str) else render_json(value)}")
 
 
 def _print_document_as_json(reader: RetrieverReader, stream: BinaryIO) -> None:
