@@ -27,6 +27,7 @@ from feedmill.adapters.crawling.outcomes import (
 )
 from feedmill.adapters.crawling.rules import UrlRules
 from feedmill.adapters.crawling.sessions import make_session
+from feedmill.adapters.crawling.shares import ShareFetcher
 from feedmill.adapters.crawling.transport import CUT_TYPES, Headers, Sending, Transport
 from feedmill.adapters.http.codings import ACCEPTED, Decoded, decode
 from feedmill.core.urls.patterns import PatternSet
@@ -53,10 +54,13 @@ class HttpFetcher:
         }
         self._keeps_cookies = PatternSet(self._options.cookies)
         self._jar = CookieJar()
+        self._shares = ShareFetcher(self._options.shares)
 
     async def fetch(self, request: FetchRequest) -> FetchedPage:
         """Fetches a URL. Every failure is a ``FetchedPage`` with its state; does not raise."""
         begun = time.monotonic()
+        if request.url[:5].lower() == "file:":
+            return replace(await self._shares.fetch(request), seconds=time.monotonic() - begun)
         fetch = _Fetch(request=request, deadline=begun + request.seconds)
         try:
             page = await self._fetch(fetch)
