@@ -7,7 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from feedmill.cli.main import build_app
-from tests.appliance import Appliance, running
+from tests import programs
+from tests.acceptance.promises import acl_of, put
+from tests.appliance import Appliance, feed_of, record, running
+from tests.builders.requests import PASSWORD
 from tests.waiting import wait_until
 
 SETTINGS = """
@@ -40,3 +43,23 @@ def test_our_server_keeps_every_promise(server: Appliance, protocol: str, option
     assert (done.exit_code, report["held"]) == (0, len(report["cases"]))
     # the kit leaves no documents behind
     wait_until(lambda: count_left(server) == 0, lambda: f"the removal of the kit's documents, and saw last {count_left(server)}")
+
+
+def test_our_seedlist_keeps_every_promise(server: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("users", "add", "crawler", "--role", "administrator", "--password-stdin", "--data", server.data)
+    assert programs.run(*words, given=PASSWORD + "\n").returncode == 0
+    put(
+        server,
+        "listed",
+        *(record(f"http://listed.example.com/{number}", f"text {number}") for number in range(5)),
+        acl_of("ann", url="http://listed.example.com/1"),
+    )
+    monkeypatch.setenv("FEEDMILL_CONFORMANCE_PASSWORD", PASSWORD)
+
+    options = ["--url", f"http://127.0.0.1:{server.search_port}/seedlist/myserver", "--user", "crawler", "--json"]
+    done = CliRunner().invoke(build_app(["conformance", "status"]), ["conformance", "seedlist", *options])
+
+    report = json.loads(done.stdout)
+    assert [(case["name"], case["detail"]) for case in report["cases"] if case["outcome"] != "held"] == []
+    assert done.exit_code == 0
+    server.wait(server.push(feed_of(), "listed", "full"))
