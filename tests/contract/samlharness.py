@@ -1,9 +1,10 @@
 """A harness whose people sign in by SAML, and the steps of a browser that does."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from feedmill.adapters.identity.saml.keys import make_key, read_key
+from feedmill.adapters.identity.saml.keys import ServerKey, make_key, read_key
 from feedmill.adapters.identity.saml.metadata import read_metadata
 from feedmill.adapters.identity.saml.provider import SamlIdentityProvider, SamlOptions
 from feedmill.core.access.roles import RoleRules
@@ -12,19 +13,24 @@ from tests.contract.signinharness import HOST, Browser, SignInHarness, open_sign
 from tests.fakes import ManualClock
 
 FROM_ELSEWHERE = {"origin": "https://idp.example.test", "sec_fetch_site": "cross-site"}
-OUR_KEY = read_key(make_key(ManualClock().now))
+
+
+@cache
+def our_key() -> ServerKey:
+    """Returns the key of the server in all tests of this process: a new one takes half a second of CPU time."""
+    return read_key(make_key(ManualClock().now))
 
 
 def open_with(folder: Path, provider: SamlServer, *, public_url: str = f"http://{HOST}", **given: Any) -> SignInHarness:
     clock = ManualClock()
     provider.now = clock
-    provider.server_certificate = OUR_KEY.certificate
+    provider.server_certificate = our_key().certificate
     options = SamlOptions(
         name="corp",
         label="Corp",
         namespace="ad",
         provider=read_metadata(provider.metadata()),
-        key=OUR_KEY,
+        key=our_key(),
         roles=RoleRules(managers=("ENG",)),
         **given,
     )

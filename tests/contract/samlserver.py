@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 from urllib.parse import parse_qsl, urlsplit
 
 from cryptography import x509
@@ -31,12 +32,23 @@ class _OldSigner(XMLSigner):
     def check_deprecated_methods(self) -> None: ...
 
 
+@cache
+def provider_key() -> rsa.RSAPrivateKey:
+    """Returns the key of the provider in all tests of this process: a new one takes 0.2 s of CPU time."""
+    return make_private_key()
+
+
+def make_private_key() -> rsa.RSAPrivateKey:
+    """Returns a new key."""
+    return rsa.generate_private_key(65_537, 2_048)
+
+
 @dataclass(slots=True)
 class SamlServer:
     """The provider's keys and what it says."""
 
     now: Callable[[], datetime]
-    key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
+    key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey = field(default_factory=provider_key)
     certificate: str = ""
     signs: str = "assertion"
     algorithm: SignatureMethod = SignatureMethod.RSA_SHA256

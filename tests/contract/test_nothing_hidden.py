@@ -35,7 +35,7 @@ from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searchservices import SearchServices
 from tests.asgi import Answer
 from tests.builders.access import ANN, FOR_ANN, acl, permit
-from tests.contract.samlharness import OUR_KEY
+from tests.contract.samlharness import our_key
 from tests.contract.samlserver import SamlServer
 from tests.contract.searchharness import NOW, SearchHarness, ask, open_harness
 from tests.contract.signinharness import open_signin_harness
@@ -298,7 +298,7 @@ def test_every_route_is_looked_at(tmp_path: Path) -> None:
     """Goes by the application as the server builds it, with all ways to sign in."""
     openid = OidcProvider(OidcOptions(name="o", label="", namespace="a", issuer="https://id.example", client_id="x"), ManualClock())
     about = read_metadata(SamlServer(now=ManualClock()).metadata())
-    saml = SamlIdentityProvider(SamlOptions(name="s", label="", namespace="b", provider=about, key=OUR_KEY), ManualClock())
+    saml = SamlIdentityProvider(SamlOptions(name="s", label="", namespace="b", provider=about, key=our_key()), ManualClock())
     app = open_signin_harness(tmp_path, openid=(openid,), saml=(saml,)).app
     assert isinstance(app, Starlette)
     known = set(QUERY_ROUTES) | set(PROFILE_ROUTES) | set(URL_ROUTES) | SILENT | {ROWS} | ADMINISTERED | OWN

@@ -40,7 +40,7 @@ from feedmill.services.pulling.requesting import PullRequests
 from feedmill.settings import load_settings
 from feedmill.settings.editing import SettingsEditor
 from tests.asgi import ask_app
-from tests.contract.samlharness import OUR_KEY
+from tests.contract.samlharness import our_key
 from tests.contract.samlserver import SamlServer
 from tests.contract.signinharness import open_signin_harness
 from tests.fakes import ManualClock, SilentNotifier
@@ -215,7 +215,7 @@ def admin_port(folder: Path) -> Starlette:
 def search_port(folder: Path) -> Starlette:
     openid = OidcProvider(OidcOptions(name="o", label="", namespace="a", issuer="https://id.example", client_id="x"), ManualClock())
     about = read_metadata(SamlServer(now=ManualClock()).metadata())
-    saml = SamlIdentityProvider(SamlOptions(name="s", label="", namespace="b", provider=about, key=OUR_KEY), ManualClock())
+    saml = SamlIdentityProvider(SamlOptions(name="s", label="", namespace="b", provider=about, key=our_key()), ManualClock())
     return cast(Starlette, open_signin_harness(folder, openid=(openid,), saml=(saml,)).app)
 
 

@@ -19,19 +19,14 @@ from feedmill.model.errors import BadRequest
 from feedmill.model.role import UserRole
 from tests.builders.requests import PASSWORD
 from tests.contract.samlharness import FROM_ELSEWHERE, arrive, open_with, post, redirect_to_provider
-from tests.contract.samlserver import ENTITY, SamlServer, certify
+from tests.contract.samlserver import ENTITY, SamlServer, certify, make_private_key
 from tests.contract.signinharness import SignInHarness, users
 from tests.fakes import ManualClock
 
 
-@pytest.fixture(scope="module")
-def keys() -> SamlServer:
-    return SamlServer(now=ManualClock())
-
-
 @pytest.fixture
-def provider(keys: SamlServer) -> SamlServer:
-    return SamlServer(now=ManualClock(), key=keys.key, certificate=keys.certificate)
+def provider() -> SamlServer:
+    return SamlServer(now=ManualClock())
 
 
 @pytest.fixture
@@ -113,7 +108,7 @@ def test_saml_response_that_is_invalid_signs_no_user_in(harness: SignInHarness, 
 
 
 def test_saml_response_signed_by_another_key_signs_no_user_in(harness: SignInHarness, provider: SamlServer) -> None:
-    forger = SamlServer(now=provider.now)
+    forger = SamlServer(now=provider.now, key=make_private_key())
     for certificate in (forger.certificate, provider.certificate, certify(forger.key, name="idp")):
         forger.certificate = certificate
         browser = harness.browser()

@@ -2,28 +2,31 @@
 
 import base64
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 from lxml import etree
 
 from feedmill.adapters.identity.saml.encryption import decrypt_element
-from feedmill.adapters.identity.saml.keys import make_key, read_key
+from feedmill.adapters.identity.saml.keys import ServerKey, make_key, read_key
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES
 from feedmill.model.errors import BadRequest, Denied
 from tests.contract.samlencrypting import CBC_128, CBC_256, GCM, GCM_128, OAEP_SHA256, RSA_15, encrypt_element
-from tests.contract.samlharness import OUR_KEY, arrive, open_with, redirect_to_provider
+from tests.contract.samlharness import arrive, open_with, our_key, redirect_to_provider
 from tests.contract.samlserver import SamlServer
 from tests.contract.signinharness import SignInHarness, users
 from tests.fakes import ManualClock
 
-THEIRS = SamlServer(now=ManualClock())
-OTHER_KEY = read_key(make_key(ManualClock().now))
+
+@cache
+def other_key() -> ServerKey:
+    return read_key(make_key(ManualClock().now))
 
 
 @pytest.fixture
 def provider() -> SamlServer:
-    return SamlServer(now=ManualClock(), key=THEIRS.key, certificate=THEIRS.certificate, encrypts={})
+    return SamlServer(now=ManualClock(), encrypts={})
 
 
 def reason(harness: SignInHarness) -> str:
@@ -77,7 +80,7 @@ def test_encryption_that_proves_nothing_or_leaks_signs_no_user_in(
 
 def test_assertion_encrypted_for_another_server_is_refused_and_says_what_to_do(tmp_path: Path, provider: SamlServer) -> None:
     harness = open_with(tmp_path, provider)
-    provider.server_certificate = OTHER_KEY.certificate
+    provider.server_certificate = other_key().certificate
     browser = harness.browser()
     assert arrive(browser, provider.respond(redirect_to_provider(browser))) == 403
     assert "our metadata" in reason(harness)
@@ -127,7 +130,7 @@ def _twice(response: etree._Element) -> None:
 def _forged(response: etree._Element) -> None:
     text = f'<a:Assertion xmlns:a="{ASSERTION}" ID="_forged"/>'.encode()
     hidden = _hidden(response)
-    hidden[:] = [etree.fromstring(encrypt_element(text, OUR_KEY.certificate))]
+    hidden[:] = [etree.fromstring(encrypt_element(text, our_key().certificate))]
 
 
 @pytest.mark.parametrize("signs", ["assertion", "response"])
@@ -161,15 +164,15 @@ def test_encrypted_assertion_that_was_changed_signs_no_user_in(
     ids=["nothing", "text", "two", "outside", "prefix", "entity", "unknown-entity", "bytes", "deep"],
 )
 def test_what_was_encrypted_and_is_not_one_element_is_refused(text: bytes) -> None:
-    holder = etree.fromstring(f"<holder>{encrypt_element(text, OUR_KEY.certificate)}</holder>")
+    holder = etree.fromstring(f"<holder>{encrypt_element(text, our_key().certificate)}</holder>")
     with pytest.raises(Denied):
-        decrypt_element(holder, OUR_KEY.private, is_signed=False)
+        decrypt_element(holder, our_key().private, is_signed=False)
 
 
 def test_what_was_encrypted_knows_the_prefixes_of_where_it_stood() -> None:
-    inner = encrypt_element(b"<a:x><y/></a:x>", OUR_KEY.certificate)
+    inner = encrypt_element(b"<a:x><y/></a:x>", our_key().certificate)
     holder = etree.fromstring(f'<holder xmlns="urn:d&amp;e" xmlns:a="urn:a">{inner}</holder>')
-    opened = decrypt_element(holder, OUR_KEY.private, is_signed=False)
+    opened = decrypt_element(holder, our_key().private, is_signed=False)
     assert (opened.tag, opened[0].tag) == ("{urn:a}x", "{urn:d&e}y")
 
 
@@ -177,7 +180,7 @@ def test_metadata_contain_the_certificate_to_encrypt_for_and_where_to_log_out(tm
     harness = open_with(tmp_path, provider)
     about = etree.fromstring(harness.browser().get("/signin/saml/corp/metadata").body)
     shown = {key.get("use"): key.findtext(".//d:X509Certificate", "", NAMES) for key in about.iterfind(".//m:KeyDescriptor", NAMES)}
-    assert shown["encryption"] == shown["signing"] == "".join(OUR_KEY.certificate.split("\n")[1:-2])
+    assert shown["encryption"] == shown["signing"] == "".join(our_key().certificate.split("\n")[1:-2])
     methods = [method.get("Algorithm") for method in about.iterfind(".//m:EncryptionMethod", NAMES)]
     assert methods[0] == GCM
     assert not any("cbc" in str(method) or "rsa-1_5" in str(method) for method in methods)
@@ -191,6 +194,6 @@ def test_own_key_is_refused_unless_it_serves() -> None:
     good = make_key(ManualClock().now)
     assert read_key(good).certificate in good
     bare_key = good.partition("-----BEGIN CERT")[0]
-    for text in ("", "no pem", bare_key, OTHER_KEY.certificate, bare_key + OTHER_KEY.certificate):
+    for text in ("", "no pem", bare_key, other_key().certificate, bare_key + other_key().certificate):
         with pytest.raises(BadRequest):
             read_key(text)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import ec
 from lxml import etree
 from signxml.algorithms import SignatureMethod
 
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, PROTOCOL, SIGNATURE
 from tests.contract.samlharness import arrive, open_with, redirect_to_provider
-from tests.contract.samlserver import SamlServer, certify
+from tests.contract.samlserver import SamlServer, certify, make_private_key
 from tests.contract.signinharness import Browser, SignInHarness, users
 from tests.fakes import ManualClock
 
@@ -342,7 +342,7 @@ def test_saml_certificate_that_is_over_counts_as_long_as_the_metadata_have_it(pr
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_saml_metadata_may_hold_several_certificates(provider: SamlServer, tmp_path: Path, place: int) -> None:
-    keys = [rsa.generate_private_key(65_537, 2_048) for _ in range(2)]
+    keys = [make_private_key() for _ in range(2)]
     certificates = [certify(key) for key in keys]
     provider.more_certificates = certificates
     harness = open_with(tmp_path, provider)

@@ -11,12 +11,11 @@ from lxml import etree
 
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, POST, PROTOCOL
 from feedmill.adapters.identity.saml.signing import inflate, read_query, verify_element
-from tests.contract.samlharness import FROM_ELSEWHERE, OUR_KEY, arrive, open_with, redirect_to_provider
-from tests.contract.samlserver import LOGOUT, SamlServer, write
+from tests.contract.samlharness import FROM_ELSEWHERE, arrive, open_with, our_key, redirect_to_provider
+from tests.contract.samlserver import LOGOUT, SamlServer, make_private_key, write
 from tests.contract.signinharness import Browser, SignInHarness, read_form, users
 from tests.fakes import ManualClock
 
-THEIRS = SamlServer(now=ManualClock())
 URL = "http://search.example.com/signin/saml/corp"
 NAME = "ann@corp.example.com"
 BY_POST = f'<SingleLogoutService Binding="{POST}" Location="{LOGOUT}"/>'
@@ -24,7 +23,7 @@ BY_POST = f'<SingleLogoutService Binding="{POST}" Location="{LOGOUT}"/>'
 
 @pytest.fixture
 def provider() -> SamlServer:
-    return SamlServer(now=ManualClock(), key=THEIRS.key, certificate=THEIRS.certificate)
+    return SamlServer(now=ManualClock())
 
 
 @pytest.fixture
@@ -60,7 +59,7 @@ def test_who_signs_out_here_is_led_to_the_provider_with_a_signed_request(harness
     assert not is_in(harness, browser)
     address = page.partition('content="0; url=')[2].partition('"')[0].replace("&amp;", "&")
     assert address.startswith(f"{LOGOUT}?SAMLRequest=")
-    request = etree.fromstring(read_query(urlsplit(address).query, "SAMLRequest", [OUR_KEY.certificate]))
+    request = etree.fromstring(read_query(urlsplit(address).query, "SAMLRequest", [our_key().certificate]))
     assert request.findtext("a:NameID", "", NAMES) == NAME
     assert request.find("a:NameID", NAMES).get("Format", "").endswith("persistent")  # type: ignore[union-attr]
     assert request.findtext("p:SessionIndex", "", NAMES) == "session1"
@@ -77,7 +76,7 @@ def test_provider_that_takes_forms_only_is_sent_one(provider: SamlServer, tmp_pa
     page = sign_out(browser)
     form = read_form(page, lambda form: form.action == LOGOUT)
     posted = etree.fromstring(base64.b64decode(form.hidden["SAMLRequest"]))
-    signed = verify_element(posted, [OUR_KEY.certificate])
+    signed = verify_element(posted, [our_key().certificate])
     assert signed.tag == f"{{{PROTOCOL}}}LogoutRequest"
     assert [etree.QName(child).localname for child in posted] == ["Issuer", "Signature", "NameID", "SessionIndex"]
     answer = browser.post("/signin/saml/corp/slo", provider.form("SAMLResponse", provider.answer_logout(URL, signed)), **FROM_ELSEWHERE)
@@ -102,7 +101,7 @@ def test_answer_that_is_no_success_or_not_the_providers_is_reported_and_changes_
     browser = signed_in(harness, provider)
     request = provider.ask_logout(URL, NAME)
     refused = provider.answer_logout(URL, request, "urn:oasis:names:tc:SAML:2.0:status:Requester")
-    forger = SamlServer(now=provider.now)
+    forger = SamlServer(now=provider.now, key=make_private_key())
     for query in (provider.query("SAMLResponse", refused), forger.query("SAMLResponse", provider.answer_logout(URL, request))):
         assert harness.browser().get(f"/signin/saml/corp/slo?{query}").status == 403
     assert is_in(harness, browser)
@@ -127,7 +126,7 @@ def test_provider_ends_the_sessions_it_names_and_is_answered(harness: SignInHarn
     assert answer.headers["location"].startswith(f"{LOGOUT}/done?SAMLResponse=")
     query = urlsplit(answer.headers["location"]).query
     assert parse_qs(query)["RelayState"] == ["keep me"]
-    response = etree.fromstring(read_query(query, "SAMLResponse", [OUR_KEY.certificate]))
+    response = etree.fromstring(read_query(query, "SAMLResponse", [our_key().certificate]))
     assert response.get("InResponseTo") == request.get("ID")
     status = response.find("p:Status/p:StatusCode", NAMES)
     assert status is not None
@@ -203,7 +202,7 @@ def test_signed_request_that_is_not_for_here_and_now_ends_no_session(harness: Si
 
 def test_request_counts_once_and_only_by_the_providers_key(harness: SignInHarness, provider: SamlServer) -> None:
     browser = signed_in(harness, provider)
-    forger = SamlServer(now=provider.now)
+    forger = SamlServer(now=provider.now, key=make_private_key())
     request = provider.ask_logout(URL, NAME)
     assert browser.get(f"/signin/saml/corp/slo?{forger.query('SAMLRequest', request)}").status == 403
     assert browser.post("/signin/saml/corp/slo", forger.form("SAMLRequest", request), **FROM_ELSEWHERE).status == 403
