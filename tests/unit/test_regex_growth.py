@@ -131,5 +131,6 @@ def test_expressions_upon_hostile_texts_take_time_that_grows_with_them() -> None
     ],
 )
 def test_slow_expression_is_found(expression: str, use: str) -> None:
+    """Tried three times: on a busy machine the shorter text may seem to take long too."""
     compiled = re.compile(expression)
-    assert any(grows_too_fast(compiled, use, hostile) for hostile in list_hostile_texts(compiled))
+    assert any(grows_too_fast(compiled, use, hostile) for _ in range(3) for hostile in list_hostile_texts(compiled))
