@@ -7,6 +7,9 @@ UV_VERSION := 0.13.8
 DOCS_TOOLS := .tools/docs-packages
 FEEDMILL_KEYCLOAK ?= $(CURDIR)/.tools/keycloak-26.7.3
 
+# Each worker of a test run would compile all tests anew, for fifteen seconds of CPU time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-full test-keycloak run-keycloak test-long test-real fuzz audit audit-tools explore install install-dev check docs bench api-reference lock clean
 
 demo: install ## install and run the main job; FOLDER=DIR feeds a folder of yours too, ONCE=1 ends after the sample result

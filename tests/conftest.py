@@ -4,9 +4,12 @@ With FEEDMILL_NO_SKIPS set, a skipped test fails the run; only tests that want t
 since no package brings them. ``make test-keycloak`` runs the latter.
 """
 
+import importlib
 import logging
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,6 +58,23 @@ def logs_as_before() -> Iterator[None]:
     root.handlers[:] = handlers
     root.setLevel(level)
     logging.captureWarnings(capture=False)
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Lets each worker import its own share of the files first.
+
+    All workers collect all files in the same order. Without bytecode, as in a new clone, they would all compile each file at the same time.
+    """
+    number = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+    if number and session.config.args_source != pytest.Config.ArgsSource.ARGS:
+        _import_share(session.config.rootpath, int(number), int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
+
+
+def _import_share(root: Path, number: int, workers: int) -> None:
+    for path in sorted((root / "tests").rglob("test_*.py"))[number::workers]:
+        # collection reports it
+        with suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(".".join(path.relative_to(root).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
