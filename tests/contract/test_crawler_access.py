@@ -8,7 +8,6 @@ import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -20,11 +19,9 @@ from feedmill.adapters.crawling.challenges import make_digest, parse_challenges
 from feedmill.adapters.crawling.fetcher import HttpFetcher
 from feedmill.adapters.crawling.forms import find_forms
 from feedmill.adapters.crawling.options import AccessRule, AccessScheme, FetchOptions, FormLogin, TokenGrant
-from feedmill.bootstrap.fetching import make_fetch_options
 from feedmill.model.authorization import Trust
 from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
 from feedmill.ports.http import HttpResponse
-from feedmill.settings.crawling import Crawl
 from tests.rawserver import OK, Server, redirect, running
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import PATIENCE_SECONDS
@@ -375,27 +372,3 @@ def test_cookies_are_kept_only_for_their_patterns() -> None:
     with running(serving(answer)) as server:
         fetch([server.url(path) for path in ("/kept/1", "/kept/2", "/other", "/kept/3")], cookies=(server.url("/kept/"),))
     assert [find_header(head, "cookie") for head in server.heads] == ["", "a=1", "", "a=1"]
-
-
-# --- settings ---
-
-
-def test_settings_become_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CRAWL_PASSWORD", "secret")
-    crawl = Crawl.model_validate_json(
-        """{"user_agent": "robot", "mail": "a@b.c", "allow_private": ["10.0.0.1/"], "max_redirects": 3,
-        "access": [{"pattern": "a/", "user": "u", "password": "env:CRAWL_PASSWORD", "domain": "D"},
-                   {"pattern": "b/", "method": "basic", "user": "u", "password": "p", "make_public": true},
-                   {"pattern": "c/", "method": "form", "user": "u", "password": "p", "login_url": "http://c/login"},
-                   {"pattern": "d/", "method": "bearer", "token_url": "http://d/t", "client_id": "i", "client_secret": "s"}],
-        "proxies": [{"pattern": "/", "url": "http://proxy:3128", "user": "u", "password": "p"}],
-        "headers": [{"pattern": "/", "name": "X-A", "value": "1"}]}"""
-    )
-    options = make_fetch_options(crawl, follows=lambda url: True, clock=lambda: datetime.now(UTC))
-    assert options.user_agent == "robot (Enterprise; Feedmill; a@b.c)"
-    assert [rule.password for rule in options.access] == ["secret", "p", "p", ""]
-    assert [len(rule.schemes) for rule in options.access] == [4, 1, 0, 0]
-    assert options.access[2].form == FormLogin(login_url="http://c/login")
-    assert options.access[3].grant == TokenGrant(token_url="http://d/t", client_id="i", client_secret="s")
-    assert (options.proxies[0].host, options.proxies[0].port, options.headers[0].headers) == ("proxy", 3128, (("X-A", "1"),))
-    assert "secret" not in repr(options)
