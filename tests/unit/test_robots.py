@@ -59,6 +59,12 @@ def test_rule_that_the_size_limit_cuts_is_dropped() -> None:
     assert rules.allows(f"{SITE}/open")
 
 
+def test_rule_at_the_end_of_a_cut_fetch_is_dropped() -> None:
+    fetched = FetchedPage(state=CrawlState.CRAWLED, url=f"{SITE}/robots.txt", body=b"User-agent: *\nDisallow: /a\nDisallow: /", is_cut=True)
+    rules = judge_robots(fetched, AGENT)
+    assert (rules.allows(f"{SITE}/a"), rules.allows(f"{SITE}/b")) == (False, True)
+
+
 @pytest.mark.parametrize(
     ("fetched", "allowed"),
     [

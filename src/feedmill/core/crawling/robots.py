@@ -62,10 +62,12 @@ def find_agent_name(user_agent: str) -> str:
     return found[0].lower() if found else "*"
 
 
-def parse_robots(body: bytes, agent: str) -> RobotsRules:
-    """Returns the rules of a robots.txt. Errors: none; a text that cannot be read closes the site."""
+def parse_robots(body: bytes, agent: str, *, is_cut: bool = False) -> RobotsRules:
+    """Returns the rules of a robots.txt, of which ``is_cut`` means that only the beginning is there. Errors: none; a text that cannot be
+    read closes the site.
+    """
     text = body[:MAX_ROBOTS_BYTES].decode("utf-8-sig", "replace").replace("\x00", "")
-    if len(body) > MAX_ROBOTS_BYTES:
+    if is_cut or len(body) > MAX_ROBOTS_BYTES:
         # A rule that is cut would match more than it says.
         text = text[: text.rfind("\n") + 1]
     try:
@@ -82,7 +84,7 @@ def parse_robots(body: bytes, agent: str) -> RobotsRules:
 def judge_robots(page: FetchedPage, agent: str) -> RobotsRules:
     """Returns the rules after a fetch of a site's robots.txt."""
     if page.state is CrawlState.CRAWLED and (page.body or not page.is_cut):
-        return parse_robots(page.body, agent)
+        return parse_robots(page.body, agent, is_cut=page.is_cut)
     if (page.state in _ABSENT and page.http_status != 429) or page.state in _ENDLESS:
         return RobotsRules(agent=agent)
     return RobotsRules(agent=agent, closed_reason=f"its robots.txt cannot be fetched: {page.reason or page.state.words}")
