@@ -16,6 +16,7 @@ from feedmill.model.document import DocumentState
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.provenance import from_fetch
 from feedmill.services.crawling.requesting import CrawlRequests
+from feedmill.services.overview import read_crawl_overview
 from tests.asgi import ask_app
 from tests.builders.changes import OPEN, put, url
 from tests.contract.feedharness import FeedHarness, open_harness
@@ -59,6 +60,8 @@ def fail(harness: FeedHarness, name: str) -> CrawlEntry:
 
 def test_overview_counts_urls_by_site_and_group(harness: FeedHarness, requests: CrawlRequests) -> None:
     fail(harness, "a")
+    counted = read_crawl_overview(harness.store)
+    assert (counted["urls"], counted["sites"], counted["groups"]["waiting"], counted["paused"]) == (3, 1, 2, False)
     overview = requests.read_overview()
     assert (overview.due, overview.is_paused) == (2, False)
     assert overview.sites["http://docs.test"][CrawlGroup.ERROR] == 1

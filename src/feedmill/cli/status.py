@@ -42,6 +42,10 @@ def _print_status(status: dict[str, Any]) -> None:
     out.print(f"documents:  {status['documents']}")
     for stage, count in status["index_tasks"].items():
         out.print(f"  waiting for {stage}: {count}")
+    crawl = status["crawl"]
+    if crawl["urls"]:
+        counts = ", ".join(f"{count} {group}" for group, count in crawl["groups"].items())
+        out.print(f"crawl:      {crawl['urls']} urls of {crawl['sites']} sites: {counts}{'; paused' if crawl['paused'] else ''}")
     _print_queues(status["queues"])
     for source in status["pull_sources"]:
         last = source["last_run"]

@@ -4,9 +4,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from feedmill.ports import Store
+from feedmill.model.crawling import CrawlGroup
+from feedmill.ports import Store, UnitOfWork
 from feedmill.services.authorization.circuitnote import read_open_circuits
 from feedmill.services.keyvalues import (
+    CRAWL_PAUSED,
     INDEX_FOLDER,
     INDEX_GENERATION,
     INDEX_PARTIAL,
@@ -35,6 +37,18 @@ def read_overview(store: Store) -> dict[str, Any]:
                 "learning_patterns": bool(unit.state.key_values.get(PATTERNS_CURSOR)),
             },
         }
+
+
+def read_crawl_overview(store: Store) -> dict[str, Any]:
+    """Returns how many URLs the crawl queue has in which group. It counts all of them, which takes a while for millions. Errors: Busy."""
+    with store.reading() as unit:
+        return _read_crawl(unit)
+
+
+def _read_crawl(unit: UnitOfWork) -> dict[str, Any]:
+    sites = unit.feeds.crawling.reports.count_by_site().values()
+    groups = {group.value: sum(counts.get(group, 0) for counts in sites) for group in CrawlGroup}
+    return {"paused": bool(unit.state.key_values.get(CRAWL_PAUSED)), "sites": len(sites), "urls": sum(groups.values()), "groups": groups}
 
 
 def read_gauges(store: Store) -> Mapping[str, float]:

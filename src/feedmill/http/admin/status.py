@@ -9,7 +9,7 @@ from feedmill.http.admin.api.pulling import render_pull_source
 from feedmill.model.serving import StoredSetting
 from feedmill.ports import Store
 from feedmill.runtime.runstate import find_server
-from feedmill.services.overview import read_overview
+from feedmill.services.overview import read_crawl_overview, read_overview
 from feedmill.services.pulling.requesting import PullRequests
 from feedmill.services.queues import QueueWatch
 from feedmill.settings import LoadedSettings, dotted, list_values
@@ -44,6 +44,7 @@ def read_status(store: Store, data: Path, loaded: LoadedSettings, watch: QueueWa
         "roles": {name: asdict(role) for name, role in server.roles.items()} if server else {},
         "sandbox": server.sandbox if server else {},
         **read_overview(store),
+        "crawl": read_crawl_overview(store),
         "queues": watch.describe(),
         "pull_sources": [render_pull_source(source) for source in pulling.list_sources()],
         "warnings": list(loaded.warnings),
