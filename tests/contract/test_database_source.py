@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from lxml import etree
 
-from bench import pull
+from bench import rows
 from feedmill.adapters.databases.drivers import DRIVERS, check_dsn, find_driver, open_engine
 from feedmill.adapters.databases.rows import Row, render_html, render_xml, text_of
 from feedmill.adapters.databases.source import DatabaseAddress, DatabaseQueries, DatabaseSource
@@ -350,7 +350,7 @@ def test_reading_that_ends_early_leaves_the_other_rows(mariadb_database: NewData
 
 
 def test_rows_of_the_benchmark_are_all_applied(postgres_database: NewDatabase, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pull.measure(postgres_database(), tmp_path, 600)
+    rows.measure(postgres_database(), tmp_path, 600)
     assert capsys.readouterr().out.count("rows a second") == 3
 
 

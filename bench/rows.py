@@ -4,9 +4,13 @@ The reference in the same run is the reading alone: all rows by the same query, 
 every row, the second finds nothing changed. Memory is the most that this process ever had: it must not grow with the table. Extraction and
 index are left out, ``python -m bench ingest`` measures them.
 
-``python -m bench.pull 1000000`` measures a million rows.
+At the end a server reads ``SERVED`` rows of the table, and the time is measured from the request of an incremental run over 100 changed
+rows until a search finds all of them.
+
+``python -m bench.rows 1000000`` measures a million rows.
 """
 
+import json
 import os
 import sys
 import time
@@ -25,12 +29,17 @@ from feedmill.model.pulling import RunMode, RunRequest
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.pulling.puller import Puller, PullSetup
 from feedmill.services.pulling.pullrun import PullDependencies
+from tests.acceptance.promises import run_command
+from tests.appliance import running
 from tests.builders.changes import OPEN
 from tests.contract.conftest import start_postgres
 from tests.fakes import SilentNotifier
 from tests.migratedstore import open_migrated
+from tests.waiting import wait_until
 
 ROWS = 100_000
+SERVED = 10_000
+CHANGED = 100
 NAME = "rows"
 
 
@@ -48,6 +57,7 @@ def main(rows: int = ROWS) -> None:
         server = start_postgres(Path(folder))
         try:
             measure(server.get_uri(), Path(folder), rows)
+            measure_incremental(server.get_uri(), Path(folder))
         finally:
             server.cleanup()
 
@@ -84,6 +94,30 @@ def measure(dsn: str, folder: Path, rows: int) -> None:
         memory = f"peak {peak_megabytes(os.getpid()):,.0f} MB, {before:,.0f} MB before"
         print(f"  {name}: {rows / seconds:,.0f} rows a second, {seconds / reading:.1f} times the reading; {memory}")
     store.close()
+    engine.dispose()
+
+
+def measure_incremental(dsn: str, folder: Path) -> None:
+    """Measures an incremental run of a server, from its request until all that it changed is found."""
+    engine = sa.create_engine(sa.make_url(dsn).set(drivername="postgresql+psycopg"))
+    with engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE rows ADD COLUMN changed BIGINT NOT NULL DEFAULT 1")
+    columns = f"SELECT id, title, body, changed AS gsa_timestamp FROM rows WHERE id <= {SERVED}"
+    queries = {"crawl_query": columns, "incremental_query": f"{columns} AND changed > :since"}
+    settings = {"name": NAME, "kind": "database", "dsn": dsn, **queries}
+    lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in settings.items())
+    with running(folder / "data", f'[[sources]]\nkeys = ["id"]\n{lines}\n') as appliance:
+        command = ("sources", "run", NAME, "--data", appliance.data, "--config", appliance.config, "--json")
+        assert run_command(*command)[0] == 0
+        wait_until(lambda: appliance.search("some words of a row")["total"] >= SERVED, "the rows")
+        with engine.begin() as connection:
+            connection.exec_driver_sql(f"UPDATE rows SET changed = 2, body = 'aardwolf ' || body WHERE id <= {CHANGED}")
+        began = time.monotonic()
+        code, output, error = run_command(*command)
+        assert (code, json.loads(output)["changed"]) == (0, CHANGED), output + error
+        applied = time.monotonic() - began
+        wait_until(lambda: len(appliance.urls("aardwolf", num=CHANGED)) == CHANGED, "the changed rows")
+        print(f"  incremental run of {CHANGED} among {SERVED:,} rows: {applied:.2f} s, all found after {time.monotonic() - began:.2f} s")
     engine.dispose()
 
 
