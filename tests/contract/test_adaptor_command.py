@@ -2,8 +2,6 @@
 
 import base64
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from feedmill.cli.adaptor import PIECE_BYTES
 from feedmill.cli.main import build_app
+from tests import programs
 
 HEADER = b"GSA Adaptor Data Version 1 [\n]\n"
 
@@ -21,8 +20,8 @@ def run(*words: str | Path, stdin: bytes | None = None) -> Result:
 
 
 def run_process(*words: str, stdin: bytes) -> tuple[int, list[dict[str, Any]], str]:
-    done = subprocess.run([sys.executable, "-m", "feedmill.cli.main", "adaptor", "parse", *words], input=stdin, capture_output=True)
-    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr.decode()
+    done = programs.run("adaptor", "parse", *words, given=stdin.decode("ascii"))
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
 
 def read_lines(done: Result) -> list[dict[str, Any]]:
