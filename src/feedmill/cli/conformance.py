@@ -79,7 +79,7 @@ def play_gsa(
     url: ServerUrl,
     search_url: SearchUrl = "",
     user_header: Annotated[
-        str, typer.Option("--user-header", metavar="NAME", help="The header by which the search port believes who a user is.")
+        str, typer.Option("--user-header", metavar="NAME", help="The header in which the search port believes the name of a user.")
     ] = "",
     base_url: Annotated[
         str, typer.Option(metavar="URL", help="Where the URLs of fed documents begin.")

@@ -95,7 +95,7 @@ def run_cases(
 ) -> list[Result]:
     """Runs cases, several at once, and returns their results in the order of the cases.
 
-    A server that answered none of several requests in a row is not asked for the rest: each would wait for its time limit.
+    A server that answered none of several requests in a row gets no more requests: each would wait for its time limit.
     """
     silence = _Silence()
 

@@ -20,7 +20,7 @@ _NEEDS: Final = (SEARCH,)
     needs=_NEEDS,
 )
 def check_version(trial: FeedTrial) -> None:
-    reply = trial.ask("/sw_version.txt", {})
+    reply = trial.request("/sw_version.txt", {})
     found = reply.status == 200 and re.fullmatch(r"(\d+)\.(\d+)\.\d+-\d+", "".join(reply.text.split()))
     expect(found, f"/sw_version.txt is answered with {reply.describe()}")
 
@@ -83,7 +83,7 @@ def check_paging(trial: FeedTrial) -> None:
 
 @CASES.add("post-search", "A search may be posted", search_protocol("request format"), needs=_NEEDS)
 def check_post(trial: FeedTrial) -> None:
-    reply = trial.ask("/search", {"q": trial.word, "output": "xml_no_dtd", "client": "default_frontend"}, method="POST")
+    reply = trial.request("/search", {"q": trial.word, "output": "xml_no_dtd", "client": "default_frontend"}, method="POST")
     expect(read_results(reply).root.findtext("Q") == trial.word, "the posted query is not repeated")
 
 
@@ -181,7 +181,7 @@ def check_cache(trial: FeedTrial) -> None:
     copy = page.root.find("RES/R/HAS/C")
     if copy is None:
         raise Unmet("the result holds no HAS/C")
-    reply = trial.ask("/search", {"q": f"cache:{copy.get('CID')}:{trial.url('a')}", "output": "xml_no_dtd"})
+    reply = trial.request("/search", {"q": f"cache:{copy.get('CID')}:{trial.url('a')}", "output": "xml_no_dtd"})
     expect(read_results(reply).root.find("CACHE/CACHE_HTML/BLOB") is not None, "the response to cache: holds no CACHE_HTML/BLOB")
 
 
@@ -193,10 +193,10 @@ def check_cache(trial: FeedTrial) -> None:
     needs=_NEEDS,
 )
 def check_suggest(trial: FeedTrial) -> None:
-    plain = _read_json(trial.ask("/suggest", {"token": trial.word, "max_matches": "10", "use_similar": "0"}))
+    plain = _read_json(trial.request("/suggest", {"token": trial.word, "max_matches": "10", "use_similar": "0"}))
     expect(isinstance(plain, list), f"/suggest?token= answers {plain!r}, not an array")
     rich = _read_json(
-        trial.ask("/suggest", {"q": trial.word, "format": "rich", "site": "default_collection", "client": "default_frontend"})
+        trial.request("/suggest", {"q": trial.word, "format": "rich", "site": "default_collection", "client": "default_frontend"})
     )
     expect(
         isinstance(rich, dict) and rich.get("query") == trial.word and isinstance(rich.get("results"), list),
@@ -209,7 +209,7 @@ def check_suggest(trial: FeedTrial) -> None:
 )
 def check_cluster(trial: FeedTrial) -> None:
     given = {"coutput": "json", "q": trial.word, "site": "default_collection", "client": "default_frontend"}
-    answer = _read_json(trial.ask("/cluster", given, method="POST"))
+    answer = _read_json(trial.request("/cluster", given, method="POST"))
     expect(isinstance(answer, dict) and {"clusters", "documents"} <= answer.keys(), f"/cluster answers {answer!r}")
 
 

@@ -20,7 +20,7 @@ _OBSTACLES: Final = {SEARCH: "needs --search-url", USERS: "needs --search-url an
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The server under test. ``search`` is None without a search port; ``user_header`` is the header by which it believes who a user is."""
+    """The server under test. ``search`` is None without a search port; ``user_header`` is the header that names the user."""
 
     feeds: Exchange
     search: Exchange | None
@@ -151,7 +151,7 @@ class FeedTrial:
 
     # --- the search port ---
 
-    def ask(self, path: str, parameters: Mapping[str, str], *, user: str = "", method: str = "GET") -> Reply:
+    def request(self, path: str, parameters: Mapping[str, str], *, user: str = "", method: str = "GET") -> Reply:
         """Sends a request to the search port, as a user if one is given."""
         search = self.target.search
         assert search is not None
@@ -164,7 +164,7 @@ class FeedTrial:
         """Searches by the protocol of the appliance: public documents, or all that a user may see. Errors: Unmet."""
         given = {"q": query, "client": "default_frontend", "output": "xml_no_dtd", "num": "100", "filter": "0", "ie": "utf8", "oe": "utf8"}
         given["access"] = "a" if user else "p"
-        return read_results(self.ask("/search", {**given, **parameters}, user=user))
+        return read_results(self.request("/search", {**given, **parameters}, user=user))
 
     def expect_urls(self, query: str, names: Collection[str], *, user: str = "", urls: Sequence[str] = (), **parameters: str) -> ResultXml:
         """Waits until a search finds exactly the documents of these names, and returns its response. Errors: Unmet.
