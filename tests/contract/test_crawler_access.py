@@ -199,6 +199,20 @@ def test_ntlm_proves_each_connection_once(protocol: str, tmp_path: Path, monkeyp
         assert fetch([server.url()], replace(right, password="wrong"))[0].state is CrawlState.AUTHENTICATION_FAILED
 
 
+@pytest.mark.parametrize("word", ["NTLM", "Negotiate"])
+def test_token_that_a_server_made_up_is_a_rejection(word: str) -> None:
+    challenge = b"NTLMSSP\0\2\0\0\0" + b"\x0c\0\x0c\0\xff\xff\xff\x7f" + b"\xff" * 24
+    tokens = [challenge, challenge[:11], challenge[:30], b"NTLMSSP\0\7\0\0\0", b"\xa1\x82\xff\xff", b"\xff" * 60]
+
+    def answer(path: str, head: bytes, _body: bytes) -> bytes:
+        has_begun = find_header(head, "authorization")
+        return asking(f"{word} {base64.b64encode(tokens[int(path[1:])]).decode()}" if has_begun else word)
+
+    with running(serving(answer)) as server:
+        pages = [fetch([server.url(f"/{number}")], ANN)[0] for number in range(len(tokens))]
+    assert {page.state for page in pages} == {CrawlState.AUTHENTICATION_FAILED}
+
+
 def test_challenges_are_split() -> None:
     values = [b'Newauth realm="apps", type=1, title="Login to \\"apps\\", now", Basic realm="simple"', b"NTLM abc==", b", ,Negotiate"]
     response = HttpResponse(status=401, headers=tuple(("www-authenticate", value) for value in values))

@@ -13,6 +13,7 @@ import base64
 import binascii
 import hashlib
 import secrets
+import struct
 import time
 from dataclasses import dataclass, field
 from typing import Final
@@ -31,6 +32,8 @@ PAUSE_SECONDS: Final = 300.0
 _MAX_LEGS: Final = 6
 
 _HASHES: Final = {"md5": "md5", "sha-256": "sha256", "sha-512-256": "sha512_256"}
+_TOKEN_ERRORS: Final = (SpnegoError, ValueError, LookupError, ArithmeticError, TypeError, AttributeError, struct.error)
+"""What pyspnego raises for tokens that a server has made up, besides its own errors."""
 _CONNECTION_SCHEMES: Final = (AccessScheme.NEGOTIATE, AccessScheme.NTLM)
 
 
@@ -210,7 +213,7 @@ class PasswordAuthentication:
         try:
             # Kerberos may have to ask its own server first.
             out = await asyncio.to_thread(context.step, token) if scheme == "negotiate" else context.step(token)
-        except (SpnegoError, ValueError) as exc:
+        except _TOKEN_ERRORS as exc:
             raise AccessRejected(f"{scheme} fails: {type(exc).__name__}") from exc
         return {"Authorization": f"{'NTLM' if scheme == 'ntlm' else 'Negotiate'} {base64.b64encode(out or b'').decode()}"}
 
