@@ -18,7 +18,7 @@ from tests import programs
 from tests.waiting import PATIENCE_SECONDS, lengthen, wait_until
 
 FINAL = {"completed", "completed with errors", "failed in error"}
-ROLES = ("gate", "web", "admin", "feeder", "feeder-quick", "extractor", "indexer", "puller")
+ROLES = ("gate", "web", "admin", "feeder", "feeder-quick", "extractor", "indexer", "puller", "crawler")
 
 
 def reserve_port() -> socket.socket:

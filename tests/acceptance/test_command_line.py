@@ -74,7 +74,7 @@ def test_commands_with_a_server_read_beside_it_and_write_through_it(tmp_path: Pa
         assert (output["running"], output["documents"], output["feeds_waiting"]) == (True, 1, 0)
         assert_admin_port_answers(server)
         assert output["settings"]["gate.port"] == {"value": server.gate, "origin": "FEEDMILL_GATE_PORT"}
-        assert set(output["roles"]) == {"gate", "web", "admin", "feeder", "feeder-quick", "extractor", "indexer", "puller"}
+        assert set(output["roles"]) == {"gate", "web", "admin", "feeder", "feeder-quick", "extractor", "indexer", "puller", "crawler"}
         assert run_json("sources", "delete", "menu", "--data", data)[0] == 0
         assert server.urls("leek") == []
         assert server.stop() == 0

@@ -43,7 +43,7 @@ def test_every_role_shows_in_the_process_list(operated: Appliance) -> None:
     assert {"gate", "web", "admin", "feeder", "indexer", "extractor"} <= set(operated.role_pids())
 
 
-@pytest.mark.parametrize("role", ["gate", "web", "admin", "feeder", "feeder-quick", "indexer", "extractor", "puller"])
+@pytest.mark.parametrize("role", ["gate", "web", "admin", "feeder", "feeder-quick", "indexer", "extractor", "puller", "crawler"])
 def test_killed_role_is_started_again_and_the_work_goes_on(operated: Appliance, role: str) -> None:
     before = operated.role_pids()[role]
     os.kill(min(before), signal.SIGKILL)

@@ -23,6 +23,7 @@ OTHER_MEANINGS = {
     "admin": "a section of the settings, and a listener",
     "web": "a kind of data source, and the scoring of a feed",
     "stylesheets": "a folder",
+    "crawler": "the data source of the URLs that no source named",
 }
 """Names that also mean something that is no role. Where they do, the test cannot see it; a wrong use fails mypy or finds no process."""
 
@@ -63,6 +64,7 @@ def test_every_listener_belongs_to_one_role() -> None:
 
 SUBSCRIBERS = {
     Topic.PULLING: ["puller"],
+    Topic.CRAWLING: ["crawler"],
     Topic.FEEDS: ["feeder", "feeder-quick"],
     Topic.EXTRACTION: ["extractor"],
     Topic.INDEXING: ["indexer"],

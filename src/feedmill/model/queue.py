@@ -23,6 +23,7 @@ class QueueName(Enum):
     ADMISSION = "admission"
     POLICIES = "policies"
     PATTERNS = "patterns"
+    CRAWL = "crawl"
 
 
 FEED_QUEUES = (QueueName.FEEDS, QueueName.FEEDS_QUICK, QueueName.GROUPS)

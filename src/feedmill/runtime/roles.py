@@ -98,8 +98,9 @@ INDEXER = ProcessRole(
     name="indexer", entry_point="feedmill.runtime.workerroles:run_indexer", topics=(Topic.INDEXING, Topic.REBUILD, Topic.SETTINGS)
 )
 PULLER = ProcessRole(name="puller", entry_point="feedmill.runtime.workerroles:run_puller", topics=(Topic.PULLING,), niceness=5)
+CRAWLER = ProcessRole(name="crawler", entry_point="feedmill.runtime.workerroles:run_crawler", topics=(Topic.CRAWLING,), niceness=5)
 
-ROLES = (GATE, WEB, ADMIN, FEEDER, QUICK_FEEDER, EXTRACTOR, INDEXER, PULLER)
+ROLES = (GATE, WEB, ADMIN, FEEDER, QUICK_FEEDER, EXTRACTOR, INDEXER, PULLER, CRAWLER)
 """All roles, in the order in which they start."""
 
 STYLESHEETS = HelperProcess(name="stylesheets", most=4)

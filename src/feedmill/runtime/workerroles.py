@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from feedmill.bootstrap.context import AppContext
+from feedmill.bootstrap.crawling import build_crawler
 from feedmill.bootstrap.feeds import build_admission_sweep, build_feeder, build_policy_acl_sweep, build_upkeep
 from feedmill.bootstrap.index import build_extracting, build_indexing
 from feedmill.bootstrap.pulling import build_puller
 from feedmill.model.queue import QUICK_FEED_BYTES
 from feedmill.runtime.roles import FEEDER, QUICK_FEEDER, Ports
 from feedmill.services.feeds.feeder import FeederLane
+
+IDLE_SECONDS = 5.0
+"""How long a role that has nothing to do sleeps, at most."""
 
 
 def run_feeder(context: AppContext, _ports: Ports) -> None:
@@ -32,6 +36,15 @@ def run_puller(context: AppContext, _ports: Ports) -> None:
     """Runs the pull sources."""
     with _until_sigterm(context) as is_stopped:
         build_puller(context).work(is_stopped)
+
+
+def run_crawler(context: AppContext, _ports: Ports) -> None:
+    """Fetches URLs, unless the settings turn the crawler off."""
+    with _until_sigterm(context) as is_stopped:
+        if context.settings.crawl.enabled:
+            build_crawler(context).work(is_stopped)
+        while not is_stopped():
+            context.notifier.wait(IDLE_SECONDS)
 
 
 def run_extractor(context: AppContext, _ports: Ports) -> None:

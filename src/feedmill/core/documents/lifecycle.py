@@ -161,7 +161,8 @@ def _update(change: UpdateDocument, state: UrlState, context: ApplyContext, cont
 def _put_fetched(change: PutDocument, state: UrlState, context: ApplyContext, content: BlobRef | None) -> Outcome:
     """Puts what the crawler fetched: the content is replaced, what the naming feed said about the document stays.
 
-    Without content (the server answered that it is unchanged) the content stays. Metadata is merged by name.
+    Without content (the server answered that it is unchanged) the content stays. Metadata is merged by name, or replaced if the change is
+    whole. An ACL goes only if the server says that the document has none.
     """
     old = state.live
     if old is not None and old.origin is Origin.CONTENT:
@@ -170,9 +171,9 @@ def _put_fetched(change: PutDocument, state: UrlState, context: ApplyContext, co
     body: dict[str, Any] = {} if old is not None else _NO_CONTENT
     if change.content is not None:
         body = {"content": content, "content_bytes": change.content.size_bytes, "charset": change.content.charset, "text": None}
-    metadata = _merge_metadata(() if old is None else old.metadata, change.metadata or ())
+    metadata = _merge_metadata(() if old is None or change.whole else old.metadata, change.metadata or ())
     attributes = _fetched_attributes(change.attributes, state)
-    acl, log = _next_acl(change, replace(change.acl, legacy=None), False, state, context)
+    acl, log = _next_acl(change, replace(change.acl, legacy=None), change.acl.overwrite is True, state, context)
     document = _next_document(state, context, Origin.WEB, attributes, acl, metadata=metadata, **body)
     return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, context, EventKind.FETCHED, log)
 
@@ -190,9 +191,14 @@ def _fetched_attributes(given: Attributes, state: UrlState) -> Attributes:
     old = state.live.attributes
     return replace(
         old,
+        display_url=given.display_url or old.display_url,
         mimetype=given.mimetype or old.mimetype,
         last_modified=given.last_modified or old.last_modified,
+        lock=given.lock or old.lock,
         authmethod=given.authmethod or old.authmethod,
+        scoring=given.scoring or old.scoring,
+        crawl_once=given.crawl_once or old.crawl_once,
+        links=given.links or old.links,
     )
 
 

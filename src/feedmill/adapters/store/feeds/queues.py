@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from feedmill.adapters.store.crawling import SqlCrawlQueue
 from feedmill.adapters.store.schema import UNAPPLIED, documents, feeds, index_tasks, link_queue, queues, replaced_tasks
 from feedmill.adapters.store.statements import insert
 from feedmill.adapters.store.values import from_micros, now_micros, plain
@@ -55,6 +56,8 @@ class SqlQueues:
             waiting, oldest_at, head = self._read_stage(_STAGES[name])
         elif name is QueueName.LINKS:
             waiting, oldest_at, head = self._read_links()
+        elif name is QueueName.CRAWL:
+            waiting, oldest_at, head = *SqlCrawlQueue(self._connection).count_waiting(from_micros(now_micros())), None
         else:
             waiting, oldest_at, head = 0, None if noted is None else from_micros(noted["begun_at"]), None
         return WaitingQueue(

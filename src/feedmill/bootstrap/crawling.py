@@ -1,0 +1,59 @@
+"""Builds the crawler."""
+
+import socket
+
+from feedmill.adapters.crawling.fetcher import HttpFetcher
+from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.bootstrap.crawlfetching import build_fetch_options
+from feedmill.bootstrap.crawllinks import build_queue_review
+from feedmill.bootstrap.feeds import build_admission
+from feedmill.core.crawling.hostload import HostLoads, LoadException
+from feedmill.core.crawling.robots import find_agent_name
+from feedmill.core.crawling.schedule import FrequencyRules
+from feedmill.core.urls.patterns import PatternSet
+from feedmill.services.crawling.applying import ApplyTools, PageApplier
+from feedmill.services.crawling.crawler import Crawler, CrawlTools
+from feedmill.wire.gsaheaders.parse import parse_headers
+
+
+def build_crawler(context: AppContext) -> Crawler:
+    """Builds the crawler of the settings."""
+    settings = context.settings
+    crawl, admission = settings.crawl, build_admission(settings)
+    options = build_fetch_options(settings)
+    agent = find_agent_name(crawl.user_agent)
+    owner = f"{socket.gethostname()}:{context.data.absolute()}"
+    applier = PageApplier(
+        ApplyTools(
+            store=context.store,
+            blobs=context.blobs,
+            clock=utc_now,
+            admission=lambda: admission,
+            notifier=context.notifier,
+            frequency=FrequencyRules(frequently=PatternSet(crawl.frequently), seldom=PatternSet(crawl.seldom)),
+            read_headers=lambda page: parse_headers(page.headers, page.url, agent),
+            owner=owner,
+        )
+    )
+    exceptions = tuple(
+        LoadException(host=each.host, start_hour=each.start_hour, end_hour=each.end_hour, load=each.load) for each in crawl.host_loads
+    )
+    return Crawler(
+        CrawlTools(
+            store=context.store,
+            clock=utc_now,
+            notifier=context.notifier,
+            admission=lambda: admission,
+            open_fetcher=lambda: HttpFetcher(options),
+            applier=applier,
+            owner=owner,
+            agent=agent,
+            loads=HostLoads(default=crawl.host_load, exceptions=exceptions),
+            find_hour=lambda moment: moment.astimezone().hour,
+            force=PatternSet(crawl.force),
+            max_bytes=settings.limits.max_document_bytes,
+            max_url_characters=crawl.max_url_characters,
+            fetch_seconds=crawl.fetch_seconds,
+            step=build_queue_review(context).step,
+        )
+    )

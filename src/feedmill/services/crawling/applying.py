@@ -1,0 +1,253 @@
+"""Applies fetched pages to the store: documents, their deletions and the entries of the crawl queue, in one transaction.
+
+A page counts only if its lease still holds. A URL whose content a feed or a run owns is not crawled any more. The final URL of redirects is
+the record: a URL that only links named gets no document of its own then, one that a feed named keeps its record.
+"""
+
+import codecs
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.message import Message
+from email.utils import parsedate_to_datetime
+from io import BytesIO
+from typing import Final
+
+import structlog
+
+from feedmill.core.crawling.schedule import FrequencyRules, schedule
+from feedmill.core.documents.urlstate import ApplyContext
+from feedmill.core.urls.targets import parse_target
+from feedmill.model.change import AclChange, Change, Content, Delete, PutDocument, SourcePosition
+from feedmill.model.crawling import CrawlEntry, CrawlMention, CrawlSite, CrawlState, FetchedPage, FetchRecord
+from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, DocumentState, Origin
+from feedmill.model.errors import BadRequest
+from feedmill.model.provenance import from_fetch
+from feedmill.model.queue import QueueName
+from feedmill.model.topic import Topic
+from feedmill.ports import Clock, Lane, Notifier, Store, UnitOfWork
+from feedmill.services.crawling.requesting import CRAWLER
+from feedmill.services.feeds.feeding import Admission, ChangeBatch, PutBlobs, push_out_isolated
+from feedmill.services.isolation.batches import belongs_to_item, describe, run_halved
+from feedmill.wire.gsaheaders.schema import CrawlHeaders
+
+FETCH_STEP: Final = "fetch"
+QUICK_PAGES: Final = 50
+"""Up to this number the pages of one transaction are indexed before longer work."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """A page that was fetched for an entry, and when."""
+
+    entry: CrawlEntry
+    page: FetchedPage
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyTools:
+    """What applying pages needs. ``read_headers`` reads the headers of a page; ``owner`` is the owner of its leases."""
+
+    store: Store
+    blobs: PutBlobs
+    clock: Clock
+    admission: Callable[[], Admission]
+    notifier: Notifier
+    frequency: FrequencyRules
+    read_headers: Callable[[FetchedPage], CrawlHeaders]
+    owner: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Planned:
+    entry: CrawlEntry
+    change: Change | None = None
+    content: BlobRef | None = None
+    mention: CrawlMention | None = None
+
+
+class PageApplier:
+    """Applies the pages of one crawler. It works in a thread beside the event loop."""
+
+    def __init__(self, tools: ApplyTools) -> None:
+        self._tools = tools
+
+    def apply(self, fetched: Sequence[Fetched], sites: Sequence[CrawlSite] = ()) -> None:
+        """Applies pages, and stores what is known of sites. A page that cannot be applied costs itself. Errors: those of infrastructure."""
+        for failed in run_halved(fetched, lambda part: self._apply(part, sites), step=FETCH_STEP):
+            log.error("page_not_applied", url=failed.item.entry.url, reason=failed.reason)
+            page = FetchedPage(state=CrawlState.OTHER_ERROR, url=failed.item.page.url, reason=failed.reason)
+            self._apply([replace(failed.item, page=page)], sites)
+        if not fetched and sites:
+            self._apply([], sites)
+        if fetched:
+            self._push_out()
+            self._tools.notifier.notify(Topic.EXTRACTION)
+            self._tools.notifier.notify(Topic.INDEXING)
+
+    def _apply(self, fetched: Sequence[Fetched], sites: Sequence[CrawlSite]) -> None:
+        urls = [each.entry.url for each in fetched]
+        with self._tools.store.reading() as unit:
+            documents = _find_live(unit, urls)
+        planned = [self._plan(each, documents.get(each.entry.url)) for each in fetched]
+        if any(each.content is not None for each in planned):
+            self._tools.blobs.sync()
+        with self._tools.store.writing() as unit:
+            self._write(unit, planned, sites)
+
+    def _write(self, unit: UnitOfWork, planned: Sequence[_Planned], sites: Sequence[CrawlSite]) -> None:
+        queue = unit.feeds.crawling.queue
+        urls = [each.entry.url for each in planned]
+        stored, documents = queue.find_many(urls), _find_live(unit, urls)
+        held = [each for each in planned if each.entry.url in stored and stored[each.entry.url].lease_owner in ("", self._tools.owner)]
+        owned = [url for url, document in documents.items() if document.origin is Origin.CONTENT]
+        wanted = [each for each in held if each.entry.url not in owned]
+        changes = [(each.change, each.content) for each in wanted if each.change is not None]
+        if changes:
+            batch = ChangeBatch(unit, self._context(), Lane.QUICK if len(changes) <= QUICK_PAGES else Lane.BULK)
+            batch.load(change.url for change, _ in changes if change.url is not None)
+            for change, content in changes:
+                batch.apply(change, content)
+            batch.finish()
+        queue.save_many([each.entry for each in wanted])
+        queue.remove_many(owned)
+        queue.add_many([each.mention for each in wanted if each.mention is not None], self._tools.clock())
+        unit.feeds.crawling.sites.save_many(sites)
+        unit.processing.queues.note_progress(QueueName.CRAWL)
+
+    def _context(self) -> ApplyContext:
+        return ApplyContext(provenance=from_fetch(CRAWLER), now=self._tools.clock(), rules=self._tools.admission().rules)
+
+    def _push_out(self) -> None:
+        limit = self._tools.admission().max_documents
+        while limit and push_out_isolated(self._tools.store, limit, self._context(), Lane.BULK):
+            pass
+
+    # --- planning ---
+
+    def _plan(self, fetched: Fetched, document: Document | None) -> _Planned:
+        entry, page = fetched.entry, fetched.page
+        target = _find_redirect(entry.url, page)
+        is_fed = document is not None and document.datasource != CRAWLER
+        if page.state is CrawlState.CRAWLED and target and not is_fed:
+            reason = f"it redirects to {target}, which is crawled under its own URL"
+            following = self._schedule(fetched, CrawlState.CRAWLED, reason, is_changed=False)
+            change = _delete(entry.url) if document is not None else None
+            return _Planned(entry=following[0], change=change, mention=CrawlMention(url=target, referrer=entry.url, depth=entry.depth))
+        headers = self._tools.read_headers(page)
+        if page.state in (CrawlState.CRAWLED, CrawlState.CRAWLED_FROM_CACHE) and headers.robots.noindex:
+            removed, _ = self._schedule(fetched, CrawlState.ROBOTS_NOINDEX, "its X-Robots-Tag says noindex", is_changed=False)
+            return _Planned(entry=removed, change=_delete(entry.url))
+        if page.state is CrawlState.CRAWLED:
+            return self._plan_content(fetched, headers, document)
+        following = self._schedule(fetched, page.state, page.reason, is_changed=False)
+        if page.state is CrawlState.CRAWLED_FROM_CACHE and headers.keeps_content:
+            return _Planned(entry=following[0], change=_put(entry.url, page, headers, None))
+        return _Planned(entry=following[0], change=_delete(entry.url) if following[1] else None)
+
+    def _plan_content(self, fetched: Fetched, headers: CrawlHeaders, document: Document | None) -> _Planned:
+        entry, page = fetched.entry, fetched.page
+        checksum = hashlib.blake2b(page.body, digest_size=16).digest()
+        is_same = checksum == entry.checksum and document is not None and document.content is not None
+        state = CrawlState.CRAWLED_FROM_CACHE if is_same else CrawlState.CRAWLED
+        scheduled, _ = self._schedule(fetched, state, "; ".join(headers.faults)[:500], is_changed=not is_same)
+        scheduled = replace(scheduled, etag=page.etag, modified=page.modified, checksum=checksum)
+        if headers.crawl_once:
+            scheduled = replace(scheduled, is_once=True, due_at=None)
+        if is_same:
+            return _Planned(entry=scheduled, change=_put(entry.url, page, headers, None))
+        try:
+            stored = self._tools.blobs.put(BytesIO(page.body), len(page.body))
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            failed, _ = self._schedule(fetched, CrawlState.OTHER_ERROR, describe(FETCH_STEP, error), is_changed=False)
+            return _Planned(entry=failed)
+        return _Planned(entry=scheduled, change=_put(entry.url, page, headers, page.body), content=stored)
+
+    def _schedule(self, fetched: Fetched, state: CrawlState, reason: str, *, is_changed: bool) -> tuple[CrawlEntry, bool]:
+        page = fetched.page
+        record = FetchRecord(
+            at=fetched.at, state=state, http_status=page.http_status, size_bytes=len(page.body), seconds=page.seconds, reason=reason
+        )
+        following = schedule(fetched.entry, record, self._tools.frequency.find(fetched.entry.url), is_changed=is_changed)
+        return following.entry, following.removes
+
+
+def _find_live(unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Document]:
+    found = unit.documents.reader.find_many(urls)
+    return {url: document for url, document in found.items() if document.state is DocumentState.LIVE}
+
+
+def _delete(url: str) -> Delete:
+    return Delete(place=SourcePosition(record=0), url=url)
+
+
+def _put(url: str, page: FetchedPage, headers: CrawlHeaders, body: bytes | None) -> PutDocument:
+    """Returns the change that a page makes. Metadata of its headers replaces all earlier metadata."""
+    mimetype, charset = _read_type(page)
+    content = None if body is None else Content(stream=BytesIO(body), size_bytes=len(body), charset=charset)
+    return PutDocument(
+        place=SourcePosition(record=0),
+        url=url,
+        attributes=Attributes(
+            display_url=headers.display_url,
+            mimetype=mimetype if body is not None else None,
+            last_modified=_read_date(page),
+            lock=bool(headers.lock),
+            authmethod=_find_authmethod(page, headers),
+            scoring=headers.scoring,
+            crawl_once=bool(headers.crawl_once),
+            links=tuple(dict.fromkeys(target for _, target in headers.anchors)),
+        ),
+        metadata=headers.metadata,
+        content=content,
+        acl=AclChange(element=headers.acl or headers.legacy_acl, overwrite=True if headers.states_acl else None),
+        whole=headers.metadata is not None,
+    )
+
+
+def _find_authmethod(page: FetchedPage, headers: CrawlHeaders) -> AuthMethod | None:
+    """Returns what makes the document secure: the crawler needed credentials, or the server says that it is."""
+    if page.used_access and not page.make_public:
+        return AuthMethod.HTTPBASIC
+    if headers.is_secure is None:
+        return None
+    return AuthMethod.HTTPBASIC if headers.is_secure else AuthMethod.NONE
+
+
+def _find_header(page: FetchedPage, name: str) -> str:
+    return next((value for found, value in page.headers if found == name), "")
+
+
+def _read_type(page: FetchedPage) -> tuple[str | None, str | None]:
+    """Returns the media type and the charset that a response states; a charset that does not exist is none."""
+    message = Message()
+    message["content-type"] = " ".join(_find_header(page, "content-type").split())
+    charset = message.get_content_charset()
+    try:
+        known = None if charset is None else codecs.lookup(charset).name
+    except (LookupError, ValueError):
+        known = None
+    return (message.get_content_type() if _find_header(page, "content-type").strip() else None), known
+
+
+def _read_date(page: FetchedPage) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(_find_header(page, "last-modified"))
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment).astimezone(UTC)
+
+
+def _find_redirect(url: str, page: FetchedPage) -> str:
+    """Returns the final URL of redirects, "" if there were none."""
+    try:
+        asked = parse_target(url).url
+    except BadRequest:
+        return ""
+    return page.url if page.url and page.url not in (url, asked) else ""

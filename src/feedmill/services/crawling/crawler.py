@@ -1,0 +1,418 @@
+"""The crawler: leases due URLs, fetches them within the host load of their sites, and has the pages applied.
+
+1. One event loop fetches. The store is read and written in one thread beside it, so nothing blocks the loop.
+2. A site has at most as many requests at once as its host load permits. If there is a pause between requests (a load below 1, a crawl
+   delay), the end of the pause is stored before the request is sent, so that it holds after a crash too.
+3. The first request to a site is for its robots.txt, which counts for a day. Nothing of a site is fetched without it.
+4. A site whose server fails again and again is left alone for ever longer times. Immediate URLs are fetched nevertheless.
+5. Pages are applied in batches. Until then their leases hold; after a crash they are fetched again.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final, TypeVar
+from urllib.parse import urljoin
+
+import structlog
+
+from feedmill.core.crawling.hostload import HostLoad, HostLoads
+from feedmill.core.crawling.robots import RobotsRules, judge_robots, parse_robots
+from feedmill.core.urls.patterns import PatternSet
+from feedmill.model.crawling import CrawlEntry, CrawlSite, CrawlState, FetchedPage, FetchRequest
+from feedmill.model.document import DocumentState
+from feedmill.model.errors import Broken, FeedmillError
+from feedmill.model.queue import QueueName
+from feedmill.ports import Clock, Fetcher, Notifier, Store
+from feedmill.services.crawling.applying import Fetched, PageApplier
+from feedmill.services.failurenote import FailureNote
+from feedmill.services.feeds.feeding import Admission
+from feedmill.services.keyvalues import CRAWL_PAUSED
+
+AT_ONCE: Final = 64
+"""How many requests run at once, over all sites."""
+BATCH: Final = 200
+"""How many pages are applied in one transaction."""
+BATCH_BYTES: Final = 64_000_000
+APPLY_SECONDS: Final = 0.5
+POLL_SECONDS: Final = 0.5
+TICK_SECONDS: Final = 0.1
+RETRY_SECONDS: Final = 2.0
+PROGRESS_SECONDS: Final = 10.0
+MAX_SITES: Final = 10_000
+"""How many sites are kept in memory."""
+ROBOTS_LIFE: Final = timedelta(days=1)
+ROBOTS_RETRY: Final = timedelta(hours=1)
+ROBOTS_BYTES: Final = 600_000
+OUTAGE: Final = 5
+"""After this number of failures in a row the server counts as failing."""
+FIRST_BACK_OFF: Final = timedelta(minutes=1)
+MAX_BACK_OFF: Final = timedelta(hours=4)
+MAX_RETRY_AFTER: Final = timedelta(days=1)
+LEASE_MARGIN: Final = timedelta(minutes=10)
+
+_SERVER_FAILS: Final = frozenset(
+    {
+        CrawlState.HTTP_0_ERROR,
+        CrawlState.PERMANENT_DNS_FAILURE,
+        CrawlState.HTTP_SERVER_ERROR,
+        CrawlState.TEMPORARY_DNS_FAILURE,
+        CrawlState.CONNECTION_FAILED,
+        CrawlState.CONNECTION_TIMED_OUT,
+        CrawlState.CONNECTION_CLOSED,
+        CrawlState.CONNECTION_REFUSED,
+        CrawlState.CONNECTION_RESET,
+        CrawlState.NO_ROUTE_TO_HOST,
+    }
+)
+_WITH_ROBOTS: Final = ("http://", "https://")
+
+T = TypeVar("T")
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlTools:
+    """What a crawler needs.
+
+    ``open_fetcher`` is called in its event loop; ``find_hour`` returns the hour of the server's day. ``step`` is a bounded piece of other
+    work on the queue, which returns whether there is more.
+    """
+
+    store: Store
+    clock: Clock
+    notifier: Notifier
+    admission: Callable[[], Admission]
+    open_fetcher: Callable[[], Fetcher]
+    applier: PageApplier
+    owner: str
+    agent: str
+    loads: HostLoads
+    find_hour: Callable[[datetime], int]
+    force: PatternSet
+    max_bytes: int
+    max_url_characters: int
+    fetch_seconds: float
+    step: Callable[[], bool] = lambda: False
+
+
+@dataclass(slots=True, kw_only=True)
+class _Site:
+    """A site with leased entries. ``rules`` None: its robots.txt must be read first."""
+
+    record: CrawlSite
+    rules: RobotsRules | None = None
+    waiting: deque[CrawlEntry] = field(default_factory=deque)
+    running: int = 0
+
+    @property
+    def delay_seconds(self) -> float:
+        return 0.0 if self.rules is None else self.rules.delay_seconds
+
+
+class Crawler:
+    """Crawls the URLs of one store; ``work`` runs until it is stopped."""
+
+    def __init__(self, tools: CrawlTools) -> None:
+        self._tools = tools
+        self._sites: dict[str, _Site] = {}
+        self._unconditional: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._done: list[Fetched] = []
+        self._done_at: datetime | None = None
+        self._changed: dict[str, CrawlSite] = {}
+        self._leased_at: datetime | None = None
+        self._noted_at: datetime | None = None
+        self._trouble = FailureNote(tools.store, QueueName.CRAWL)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="crawl-store")
+
+    def work(self, is_stopped: Callable[[], bool]) -> None:
+        """Works until stopped. A fault of the store is retried. Errors: Broken."""
+        asyncio.run(self.run(is_stopped))
+
+    async def run(self, is_stopped: Callable[[], bool]) -> None:
+        """Works in the present event loop until stopped."""
+        fetcher = self._tools.open_fetcher()
+        is_released = False
+        try:
+            while not is_stopped():
+                try:
+                    if not is_released:
+                        await self._in_thread(self._release)
+                        is_released = True
+                    is_busy = await self._turn(fetcher)
+                except Broken:
+                    raise
+                except FeedmillError as error:
+                    log.warning("crawler_waits", reason=str(error), seconds=RETRY_SECONDS)
+                    self._trouble.note(str(error))
+                    await self._in_thread(lambda: self._tools.notifier.wait(RETRY_SECONDS))
+                    continue
+                if not is_busy:
+                    await self._in_thread(lambda: self._tools.notifier.wait(POLL_SECONDS))
+        finally:
+            await self._close(fetcher)
+
+    async def _close(self, fetcher: Fetcher) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await fetcher.close()
+        try:
+            await self._apply()
+            await self._in_thread(self._release)
+        except FeedmillError as error:
+            log.warning("crawl_leases_left", reason=str(error))
+        self._thread.shutdown()
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def _release(self) -> None:
+        with self._tools.store.writing() as unit:
+            unit.feeds.crawling.queue.release(self._tools.owner)
+
+    # --- one turn ---
+
+    async def _turn(self, fetcher: Fetcher) -> bool:
+        """Applies what is done, leases what is due, begins what may begin. Returns whether there is anything to wait for."""
+        if self._is_apply_due():
+            await self._apply()
+        has_more = await self._in_thread(self._tools.step)
+        leased = await self._lease() if self._is_lease_due() else 0
+        begun = self._begin(fetcher)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=TICK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            return True
+        return bool(leased or begun or self._done or has_more)
+
+    def _is_apply_due(self) -> bool:
+        if not self._done or self._done_at is None:
+            return False
+        is_full = len(self._done) >= BATCH or sum(len(each.page.body) for each in self._done) >= BATCH_BYTES
+        return is_full or not self._tasks or self._tools.clock() - self._done_at >= timedelta(seconds=APPLY_SECONDS)
+
+    async def _apply(self) -> None:
+        done, changed = self._done[:BATCH], list(self._changed.values())
+        if done or changed:
+            await self._in_thread(lambda: self._tools.applier.apply(done, changed))
+            del self._done[: len(done)]
+            for site in changed:
+                if self._changed.get(site.site) is site:
+                    del self._changed[site.site]
+            self._unconditional.difference_update(each.entry.url for each in done)
+        self._done_at = self._tools.clock() if self._done else None
+
+    # --- leasing ---
+
+    def _is_lease_due(self) -> bool:
+        waiting = sum(len(site.waiting) for site in self._sites.values())
+        if waiting >= 2 * AT_ONCE or len(self._done) >= 2 * BATCH:
+            return False
+        return self._leased_at is None or self._tools.clock() - self._leased_at >= timedelta(seconds=POLL_SECONDS) or not self._tasks
+
+    async def _lease(self) -> int:
+        now = self._tools.clock()
+        capacity = {name: self._find_room(site, now) for name, site in self._sites.items()}
+        entries, records, bare = await self._in_thread(lambda: self._lease_due(now, capacity))
+        self._leased_at = None if entries else now
+        for name, record in records.items():
+            site = self._sites.setdefault(name, _Site(record=record))
+            site.record = record
+            site.rules = self._read_stored_rules(record, now)
+        self._unconditional |= bare
+        for entry in entries:
+            self._sites[entry.site].waiting.append(entry)
+        self._forget_idle()
+        return len(entries)
+
+    def _lease_due(self, now: datetime, capacity: dict[str, int]) -> tuple[list[CrawlEntry], dict[str, CrawlSite], set[str]]:
+        """Leases entries. Returns them, their sites, and the URLs that have no content to compare with."""
+        until = now + timedelta(seconds=self._tools.fetch_seconds) + LEASE_MARGIN
+        with self._tools.store.writing() as unit:
+            if unit.state.key_values.get(CRAWL_PAUSED):
+                self._note_progress(unit.processing.queues.note_progress, now)
+                return [], {}, set()
+            queue, sites = unit.feeds.crawling.queue, unit.feeds.crawling.sites
+            by_default = self._tools.loads.find("", self._tools.find_hour(now))
+            room = max(1, min(by_default.at_once, AT_ONCE))
+            entries = queue.lease_due(self._tools.owner, now, until, capacity=capacity, default_capacity=room, limit=2 * AT_ONCE)
+            if not entries:
+                self._note_progress(unit.processing.queues.note_progress, now)
+                return [], {}, set()
+            names = list(dict.fromkeys(entry.site for entry in entries))
+            records = {name: self._changed.get(name, record) for name, record in sites.find_many(names).items()}
+            paused = {}
+            for name, record in records.items():
+                rules = self._read_stored_rules(record, now)
+                load = self._find_load(name, 0.0 if rules is None else rules.delay_seconds, now)
+                if load.pause_seconds:
+                    # stored before the request, so that the pause holds if the process ends
+                    paused[name] = replace(record, free_at=now + timedelta(seconds=load.pause_seconds))
+            sites.save_many(list(paused.values()))
+            kept, given_back = _divide(entries, paused)
+            queue.save_many(given_back)
+            documents = unit.documents.reader.find_many([entry.url for entry in kept])
+        bare = {entry.url for entry in kept if (found := documents.get(entry.url)) is None or found.content is None}
+        gone = {url for url, document in documents.items() if document.state is DocumentState.GONE}
+        return kept, records, bare | gone
+
+    def _note_progress(self, note: Callable[[QueueName], None], now: datetime) -> None:
+        """Notes that whatever waits has to wait: for a site, or because the crawler is paused."""
+        if self._noted_at is None or now - self._noted_at >= timedelta(seconds=PROGRESS_SECONDS):
+            self._noted_at = now
+            note(QueueName.CRAWL)
+
+    def _find_room(self, site: _Site, now: datetime) -> int:
+        load = self._find_load(site.record.site, site.delay_seconds, now)
+        if load.pause_seconds or load.at_once == 1:
+            is_free = site.record.free_at is None or site.record.free_at <= now
+            return int(is_free and not site.waiting and not site.running and load.at_once > 0)
+        return max(0, min(2 * load.at_once, 2 * AT_ONCE) - len(site.waiting) - site.running)
+
+    def _find_load(self, name: str, delay_seconds: float, now: datetime) -> HostLoad:
+        return self._tools.loads.find(name, self._tools.find_hour(now), delay_seconds=delay_seconds)
+
+    def _read_stored_rules(self, record: CrawlSite, now: datetime) -> RobotsRules | None:
+        """Returns the rules of the stored robots.txt, None if it must be fetched."""
+        if not record.site.startswith(_WITH_ROBOTS):
+            return RobotsRules(agent=self._tools.agent)
+        life = ROBOTS_RETRY if record.robots_state is CrawlState.ROBOTS_TXT_UNREACHABLE else ROBOTS_LIFE
+        if record.robots_at is None or now - record.robots_at >= life:
+            return None
+        if record.robots_state is CrawlState.ROBOTS_TXT_UNREACHABLE:
+            return RobotsRules(agent=self._tools.agent, closed_reason=record.reason or "its robots.txt cannot be fetched")
+        return parse_robots(record.robots, self._tools.agent)
+
+    def _forget_idle(self) -> None:
+        if len(self._sites) > MAX_SITES:
+            idle = [name for name, site in self._sites.items() if not site.waiting and not site.running and name not in self._changed]
+            for name in idle[: len(self._sites) - MAX_SITES]:
+                del self._sites[name]
+
+    # --- fetching ---
+
+    def _begin(self, fetcher: Fetcher) -> int:
+        """Begins the requests that may begin. Returns how many."""
+        now, begun = self._tools.clock(), 0
+        for site in list(self._sites.values()):
+            load = self._find_load(site.record.site, site.delay_seconds, now)
+            while site.waiting and site.running < load.at_once and len(self._tasks) < AT_ONCE:
+                if site.rules is None and site.running:
+                    break
+                if site.rules is None:
+                    work = self._fetch_robots(fetcher, site, site.waiting[0].url)
+                else:
+                    work = self._visit(fetcher, site, site.waiting.popleft())
+                site.running += 1
+                task = asyncio.create_task(work)
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+                begun += 1
+        return begun
+
+    async def _fetch_robots(self, fetcher: Fetcher, site: _Site, url: str) -> None:
+        try:
+            request = FetchRequest(
+                url=urljoin(site.record.site + "/", "robots.txt"), needed_for=url, max_bytes=ROBOTS_BYTES, seconds=self._tools.fetch_seconds
+            )
+            page = await fetcher.fetch(request)
+            now = self._tools.clock()
+            rules = judge_robots(page, self._tools.agent)
+            state = CrawlState.ROBOTS_TXT_UNREACHABLE if rules.closed_reason else CrawlState.CRAWLED
+            body = page.body if page.state is CrawlState.CRAWLED else b""
+            record = replace(site.record, robots=body, robots_state=state, robots_at=now, reason=rules.closed_reason)
+            load = self._find_load(record.site, rules.delay_seconds, now)
+            if load.pause_seconds:
+                record = replace(record, free_at=now + timedelta(seconds=load.pause_seconds))
+            given_back = list(site.waiting) if load.pause_seconds else []
+            await self._in_thread(lambda: self._store_robots(record, given_back))
+            if load.pause_seconds:
+                site.waiting.clear()
+            site.record, site.rules = record, rules
+        except FeedmillError as error:
+            log.warning("robots_not_stored", site=site.record.site, reason=str(error))
+            await asyncio.sleep(RETRY_SECONDS)
+        finally:
+            site.running -= 1
+
+    def _store_robots(self, record: CrawlSite, given_back: Sequence[CrawlEntry]) -> None:
+        with self._tools.store.writing() as unit:
+            unit.feeds.crawling.sites.save_many([record])
+            unit.feeds.crawling.queue.save_many(given_back)
+
+    async def _visit(self, fetcher: Fetcher, site: _Site, entry: CrawlEntry) -> None:
+        try:
+            page = self._refuse(site, entry) or await self._fetch(fetcher, site, entry)
+            if not self._done:
+                self._done_at = self._tools.clock()
+            self._done.append(Fetched(entry=entry, page=page, at=self._tools.clock()))
+        finally:
+            site.running -= 1
+
+    def _refuse(self, site: _Site, entry: CrawlEntry) -> FetchedPage | None:
+        """Returns why a URL is not fetched at all, None if it is."""
+        url, rules = entry.url, site.rules
+        refusal = self._tools.admission().rules.refusal(url)
+        if refusal is not None:
+            is_unwanted = "do_not_follow" in refusal
+            state = CrawlState.IN_URLS_NOT_TO_CRAWL if is_unwanted else CrawlState.NOT_IN_URLS_TO_CRAWL
+            return FetchedPage(state=state, url=url, reason=refusal)
+        if len(url) > self._tools.max_url_characters:
+            reason = f"it is longer than {self._tools.max_url_characters} characters"
+            return FetchedPage(state=CrawlState.URL_TOO_LONG, url=url, reason=reason)
+        if rules is not None and rules.closed_reason:
+            return FetchedPage(state=CrawlState.ROBOTS_TXT_UNREACHABLE, url=url, reason=rules.closed_reason)
+        if rules is not None and not rules.allows(url):
+            return FetchedPage(state=CrawlState.DISALLOWED_BY_ROBOTS_TXT, url=url, reason="robots.txt of its site disallows it")
+        return None
+
+    async def _fetch(self, fetcher: Fetcher, site: _Site, entry: CrawlEntry) -> FetchedPage:
+        is_conditional = entry.url not in self._unconditional and not self._tools.force.match_url(entry.url).passes
+        request = FetchRequest(
+            url=entry.url,
+            etag=entry.etag if is_conditional else "",
+            modified=entry.modified if is_conditional else "",
+            max_bytes=self._tools.max_bytes,
+            seconds=self._tools.fetch_seconds,
+        )
+        page = await fetcher.fetch(request)
+        self._note_answer(site, page)
+        return page
+
+    def _note_answer(self, site: _Site, page: FetchedPage) -> None:
+        """Notes what an answer says about the server: how long it is to be left alone."""
+        now, record = self._tools.clock(), site.record
+        load = self._find_load(record.site, site.delay_seconds, now)
+        changed = record
+        if page.state in _SERVER_FAILS:
+            failures = record.failures + 1
+            back_off = min(FIRST_BACK_OFF * 2 ** min(failures - OUTAGE, 20), MAX_BACK_OFF) if failures >= OUTAGE else timedelta()
+            retry_at = now + back_off if back_off else record.retry_at
+            changed = replace(
+                record, failures=failures, failed_at=record.failed_at or now, retry_at=retry_at, reason=page.reason or page.state.words
+            )
+        elif record.failures:
+            changed = replace(record, failures=0, failed_at=None, retry_at=None, reason="")
+        if page.retry_after_seconds:
+            pause = min(timedelta(seconds=page.retry_after_seconds), MAX_RETRY_AFTER)
+            changed = replace(changed, retry_at=max(changed.retry_at or now, now + pause))
+        if load.pause_seconds:
+            changed = replace(changed, free_at=now + timedelta(seconds=load.pause_seconds))
+        if changed is not record:
+            site.record = self._changed[record.site] = changed
+
+
+def _divide(entries: Sequence[CrawlEntry], paused: dict[str, CrawlSite]) -> tuple[list[CrawlEntry], list[CrawlEntry]]:
+    """Returns the entries to fetch, and those that are given back: of a site with pauses, all but the first."""
+    kept: list[CrawlEntry] = []
+    given_back: list[CrawlEntry] = []
+    seen: set[str] = set()
+    for entry in entries:
+        is_further = entry.site in paused and entry.site in seen
+        (given_back if is_further else kept).append(entry)
+        seen.add(entry.site)
+    return kept, given_back

@@ -1,0 +1,254 @@
+"""The crawler on every database: what a fetch changes, host load and pauses, outages, and the end of the process."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from feedmill.adapters.store.engine import SqlStore
+from feedmill.core.crawling.hostload import HostLoads
+from feedmill.core.documents.urlstate import Rules
+from feedmill.core.urls.patterns import PatternSet
+from feedmill.model.crawling import CrawlState, FetchedPage
+from feedmill.services.feeds.feeding import Admission
+from feedmill.services.keyvalues import CRAWL_PAUSED
+from tests.builders.changes import put
+from tests.builders.crawling import mention, url_of
+from tests.contract.crawlharness import CrawlHarness
+from tests.contract.feedharness import FeedHarness
+
+
+@pytest.fixture
+def harness(store: SqlStore) -> CrawlHarness:
+    return CrawlHarness(store=store)
+
+
+# --- what a fetch changes -------------------------------------------------------------------------------------------------------
+
+
+def test_crawl_of_new_urls_stores_their_pages(harness: CrawlHarness) -> None:
+    headers = (("content-type", "text/html; charset=ISO-8859-1"), ("last-modified", "Sun, 01 Feb 2026 10:00:00 GMT"))
+    harness.servers.put("/a", "one", headers=headers, etag='"1"')
+    harness.add("/a", "/missing")
+    assert sorted(harness.crawl()) == ["/a", "/missing"]
+    document, entry = harness.document(), harness.entry()
+    assert document is not None
+    assert (harness.text(), document.datasource, document.charset) == ("one", "crawler", "iso8859-1")
+    assert (document.attributes.mimetype, document.attributes.last_modified.isoformat()) == ("text/html", "2026-02-01T10:00:00+00:00")  # type: ignore[union-attr]
+    assert (entry.state, entry.etag, entry.crawled_at, entry.lease_owner) == (CrawlState.CRAWLED, '"1"', harness.clock.now, "")
+    assert [(record.state, record.http_status, record.size_bytes) for record in entry.history] == [(CrawlState.CRAWLED, 200, 3)]
+    assert (harness.entry("/missing").state, harness.document("/missing")) == (CrawlState.NOT_FOUND, None)
+
+
+def test_crawl_again_is_conditional_and_keeps_what_is_unchanged(harness: CrawlHarness) -> None:
+    harness.servers.put("/a", "one", etag='"1"')
+    harness.servers.put("/b", "two")
+    harness.add("/a", "/b")
+    harness.crawl()
+    versions = [harness.document(path).version for path in ("/a", "/b")]  # type: ignore[union-attr]
+    assert harness.crawl() == []
+    harness.clock.turn(days=1)
+    harness.servers.put("/b", "new")
+    assert sorted(harness.crawl()) == ["/a", "/b"]
+    assert (harness.entry().state, harness.entry("/b").state) == (CrawlState.CRAWLED_FROM_CACHE, CrawlState.CRAWLED)
+    assert (harness.text(), harness.text("/b"), harness.document().version) == ("one", "new", versions[0])  # type: ignore[union-attr]
+
+
+def test_crawl_of_forced_patterns_is_unconditional(harness: CrawlHarness) -> None:
+    harness.force = PatternSet(["web.test/"])
+    harness.servers.put("/a", "one", etag='"1"')
+    harness.add("/a")
+    harness.crawl()
+    harness.clock.turn(days=1)
+    harness.crawl()
+    assert harness.entry().history[-1].http_status == 200
+
+
+def test_crawl_of_what_is_gone_deletes_and_fetches_whole_when_it_returns(harness: CrawlHarness) -> None:
+    harness.servers.put("/a", "one", etag='"1"')
+    harness.add("/a")
+    harness.crawl()
+    page = harness.servers.pages.pop(url_of("/a"))
+    harness.clock.turn(days=1)
+    harness.crawl()
+    assert harness.document() is None
+    harness.servers.pages[page.url] = page
+    harness.clock.turn(days=1)
+    harness.crawl()
+    assert harness.text() == "one"
+
+
+def test_crawl_of_a_failing_server_empties_nothing_for_a_month(harness: CrawlHarness) -> None:
+    harness.servers.put("/a", "one")
+    harness.add("/a")
+    harness.crawl()
+    harness.servers.put("/a", state=CrawlState.CONNECTION_REFUSED, reason="refused")
+    for _ in range(31):
+        harness.clock.turn(days=1)
+        harness.crawl()
+        assert harness.text() == "one"
+    harness.clock.turn(days=10)
+    harness.crawl()
+    assert harness.document() is None
+    assert harness.entry().due_at is None
+
+
+def test_crawl_with_adaptor_headers_replaces_metadata_and_access(harness: CrawlHarness) -> None:
+    acl = (
+        "x-gsa-doc-controls",
+        "acl=%7B%22entries%22%3A%5B%7B%22access%22%3A%22permit%22%2C%22name%22%3A%22ann%22%2C%22scope%22%3A%22user%22%7D%5D%7D",
+    )
+    harness.servers.put("/a", "one", headers=(("x-gsa-external-metadata", "author=Ann,kind=x"), acl))
+    harness.add("/a")
+    harness.crawl()
+    document = harness.document()
+    assert document is not None
+    assert (document.metadata, document.secure) == ((("author", "Ann"), ("kind", "x")), True)
+    harness.clock.turn(days=1)
+    skip = (("x-gsa-skip-updating-content", "true"), ("x-gsa-external-metadata", "kind=y"), ("x-gsa-doc-controls", "acl="))
+    harness.servers.put("/a", state=CrawlState.CRAWLED_FROM_CACHE, http_status=204, headers=(*skip, ("x-gsa-serve-security", "public")))
+    harness.crawl()
+    document = harness.document()
+    assert document is not None
+    assert (document.metadata, document.secure, harness.text()) == ((("kind", "y"),), False, "one")
+
+
+def test_crawl_with_credentials_or_secure_without_acl_closes_the_document(harness: CrawlHarness) -> None:
+    harness.servers.put("/a", "one", used_access=True)
+    harness.servers.put("/b", "two", headers=(("x-gsa-serve-security", "secure"), ("x-gsa-doc-controls", "acl=")))
+    harness.add("/a", "/b")
+    harness.crawl()
+    assert [harness.document(path).secure for path in ("/a", "/b")] == [True, True]  # type: ignore[union-attr]
+
+
+def test_crawl_of_noindex_excludes_and_removes(harness: CrawlHarness) -> None:
+    harness.servers.put("/a", "one")
+    harness.add("/a")
+    harness.crawl()
+    harness.clock.turn(days=1)
+    harness.servers.put("/a", "two", headers=(("x-robots-tag", "noindex"),))
+    harness.crawl()
+    assert (harness.document(), harness.entry().state) == (None, CrawlState.ROBOTS_NOINDEX)
+
+
+def test_crawl_never_changes_what_a_content_feed_owns(harness: CrawlHarness) -> None:
+    harness.servers.put("/a", "crawled")
+    harness.add("/a")
+    harness.crawl()
+    FeedHarness(store=harness.store, blobs=harness.blobs).push(replace(put("a"), url=url_of("/a")), datasource="hr")
+    harness.add(mention("/a", is_request=True))
+    harness.crawl()
+    document = harness.document()
+    assert document is not None
+    assert (document.datasource, harness.text() != "crawled") == ("hr", True)
+    with harness.store.reading() as unit:
+        assert unit.feeds.crawling.queue.find_many([url_of("/a")]) == {}
+
+
+def test_crawl_of_a_redirect_stores_the_final_url(harness: CrawlHarness) -> None:
+    harness.servers.put("/a", "one", url=url_of("/b"))
+    harness.servers.put("/b", "one")
+    harness.add("/a")
+    assert harness.crawl() == ["/a", "/b"]
+    assert (harness.document(), harness.text("/b")) == (None, "one")
+
+
+def test_crawl_of_what_patterns_or_robots_refuse_fetches_nothing(harness: CrawlHarness) -> None:
+    harness.admission = Admission(rules=Rules(refusal=lambda url: "is not wanted" if "/x" in url else None, make_public=lambda _url: None))
+    harness.servers.put("/robots.txt", "User-agent: *\nDisallow: /private\n")
+    harness.servers.put("/a", "one")
+    harness.add("/x", "/private/a", "/a", "/" + "l" * 3_000)
+    assert harness.crawl() == ["/a"]
+    assert harness.entry("/x").state is CrawlState.NOT_IN_URLS_TO_CRAWL
+    assert harness.entry("/private/a").state is CrawlState.DISALLOWED_BY_ROBOTS_TXT
+    assert harness.entry("/" + "l" * 3_000).state is CrawlState.URL_TOO_LONG
+
+
+def test_crawl_behind_a_failing_robots_txt_fetches_and_removes_nothing(harness: CrawlHarness) -> None:
+    harness.servers.put("/a", "one")
+    harness.add("/a")
+    harness.crawl()
+    harness.servers.pages[url_of("/robots.txt")] = FetchedPage(
+        state=CrawlState.HTTP_SERVER_ERROR, url=url_of("/robots.txt"), http_status=503
+    )
+    harness.clock.turn(days=1)
+    assert harness.crawl() == []
+    assert (harness.entry().state, harness.text()) == (CrawlState.ROBOTS_TXT_UNREACHABLE, "one")
+
+
+# --- politeness -----------------------------------------------------------------------------------------------------------------
+
+
+def test_crawl_sends_no_more_requests_at_once_than_the_load(harness: CrawlHarness) -> None:
+    harness.loads = HostLoads(default=3.0)
+    harness.add(*(f"/{number}" for number in range(30)))
+    assert len(harness.crawl()) == 30
+    assert harness.servers.highest == 3
+
+
+@pytest.mark.parametrize("default", [0.1, 0.0], ids=["a load below 1", "no bound"])
+def test_crawl_with_a_pause_sends_one_request_a_pause_from_the_first_on(harness: CrawlHarness, default: float) -> None:
+    harness.loads = HostLoads(default=default)
+    harness.servers.put("/robots.txt", "User-agent: *\nCrawl-delay: 10\n")
+    harness.add("/a", "/b", mention("/now", is_request=True, is_immediate=True))
+    asked = []
+    for _ in range(5):
+        asked.append(harness.crawl(owner="one"))
+        harness.clock.turn(seconds=10)
+    assert [len(each) for each in asked] == [0, 1, 1, 1, 0]
+    assert asked[1] == ["/now"]
+
+
+def test_crawl_leaves_a_failing_server_alone_but_for_immediate_urls(harness: CrawlHarness) -> None:
+    harness.loads = HostLoads(default=1.0)
+    for number in range(40):
+        harness.servers.put(f"/{number}", state=CrawlState.CONNECTION_TIMED_OUT)
+    harness.add(*(f"/{number}" for number in range(40)))
+    harness.servers.put("/now", "one")
+    assert len(harness.crawl()) < 10
+    assert harness.crawl() == []
+    harness.add(mention("/now", is_request=True, is_immediate=True))
+    assert harness.crawl()[0] == "/now"
+
+
+def test_crawl_while_paused_fetches_nothing(harness: CrawlHarness) -> None:
+    harness.add("/a")
+    with harness.store.writing() as unit:
+        unit.state.key_values.put(CRAWL_PAUSED, "1")
+    assert harness.crawl() == []
+    with harness.store.writing() as unit:
+        unit.state.key_values.put(CRAWL_PAUSED, "")
+    assert harness.crawl() == ["/a"]
+
+
+# --- the end of the process -----------------------------------------------------------------------------------------------------
+
+
+def test_crawl_after_a_crash_goes_on_with_its_leases(harness: CrawlHarness) -> None:
+    for path in ("/a", "/b"):
+        harness.servers.put(path, path)
+    harness.add("/a", "/b")
+    with harness.store.writing() as unit:
+        leased = unit.feeds.crawling.queue.lease_due(
+            "one", harness.clock(), harness.clock() + timedelta(hours=1), capacity={}, default_capacity=9, limit=9
+        )
+    assert len(leased) == 2
+    assert harness.crawl(owner="two") == []
+    assert sorted(harness.crawl(owner="one")) == ["/a", "/b"]
+    assert (harness.text("/a"), harness.text("/b")) == ("/a", "/b")
+
+
+def test_crawl_of_a_url_that_another_owner_took_changes_nothing(harness: CrawlHarness) -> None:
+    harness.servers.put("/a", "one")
+
+    def take(url: str) -> None:
+        if url == url_of("/a"):
+            with harness.store.writing() as unit:
+                unit.feeds.crawling.queue.release("one")
+                now = harness.clock()
+                unit.feeds.crawling.queue.lease_due("two", now, now + timedelta(hours=1), capacity={}, default_capacity=9, limit=9)
+
+    harness.servers.on_request = take
+    harness.add("/a")
+    harness.crawl()
+    assert (harness.document(), harness.entry().lease_owner) == (None, "two")
