@@ -4,6 +4,7 @@ A cookie goes back to the host that set it, or also to hosts below its domain if
 more than one label. Source: RFC 6265, 5.
 """
 
+import re
 import time
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +15,9 @@ from feedmill.ports.http import HttpResponse
 
 MAX_COOKIES: Final = 3_000
 _MAX_CHARACTERS: Final = 4_096
+
+# RFC 6265, 5.2.2
+_AGE = re.compile(r"-?[0-9]{1,10}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +89,7 @@ def _matches_path(request: str, path: str) -> bool:
 
 def _find_expiry(attributes: dict[str, str]) -> float | None:
     age = attributes.get("max-age", "")
-    if age.lstrip("-").isdigit() and len(age) < 12:
+    if _AGE.fullmatch(age):
         return time.time() + int(age)
     until = parse_date(attributes.get("expires", ""))
     return None if until is None else until.timestamp()
