@@ -358,7 +358,7 @@ class Crawler:
         url, rules = entry.url, site.rules
         refusal = self._tools.admission().rules.refusal(url)
         if refusal is not None:
-            is_unwanted = "do_not_follow" in refusal
+            is_unwanted = "do-not-follow" in refusal
             state = CrawlState.IN_URLS_NOT_TO_CRAWL if is_unwanted else CrawlState.NOT_IN_URLS_TO_CRAWL
             return FetchedPage(state=state, url=url, reason=refusal)
         if len(url) > self._tools.max_url_characters:
