@@ -13,10 +13,10 @@ from feedmill.core.ranking.facets import MAX_VALUES_SHOWN, narrow
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.document import Metadata
 from feedmill.model.facets import Facet, FacetRange, FacetType, FacetValue
-from feedmill.model.query import And, MatchAll, Node, Word
+from feedmill.model.query import And, MatchAll, MetaEquals, Node, Word
 from feedmill.model.search import IndexDocument
 from tests.builders.indexdocuments import make_index_document
-from tests.contract.indexharness import BOTH, Opened, put
+from tests.contract.indexharness import BOTH, Opened, keys, put
 
 NO_ACCESS = AccessFilter(permitted=frozenset())
 
@@ -178,3 +178,17 @@ def test_facets_count_alike_and_narrowing_finds_what_was_counted(
             root = And((Word("word"), narrow(counts.facet, value)))
             assert engine[0].search(root, ANONYMOUS, start=0, num=1).total == value.count
     engine[1].close()
+
+
+def test_metadata_is_found_and_counted_only_where_it_may_be(opened: Opened) -> None:
+    fielded, worded, counted = ("code", "alpha"), ("note", "beta"), ("team", "gamma")
+    put(
+        opened,
+        make_index_document(
+            key=1, body="word", metadata=(fielded, counted), text_metadata=(worded, counted), facet_metadata=(counted,), sort_metadata=()
+        ),
+    )
+    assert keys(opened, MetaEquals("code", "alpha")) == keys(opened, Word("beta")) == keys(opened, Word("gamma")) == [1]
+    assert keys(opened, Word("alpha")) == keys(opened, MetaEquals("note", "beta")) == []
+    assert count(opened, Facet(name="team")) == [("gamma", 1)]
+    assert count(opened, Facet(name="code")) == count(opened, Facet(name="note")) == []

@@ -124,7 +124,8 @@ def test_field_infos_limit_what_is_done_with_a_field() -> None:
         <fieldInfo id="address" returnable="false" sortable="true"><fieldInfo id="town" sortable="true"/></fieldInfo>""",
     )
     assert change.attributes.undisplayed == ("secret", "address.town")
-    assert change.attributes.unsearchable == ("secret",)
+    assert change.attributes.only_by_field == ("secret",)
+    assert change.attributes.unsearchable == change.attributes.only_in_text == ()
     assert change.attributes.unsortable == ("plain",)
 
 
@@ -171,3 +172,20 @@ def test_wrong_entry_is_an_error_of_its_document(inside: str, reason: str) -> No
     assert isinstance(change, InvalidRecord)
     assert change.url == "seedlist://list.example.com/connections/lib%3A1%2Fa"
     assert change.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("info", "expected"),
+    [
+        ('contentSearchable="true" fieldSearchable="true" parametric="true"', ()),
+        ('contentSearchable="true" fieldSearchable="true" parametric="false"', ("uncounted",)),
+        ('contentSearchable="false" fieldSearchable="true" parametric="true"', ("only_by_field",)),
+        ('contentSearchable="true" fieldSearchable="false" parametric="false"', ("only_in_text", "uncounted")),
+        ('contentSearchable="true" fieldSearchable="false" parametric="true"', ()),
+        ('contentSearchable="false" fieldSearchable="false" parametric="false"', ("unsearchable", "uncounted")),
+    ],
+)
+def test_field_infos_say_which_queries_find_a_field(info: str, expected: tuple[str, ...]) -> None:
+    attributes = put('<field id="f">a</field>', page=f'<fieldInfo id="f" sortable="true" {info}/>').attributes
+    lists = ("unsearchable", "only_by_field", "only_in_text", "uncounted", "unsortable", "undisplayed")
+    assert tuple(name for name in lists if getattr(attributes, name)) == expected

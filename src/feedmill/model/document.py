@@ -48,6 +48,8 @@ class Attributes:
     - ``unsearchable``, ``unsortable`` and ``undisplayed`` are names of metadata, in lower case: searches do not find it, results are not
       sorted by it, results do not show it.
     - ``robots`` are rules such as ``noarchive`` that the document need not declare itself.
+    - ``only_by_field``, ``only_in_text`` and ``uncounted`` are such names too: only queries that name the field find it, only queries that
+      name no field do, facets do not count it.
     - ``overrides_own``: fed metadata replaces the document's own meta tags of the same name.
 
     Units: pagerank 68 to 100, feedrank 1 to 100; ``last_modified`` an aware UTC time.
@@ -72,6 +74,9 @@ class Attributes:
     unsortable: tuple[str, ...] = ()
     undisplayed: tuple[str, ...] = ()
     robots: tuple[str, ...] = ()
+    only_by_field: tuple[str, ...] = ()
+    only_in_text: tuple[str, ...] = ()
+    uncounted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,8 @@ class IndexDocument:
     Shape: ``headings`` are in ``body`` too. ``anchors`` are texts of links to it, a frequent one several times; every user who may see it
     may also see the documents with these links. ``patterns`` are the terms of the settings' URL patterns that match it. Units: ``pagerank``
     68 to 100, ``link_rank`` 0 to 100, 0 without known links to it. Without ``has_values`` the numbers and dates in text and metadata are
-    not indexed. ``sort_metadata`` is what results can be sorted by, None if it is ``metadata``.
+    not indexed. ``metadata`` is what queries for a field find; ``sort_metadata`` is what results can be sorted by,
+    ``text_metadata`` holds the words that other queries find, ``facet_metadata`` is what facets count: None if it is ``metadata``.
     """
 
     key: int
@@ -57,6 +58,16 @@ class IndexDocument:
     patterns: tuple[str, ...] = ()
     has_values: bool = True
     sort_metadata: Metadata | None = None
+    text_metadata: Metadata | None = None
+    facet_metadata: Metadata | None = None
+
+    def list_text_metadata(self) -> Metadata:
+        """Returns the metadata whose words queries find that name no field."""
+        return self.metadata if self.text_metadata is None else self.text_metadata
+
+    def list_facet_metadata(self) -> Metadata:
+        """Returns the metadata that facets count."""
+        return self.metadata if self.facet_metadata is None else self.facet_metadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

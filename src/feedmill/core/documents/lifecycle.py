@@ -285,6 +285,9 @@ def _next_attributes(given: Attributes, document: Document | None, *, states_all
         unsortable=given.unsortable or old.unsortable,
         undisplayed=given.undisplayed or old.undisplayed,
         robots=given.robots or old.robots,
+        only_by_field=given.only_by_field or old.only_by_field,
+        only_in_text=given.only_in_text or old.only_in_text,
+        uncounted=given.uncounted or old.uncounted,
     )
 
 

@@ -46,8 +46,18 @@ def displayed_metadata(document: Document) -> Metadata:
 
 
 def searchable_metadata(document: Document) -> Metadata:
-    """Returns the metadata that searches find."""
-    return _without(shown_metadata(document), document.attributes.unsearchable)
+    """Returns the metadata that queries for a field find."""
+    return _without(shown_metadata(document), (*document.attributes.unsearchable, *document.attributes.only_in_text))
+
+
+def text_metadata(document: Document) -> Metadata:
+    """Returns the metadata whose words queries find that name no field."""
+    return _without(shown_metadata(document), (*document.attributes.unsearchable, *document.attributes.only_by_field))
+
+
+def counted_metadata(document: Document) -> Metadata:
+    """Returns the metadata that facets count."""
+    return _without(searchable_metadata(document), document.attributes.uncounted)
 
 
 def sortable_metadata(document: Document) -> Metadata:

@@ -7,7 +7,14 @@ import structlog
 
 from feedmill.core.access.classes import class_of
 from feedmill.core.documents.anchors import NO_INCOMING_LINKS, IncomingLinks
-from feedmill.core.documents.presentation import searchable_metadata, shown_date, shown_title, sortable_metadata
+from feedmill.core.documents.presentation import (
+    counted_metadata,
+    searchable_metadata,
+    shown_date,
+    shown_title,
+    sortable_metadata,
+    text_metadata,
+)
 from feedmill.core.ranking.scoring import fed_rank
 from feedmill.core.text.textblob import decode_headings, decode_link_urls, decode_text
 from feedmill.model.document import Document
@@ -47,6 +54,7 @@ def entry_of(
     """Returns the document in the form that the index takes."""
     text, attributes = document.text, document.attributes
     assert document.id is not None
+    hidden = attributes.unsearchable or attributes.only_in_text
     return IndexDocument(
         key=document.id,
         url=document.url,
@@ -55,7 +63,9 @@ def entry_of(
         title=shown_title(document) or "",
         body=stored.body,
         metadata=searchable_metadata(document),
-        sort_metadata=sortable_metadata(document) if attributes.unsearchable or attributes.unsortable else None,
+        sort_metadata=sortable_metadata(document) if hidden or attributes.unsortable else None,
+        text_metadata=text_metadata(document) if attributes.only_by_field or attributes.only_in_text else None,
+        facet_metadata=counted_metadata(document) if attributes.uncounted else None,
         datasource=document.datasource,
         mimetype=(text.mimetype if text is not None else None) or document.attributes.mimetype or "",
         language=text.language if text is not None else None,

@@ -8,8 +8,10 @@ Rules:
    domain. An entry without any token is for nobody; one without ACLs is public.
 3. Metadata are the fields by their ids, those of complex fields as ``FIELD.PART``; the labels of categories by the name of their taxonomy;
    ``author``, ``summary``, ``published``, ``securityId``, ``related`` (URLs). Dates that servers write as milliseconds become ISO 8601.
-4. ``returnable="false"`` keeps a field out of results, ``contentSearchable="false"`` out of searches, and ``sortable="false"`` out of
-   sorting. That holds for ``title`` too: a title that results must not show is only metadata.
+4. ``returnable="false"`` keeps a field out of results, ``sortable="false"`` out of sorting, ``parametric="false"`` out of facets.
+   ``contentSearchable="false"`` leaves it to queries that name the field, ``fieldSearchable="false"`` to those that do not, both keep it
+   out of searches. A facet narrows by its field, so ``parametric="true"`` makes the field searchable. A title that results must not show
+   is only metadata. Whole values of every field can be searched exactly, so ``supportsExactMatch`` changes nothing.
 5. The content is that of the entry, or the bytes fetched from its URL. Without a content it is the summary, if results may show that.
 
 Source: HCL Connections, "Seedlist response"; HCL Digital Experience, "Search service configuration parameters" (names of date fields).
@@ -73,7 +75,10 @@ class SeedlistAdapter:
             last_modified=entry.updated_at,
             title=_plain(entry.title) or None if title.returnable else None,
             overrides_own=True,
-            unsearchable=_list_names(values, lambda info: not info.content_searchable),
+            unsearchable=_list_names(values, lambda info: not info.content_searchable and not _is_by_field(info)),
+            only_by_field=_list_names(values, lambda info: not info.content_searchable and _is_by_field(info)),
+            only_in_text=_list_names(values, lambda info: info.content_searchable and not _is_by_field(info)),
+            uncounted=_list_names(values, lambda info: not info.parametric),
             unsortable=_list_names(values, lambda info: not info.sortable),
             undisplayed=_list_names(values, lambda info: not info.returnable),
         )
@@ -116,7 +121,11 @@ def _warn(reason: str) -> Note:
 
 def _find_info(entry: SeedlistEntry, identifier: str) -> FieldInfo:
     """Returns the info of a field. One that the seedlist does not describe may be used in every way."""
-    return entry.field_infos.get(identifier) or FieldInfo(id=identifier, sortable=True)
+    return entry.field_infos.get(identifier) or FieldInfo(id=identifier, sortable=True, parametric=True)
+
+
+def _is_by_field(info: FieldInfo) -> bool:
+    return info.field_searchable or info.parametric
 
 
 def _find_display_url(entry: SeedlistEntry) -> str | None:
@@ -146,12 +155,13 @@ def _list_field(field: Field, info: FieldInfo, name: str) -> Iterator[_Value]:
         return
     infos = {part.id: part for part in info.parts}
     for part in field.parts:
-        own = infos.get(part.id) or FieldInfo(id=part.id, sortable=True)
+        own = infos.get(part.id) or FieldInfo(id=part.id, sortable=True, parametric=info.parametric)
         # what the whole field may not do, its parts may not either
         combined = replace(
             own,
             returnable=own.returnable and info.returnable,
             content_searchable=own.content_searchable and info.content_searchable,
+            field_searchable=own.field_searchable and info.field_searchable,
             sortable=own.sortable and info.sortable,
         )
         yield from _list_field(part, combined, f"{name}.{part.id}")

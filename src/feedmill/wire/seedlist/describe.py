@@ -23,7 +23,7 @@ from xml.sax.saxutils import escape
 from feedmill.core.access.classes import class_of
 from feedmill.core.documents.presentation import shown_metadata, shown_title
 from feedmill.model.access import AccessClass
-from feedmill.model.document import Document, DocumentState
+from feedmill.model.document import Attributes, Document, DocumentState
 from feedmill.wire.seedlist.schema import (
     TAXONOMY_SCHEME,
     Action,
@@ -120,17 +120,21 @@ def _find_tokens(document: Document, key: bytes) -> tuple[str, ...] | None:
 
 def _find_infos(document: Document) -> dict[str, FieldInfo]:
     given = document.attributes
-    restricted = {*given.unsearchable, *given.unsortable, *given.undisplayed}
+    out_of_text, out_of_fields = {*given.unsearchable, *given.only_by_field}, {*given.unsearchable, *given.only_in_text}
+    restricted = {*out_of_text, *out_of_fields, *given.unsortable, *given.undisplayed, *given.uncounted}
     if not restricted:
         return {}
     names = dict.fromkeys(name.strip() for name, _ in shown_metadata(document) if name.strip().casefold() in restricted)
-    return {
-        name: FieldInfo(
-            id=name,
-            content_searchable=name.casefold() not in given.unsearchable,
-            field_searchable=name.casefold() not in given.unsearchable,
-            returnable=name.casefold() not in given.undisplayed,
-            sortable=name.casefold() not in given.unsortable,
-        )
-        for name in names
-    }
+    return {name: _describe_field(name, given, name.casefold() in out_of_text, name.casefold() in out_of_fields) for name in names}
+
+
+def _describe_field(name: str, given: Attributes, is_out_of_text: bool, is_out_of_fields: bool) -> FieldInfo:
+    folded = name.casefold()
+    return FieldInfo(
+        id=name,
+        content_searchable=not is_out_of_text,
+        field_searchable=not is_out_of_fields,
+        parametric=folded not in given.uncounted and not is_out_of_fields,
+        returnable=folded not in given.undisplayed,
+        sortable=folded not in given.unsortable,
+    )

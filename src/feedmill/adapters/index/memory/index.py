@@ -218,9 +218,9 @@ def _value_of(document: IndexDocument, name: str) -> str | None:
 def _count_facet(facet: Facet, documents: Sequence[IndexDocument]) -> FacetCounts:
     if not facet.ranges:
         column = name_digest(fold_value(facet.name))
-        texts = [text for document in documents for text in counted_texts(document.metadata).get(column, ())]
+        texts = [text for document in documents for text in counted_texts(document.list_facet_metadata()).get(column, ())]
         return FacetCounts(facet=facet, values=order_values(facet, merge_spellings((text, 1) for text in texts)))
-    remaining = [counted_numbers(typed_terms(document.metadata)).get(column_of(facet), ()) for document in documents]
+    remaining = [counted_numbers(typed_terms(document.list_facet_metadata())).get(column_of(facet), ()) for document in documents]
     ends = [range_ends(facet, wanted) for wanted in facet.ranges]
     counts = [sum(any(is_within(number, low, high) for number in numbers) for numbers in remaining) for low, high in ends]
     return FacetCounts(facet=facet, values=order_ranges(facet, counts))

@@ -79,7 +79,7 @@ class Entry:
             "title": document.title,
             "body": document.body,
             "words_of_url": url_words(document.url),
-            "words_of_metadata": "\n".join(value for _, value in document.metadata),
+            "words_of_metadata": "\n".join(value for _, value in document.list_text_metadata()),
         }
         anchors = "\n".join(document.anchors)
         stems = [lay_out_whole(text, stems_of(document.language)).stems.split() for text in (*texts.values(), anchors)]

@@ -106,7 +106,7 @@ def make_entry(document: IndexDocument) -> Document:
     title = lay_out_whole(document.title, stems)
     body = lay_out_whole(document.body[:MAX_BODY_CHARACTERS], stems)
     url = lay_out_whole(url_words(document.url), stems)
-    values = [lay_out_whole(value, stems) for _, value in document.metadata[:MAX_METADATA_VALUES]]
+    values = [lay_out_whole(value, stems) for _, value in document.list_text_metadata()[:MAX_METADATA_VALUES]]
     fields: dict[str, object] = {
         "key": document.key,
         "access_class": document.access_class,
@@ -136,12 +136,14 @@ def make_entry(document: IndexDocument) -> Document:
         fields["anchor_stems"] = lay_out_whole("\n".join(document.anchors), stems).stems
     if document.link_rank:
         fields["link_rank"] = document.link_rank
-    if document.metadata:
+    if values:
         fields["words_of_metadata"] = [value.words for value in values]
+    if document.metadata:
         fields["metadata"] = metadata_terms(document.metadata)
         fields["tagged"] = [" ".join(tagged_words(name, value)) for name, value in document.metadata[:MAX_METADATA_VALUES]]
-        fields["facets"] = counted_texts(document.metadata)
-        fields["numbers"] = counted_numbers(typed)
+        counted = document.list_facet_metadata()
+        fields["facets"] = counted_texts(counted)
+        fields["numbers"] = counted_numbers(typed_terms(counted) if document.has_values and document.facet_metadata is not None else typed)
     if sorted_by := document.metadata if document.sort_metadata is None else document.sort_metadata:
         fields["sort"] = sort_keys(sorted_by)
     if document.language:

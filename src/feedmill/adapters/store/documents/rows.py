@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 _STATES = {state.value: state for state in DocumentState}
 _MAX_DAMAGE = 300
-_NAME_LISTS = ("unsearchable", "unsortable", "undisplayed", "robots")
+_NAME_LISTS = ("unsearchable", "unsortable", "undisplayed", "robots", "only_by_field", "only_in_text", "uncounted")
 _ORIGINS = {origin.value: origin for origin in Origin}
 
 
