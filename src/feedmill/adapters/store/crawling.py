@@ -234,7 +234,8 @@ class SqlCrawlQueue:
 
     def _end_leases(self, condition: sa.ColumnElement[bool]) -> int:
         leased = sa.and_(_LEASED, condition)
-        sites = self._connection.execute(sa.select(_ENTRY.site_id).where(leased).distinct()).scalars().all()
+        # not DISTINCT: SQLite would go through all entries by site instead of the few that are leased
+        sites = list(set(self._connection.execute(sa.select(_ENTRY.site_id).where(leased)).scalars()))
         if not sites:
             return 0
         ended = self._connection.execute(sa.update(crawl_entries).where(leased).values(lease_owner="", lease_expires_at=None)).rowcount
