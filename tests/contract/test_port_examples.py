@@ -13,11 +13,13 @@ import pytest
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.blobs.packed import PackedBlobs
+from feedmill.adapters.commands import ProcessCommands
 from feedmill.adapters.databases.source import DatabaseAddress, DatabaseQueries, DatabaseSource
 from feedmill.adapters.feedparts import FolderFeedParts
 from feedmill.adapters.index.memory.index import MemoryIndex
 from feedmill.adapters.index.tantivy.generations import TantivyGenerations
 from feedmill.adapters.inflight import MappedInFlight
+from feedmill.adapters.listings import FolderListings
 from feedmill.adapters.xslt.folder import StylesheetFolder
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.core.access.principals import exact_key, read_subject
@@ -28,6 +30,7 @@ from feedmill.model.pulling import RunMode
 from feedmill.model.query import Word
 from feedmill.model.queue import QueueName
 from feedmill.ports import IndexTask, Lease, LinkWork
+from feedmill.ports.commands import CommandLine
 from feedmill.ports.feedformats import FormatOptions
 from feedmill.ports.http import HttpRequest, HttpResponse, ServerAddress
 from feedmill.wire.registry import FORMATS
@@ -78,6 +81,7 @@ def values(folder: Path) -> dict[str, Any]:
         {
             "blobs": MemoryBlobs(),
             "client": Server(),
+            "commands": ProcessCommands(folder / "rewritten"),
             "data": b"<gsafeed><header><datasource>hr</datasource><feedtype>full</feedtype></header><group/></gsafeed>",
             "digest": b"0" * 32,
             "garbage": PackedBlobs(folder / "blobs"),
@@ -88,7 +92,10 @@ def values(folder: Path) -> dict[str, Any]:
             "index": MemoryIndex(),
             "key": exact_key(read_subject(Scope.USER, "ann")),
             "now": datetime(2026, 3, 1, tzinfo=UTC),
+            "line": CommandLine(label="lister", arguments=("true",), folder=str(folder), seconds=60.0, max_bytes=1_000),
+            "listings": FolderListings(folder / "listings"),
             "open_parts": partial(FolderFeedParts, folder / "feed.xml", 1_000),
+            "reader": FORMATS.documents["gsafeed"].open(options).parse(0),
             "record": b"<record/>",
             "refs": [],
             "repository": StylesheetFolder(folder / "stylesheets"),

@@ -10,8 +10,7 @@ class CommandLine:
     """A program with its arguments, and its limits.
 
     Shape: ``folder`` is its working folder; ``variables`` are added to its environment; ``label`` is its name in errors and in the log.
-    ``limit`` is the setting of
-    ``max_bytes``, "" if there is none. Units: ``max_bytes`` limits its output.
+    Units: ``max_bytes`` limits its output, and ``limit`` is the name of the setting that holds it, "" if there is none.
     """
 
     label: str
