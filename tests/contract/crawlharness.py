@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.crawling.hostload import HostLoads
+from feedmill.core.crawling.linkrules import LinkRules
 from feedmill.core.crawling.schedule import FrequencyRules
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.crawling import CrawlEntry, CrawlMention, CrawlState, FetchedPage, FetchRequest
 from feedmill.model.document import Document, DocumentState
 from feedmill.services.crawling.applying import ApplyTools, PageApplier
 from feedmill.services.crawling.crawler import Crawler, CrawlTools
+from feedmill.services.crawling.linkfollowing import FollowLimits, LinkFollowing
 from feedmill.services.feeds.feeding import Admission
 from feedmill.wire.gsaheaders.parse import parse_headers
+from feedmill.wire.sitemaps.parse import parse_sitemap
 from tests.builders.changes import OPEN
 from tests.builders.crawling import mention, url_of
 from tests.fakes import ManualClock, SilentNotifier
@@ -109,8 +112,15 @@ class CrawlHarness:
                 max_bytes=1_000_000,
                 max_url_characters=2_048,
                 fetch_seconds=30.0,
+                follow_sitemap=self.follow_sitemap,
             )
         )
+
+    def follow_sitemap(self, page: FetchedPage) -> list[str]:
+        following = LinkFollowing(self.store, LinkRules(follow=["/"]), self.clock, FollowLimits())
+        sitemap = parse_sitemap(page.body)
+        following.follow_sitemap(page.url, [(entry.url, entry.changed_at) for entry in sitemap.pages])
+        return [entry.url for entry in sitemap.sitemaps]
 
     def add(self, *mentions: CrawlMention | str) -> None:
         with self.store.writing() as unit:

@@ -221,6 +221,64 @@ def test_crawl_while_paused_fetches_nothing(harness: CrawlHarness) -> None:
     assert harness.crawl() == ["/a"]
 
 
+# --- sitemaps -------------------------------------------------------------------------------------------------------------------
+
+
+def test_sitemaps_of_robots_txt_name_pages(harness: CrawlHarness) -> None:
+    harness.servers.put("/robots.txt", "Sitemap: http://web.test/index.xml\nSitemap: http://elsewhere.test/other.xml")
+    harness.servers.put("/index.xml", "<sitemapindex><sitemap><loc>http://web.test/pages.txt</loc></sitemap></sitemapindex>")
+    harness.servers.put("/pages.txt", "http://web.test/b\nhttp://elsewhere.test/c\n")
+    harness.servers.put("/a", "one")
+    harness.servers.put("/b", "two")
+    harness.add("/a")
+    assert sorted(harness.crawl()) == ["/a", "/b", "/index.xml", "/pages.txt"]
+    assert harness.text("/b") == "two"
+    assert harness.entry("/b").referrer == url_of("/pages.txt")
+
+
+def test_sitemap_with_a_later_change_makes_a_page_due(harness: CrawlHarness) -> None:
+    harness.servers.put("/a", "one")
+    harness.servers.put("/b", "two")
+    harness.add("/a", "/b")
+    harness.crawl()
+    changed = (harness.clock.now + timedelta(minutes=1)).isoformat()
+    harness.clock.turn(days=1)
+    harness.servers.put("/robots.txt", "Sitemap: http://web.test/map.xml")
+    harness.servers.put("/map.xml", f"<urlset><url><loc>{url_of('/b')}</loc><lastmod>{changed}</lastmod></url></urlset>")
+    harness.add(mention("/new", is_request=True))
+    assert "/map.xml" in harness.crawl()
+    assert harness.entry("/b").crawled_at == harness.clock.now
+
+
+def test_sitemaps_wait_for_the_pause_of_their_site(harness: CrawlHarness) -> None:
+    harness.servers.put("/robots.txt", "User-agent: *\nCrawl-delay: 60\nSitemap: http://web.test/map.txt")
+    harness.servers.put("/map.txt", url_of("/b"))
+    harness.servers.put("/a", "one")
+    harness.servers.put("/b", "two")
+    harness.add("/a")
+    rounds: list[list[str]] = []
+
+    def is_stopped() -> bool:
+        if harness.notifier.is_idle:
+            harness.notifier.is_idle = False
+            rounds.append(harness.servers.take())
+            harness.clock.turn(seconds=61)
+        return len(rounds) == 8
+
+    harness.crawler().work(is_stopped)
+    assert all(len(paths) <= 1 for paths in rounds)
+    assert sorted(path for paths in rounds for path in paths) == ["/a", "/b", "/map.txt"]
+
+
+def test_robots_header_of_a_page_is_stored(harness: CrawlHarness) -> None:
+    harness.servers.put("/a", "one", headers=(("x-robots-tag", "nofollow, noarchive"),))
+    harness.add("/a")
+    harness.crawl()
+    document = harness.document()
+    assert document is not None
+    assert document.attributes.robots == ("nofollow", "noarchive")
+
+
 # --- the end of the process -----------------------------------------------------------------------------------------------------
 
 

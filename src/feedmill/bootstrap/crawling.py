@@ -5,7 +5,7 @@ import socket
 from feedmill.adapters.crawling.fetcher import HttpFetcher
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.crawlfetching import build_fetch_options
-from feedmill.bootstrap.crawllinks import build_queue_review
+from feedmill.bootstrap.crawllinks import build_queue_review, build_sitemap_following
 from feedmill.bootstrap.feeds import build_admission
 from feedmill.core.crawling.hostload import HostLoads, LoadException
 from feedmill.core.crawling.robots import find_agent_name
@@ -55,5 +55,6 @@ def build_crawler(context: AppContext) -> Crawler:
             max_url_characters=crawl.max_url_characters,
             fetch_seconds=crawl.fetch_seconds,
             step=build_queue_review(context).step,
+            follow_sitemap=build_sitemap_following(context),
         )
     )

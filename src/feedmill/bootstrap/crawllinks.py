@@ -1,13 +1,20 @@
 """Builds the services that name URLs for the crawler: links, and the requests of administrators."""
 
+import structlog
+
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.feeds import build_admission, find_rules_digest
 from feedmill.core.crawling.dates import DateLocation, DateRules
 from feedmill.core.crawling.linkrules import LinkRules
+from feedmill.model.crawling import FetchedPage
+from feedmill.services.crawling.crawler import FollowSitemap
 from feedmill.services.crawling.linkfollowing import FollowLimits, LinkFollowing
 from feedmill.services.crawling.requesting import CrawlRequests
 from feedmill.services.crawling.reviewing import QueueReview
 from feedmill.settings import Settings
+from feedmill.wire.sitemaps.parse import parse_sitemap
+
+log = structlog.get_logger(__name__)
 
 
 def build_link_following(context: AppContext) -> LinkFollowing | None:
@@ -17,6 +24,21 @@ def build_link_following(context: AppContext) -> LinkFollowing | None:
         return None
     rules, limits = build_link_rules(settings), FollowLimits(max_documents=settings.limits.max_documents, max_urls=settings.crawl.max_urls)
     return LinkFollowing(context.store, rules, utc_now, limits)
+
+
+def build_sitemap_following(context: AppContext) -> FollowSitemap | None:
+    """Builds the function that adds the pages of sitemaps to the crawl queue, None if the settings do not want links crawled."""
+    following = build_link_following(context)
+    if following is None:
+        return None
+
+    def follow(page: FetchedPage) -> list[str]:
+        sitemap = parse_sitemap(page.body)
+        added = following.follow_sitemap(page.url, [(entry.url, entry.changed_at) for entry in sitemap.pages])
+        log.info("sitemap_read", url=page.url, pages=len(sitemap.pages), added=added, sitemaps=len(sitemap.sitemaps), fault=sitemap.fault)
+        return [entry.url for entry in sitemap.sitemaps]
+
+    return follow
 
 
 def build_link_rules(settings: Settings) -> LinkRules:

@@ -199,6 +199,7 @@ def _fetched_attributes(given: Attributes, state: UrlState) -> Attributes:
         scoring=given.scoring or old.scoring,
         crawl_once=given.crawl_once or old.crawl_once,
         links=given.links or old.links,
+        robots=given.robots,
     )
 
 

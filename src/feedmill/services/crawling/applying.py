@@ -203,6 +203,7 @@ def _put(url: str, page: FetchedPage, headers: CrawlHeaders, body: bytes | None)
             scoring=headers.scoring,
             crawl_once=bool(headers.crawl_once),
             links=tuple(dict.fromkeys(target for _, target in headers.anchors)),
+            robots=headers.robots.names,
         ),
         metadata=headers.metadata,
         content=content,

@@ -4,13 +4,14 @@
 2. A site has at most as many requests at once as its host load permits. If there is a pause between requests (a load below 1, a crawl
    delay), the end of the pause is stored before the request is sent, so that it holds after a crash too.
 3. The first request to a site is for its robots.txt, which counts for a day. Nothing of a site is fetched without it.
+   The sitemaps of the site that it names are read then too, one at a time and within the host load.
 4. A site whose server fails again and again is left alone for ever longer times. Immediate URLs are fetched nevertheless.
 5. Pages are applied in batches. Until then their leases hold; after a crash they are fetched again.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -21,6 +22,7 @@ import structlog
 
 from feedmill.core.crawling.hostload import HostLoad, HostLoads
 from feedmill.core.crawling.robots import RobotsRules, judge_robots, parse_robots
+from feedmill.core.crawling.sites import site_of
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.crawling import CrawlEntry, CrawlSite, CrawlState, FetchedPage, FetchRequest
 from feedmill.model.document import DocumentState
@@ -47,6 +49,11 @@ MAX_SITES: Final = 10_000
 ROBOTS_LIFE: Final = timedelta(days=1)
 ROBOTS_RETRY: Final = timedelta(hours=1)
 ROBOTS_BYTES: Final = 600_000
+SITEMAP_BYTES: Final = 52_428_800
+MAX_SITEMAPS: Final = 1_000
+"""How many sitemaps of a site are read in a day."""
+SITEMAPS_AT_ONCE: Final = 4
+"""How many sitemaps are read at once, over all sites."""
 OUTAGE: Final = 5
 """After this number of failures in a row the server counts as failing."""
 FIRST_BACK_OFF: Final = timedelta(minutes=1)
@@ -70,6 +77,9 @@ _SERVER_FAILS: Final = frozenset(
 )
 _WITH_ROBOTS: Final = ("http://", "https://")
 
+FollowSitemap = Callable[[FetchedPage], Sequence[str]]
+"""Adds the pages of a fetched sitemap to the crawl queue, and returns the addresses of further sitemaps that it names."""
+
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
@@ -79,7 +89,8 @@ class CrawlTools:
     """What a crawler needs.
 
     ``open_fetcher`` is called in its event loop; ``find_hour`` returns the hour of the server's day. ``step`` is a bounded piece of other
-    work on the queue, which returns whether there is more.
+    work on the queue, which returns whether there is more. ``follow_sitemap`` adds the pages of a sitemap to the queue; None: sitemaps are
+    not read.
     """
 
     store: Store
@@ -97,16 +108,31 @@ class CrawlTools:
     max_url_characters: int
     fetch_seconds: float
     step: Callable[[], bool] = lambda: False
+    follow_sitemap: FollowSitemap | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class _Site:
-    """A site with leased entries. ``rules`` None: its robots.txt must be read first."""
+    """A site with leased entries. ``rules`` None: its robots.txt must be read first.
+
+    ``sitemaps`` are still to be read, and ``known_sitemaps`` all that were found since robots.txt was read. ``page`` is a page of the site,
+    in whose name its robots.txt and its sitemaps are fetched.
+    """
 
     record: CrawlSite
     rules: RobotsRules | None = None
     waiting: deque[CrawlEntry] = field(default_factory=deque)
     running: int = 0
+    sitemaps: deque[str] = field(default_factory=deque)
+    known_sitemaps: set[str] = field(default_factory=set)
+    page: str = ""
+
+    def add_sitemaps(self, urls: Iterable[str]) -> None:
+        """Notes sitemaps of this site to be read; those of other sites are not read, because their host load is not known here."""
+        for url in urls:
+            if site_of(url) == self.record.site and url not in self.known_sitemaps and len(self.known_sitemaps) < MAX_SITEMAPS:
+                self.known_sitemaps.add(url)
+                self.sitemaps.append(url)
 
     @property
     def delay_seconds(self) -> float:
@@ -121,6 +147,7 @@ class Crawler:
         self._sites: dict[str, _Site] = {}
         self._unconditional: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._sitemaps_running = 0
         self._done: list[Fetched] = []
         self._done_at: datetime | None = None
         self._changed: dict[str, CrawlSite] = {}
@@ -289,7 +316,11 @@ class Crawler:
 
     def _forget_idle(self) -> None:
         if len(self._sites) > MAX_SITES:
-            idle = [name for name, site in self._sites.items() if not site.waiting and not site.running and name not in self._changed]
+            idle = [
+                name
+                for name, site in self._sites.items()
+                if not (site.waiting or site.running or site.sitemaps) and name not in self._changed
+            ]
             for name in idle[: len(self._sites) - MAX_SITES]:
                 del self._sites[name]
 
@@ -303,16 +334,52 @@ class Crawler:
             while site.waiting and site.running < load.at_once and len(self._tasks) < AT_ONCE:
                 if site.rules is None and site.running:
                     break
+                site.page = site.waiting[0].url
                 if site.rules is None:
-                    work = self._fetch_robots(fetcher, site, site.waiting[0].url)
+                    self._start(site, self._fetch_robots(fetcher, site, site.page))
                 else:
-                    work = self._visit(fetcher, site, site.waiting.popleft())
-                site.running += 1
-                task = asyncio.create_task(work)
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+                    self._start(site, self._visit(fetcher, site, site.waiting.popleft()))
+                begun += 1
+            if self._may_read_sitemap(site, load, now):
+                self._sitemaps_running += 1
+                self._start(site, self._fetch_sitemap(fetcher, site, site.sitemaps.popleft()))
                 begun += 1
         return begun
+
+    def _start(self, site: _Site, work: Coroutine[None, None, None]) -> None:
+        site.running += 1
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _may_read_sitemap(self, site: _Site, load: HostLoad, now: datetime) -> bool:
+        """Returns whether a sitemap of a site is read now. Where there are pauses, it waits until no page does, and begins a pause."""
+        if not site.sitemaps or self._sitemaps_running >= SITEMAPS_AT_ONCE or site.running >= load.at_once or len(self._tasks) >= AT_ONCE:
+            return False
+        record = site.record
+        if site.rules is None or site.rules.closed_reason or (record.retry_at is not None and record.retry_at > now):
+            return False
+        if load.pause_seconds:
+            if site.waiting or site.running or (record.free_at is not None and record.free_at > now):
+                return False
+            site.record = self._changed[record.site] = replace(record, free_at=now + timedelta(seconds=load.pause_seconds))
+        return True
+
+    async def _fetch_sitemap(self, fetcher: Fetcher, site: _Site, url: str) -> None:
+        try:
+            seconds = self._tools.fetch_seconds
+            page = await fetcher.fetch(FetchRequest(url=url, needed_for=site.page, max_bytes=SITEMAP_BYTES, seconds=seconds))
+            self._note_answer(site, page)
+            follow = self._tools.follow_sitemap
+            if page.state is CrawlState.CRAWLED and follow is not None:
+                site.add_sitemaps(await self._in_thread(lambda: follow(page)))
+            else:
+                log.warning("sitemap_not_read", url=url, reason=page.reason or page.state.words)
+        except FeedmillError as error:
+            log.warning("sitemap_not_followed", url=url, reason=str(error))
+        finally:
+            self._sitemaps_running -= 1
+            site.running -= 1
 
     async def _fetch_robots(self, fetcher: Fetcher, site: _Site, url: str) -> None:
         try:
@@ -333,6 +400,9 @@ class Crawler:
             if load.pause_seconds:
                 site.waiting.clear()
             site.record, site.rules = record, rules
+            if self._tools.follow_sitemap is not None:
+                site.known_sitemaps.clear()
+                site.add_sitemaps(rules.sitemaps)
         except FeedmillError as error:
             log.warning("robots_not_stored", site=site.record.site, reason=str(error))
             await asyncio.sleep(RETRY_SECONDS)

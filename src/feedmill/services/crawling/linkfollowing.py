@@ -1,4 +1,4 @@
-"""Adds the links of documents to the crawl queue.
+"""Adds the links of documents, and the pages of sitemaps, to the crawl queue.
 
 A link makes an unknown URL known and changes nothing about a known one. Links are not followed in three cases: the document declares
 ``nofollow``; the licence limit is reached, since new documents would only evict others; the crawler knows as many URLs as the settings
@@ -58,6 +58,23 @@ class LinkFollowing:
             added += self._add(mentions[: room - added])
         return added
 
+    def follow_sitemap(self, sitemap: str, pages: Sequence[tuple[str, datetime | None]]) -> int:
+        """Adds the pages of a sitemap, each with the time when it last changed. Returns how many URLs were unknown.
+
+        A page that has changed since it was crawled is due at once.
+        """
+        targets = ((self._rules.find_target(url, crawled_page=sitemap), changed_at) for url, changed_at in pages)
+        named = [CrawlMention(url=url, referrer=sitemap, depth=1, changed_at=changed_at) for url, changed_at in targets if url is not None]
+        added = 0
+        for begin in range(0, len(named), ADDED_AT_ONCE):
+            mentions = named[begin : begin + ADDED_AT_ONCE]
+            with self._store.reading() as unit:
+                room = self._find_room(unit)
+                known = unit.feeds.crawling.queue.find_many([mention.url for mention in mentions if mention.changed_at is not None])
+            added += self._add([mention for mention in mentions if mention.url not in known], at_most=max(0, room))
+            self._add_again([mention for mention in mentions if mention.url in known])
+        return added
+
     def list_targets(self, page: str, links: Iterable[str]) -> list[str]:
         """Lists the URLs under which links of a crawled page are crawled."""
         rules = self._rules
@@ -78,15 +95,21 @@ class LinkFollowing:
         if mentions:
             yield list(mentions.values())
 
-    def _add(self, mentions: Sequence[CrawlMention]) -> int:
+    def _add(self, mentions: Sequence[CrawlMention], at_most: int | None = None) -> int:
         with self._store.reading() as unit:
-            fresh = list_unknown(unit, mentions)
+            fresh = list_unknown(unit, mentions)[:at_most]
         if not fresh:
             return 0
         with self._store.writing() as unit:
             added = unit.feeds.crawling.queue.add_many(fresh, self._clock())
         self._known += added
         return added
+
+    def _add_again(self, mentions: Sequence[CrawlMention]) -> None:
+        """Mentions known URLs with the time of their last change."""
+        if mentions:
+            with self._store.writing() as unit:
+                unit.feeds.crawling.queue.add_many(mentions, self._clock())
 
     def _find_room(self, unit: UnitOfWork) -> int:
         """Returns how many URLs may be added."""

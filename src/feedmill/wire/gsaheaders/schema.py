@@ -15,6 +15,11 @@ class RobotsDirectives:
     noarchive: bool = False
     nosnippet: bool = False
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of what is forbidden."""
+        return tuple(name for name in ("noindex", "nofollow", "noarchive", "nosnippet") if getattr(self, name))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlHeaders:
