@@ -1,5 +1,6 @@
 """A whole server as a process, and a client that speaks to it as the world does: over its ports alone."""
 
+import fcntl
 import http.client
 import json
 import os
@@ -220,6 +221,39 @@ def running(
     finally:
         if appliance.process is not None and appliance.process.poll() is None:
             appliance.stop()
+
+
+@contextmanager
+def hanging(appliance: Appliance, *roles: str) -> Iterator[None]:
+    """Stops the processes of roles for a block, at a moment when none of them holds a lock of the store that others need."""
+    pids = [pid for role in roles for pid in appliance.role_pids()[role]]
+
+    def stop() -> bool:
+        _signal_all(pids, signal.SIGSTOP)
+        if all(_is_free(appliance.data / name) for name in ("store.door", "store.room")):
+            return True
+        _signal_all(pids, signal.SIGCONT)
+        return False
+
+    wait_until(stop, f"{roles} outside of a transaction")
+    try:
+        yield
+    finally:
+        _signal_all(pids, signal.SIGCONT)
+
+
+def _signal_all(pids: Sequence[int], number: int) -> None:
+    for pid in pids:
+        os.kill(pid, number)
+
+
+def _is_free(lock: Path) -> bool:
+    with lock.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 def is_alive(pid: int) -> bool:

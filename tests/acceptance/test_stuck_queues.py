@@ -1,11 +1,8 @@
 """A worker that hangs is found by the other processes: /readyz, status, metrics and all waiting commands name its queue."""
 
 import json
-import os
 import re
-import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,7 @@ import pytest
 from feedmill.client import Client, Stuck
 from feedmill.model.feed import FeedState
 from tests.acceptance.promises import run_command, run_json
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, feed_of, hanging, record, running
 from tests.waiting import wait_until
 
 STUCK = {"indexer": "index", "extractor": "extract", "feeder-quick": "feeds-quick"}
@@ -26,19 +23,6 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
         # the first document pays for the start of the workers
         appliance.feed(feed_of(record("http://stuck.example.com/first", "first words")), "first")
         yield appliance
-
-
-@contextmanager
-def hanging(appliance: Appliance, role: str) -> Iterator[None]:
-    """Stops the processes of a role for a block."""
-    pids = appliance.role_pids()[role]
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
 
 
 def readiness(appliance: Appliance) -> list[tuple[int, bytes]]:

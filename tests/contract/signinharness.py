@@ -18,6 +18,7 @@ from feedmill.core.urls.networks import Networks
 from feedmill.http.admin.app import Administration, AdminSignIn, admin_app
 from feedmill.http.common.currentuser import CurrentUser, find_current_user
 from feedmill.http.common.proxyheaders import ProxyTrust
+from feedmill.http.common.searchthreads import SearchBounds
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.http.signin.build import SignInOptions, build_signin
 from feedmill.http.signin.site import SignInSite
@@ -99,7 +100,7 @@ def open_signin_harness(
         seen.append(find_current_user(request))
         return ANONYMOUS
 
-    app = search_app(search.services(), SearchSite(identify=identify, signin=site))
+    app = search_app(search.services(), SearchSite(identify=identify, signin=site, bounds=SearchBounds(at_once=32)))
     return SignInHarness(search, clock, signing, site, app, seen)
 
 

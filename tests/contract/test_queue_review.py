@@ -21,10 +21,16 @@ def harness(tmp_path: Path) -> Iterator[FeedHarness]:
     made.store.close()
 
 
+def make_review(
+    harness: FeedHarness, *, follow: Sequence[str] = ("/",), do_not_follow: Sequence[str] = (), start: Sequence[str] = ()
+) -> QueueReview:
+    rules = build_rules(follow, do_not_follow, [], [])
+    return QueueReview(harness.store, rules, start, repr((follow, do_not_follow)), harness.clock)
+
+
 def review(harness: FeedHarness, *, follow: Sequence[str] = ("/",), do_not_follow: Sequence[str] = (), start: Sequence[str] = ()) -> int:
     """Reviews the queue to its end. Returns the number of steps."""
-    rules = build_rules(follow, do_not_follow, [], [])
-    made = QueueReview(harness.store, rules, start, repr((follow, do_not_follow)), harness.clock)
+    made = make_review(harness, follow=follow, do_not_follow=do_not_follow, start=start)
     return sum(1 for _ in iter(made.step, False))
 
 
@@ -74,3 +80,14 @@ def test_review_with_the_same_settings_looks_at_nothing(harness: FeedHarness) ->
     assert review(harness) > 0
     assert review(harness) == 0
     assert review(harness, do_not_follow=["x/"]) > 0
+
+
+def test_review_that_is_interrupted_does_not_count_for_the_rules_before_it(harness: FeedHarness) -> None:
+    harness.push(request("a"), datasource="web")
+    review(harness)
+    make_review(harness, do_not_follow=[url("a")]).step()
+    set_state(harness, "a", CrawlState.IN_URLS_NOT_TO_CRAWL)
+
+    assert review(harness) > 0
+
+    assert entries(harness)["a"].due_at is not None

@@ -44,8 +44,9 @@ class QueueReview:
         """Does the next bounded piece of work. Returns whether there is more to do."""
         if not self._is_started:
             self._is_started = True
-            with self._store.reading() as unit:
-                is_done = unit.state.key_values.get(CRAWL_REVIEWED) == self._digest
+            is_done = self._is_done()
+            if not is_done:
+                self._forget_review()
             self._add_start_urls()
             self._after_id = -1 if is_done else 0
             return not is_done
@@ -58,6 +59,15 @@ class QueueReview:
         self._after_id = -1
         log.info("crawl_queue_reviewed")
         return False
+
+    def _is_done(self) -> bool:
+        with self._store.reading() as unit:
+            return unit.state.key_values.get(CRAWL_REVIEWED) == self._digest
+
+    def _forget_review(self) -> None:
+        """Forgets the last complete review: from now on the crawler excludes URLs by other rules, also if this review is interrupted."""
+        with self._store.writing() as unit:
+            unit.state.key_values.put(CRAWL_REVIEWED, "")
 
     def _add_start_urls(self) -> None:
         """Adds the start URLs, also those that an administrator removed: as long as they are in the settings, they are crawled."""
