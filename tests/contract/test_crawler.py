@@ -121,6 +121,15 @@ def test_crawl_with_credentials_or_secure_without_acl_closes_the_document(harnes
     assert [harness.document(path).secure for path in ("/a", "/b")] == [True, True]  # type: ignore[union-attr]
 
 
+def test_server_that_says_secure_closes_what_the_rule_makes_public(harness: CrawlHarness) -> None:
+    harness.admission = Admission(rules=Rules(refusal=lambda _url: None, make_public=lambda _url: True))
+    for path, said in {"/a": "secure", "/b": "public"}.items():
+        harness.servers.put(path, "one", used_access=True, make_public=True, headers=(("x-gsa-serve-security", said),))
+    harness.add("/a", "/b")
+    harness.crawl()
+    assert [harness.document(path).secure for path in ("/a", "/b")] == [True, False]  # type: ignore[union-attr]
+
+
 def test_crawl_of_noindex_excludes_and_removes(harness: CrawlHarness) -> None:
     harness.servers.put("/a", "one")
     harness.add("/a")

@@ -28,6 +28,7 @@ RICH = make_document(
         last_modified=datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
         lock=True,
         authmethod=AuthMethod.NTLM,
+        server_secures=False,
         pagerank=68,
         feedrank=1,
         scoring="web",

@@ -24,7 +24,7 @@ from feedmill.model.change import (
 )
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, EventKind, Metadata, Origin, Text
 from feedmill.model.feed import LogLevel
-from feedmill.model.provenance import from_feed
+from feedmill.model.provenance import from_feed, from_fetch
 from tests.builders.access import STAFF, acl, permit
 from tests.builders.changes import OPEN, make_content
 
@@ -232,6 +232,22 @@ def test_put_without_authmethod_keeps_the_one_last_given_for_the_url() -> None:
 
 
 # --- naming for the crawler -----------------------------------------------------------------------------------------------------
+
+
+def test_what_the_server_says_of_its_security_stays_until_it_or_a_content_feed_says_otherwise() -> None:
+    fetching = ApplyContext(provenance=from_fetch("crawler"), now=NOW, rules=replace(OPEN, make_public=lambda _url: True))
+    before = after((put(content="body", attributes=Attributes(server_secures=True)), fetching))
+    for change, context in ((put(content="more"), fetching), (crawl(), by(rules=fetching.rules)), (put(content="fed"), by())):
+        document = do(before, change, context).state.document
+        assert document is not None
+        assert document.secure
+    for change, context in (
+        (put(content="more", attributes=Attributes(server_secures=False)), fetching),
+        (put(content="fed", attributes=Attributes(authmethod=AuthMethod.NONE)), by()),
+    ):
+        document = do(before, change, context).state.document
+        assert document is not None
+        assert not document.secure
 
 
 def test_crawl_request_on_unknown_url_makes_document_without_content() -> None:
@@ -529,6 +545,13 @@ def test_is_secure_takes_the_first_rule_that_says_anything(
     has_acl: bool, source_secure: bool, make_public: bool | None, authmethod: AuthMethod | None, secure: bool
 ) -> None:
     assert is_secure(has_acl=has_acl, authmethod=authmethod, source_secure=source_secure, make_public=make_public) is secure
+
+
+@pytest.mark.parametrize("make_public", [True, None])
+def test_server_that_says_secure_prevails_over_every_rule_that_opens(make_public: bool | None) -> None:
+    opened = {"has_acl": False, "authmethod": AuthMethod.NONE, "source_secure": False, "make_public": make_public}
+    assert is_secure(**opened, server_secures=True)  # type: ignore[arg-type]
+    assert not is_secure(**opened, server_secures=False)  # type: ignore[arg-type]
 
 
 @given(has_acl=st.booleans(), source_secure=st.booleans(), make_public=st.sampled_from([True, False, None]))

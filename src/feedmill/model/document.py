@@ -42,6 +42,7 @@ class AuthMethod(Enum):
 class Attributes:
     """What a record says about its document besides content and metadata.
 
+    - ``server_secures``: whether the document's own server said at the last fetch that it is secure; None = it said nothing.
     - ``title`` replaces the title that extraction finds.
     - ``links`` are absolute URLs to which the document links, besides those that extraction finds.
     - ``text_bytes``: the content begins with this many bytes of plain text, which replaces the text of the document in the bytes after it.
@@ -61,6 +62,7 @@ class Attributes:
     last_modified: datetime | None = None
     lock: bool = False
     authmethod: AuthMethod | None = None
+    server_secures: bool | None = None
     pagerank: int | None = None
     feedrank: int | None = None
     scoring: str | None = None

@@ -4,13 +4,15 @@ The first of these rules that applies decides:
 
 1. the URL has an ACL: secure, whatever else is stated;
 2. the data source is declared secure: secure;
-3. a crawler access rule matches the URL: secure unless the rule makes fetched documents public, whatever the authmethod;
-4. the record's authmethod is other than none: secure;
-5. the page's own meta tags hold ``google:acl*`` entries: secure. These entries permit no user but say that the page is guarded;
-6. otherwise public.
+3. the document's own server said at the last fetch that it is secure (``X-Gsa-Serve-Security``): secure;
+4. a crawler access rule matches the URL: secure unless the rule makes fetched documents public, whatever the authmethod;
+5. the record's authmethod is other than none: secure;
+6. the page's own meta tags hold ``google:acl*`` entries: secure. These entries permit no user but say that the page is guarded;
+7. otherwise public.
 
 Source: Feeds Protocol Developer's Guide, "Including Protected Documents in Search Results" and "Legacy Metadata Format";
-docs/reference/settings.md, ``[[datasources]]`` and ``[[crawl.access]]``.
+googlegsa/library, ``DocumentHandler`` (an adaptor states the security of each document); docs/reference/settings.md,
+``[[datasources]]`` and ``[[crawl.access]]``.
 """
 
 from bisect import bisect_right
@@ -23,9 +25,11 @@ from feedmill.model.access import ACL_NAME_PREFIX, AccessClass, AccessKey, Acl, 
 from feedmill.model.document import AuthMethod, Document, Text
 
 
-def is_secure(*, has_acl: bool, authmethod: AuthMethod | None, source_secure: bool, make_public: bool | None) -> bool:
+def is_secure(
+    *, has_acl: bool, authmethod: AuthMethod | None, source_secure: bool, make_public: bool | None, server_secures: bool = False
+) -> bool:
     """Applies the rules above. Shape: ``make_public`` is None if no crawler access rule matches."""
-    if has_acl or source_secure:
+    if has_acl or source_secure or server_secures:
         return True
     if make_public is not None:
         return not make_public

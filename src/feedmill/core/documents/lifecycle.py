@@ -131,6 +131,9 @@ def _put_document(change: PutDocument, state: UrlState, context: ApplyContext, c
     else:
         body = {"content": content, "content_bytes": change.content.size_bytes, "charset": change.content.charset, "text": None}
     attributes = _next_attributes(change.attributes, state.document, states_all=starts_afresh or content is not None)
+    if change.attributes.authmethod is not None:
+        # what the server said of a copy that was fetched earlier no longer counts
+        attributes = replace(attributes, server_secures=None)
     acl, log = _next_acl(change, change.acl, change.metadata is not None, state, context)
     document = _next_document(state, context, Origin.CONTENT, attributes, acl, metadata=metadata, **body)
     if not starts_afresh and _opens_for_others(old, document):
@@ -196,6 +199,7 @@ def _fetched_attributes(given: Attributes, state: UrlState) -> Attributes:
         last_modified=given.last_modified or old.last_modified,
         lock=given.lock or old.lock,
         authmethod=given.authmethod or old.authmethod,
+        server_secures=old.server_secures if given.server_secures is None else given.server_secures,
         scoring=given.scoring or old.scoring,
         crawl_once=given.crawl_once or old.crawl_once,
         links=given.links or old.links,
@@ -265,14 +269,17 @@ def _next_attributes(given: Attributes, document: Document | None, *, states_all
         return given
     old = document.attributes
     authmethod = given.authmethod or old.authmethod
+    server_secures = old.server_secures if given.server_secures is None else given.server_secures
     if states_all:
-        return given if authmethod is given.authmethod else replace(given, authmethod=authmethod)
+        is_same = authmethod is given.authmethod and server_secures is given.server_secures
+        return given if is_same else replace(given, authmethod=authmethod, server_secures=server_secures)
     return Attributes(
         display_url=given.display_url or old.display_url,
         mimetype=old.mimetype or given.mimetype,
         last_modified=given.last_modified or old.last_modified,
         lock=given.lock or old.lock,
         authmethod=authmethod,
+        server_secures=server_secures,
         pagerank=old.pagerank if given.pagerank is None else given.pagerank,
         feedrank=old.feedrank if given.feedrank is None else given.feedrank,
         scoring=given.scoring or old.scoring,
@@ -411,6 +418,7 @@ def _is_secure_now(url: str, datasource: str, attributes: Attributes, has_acl: b
     return is_secure(
         has_acl=has_acl,
         authmethod=attributes.authmethod,
+        server_secures=attributes.server_secures is True,
         source_secure=datasource in rules.secure_sources,
         make_public=rules.make_public(url),
     )

@@ -200,6 +200,7 @@ def _put(url: str, page: FetchedPage, headers: CrawlHeaders, body: bytes | None)
             last_modified=_read_date(page),
             lock=bool(headers.lock),
             authmethod=_find_authmethod(page, headers),
+            server_secures=headers.is_secure,
             scoring=headers.scoring,
             crawl_once=bool(headers.crawl_once),
             links=tuple(dict.fromkeys(target for _, target in headers.anchors)),

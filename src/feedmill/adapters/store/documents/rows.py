@@ -37,7 +37,7 @@ def _attributes_to_json(attributes: Attributes) -> str:
         fields["last_modified"] = to_micros(attributes.last_modified)
     if attributes.authmethod is not None:
         fields["authmethod"] = attributes.authmethod.value
-    for name in ("pagerank", "feedrank", "scoring", "title"):
+    for name in ("pagerank", "feedrank", "scoring", "title", "server_secures"):
         value = getattr(attributes, name)
         if value is not None:
             fields[name] = value
