@@ -1,17 +1,29 @@
 """Why searches find a URL or do not, on a real store."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from starlette.applications import Starlette
 
+from feedmill.core.access.principals import read_identity
 from feedmill.core.documents.admission import build_rules
+from feedmill.http.admin.api.diagnosis import diagnosis_routes
 from feedmill.model.crawling import CrawlState, FetchRecord
-from feedmill.services.inspection import diagnose_url, inspect_url
+from feedmill.model.serving import Collection, Serving
+from feedmill.services.access.explaining import Explaining
+from feedmill.services.diagnosis import Diagnosing, DiagnosisQuestion, QueryMatch, UrlDiagnosis, diagnose_url
+from feedmill.services.inspection import inspect_url
+from tests.asgi import ask_app
+from tests.builders.access import acl, permit
 from tests.builders.changes import OPEN, delete, put, put_acl, url
 from tests.contract.feedharness import BEGIN, FeedHarness, open_harness
+from tests.contract.searchharness import SearchHarness
+from tests.contract.searchharness import open_harness as open_search_harness
 from tests.contract.test_crawl_updates import entries, request
 
 
@@ -79,3 +91,65 @@ def test_deleted_url_says_when(harness: FeedHarness) -> None:
 def test_url_with_an_acl_alone_says_so(harness: FeedHarness) -> None:
     harness.push(put_acl("a"))
     assert "it has an acl and no document" in diagnose_url(harness.store, OPEN, url("a")).causes
+
+
+# --- for a user, and for a query ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def search(tmp_path: Path) -> SearchHarness:
+    return open_search_harness(tmp_path)
+
+
+def diagnose(search: SearchHarness, url: str, **given: Any) -> UrlDiagnosis:
+    explaining = Explaining(search.store, lambda: BEGIN, timedelta(days=30))
+    return Diagnosing(search.store, OPEN, explaining, search.services).diagnose(DiagnosisQuestion(url=url, **given))
+
+
+def test_user_whom_the_acl_permits_or_not_learns_which_entry_says_so(search: SearchHarness) -> None:
+    search.add([search.make("http://a.test/1", "text")], acls={"http://a.test/1": acl(permit("ann"))})
+    ann = diagnose(search, "http://a.test/1", identity=read_identity("ann", "Default", ()))
+    bob = diagnose(search, "http://a.test/1", identity=read_identity("bob", "Default", ()))
+    assert (ann.visible, bob.visible) == (True, False)
+    assert ann.causes[-1] == 'the user may see it: permitted by user "ann", in the ACL of http://a.test/1'
+    assert bob.causes[-1] == "the user may not see it: no entry of the chain names the user"
+
+
+def test_query_says_the_rank_or_the_missing_words(search: SearchHarness) -> None:
+    search.serving = Serving(collections={"press": Collection(name="press", include=("b.test/",))})
+    search.add([search.make(f"http://a.test/{number}", "annual report") for number in range(12)])
+    search.add([search.make("http://a.test/only", "annual figures of the year", secure=False)])
+    found = diagnose(search, "http://a.test/3", query="annual report")
+    assert found.match is not None
+    assert (found.match.matches, found.match.rank in range(1, 13)) == (True, True)
+    missing = diagnose(search, "http://a.test/only", query="annual report")
+    assert missing.match == QueryMatch(query="annual report", matches=True)
+    assert "the word 'report' is not in it" in missing.causes
+    other = diagnose(search, "http://a.test/only", query="intitle:nothing annual")
+    assert other.match == QueryMatch(query="intitle:nothing annual", matches=False)
+    held = diagnose(search, "http://a.test/3", query="annual", collection="press")
+    assert held.causes == ("the collection press does not hold it",)
+    assert diagnose(search, "http://a.test/3", collection="press").causes == held.causes
+
+
+def test_query_about_a_hidden_document_has_a_rank_only_for_who_may_see_it(search: SearchHarness) -> None:
+    search.add([search.make("http://a.test/1", "needle")], acls={"http://a.test/1": acl(permit("ann"))})
+    ann, bob = (diagnose(search, "http://a.test/1", identity=read_identity(user, "Default", ()), query="needle") for user in ("ann", "bob"))
+    assert ann.match == QueryMatch(query="needle", matches=True, rank=1)
+    assert bob.match == QueryMatch(query="needle", matches=True)
+
+
+def test_document_that_the_index_lacks_says_so(search: SearchHarness) -> None:
+    search.add([search.make("http://a.test/1", "needle")])
+    search.add([search.make("http://a.test/2", "needle")], into_index=False)
+    assert "the index has no entry of it" in diagnose(search, "http://a.test/2", query="needle").causes
+
+
+def test_admin_port_answers_why(search: SearchHarness) -> None:
+    search.add([search.make("http://a.test/1", "needle")], acls={"http://a.test/1": acl(permit("ann"))})
+    explaining = Explaining(search.store, lambda: BEGIN, timedelta(days=30))
+    (route,) = diagnosis_routes(Diagnosing(search.store, OPEN, explaining, search.services))
+    answer = ask_app(Starlette(routes=[route]), "GET", "/api/v1/why", query="url=http://a.test/1&user=bob&query=needle")
+    shown = json.loads(answer.body)
+    assert (shown["url"], shown["searchable"], shown["visible"]) == ("http://a.test/1", True, False)
+    assert (shown["access"]["decision"], shown["query"]) == ("DENY", {"query": "needle", "matches": True, "rank": None})

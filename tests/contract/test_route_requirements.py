@@ -35,6 +35,7 @@ from feedmill.http.feeds.trust import TRUSTED
 from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.model.role import UserRole
 from feedmill.services.crawling.requesting import CrawlRequests
+from feedmill.services.diagnosis import Diagnosing
 from feedmill.services.feeds.intake import Intake
 from feedmill.services.pulling.requesting import PullRequests
 from feedmill.settings import load_settings
@@ -80,6 +81,7 @@ GET,HEAD      /api/v1/crawl/entry                           viewer / manager
 POST          /api/v1/crawl/recrawl                         viewer / manager
 POST          /api/v1/crawl/pause                           viewer / manager
 POST          /api/v1/crawl/resume                          viewer / manager
+GET,HEAD      /api/v1/why                                   viewer, decision
 GET,HEAD      /api/v1/access/explain                        viewer, decision
 POST          /api/v1/access/explain                        viewer, decision
 GET,HEAD      /api/v1/access/who                            viewer, decision
@@ -96,6 +98,7 @@ DELETE        /api/v1/tokens/{id}                           administrator
 GET,HEAD      /api/v1/audit/verify                          administrator
 GET,HEAD      /api/v1/audit/export                          administrator
 -             /api/v1/access/...                            viewer, decision
+-             /api/v1/why...                                viewer, decision
 -             /api/v1/settings/policy_acls...               viewer / administrator
 -             /api/v1/datasources...                        viewer / manager
 -             /api/v1/sources...                            viewer / manager
@@ -208,6 +211,7 @@ def admin_port(folder: Path) -> Starlette:
         policy_routes=policy_routes(store, editor),
         pulling=cast(PullRequests, SimpleNamespace()),
         crawling=cast(CrawlRequests, SimpleNamespace()),
+        diagnosing=cast(Diagnosing, SimpleNamespace()),
     )
     return admin_app(administration, "token", AdminSignIn(authenticator=harness.site.authenticator, signing=harness.signing))
 

@@ -12,6 +12,7 @@ from feedmill.bootstrap.access import build_access_changes, build_access_review,
 from feedmill.bootstrap.audit import open_auditing
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.crawllinks import build_crawl_requests
+from feedmill.bootstrap.diagnosis import build_diagnosing
 from feedmill.bootstrap.intake import build_intake
 from feedmill.bootstrap.pulling import build_pull_requests, find_rows
 from feedmill.bootstrap.queues import build_queue_watch
@@ -196,6 +197,7 @@ def _administration_of(context: AppContext) -> Administration:
         policy_routes=policy_routes(context.store, editor),
         pulling=pulling,
         crawling=build_crawl_requests(context),
+        diagnosing=build_diagnosing(context),
     )
 
 

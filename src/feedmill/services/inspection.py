@@ -8,7 +8,6 @@ says noindex.
 from dataclasses import dataclass
 
 from feedmill.core.crawling.reasons import describe_crawl
-from feedmill.core.documents.urlstate import Rules
 from feedmill.model.access import StoredAcl
 from feedmill.model.crawling import CrawlEntry, CrawlState
 from feedmill.model.document import Document, DocumentState, Event, Origin
@@ -107,53 +106,3 @@ def _explain_uncrawled(entry: CrawlEntry | None) -> str:
     if entry is None or entry.state is CrawlState.WAITING:
         return "it was named for crawling and has not been crawled"
     return describe_crawl(entry)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UrlDiagnosis:
-    """Why searches find a URL or do not. ``causes`` are sentences, the first reason first; empty if it is wholly searchable."""
-
-    url: str
-    searchable: bool
-    state: str
-    causes: tuple[str, ...]
-
-
-def diagnose_url(store: Store, rules: Rules, url: str) -> UrlDiagnosis:
-    """Returns the state of any URL, known or not, with the causes. Errors: Busy."""
-    with store.reading() as unit:
-        entry = unit.feeds.crawling.queue.find_many([url]).get(url)
-        has_acl = url in unit.access.acls.find_many([url])
-    try:
-        inspection = inspect_url(store, url)
-    except NotFound:
-        return _diagnose_missing(store, rules, url, entry, has_acl=has_acl)
-    status = inspection.status
-    causes = [status.reason] if status.reason else []
-    if entry is not None and entry.failures and status.searchable:
-        causes.append(f"the last crawl failed, and the copy from before is found: {describe_crawl(entry)}")
-    if status.searchable and inspection.document.secure:
-        causes.append("it is not public: only users whom its acl or a policy permits find it")
-    return UrlDiagnosis(url=url, searchable=status.searchable, state=status.state, causes=tuple(causes))
-
-
-def _diagnose_missing(store: Store, rules: Rules, url: str, entry: CrawlEntry | None, *, has_acl: bool) -> UrlDiagnosis:
-    causes = []
-    refusal = rules.refusal(url)
-    if refusal is not None:
-        causes.append(refusal)
-    if entry is not None:
-        causes.append(describe_crawl(entry))
-    try:
-        last = find_url_history(store, url).history[-1]
-        causes.append(f"{last.kind.value} at {last.at:%Y-%m-%d %H:%M} UTC{': ' + last.detail if last.detail else ''}")
-        state = "gone"
-    except NotFound:
-        state = "never received"
-    if has_acl:
-        causes.append("it has an acl and no document")
-    if entry is not None:
-        state = "not crawled" if entry.state is not CrawlState.WAITING else "waiting for the crawler"
-    return UrlDiagnosis(
-        url=url, searchable=False, state=state, causes=tuple(causes or ("no feed, link, sitemap or start URL named this URL",))
-    )

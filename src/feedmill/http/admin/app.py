@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 
 from feedmill.http.admin.api.access import AccessTools, access_routes
 from feedmill.http.admin.api.crawling import crawling_routes
+from feedmill.http.admin.api.diagnosis import diagnosis_routes
 from feedmill.http.admin.api.pulling import pulling_routes
 from feedmill.http.admin.api.settings import settings_routes, stylesheet_routes
 from feedmill.http.admin.api.signin import signin_routes
@@ -30,6 +31,7 @@ from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
 from feedmill.model.errors import FeedmillError
 from feedmill.services.crawling.requesting import CrawlRequests
+from feedmill.services.diagnosis import Diagnosing
 from feedmill.services.pulling.requesting import PullRequests
 from feedmill.services.signin.signing import SignInServices
 from feedmill.settings.editing import SettingsEditor
@@ -40,7 +42,7 @@ from feedmill.telemetry.metrics import CONTENT_TYPE
 _UNMATCHED = Unmatched(
     otherwise=VIEW_OR_ADMINISTER,
     prefixes={
-        "/api/v1/access/": DECIDE,
+        **dict.fromkeys(("/api/v1/access/", "/api/v1/why"), DECIDE),
         "/api/v1/settings/policy_acls": VIEW_OR_ADMINISTER,
         **dict.fromkeys(("/api/v1/datasources", "/api/v1/sources", "/api/v1/crawl", "/api/v1/settings", "/api/v1/reindex"), VIEW_OR_MANAGE),
         **dict.fromkeys(("/api/v1/users", "/api/v1/tokens", "/api/v1/audit"), ADMINISTER),
@@ -67,6 +69,7 @@ class Administration:
     policy_routes: Sequence[DeclaredRoute] = ()
     pulling: PullRequests | None = None
     crawling: CrawlRequests | None = None
+    diagnosing: Diagnosing | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +109,7 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
         *administration.policy_routes,
         *(pulling_routes(administration.pulling) if administration.pulling is not None else ()),
         *(crawling_routes(administration.crawling) if administration.crawling is not None else ()),
+        *(diagnosis_routes(administration.diagnosing) if administration.diagnosing is not None else ()),
         *(access_routes(administration.access) if administration.access is not None else ()),
         *(signin_routes(signin.signing) if signin is not None else ()),
     ]

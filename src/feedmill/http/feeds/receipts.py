@@ -57,7 +57,7 @@ def render_document(inspection: Inspection) -> Json:
         "pagerank": attributes.pagerank,
         "crawl_once": attributes.crawl_once,
         "crawl_immediately": attributes.crawl_immediately,
-        "history": [_render_event(event) for event in inspection.history],
+        "history": [render_event(event) for event in inspection.history],
     }
 
 
@@ -65,7 +65,7 @@ def render_past(past: UrlHistory) -> Json:
     """Returns the JSON of a URL that has no document now; its last event says why."""
     last = past.history[-1]
     reason = f"{last.kind.value}: {last.detail}" if last.detail else last.kind.value
-    history = [_render_event(event) for event in past.history]
+    history = [render_event(event) for event in past.history]
     return {"url": past.url, "state": "gone", "searchable": False, "reason": reason, "history": history}
 
 
@@ -74,7 +74,8 @@ def render_source(source: DataSource) -> Json:
     return {"name": source.name, "kind": source.kind, "documents": source.documents, "feeds": source.feeds}
 
 
-def _render_event(event: Event) -> Json:
+def render_event(event: Event) -> Json:
+    """Returns an event of a URL as JSON."""
     return {
         "at": render_time(event.at),
         "event": event.kind.value,
