@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
+from bench import crawlqueue
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.crawling import CrawlEntry, CrawlGroup, CrawlMention, CrawlSite, CrawlState, CrawlUrgency, FetchRecord
 from tests.builders.crawling import NOW, mention, url_of
+from tests.migratedstore import open_migrated
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -281,3 +284,13 @@ def test_counts_are_by_site_and_group(store: SqlStore) -> None:
         assert paths(unit.feeds.crawling.reports.list_entries(group=CrawlGroup.ERROR)) == ["/b"]
         assert unit.feeds.crawling.reports.count_waiting(NOW) == (0, None)
         assert unit.feeds.crawling.reports.count_waiting(NOW + DAY) == (1, NOW + DAY)
+
+
+def test_urls_of_the_benchmark_are_all_leased_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    crawlqueue.measure(tmp_path, 300)
+    store = open_migrated(tmp_path / "store.sqlite")
+    with store.reading() as unit:
+        entries = unit.feeds.crawling.reports.list_entries(limit=1_000)
+    store.close()
+    assert (len(entries), {len(entry.history) for entry in entries}) == (300, {1})
+    assert capsys.readouterr().out.count("a second") == 1

@@ -40,6 +40,31 @@ _ANY_ENTRIES: Final[dict[str, Any]] = {"urgency": int(CrawlUrgency.IMMEDIATE), "
 """The lowest bounds, after a change that may let a site's entries be leased earlier; the next lease makes them exact."""
 
 
+def _select_first_due(urgency: CrawlUrgency) -> sa.ScalarSelect[int]:
+    """Returns the statement for the time of the next entry of a site that has an urgency."""
+    query = sa.select(_ENTRY.due_at).where(_ENTRY.site_id == _SITE.id, _ENTRY.urgency == int(urgency), *_LEASABLE)
+    return query.order_by(_ENTRY.priority, _ENTRY.due_at).limit(1).correlate(crawl_sites).scalar_subquery()
+
+
+# Made once: a lease runs the first of them for every site, and making a statement takes longer than running it.
+_DUE_OF_SITE: Final = (
+    _SELECT.where(
+        _ENTRY.site_id == sa.bindparam("site_"),
+        _ENTRY.urgency == sa.bindparam("urgency_"),
+        _ENTRY.due_at <= sa.bindparam("moment_"),
+        *_LEASABLE,
+    )
+    .order_by(_ENTRY.priority, _ENTRY.due_at)
+    .limit(sa.bindparam("limit_", type_=sa.Integer))
+)
+_FIRST_OF_SITES: Final = sa.select(_SITE.id, *(_select_first_due(urgency).label(f"due_{urgency.name}") for urgency in CrawlUrgency))
+_SET_BOUNDS: Final = (
+    sa.update(crawl_sites)
+    .where(_SITE.id == sa.bindparam("id_"))
+    .values(urgency=sa.bindparam("urgency_", type_=sa.Integer), due_at=sa.bindparam("due_", type_=sa.BigInteger))
+)
+
+
 class SqlCrawlQueue:
     """Implements ``ports.CrawlQueue`` and ``ports.CrawlReports``."""
 
@@ -161,30 +186,29 @@ class SqlCrawlQueue:
         self, owner: str, now: datetime, until: datetime, *, capacity: Mapping[str, int], default_capacity: int, limit: int
     ) -> list[CrawlEntry]:
         """Leases due entries, the most urgent first."""
-        self._end_leases(_ENTRY.lease_expires_at <= to_micros(now))
+        moment = to_micros(now)
+        self._end_leases(_ENTRY.lease_expires_at <= moment)
         leased: list[sa.RowMapping] = []
+        looked_at: list[sa.Row[int, str, int, int]] = []
         # sites without room may be at the front of the order
         full = sum(count <= 0 for count in capacity.values())
-        for site in self._list_due_sites(owner, now, limit + full, only=None if default_capacity > 0 else capacity):
+        for site in self._list_due_sites(owner, moment, limit + full, only=None if default_capacity > 0 else capacity):
             if len(leased) >= limit:
                 break
             room = min(capacity.get(site.site, default_capacity), limit - len(leased))
-            if room <= 0:
-                continue
-            is_held_back = site.retry_at > to_micros(now)
-            rows = self._list_due(site.id, now, room, urgencies=tuple(CrawlUrgency)[:1] if is_held_back else tuple(CrawlUrgency))
-            self._lease(site.id, rows, owner, until)
-            self._correct_bounds(site.id, is_held_back=is_held_back, retry_at=site.retry_at)
-            leased += rows
+            if room > 0:
+                leased += self._list_due(site, moment, room)
+                looked_at.append(site)
+        self._lease(leased, {"lease_owner": owner, "lease_expires_at": to_micros(until)})
+        self._correct_bounds({site.id: site.retry_at for site in looked_at}, moment)
         leased.sort(key=lambda row: (row["urgency"], row["priority"], row["due_at"]))
         return [_entry_from_row({**row, "lease_owner": owner, "lease_expires_at": to_micros(until)}) for row in leased]
 
-    def _list_due_sites(self, owner: str, now: datetime, limit: int, *, only: Iterable[str] | None) -> list[sa.Row[int, str, int]]:
+    def _list_due_sites(self, owner: str, moment: int, limit: int, *, only: Iterable[str] | None) -> list[sa.Row[int, str, int, int]]:
         """Lists the sites that may have due entries and that no other process crawls, the most urgent first."""
-        moment = to_micros(now)
-        columns = (_SITE.id, _SITE.site, _SITE.retry_at)
+        columns = (_SITE.id, _SITE.site, _SITE.retry_at, _SITE.urgency)
         is_free = sa.or_(_SITE.lease_owner.in_(["", owner]), _SITE.lease_expires_at <= moment)
-        found: list[sa.Row[int, str, int]] = []
+        found: list[sa.Row[int, str, int, int]] = []
         for urgency in CrawlUrgency:
             if len(found) < limit:
                 query = sa.select(*columns).where(_SITE.urgency == int(urgency), _SITE.due_at <= moment, _SITE.free_at <= moment, is_free)
@@ -193,37 +217,38 @@ class SqlCrawlQueue:
                 found += self._connection.execute(query.order_by(_SITE.due_at, _SITE.id).limit(limit - len(found))).all()
         return found
 
-    def _list_due(self, site_id: int, now: datetime, limit: int, *, urgencies: Sequence[CrawlUrgency]) -> list[sa.RowMapping]:
+    def _list_due(self, site: sa.Row[int, str, int, int], moment: int, limit: int) -> list[sa.RowMapping]:
+        """Lists due entries of a site; of a site that is held back only immediate ones."""
         found: list[sa.RowMapping] = []
-        for urgency in urgencies:
-            if len(found) < limit:
-                query = _SELECT.where(
-                    _ENTRY.site_id == site_id, _ENTRY.urgency == int(urgency), _ENTRY.due_at <= to_micros(now), *_LEASABLE
-                )
-                query = query.order_by(_ENTRY.priority, _ENTRY.due_at).limit(limit - len(found))
-                found += self._connection.execute(query).mappings().all()
+        most = CrawlUrgency.IMMEDIATE if site.retry_at > moment else CrawlUrgency.SCHEDULED
+        for urgency in CrawlUrgency:
+            # no entry is more urgent than the bound of its site
+            if site.urgency <= urgency <= most and len(found) < limit:
+                given = {"site_": site.id, "urgency_": int(urgency), "moment_": moment, "limit_": limit - len(found)}
+                found += self._connection.execute(_DUE_OF_SITE, given).mappings().all()
         return found
 
-    def _lease(self, site_id: int, rows: Sequence[sa.RowMapping], owner: str, until: datetime) -> None:
-        if not rows:
-            return
-        lease = {"lease_owner": owner, "lease_expires_at": to_micros(until)}
+    def _lease(self, rows: Sequence[sa.RowMapping], lease: Mapping[str, Any]) -> None:
+        """Leases entries, and their sites."""
         for batch in batches([row["url_digest"] for row in rows]):
             self._connection.execute(sa.update(crawl_entries).where(_ENTRY.url_digest.in_(batch)).values(**lease, is_renewed=False))
-        self._connection.execute(sa.update(crawl_sites).where(_SITE.id == site_id).values(lease))
+        for sites in batches(list({row["site_id"] for row in rows})):
+            self._connection.execute(sa.update(crawl_sites).where(_SITE.id.in_(sites)).values(lease))
 
-    def _correct_bounds(self, site_id: int, *, is_held_back: bool, retry_at: int) -> None:
-        """Makes the bounds of a site exact."""
-        bounds: dict[str, Any] = _NO_ENTRIES
-        for urgency in CrawlUrgency:
-            query = sa.select(_ENTRY.due_at).where(_ENTRY.site_id == site_id, _ENTRY.urgency == int(urgency), *_LEASABLE)
-            due_at = self._connection.execute(query.order_by(_ENTRY.priority, _ENTRY.due_at).limit(1)).scalar()
-            if due_at is not None:
-                if is_held_back and urgency is not CrawlUrgency.IMMEDIATE:
-                    due_at = max(due_at, retry_at)
-                bounds = {"urgency": int(urgency), "due_at": due_at}
-                break
-        self._connection.execute(sa.update(crawl_sites).where(_SITE.id == site_id).values(bounds))
+    def _correct_bounds(self, sites: Mapping[int, int], moment: int) -> None:
+        """Makes the bounds of sites exact. Shape: the time until which a site is held back, by its id."""
+        rows: list[dict[str, Any]] = []
+        for batch in batches(list(sites)):
+            for site_id, *due_times in self._connection.execute(_FIRST_OF_SITES.where(_SITE.id.in_(batch))):
+                bounds = _NO_ENTRIES
+                for urgency, due_at in zip(CrawlUrgency, due_times, strict=True):
+                    if due_at is not None:
+                        is_waiting = sites[site_id] > moment and urgency is not CrawlUrgency.IMMEDIATE
+                        bounds = {"urgency": int(urgency), "due_at": max(due_at, sites[site_id]) if is_waiting else due_at}
+                        break
+                rows.append({"id_": site_id, "urgency_": bounds["urgency"], "due_": bounds["due_at"]})
+        if rows:
+            self._connection.execute(_SET_BOUNDS, rows)
 
     def release(self, owner: str) -> int:
         """Ends all leases of a process that ended."""
