@@ -2,22 +2,28 @@
 
 import io
 from collections.abc import Callable, Generator, Iterator
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
 from lxml import etree
+from sqlalchemy.dialects import mssql, mysql, oracle, postgresql
+from sqlalchemy.engine import default
 
 from bench import rows
 from feedmill.adapters.databases.drivers import DRIVERS, check_dsn, find_driver, open_engine
+from feedmill.adapters.databases.ordering import OrderedQuery
 from feedmill.adapters.databases.rows import Row, render_html, render_xml, text_of
 from feedmill.adapters.databases.source import DatabaseAddress, DatabaseQueries, DatabaseSource
 from feedmill.model.access import Access
 from feedmill.model.change import PutDocument, RequestCrawl
 from feedmill.model.errors import BadRequest, Corrupt, FeedmillError, NotFound, UpstreamFailure
 from feedmill.model.pulling import RunMode
-from feedmill.ports import DeletedItem, ListedItem, PulledItem, SkippedItem
+from feedmill.ports import DeletedItem, ListedItem, PulledItem, RepeatedItem, SkippedItem
 from tests.contract.databases import NewDatabase
 
 CRAWL = "SELECT id, title, body FROM articles ORDER BY id"
@@ -108,9 +114,9 @@ def test_digest_changes_with_any_value_and_with_the_settings(database: Database)
     database.add(id=1, title="a", body="b")
     database.add(id=1, title="ab", body="")
     database.add(id=1, title="a", body=None)
-    items, _ = database.read()
-    again, _ = database.read()
-    shaped, _ = database.read(blob_column="body")
+    items, _ = database.read(crawl_query=f"{CRAWL}, title")
+    again, _ = database.read(crawl_query=f"{CRAWL}, title")
+    shaped, _ = database.read(crawl_query=f"{CRAWL}, title", blob_column="body")
     digests = [item.digest for item in (*items, *shaped) if isinstance(item, ListedItem)]
     assert len(set(digests)) == len(digests) == 6
     assert [item.digest for item in again if isinstance(item, ListedItem)] == digests[:3]
@@ -323,6 +329,100 @@ def test_many_rows_come_in_pages(database: Database) -> None:
     source = database.open()
     assert [len(page.items) for page in source.iter_pages(RunMode.FULL, since="", checkpoint="")] == [0, 500, 500, 200]
     source.close()
+
+
+ORDERED = "SELECT id, title FROM articles"
+
+
+@pytest.mark.parametrize("crawl_query", [ORDERED, f"{ORDERED} ORDER BY articles.id ASC, title;", f"{ORDERED} -- all"])
+def test_reading_that_was_interrupted_goes_on_at_its_page(database: Database, monkeypatch: pytest.MonkeyPatch, crawl_query: str) -> None:
+    monkeypatch.setattr("feedmill.adapters.databases.source.ROWS_A_PAGE", 4)
+    for number in (3, 1, 2):
+        for title in ("b", "A", "c"):
+            database.add(id=number, title=title)
+    database.add(id=4, title=None)
+    source = database.open(crawl_query=crawl_query, keys=("ID", "title"))
+    whole = list(source.iter_pages(RunMode.FULL, since="", checkpoint=""))
+    names = [item.url for page in whole for item in page.items if isinstance(item, ListedItem)]
+    assert len(set(names)) == len(names) == 9
+    # what is written meanwhile is found by the next incremental run
+    database.add(id=9, title="late")
+    for last in (1, 2):
+        rest = list(source.iter_pages(RunMode.FULL, since=whole[last].since, checkpoint=whole[last].checkpoint))
+        listed = [item.url for page in rest for item in page.items if isinstance(item, ListedItem)]
+        assert listed == [*names[last * 4 - 1 :], "googledb://" + names[0].split("/")[2] + "/staff/9/late"]
+        assert {page.since for page in rest} == {whole[last].since}
+        assert rest[0].checkpoint == whole[last].checkpoint
+    source.close()
+
+
+def test_reading_goes_on_in_the_order_of_the_url_column(database: Database) -> None:
+    for number, path in ((1, "b"), (2, "a"), (3, "b"), (4, "c")):
+        database.add(id=number, title=path)
+    source = database.open(crawl_query=ORDERED, url_column="title", base_url="http://x/")
+    first, page = source.iter_pages(RunMode.FULL, since="", checkpoint="")
+    assert [(type(item), getattr(item, "url", "")) for item in page.items] == [
+        (ListedItem, "http://x/a"),
+        (ListedItem, "http://x/b"),
+        (RepeatedItem, "http://x/b"),
+        (ListedItem, "http://x/c"),
+    ]
+    _, rest = source.iter_pages(RunMode.FULL, since=page.since, checkpoint=page.checkpoint)
+    assert [getattr(item, "url", "") for item in rest.items] == ["http://x/c"]
+    assert first.checkpoint == ""
+    source.close()
+
+
+@pytest.mark.parametrize(
+    ("crawl_query", "keys"),
+    [
+        (f"{ORDERED} ORDER BY title", ("id",)),
+        (f"{ORDERED} LIMIT 5", ("id",)),
+        ("SELECT a.id, b.id, a.title FROM articles a JOIN articles b ON a.id = b.id", ("id",)),
+        ("WITH all_of AS (SELECT id FROM articles) SELECT id FROM all_of", ("id",)),
+        ("SELECT id, 0.5e0 + id AS half FROM articles", ("half",)),
+    ],
+)
+def test_reading_without_an_order_begins_again(database: Database, crawl_query: str, keys: tuple[str, ...]) -> None:
+    for number in (2, 1):
+        database.add(id=number, title="t")
+    source = database.open(crawl_query=crawl_query, keys=keys)
+    _, page = source.iter_pages(RunMode.FULL, since="", checkpoint="")
+    assert len(page.items) == 2
+    _, again = source.iter_pages(RunMode.FULL, since="", checkpoint=page.checkpoint)
+    assert len(again.items) == 2 or page.checkpoint
+    source.close()
+
+
+def test_checkpoint_of_another_query_begins_again(database: Database) -> None:
+    database.add(id=1, title="t")
+    database.add(id=2, title="t")
+    source, other = database.open(crawl_query=ORDERED), database.open(crawl_query=f"{ORDERED} WHERE id < 9")
+    *_, page = source.iter_pages(RunMode.FULL, since="", checkpoint="")
+    first, rest = other.iter_pages(RunMode.FULL, since="", checkpoint=page.checkpoint)
+    assert (first.checkpoint, len(rest.items)) == ("", 2)
+    source.close()
+    other.close()
+
+
+@pytest.mark.parametrize("value", [5, "it's", Decimal("1.50"), date(2026, 3, 1), UUID(int=7), b"\x00\xff"])
+def test_checkpoint_keeps_the_type_of_a_key(value: object) -> None:
+    ordered = OrderedQuery(default.DefaultDialect(), ORDERED, ["id"], ["ID"])
+    last = ordered.find_last(ordered.write_checkpoint([value]))
+    assert (last, type((last or [None])[0])) == ([value], type(value))
+
+
+@pytest.mark.parametrize("scheme", DRIVERS)
+def test_ordered_query_is_written_for_every_database(scheme: str) -> None:
+    dialect = {"mssql": mssql, "oracle": oracle, "mysql": mysql, "mariadb": mysql, "postgresql": postgresql}.get(scheme, default)
+    compiler = dialect.DefaultDialect() if dialect is default else dialect.dialect()
+    ordered = OrderedQuery(compiler, 'SELECT a, "Order" FROM t', ["a", "Order"], ["A", "order"])
+    text, parameters = ordered.build(ordered.write_checkpoint([1, "x"]))
+    order = {"mssql": "[Order]", "mysql": "`Order`", "mariadb": "`Order`"}.get(scheme, '"Order"')
+    condition = f"(a > :feedmill_0) OR (a = :feedmill_0 AND {order} >= :feedmill_1)"
+    assert text.text == f'SELECT * FROM (SELECT a, "Order" FROM t\n) feedmill_rows WHERE {condition} ORDER BY a, {order}'
+    assert str(text.compile(dialect=compiler)).count("feedmill_rows") == 1
+    assert parameters == {"feedmill_0": 1, "feedmill_1": "x"}
 
 
 def test_large_rows_come_in_small_pages(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

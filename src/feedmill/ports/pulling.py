@@ -46,6 +46,13 @@ class SkippedItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedItem:
+    """A document that the source lists a second time. The first one counts."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierRetrieval:
     """What is known of the last retrieval of a document: the digest that was stored, and a time at which it was not outdated."""
 
@@ -81,7 +88,7 @@ class RetrievableItem:
     retrieve: Callable[[EarlierRetrieval | None], RetrievedItem | NothingRetrieved]
 
 
-PulledItem = ListedItem | RetrievableItem | DeletedItem | FailedItem | SkippedItem
+PulledItem = ListedItem | RetrievableItem | DeletedItem | FailedItem | SkippedItem | RepeatedItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,9 @@
 """Reads a database as a pull source: each row of a query is a document.
 
 A document is the row as a page, a column with bytes, or a URL that a column holds. Rows are read through a cursor of the server, in pages
-of bounded size, so memory does not grow with the table; the drivers bring each value whole. The reading cannot be continued in its middle,
-since rows have no order: after an interruption it begins again, and rows that were applied already have the digest that the store holds.
+of bounded size, so memory does not grow with the table; the drivers bring each value whole. A full reading is in the order of the URLs
+where the query permits it (``ordering``), and then continues in its middle. Any other begins again after an interruption: rows that were
+applied already have the digest that the store holds.
 Source: docs/howto/pull-from-a-database.md; googlegsa/database (release 4), ``DatabaseAdaptor``.
 """
 
@@ -18,15 +19,18 @@ from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
+import structlog
+from sqlalchemy import exc
 
 from feedmill.adapters.databases.drivers import abandoned_if_unfinished, find_driver, open_engine, translated
+from feedmill.adapters.databases.ordering import OrderedQuery, select_from, strip_order
 from feedmill.adapters.databases.rows import Row, find_title, is_binary, render_html, render_xml, size_of, text_of
 from feedmill.model.access import Access, Acl, Entry, Principal, Scope
 from feedmill.model.change import AclChange, Content, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes
 from feedmill.model.errors import BadRequest, Corrupt, NotFound, UpstreamFailure
 from feedmill.model.pulling import RunMode
-from feedmill.ports import DeletedItem, FailedItem, ListedItem, PulledItem, PullPage, ShownRow, SkippedItem
+from feedmill.ports import DeletedItem, FailedItem, ListedItem, PulledItem, PullPage, RepeatedItem, ShownRow, SkippedItem
 
 ROWS_A_PAGE = 500
 PAGE_BYTES = 8 * 1_048_576
@@ -47,6 +51,8 @@ _ACL_COLUMNS = {
 }
 _NOT_COMPARED = frozenset({ACTION, TIMESTAMP})
 _SPECIAL = _NOT_COMPARED | _ACL_COLUMNS.keys()
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,22 +122,55 @@ class DatabaseSource:
 
     def iter_pages(self, mode: RunMode, *, since: str, checkpoint: str) -> Iterator[PullPage]:
         """Reads the rows of the crawl query or of the incremental query."""
-        del checkpoint
         with translated(self._name), self._engine.connect() as connection, self._engine.connect() as access:
             newest = _Newest(self._read_clock(connection))
-            query = sa.text(self._queries.crawl_query if mode is RunMode.FULL else self._queries.incremental_query)
-            parameters = {
-                name: _since_of(since, is_sqlite=self._driver.name == "sqlite") for name in query.compile().params if name == "since"
-            }
+            ordered = self._order(connection) if mode is RunMode.FULL else None
             streaming = connection.execution_options(stream_results=True, max_row_buffer=1)
-            with streaming.execute(query, parameters) as result, abandoned_if_unfinished(connection, result):
+            if ordered is None:
+                checkpoint, result = "", streaming.execute(*self._plain_statement(mode, since))
+            else:
+                checkpoint = checkpoint if ordered.find_last(checkpoint) is not None else ""
+                result = streaming.execute(*ordered.build(checkpoint))
+            # the rows that were read before the interruption may have changed since: what changed after the first beginning is read again
+            is_continued = bool(checkpoint)
+            with result, abandoned_if_unfinished(connection, result):
                 names = list(result.keys())
                 self._check_columns(names)
                 newest.has_column = any(name.casefold() == TIMESTAMP for name in names)
-                yield PullPage(since=newest.text or since)
+                yield PullPage(checkpoint=checkpoint, since=since if is_continued else newest.text or since)
+                repeats = _Repeats()
                 for rows in _iter_row_pages(result, is_one_by_one=bool(self._queries.blob_column)):
-                    items = tuple(self._read_row(Row(names, tuple(values)), newest, access) for values in rows)
-                    yield PullPage(items=items, since=newest.text or since)
+                    read = [Row(names, tuple(values)) for values in rows]
+                    items = tuple(self._read_row(row, newest, access) for row in read)
+                    if ordered is not None:
+                        items = tuple(map(repeats.mark, items))
+                        checkpoint = ordered.write_checkpoint([read[-1].get(name) for name in ordered.columns]) or checkpoint
+                    yield PullPage(items=items, checkpoint=checkpoint, since=since if is_continued else newest.text or since)
+
+    def _plain_statement(self, mode: RunMode, since: str) -> tuple[sa.TextClause, dict[str, object]]:
+        query = sa.text(self._queries.crawl_query if mode is RunMode.FULL else self._queries.incremental_query)
+        is_sqlite = self._driver.name == "sqlite"
+        return query, {name: _since_of(since, is_sqlite=is_sqlite) for name in query.compile().params if name == "since"}
+
+    def _order(self, connection: sa.Connection) -> OrderedQuery | None:
+        """Returns the crawl query in the order of the URLs of its rows, None if it must be read as it is."""
+        columns = (self._queries.url_column,) if self._queries.url_column else self._queries.keys
+        query = strip_order(self._queries.crawl_query, columns)
+        if query is None or not columns:
+            return None
+        try:
+            with connection.execute(sa.text(f"{select_from(query)} WHERE 1 = 0")) as result:
+                names = list(result.keys())
+            if not {column.casefold() for column in columns} <= {name.casefold() for name in names}:
+                return None
+            ordered = OrderedQuery(self._engine.dialect, query, names, columns)
+            # some databases find only now that the columns have no order
+            connection.execute(ordered.build_empty()).close()
+        except exc.DBAPIError as error:
+            log.info("database_reading_unordered", source=self._name, reason=" ".join(str(error.orig).split())[:500])
+            connection.rollback()
+            return None
+        return ordered
 
     def close(self) -> None:
         """Closes all connections."""
@@ -272,6 +311,21 @@ def _iter_row_pages(result: sa.CursorResult[Any], *, is_one_by_one: bool) -> Ite
             count = max(min(count * MAX_GROWTH, ROWS_A_PAGE, PAGE_BYTES // max(sizes)), 1)
     if page:
         yield page
+
+
+class _Repeats:
+    """Finds documents that rows in the order of their URLs name a second time."""
+
+    def __init__(self) -> None:
+        self._last: str | None = None
+
+    def mark(self, item: PulledItem) -> PulledItem:
+        """Returns an item, or the repetition if it names the document of the item before."""
+        if isinstance(item, ListedItem):
+            if item.url == self._last:
+                return RepeatedItem(url=item.url)
+            self._last = item.url
+        return item
 
 
 def _has_keys(row: Row, keys: Mapping[str, str]) -> bool:

@@ -34,6 +34,7 @@ from feedmill.ports import (
     PulledItem,
     PullPage,
     PullSource,
+    RepeatedItem,
     RetrievableItem,
     RetrievedItem,
     SkippedItem,
@@ -327,6 +328,8 @@ class PullRunner:
                 return self._plan_deletion(item.url, known, live)
             case ListedItem():
                 return self._plan_listed(item, known, live, admission)
+            case RepeatedItem():
+                return _plan_repeated(item.url)
             case RetrievableItem():
                 raise AssertionError("documents that are retrieved are planned by _plan_retrievable")
 
@@ -354,7 +357,7 @@ class PullRunner:
         url, before = item.url, known.get(item.url)
         is_named = before is not None and not before.is_deleted and before.listing == self.run.listing
         if (is_named or self._dry.get(url) is False) and self._mode is RunMode.FULL and not self.run.checkpoint:
-            return _Planned(counted="errors", messages=[f"{url}: the source lists this document more than once; the first one counts"])
+            return _plan_repeated(url)
         if self.run.request.is_dry:
             return self._plan_dry(item, known, live, admission)
         stored = StoredItem(url=url, digest=item.digest, listing=self.run.listing)
@@ -558,6 +561,10 @@ def release_lease(state: PullState) -> PullState:
 def add_failure(state: PullState, run: PullRun, now: datetime) -> PullState:
     """Returns the state of a source after one more failed run. A dry run that fails repeats nothing and delays nothing."""
     return state if run.request.is_dry else replace(state, failures=state.failures + 1, failed_at=now)
+
+
+def _plan_repeated(url: str) -> _Planned:
+    return _Planned(counted="errors", messages=[f"{url}: the source lists this document more than once; the first one counts"])
 
 
 def _as_error(planned: _Planned) -> _Planned:
