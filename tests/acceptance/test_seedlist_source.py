@@ -14,13 +14,15 @@ from tests.appliance import Appliance, running
 from tests.waiting import wait_until
 
 AUTHORIZATION = "Basic Y3Jhd2xlcjpzZWNyZXQ="
+TOKENS_PATH = "/seedlist/authverify/getACLTokens"
 
 
 class SeedlistServer(ThreadingHTTPServer):
-    """Serves ``pages`` by their path and query to the user ``crawler``."""
+    """Serves ``pages`` by their path and query to the user ``crawler``, and ``tokens`` to users by their cookie."""
 
     daemon_threads = True
     pages: dict[str, bytes]
+    tokens: dict[str, str]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -29,6 +31,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         body = self.server.pages.get(self.path)
         status = 401 if self.headers["Authorization"] != AUTHORIZATION else 404 if body is None else 200
+        if self.path == TOKENS_PATH:
+            token = self.server.tokens.get(self.headers["Cookie"] or "")
+            status, body = (200, f"<groupsforuser><token>{token}</token></groupsforuser>".encode()) if token else (401, b"")
         self.send_response(status)
         self.send_header("Content-Length", str(len(body or b"") if status == 200 else 0))
         self.end_headers()
@@ -62,6 +67,7 @@ def seedlist() -> Iterator[SeedlistServer]:
             "/list?Timestamp=t%2F1%3D": page_of("<timestamp>t2</timestamp>", entry_of("2", '<action do="delete"/>')),
             "/load": b"wombat in a file",
         }
+        server.tokens = {"LtpaToken2=carl-proof==": "team"}
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server
@@ -79,6 +85,11 @@ url = "http://127.0.0.1:{seedlist.server_port}/list"
 user = "crawler"
 password = "secret"
 guard = 1.0
+[sources.user_tokens]
+url = "http://127.0.0.1:{seedlist.server_port}{TOKENS_PATH}"
+cookies = ["LtpaToken2"]
+cache_seconds = 0
+timeout_seconds = 60
 [signin.proxy]
 trusted = ["127.0.0.1"]
 """
@@ -95,8 +106,8 @@ def counts(**given: int) -> dict[str, int]:
     return {"added": 0, "changed": 0, "deleted": 0, "unchanged": 0, "errors": 0, **given}
 
 
-def seen_by(server: Appliance, user: str) -> list[str]:
-    headers = {"X-Forwarded-User": user} if user else {}
+def seen_by(server: Appliance, user: str, cookie: str = "") -> list[str]:
+    headers = ({"X-Forwarded-User": user} if user else {}) | ({"Cookie": cookie} if cookie else {})
     status, _, body = server.request("GET", server.search_port, "/api/v1/search?q=wombat&num=100", headers=headers)
     assert status == 200, body
     return sorted(result["url"].rpartition("/")[2] for result in json.loads(body)["results"])
@@ -111,6 +122,9 @@ def test_seedlist_is_searched_by_those_with_its_tokens_and_follows_its_changes(s
     wait_until(lambda: seen_by(server, "ann") == ["1", "2"], "the document of the team")
     assert seen_by(server, "bob") == ["2"]
     assert seen_by(server, "") == ["2"]
+    proof = "theme=dark; LtpaToken2=carl-proof=="
+    assert seen_by(server, "carl", proof) == ["1", "2"]
+    assert seen_by(server, "", proof) == seen_by(server, "carl", "LtpaToken2=made-up") == seen_by(server, "carl") == ["2"]
     document = server.document("seedlist://127.0.0.1/connections/2")
     assert document is not None
     assert document["display_url"] == f"http://127.0.0.1:{seedlist.server_port}/show?id=2&x=1"
@@ -118,6 +132,9 @@ def test_seedlist_is_searched_by_those_with_its_tokens_and_follows_its_changes(s
 
     assert run(server) == (0, counts(deleted=1))
     wait_until(lambda: seen_by(server, "ann") == ["1"], "the deletion")
+    assert seen_by(server, "carl", proof) == ["1"]
+    seedlist.tokens.clear()
+    assert seen_by(server, "carl", proof) == []
 
     seedlist.pages["/list?Start=2&State=x"] = b"<html>sign in</html>"
     code, failed = run(server, "--full")

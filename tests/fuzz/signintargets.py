@@ -17,6 +17,7 @@ from feedmill.model.errors import BadRequest, Denied, UpstreamFailure
 from feedmill.ports.signin import LogoutMessage
 from feedmill.wire.connectorauthorization.parse import parse_answers
 from feedmill.wire.samlauthorization.parse import parse_statements
+from feedmill.wire.seedlist.usertokens import parse_user_tokens
 from tests.fuzz.target import Target
 
 _NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -156,6 +157,13 @@ TARGETS = (
         seeds=(_DECISION,),
         errors=(UpstreamFailure,),
         words=_WORDS,
+    ),
+    Target(
+        name="user_tokens",
+        run=lambda data: sum(map(len, parse_user_tokens(data))),
+        seeds=(b"<?xml version='1.0'?><groupsforuser><token>uid=ann,o=org</token><token>a&amp;b</token></groupsforuser>",),
+        errors=(UpstreamFailure,),
+        words=(b"<token>", b"</token>", b"<w:acl>", b"<!DOCTYPE x>", b"<html", b"&amp;"),
     ),
     Target(
         name="connector_authorization",

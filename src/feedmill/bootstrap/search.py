@@ -14,19 +14,22 @@ from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.pulling import build_adaptor_authorizer
 from feedmill.bootstrap.searchconfig import build_search_config_provider
 from feedmill.http.search.frontends import StylesheetEngine
-from feedmill.model.authorization import AuthorizationRule, Mechanism
+from feedmill.model.authorization import AuthorizationRule, LateLimits, Mechanism
 from feedmill.model.ranking import Ranking
 from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.authorization.authorizer import Authorizer
+from feedmill.services.authorization.circuitbreaker import CircuitBreaker
 from feedmill.services.authorization.circuitnote import CircuitNote
 from feedmill.services.authorization.connectorauthorizer import ConnectorAuthorizer
 from feedmill.services.authorization.denyauthorizer import DenyAuthorizer
 from feedmill.services.authorization.headauthorizer import HeadAuthorizer
 from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.authorization.samlauthorizer import SamlAuthorizer
+from feedmill.services.authorization.usertokens import UserTokens
 from feedmill.services.searching.enginethreads import LEAST_THREADS, EngineThreads
 from feedmill.services.searching.searchservices import SearchServices, wire_search_services
 from feedmill.settings.authorization import limits_of, rules_of
+from feedmill.settings.pulling import list_token_servers
 from feedmill.telemetry import metrics
 
 __all__ = ["build_circuit_note", "build_clicks", "build_search_services", "find_clusters"]
@@ -35,13 +38,17 @@ __all__ = ["build_circuit_note", "build_clicks", "build_search_services", "find_
 def build_search_services(context: AppContext) -> SearchServices:
     """Builds the services that answer searches."""
     ranking = Ranking(**context.settings.ranking.model_dump())
+    limits = limits_of(context.settings.late_binding, context.settings.mechanisms)
+    # one for all, because it reports all servers whose circuit is open
+    breaker = CircuitBreaker(time.monotonic, limits, build_circuit_note(context))
     return wire_search_services(
         context.store,
         lambda name: context.index.open_index(name, ranking),
         context.blobs,
         search_config=build_search_config_provider(context),
         permissions=PermissionCache(context.store, order=early_order_of(context)),
-        late=_build_late_binding(context),
+        late=_build_late_binding(context, limits, breaker),
+        tokens=_build_user_tokens(context, breaker),
         threads=EngineThreads(max(LEAST_THREADS, os.cpu_count() or 1)),
     )
 
@@ -56,7 +63,7 @@ def build_clicks(context: AppContext) -> FolderClickLog:
     return FolderClickLog(context.data / "clicks", context.settings.search.click_days)
 
 
-def _build_late_binding(context: AppContext) -> LateBinding | None:
+def _build_late_binding(context: AppContext, limits: LateLimits, breaker: CircuitBreaker) -> LateBinding | None:
     """Builds late binding; None if nothing is configured that decides."""
     client, settings = BlockingHttpClient(), context.settings
     rules = rules_of(settings.authorization, settings.mechanisms, settings.sources)
@@ -70,8 +77,13 @@ def _build_late_binding(context: AppContext) -> LateBinding | None:
         Mechanism.DENY: DenyAuthorizer,
     }
     authorizers = [make[rule.mechanism](rule) for rule in rules]
-    limits = limits_of(settings.late_binding, settings.mechanisms)
-    return LateBinding(authorizers, time.monotonic, limits, counts=metrics.LateMetrics(), report=build_circuit_note(context))
+    return LateBinding(authorizers, time.monotonic, limits, counts=metrics.LateMetrics(), breaker=breaker)
+
+
+def _build_user_tokens(context: AppContext, breaker: CircuitBreaker) -> UserTokens | None:
+    """Builds what finds the ACL tokens of users; None if no source names a server for it."""
+    servers = list_token_servers(context.settings.sources)
+    return UserTokens(servers, BlockingHttpClient(), time.monotonic, breaker) if servers else None
 
 
 def build_stylesheet_engine(context: AppContext) -> StylesheetEngine:

@@ -57,11 +57,16 @@ class OpenCircuit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """The name and password of HTTP Basic in the current request, and the namespaces for which they verified the user."""
+    """What the current request can prove the user with at other servers.
 
-    name: str
-    password: str = field(repr=False)
+    ``name`` and ``password`` are those of HTTP Basic, "" without it; ``namespaces`` are those for which they verified the user.
+    ``cookies`` are the names and values of cookies that the settings forward.
+    """
+
+    name: str = ""
+    password: str = field(default="", repr=False)
     namespaces: tuple[str, ...] = ()
+    cookies: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,3 +136,23 @@ class LateLimits:
     confirms: bool = False
     open_after_failures: int = 5
     open_seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenServer:
+    """The service of a seedlist's server that lists the ACL tokens of a user, and how the user is proved to it.
+
+    - ``sources`` are the seedlists whose ACLs have these tokens; each is the namespace of its tokens.
+    - ``cookies`` are names of cookies to forward, ``user_header`` the header with the user's name, "" for none.
+    - ``seconds`` is the time limit of a request; ``cache_seconds`` is how long an answer holds.
+    """
+
+    sources: tuple[str, ...]
+    url: str
+    cookies: tuple[str, ...] = ()
+    forwards_password: bool = False
+    user_header: str = ""
+    namespace: str = DEFAULT_NAMESPACE
+    seconds: float = 2.0
+    cache_seconds: float = 300.0
+    trust: Trust = Trust()

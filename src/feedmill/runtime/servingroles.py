@@ -49,6 +49,7 @@ from feedmill.services.signin.signing import ensure_key
 from feedmill.services.signin.throttle import Throttle
 from feedmill.settings import read_snapshot
 from feedmill.settings.editing import SettingsEditor
+from feedmill.settings.pulling import list_token_servers
 from feedmill.settings.secrets import read_secret
 from feedmill.telemetry import metrics
 from feedmill.wire.gsafeed.dtd import DTD
@@ -111,6 +112,7 @@ def run_web(context: AppContext, ports: Ports) -> None:
         find_rows=find_rows(settings),
         seedlist_key=ensure_key(context.store),
         history=timedelta(days=settings.history.days),
+        forwarded_cookies=frozenset(name for server in list_token_servers(settings.sources) for name in server.cookies),
         bounds=SearchBounds(deadline_seconds=settings.search.deadline_seconds, at_once=settings.search.searches_per_client),
     )
     app = search_app(services, site)

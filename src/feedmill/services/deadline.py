@@ -40,6 +40,7 @@ class Deadline:
         self.seconds = seconds
         self.is_cut = False
         self.is_public_only = False
+        self._missing: list[str] = []
         self._clock = clock
         self._until = clock() + seconds
         self._lock = threading.Lock()
@@ -85,6 +86,11 @@ class Deadline:
             return (f"the deadline of {self.seconds:g} seconds left no time to find out what you may see; only public documents are shown",)
         return (f"the deadline of {self.seconds:g} seconds was reached; only what was found until then is shown",)
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What is missing for another reason than time, as warnings."""
+        return tuple(self._missing)
+
     def check(self) -> None:
         """Raises an error if the time is over. Errors: OutOfTime."""
         if self.is_over:
@@ -98,6 +104,11 @@ class Deadline:
     def leave_out_secure(self) -> None:
         """Records that secure documents are missing, since what the user may see was not known in time."""
         self.is_cut = self.is_public_only = True
+
+    def report_missing(self, warning: str) -> None:
+        """Records that something is missing for another reason than time."""
+        if warning not in self._missing:
+            self._missing.append(warning)
 
     def cancel(self) -> None:
         """Ends the time now."""

@@ -4,7 +4,8 @@ A further kind is one more model here, one line in ``KINDS``, and one in the tab
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from os.path import isdir, isfile
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -14,15 +15,36 @@ from pydantic import AfterValidator, Field, model_validator
 from feedmill.core.documents.submission import WEB, check_datasource
 from feedmill.core.pulling.schedule import parse_schedule
 from feedmill.core.urls.targets import parse_target
+from feedmill.model.authorization import TokenServer, Trust
 from feedmill.model.errors import BadRequest
+from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.settings.adaptors import read_adaptor_config
 from feedmill.settings.keypaths import Fault
 from feedmill.settings.secrets import read_secret
 from feedmill.settings.section import Section
+from feedmill.settings.signin import Namespace, OptionalHeaderName
 from feedmill.wire.adaptorconfig.keys import AdaptorConfig
 
 _PARAMETER = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
 """A parameter of a query, as SQLAlchemy reads it: ``\\:`` is a colon, ``::`` a cast."""
+
+# RFC 6265, 4.1.1
+_COOKIE = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}")
+_OWN_COOKIES: Final = frozenset({"gsa_session_id", "feedmill_form", "feedmill_flow"})
+_REQUEST_HEADERS: Final = frozenset(
+    {"host", "authorization", "connection", "content-length", "transfer-encoding", "user-agent", "accept", "cookie"}
+)
+
+
+def _check_cookie_name(text: str) -> str:
+    if not _COOKIE.fullmatch(text):
+        raise ValueError(f"'{text}' is no name of a cookie")
+    if text.removeprefix("__Host-").lower() in _OWN_COOKIES:
+        raise ValueError(f"'{text}' is a cookie of this server, which no other server may get")
+    return text
+
+
+CookieName = Annotated[str, AfterValidator(_check_cookie_name)]
 
 
 def _check_name(text: str) -> str:
@@ -85,10 +107,25 @@ class DatabaseSourceSettings(PullSourceSettings):
     stylesheet: str = ""
 
 
+class UserTokenSettings(Section):
+    """The service that lists the ACL tokens of a user at search time, and how the user is proved to it. Units: seconds."""
+
+    url: str
+    # a list, as JSON has it: after a validator of the whole table a strict tuple would refuse it
+    cookies: Annotated[tuple[CookieName, ...], Field(strict=False)] = ()
+    forward_password: bool = False
+    user_header: OptionalHeaderName = ""
+    namespace: Namespace = DEFAULT_NAMESPACE
+    timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 2.0
+    cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 300.0
+    ca_file: str = ""
+
+
 class SeedlistSourceSettings(PullSourceSettings):
     """A seedlist whose entries are documents."""
 
     url: str
+    user_tokens: UserTokenSettings | None = None
 
 
 class AdaptorSourceSettings(PullSourceSettings):
@@ -123,6 +160,26 @@ KINDS: Final[dict[str, type[PullSourceSettings]]] = {
     "seedlist": SeedlistSourceSettings,
 }
 """The kinds of pull sources that this version has."""
+
+
+def list_token_servers(sources: Sequence[PullSourceSettings]) -> list[TokenServer]:
+    """Lists the services that list the ACL tokens of users. Sources with the same service share one, so that it is asked only once."""
+    found: dict[TokenServer, list[str]] = {}
+    for source in sources:
+        if isinstance(source, SeedlistSourceSettings) and (given := source.user_tokens) is not None:
+            server = TokenServer(
+                sources=(),
+                url=given.url,
+                cookies=given.cookies,
+                forwards_password=given.forward_password,
+                user_header=given.user_header,
+                namespace=given.namespace,
+                seconds=given.timeout_seconds,
+                cache_seconds=given.cache_seconds,
+                trust=Trust(ca=given.ca_file),
+            )
+            found.setdefault(server, []).append(source.name)
+    return [replace(server, sources=tuple(names)) for server, names in found.items()]
 
 
 def check_sources(sources: tuple[PullSourceSettings, ...]) -> Iterator[Fault]:
@@ -162,6 +219,21 @@ def _check_seedlist(source: SeedlistSourceSettings) -> Iterator[tuple[str, str]]
         yield "url", str(exc)
     if (source.password or source.password_file) and not source.user:
         yield "user", "the password has no user; give user too"
+    if source.user_tokens is not None:
+        yield from (("user_tokens", f"{key}: {reason}") for key, reason in _check_user_tokens(source.user_tokens))
+
+
+def _check_user_tokens(tokens: UserTokenSettings) -> Iterator[tuple[str, str]]:
+    try:
+        parse_target(tokens.url)
+    except BadRequest as exc:
+        yield "url", str(exc)
+    if not tokens.cookies and not tokens.forward_password and not tokens.user_header:
+        yield "cookies", "say how users are known there: by cookies, forward_password or user_header"
+    if tokens.user_header.lower() in _REQUEST_HEADERS:
+        yield "user_header", f"'{tokens.user_header}' has another meaning in a request; take a name such as X-Forwarded-User"
+    if tokens.ca_file and not isfile(tokens.ca_file):
+        yield "ca_file", f"there is no file '{tokens.ca_file}'"
 
 
 def _check_database(source: DatabaseSourceSettings) -> Iterator[tuple[str, str]]:

@@ -57,6 +57,7 @@ from feedmill.http.common.securityheaders import PAGE_WITH_SCRIPT, GuardHeaders
 from feedmill.http.common.stricttransport import StrictTransport
 from feedmill.http.search.clicks import ClickLog, NoClickLog, click_route
 from feedmill.http.search.clusters import ClusterRoute
+from feedmill.http.search.forwarding import add_cookies
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.gsasearch import Identify, ProtocolTools, SearchProtocol
 from feedmill.http.search.parameters import read_cursor, read_search, write_cursor
@@ -111,6 +112,7 @@ class SearchSite:
 
     By default ``identify`` is ``find_current_user``. ``find_problems`` adds to the problems of the searcher on ``/readyz``.
     ``seedlist_key`` makes the ACL tokens of seedlists; ``history`` is how long deletions are known.
+    ``forwarded_cookies`` are the names of the cookies that prove users to other servers.
     Without ``signin`` only a trusted proxy, named by ``proxy``, names the user.
     """
 
@@ -130,6 +132,7 @@ class SearchSite:
     find_rows: FindRows = find_no_rows
     seedlist_key: bytes = b""
     history: timedelta = timedelta(days=90)
+    forwarded_cookies: frozenset[str] = frozenset()
 
     def list_own_origins(self) -> tuple[str, ...]:
         """Lists the origins whose pages may send forms: a proxy may use another name of this server than browsers do."""
@@ -143,7 +146,8 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
 
     def identify_by_current_user(request: Request) -> AccessFilter:
         current_user = find_current_user(request)
-        return services.filters.find_filter(current_user.identity, current_user.login, find_deadline(request))
+        login = add_cookies(current_user.login, request.scope, site.forwarded_cookies)
+        return services.filters.find_filter(current_user.identity, login, find_deadline(request))
 
     identify = site.identify or identify_by_current_user
     endpoints = _Endpoints(services, site, identify)

@@ -6,7 +6,8 @@ next call. The result for a user is cached until ACLs or groups change, up to a 
 A call with a deadline returns at once if the answer is cached and the store has not changed since. Otherwise a separate thread reads and
 computes it. The call gives up on that thread when its time is over; the next call uses the thread's result.
 
-``AccessFilters`` adds to the result what late binding may decide, for the length of one request.
+``AccessFilters`` adds to the user the ACL tokens that other servers list, and to the result what late binding may decide, for the length of
+one request.
 """
 
 import threading
@@ -32,6 +33,7 @@ from feedmill.services.access.grouptable import GroupTable, Membership
 from feedmill.services.access.policykeeping import read_closed
 from feedmill.services.access.policytable import PolicyTable
 from feedmill.services.authorization.rules import LateBinding
+from feedmill.services.authorization.usertokens import UserTokens
 from feedmill.services.deadline import Deadline
 
 CACHE_BYTES = 128_000_000
@@ -271,9 +273,10 @@ class PermissionCache:
 class AccessFilters:
     """Makes the access filters of requests. May be used from several threads."""
 
-    def __init__(self, permissions: PermissionCache, late: LateBinding | None = None) -> None:
+    def __init__(self, permissions: PermissionCache, late: LateBinding | None = None, tokens: UserTokens | None = None) -> None:
         self._permissions = permissions
         self._late = late
+        self._tokens = tokens
 
     def find_filter(self, identity: Identity, login: Login | None = None, deadline: Deadline | None = None) -> AccessFilter:
         """Returns the classes that the user may see now, and those that other servers may decide about, for one request only.
@@ -281,6 +284,8 @@ class AccessFilters:
         If they are not known at ``until_access`` of the deadline, they are those of anonymous users, and the deadline records that.
         Errors: Denied for a user in too many groups; Busy.
         """
+        if self._tokens is not None:
+            identity = self._tokens.add(identity, login, deadline)
         try:
             access = self._permissions.classes_of(identity, deadline)
             return access if self._late is None else self._late.allow(access, partial(self._permissions.undecided, deadline), login)

@@ -102,13 +102,14 @@ class LateBinding:
         *,
         counts: LateCounts | None = None,
         report: ReportCircuits = lambda _: None,
+        breaker: CircuitBreaker | None = None,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
         self._sleep = sleep
         self._response_times = ResponseTimes()
         self.limits = limits or LateLimits()
         self._counts = counts or NoCounts()
-        self._safe = SafeAuthorizer(clock, CircuitBreaker(clock, self.limits, report), self._counts)
+        self._safe = SafeAuthorizer(clock, breaker or CircuitBreaker(clock, self.limits, report), self._counts)
         self._authorizers = list(authorizers)
         self._clock = clock
         self._cache = AuthorizationCache(clock, seconds=self.limits.cache_seconds, entries=self.limits.cache_entries)

@@ -79,7 +79,7 @@ class Searcher:
                 page = replace(page, is_exact=False)
         return replace(
             page,
-            warnings=(*search.state.notices, *plan.warnings, *page.warnings, *deadline.warnings, *plan.facet_warnings),
+            warnings=(*search.state.notices, *plan.warnings, *page.warnings, *deadline.warnings, *deadline.missing, *plan.facet_warnings),
             deadline_warnings=deadline.warnings,
             seconds=self._clock() - search.begun,
         )

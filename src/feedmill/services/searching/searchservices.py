@@ -8,6 +8,7 @@ from feedmill.ports import BlobStore, Store
 from feedmill.services.access.permissioncache import AccessFilters, PermissionCache
 from feedmill.services.access.resulttrimming import ResultTrimmer
 from feedmill.services.authorization.rules import LateBinding
+from feedmill.services.authorization.usertokens import UserTokens
 from feedmill.services.documentlisting import DocumentListing
 from feedmill.services.searchconfigprovider import SearchConfigProvider, nothing_set
 from feedmill.services.searching.enginethreads import EngineThreads
@@ -39,9 +40,14 @@ def wire_search_services(
     search_config: SearchConfigProvider | None = None,
     permissions: PermissionCache | None = None,
     late: LateBinding | None = None,
+    tokens: UserTokens | None = None,
     threads: EngineThreads | None = None,
 ) -> SearchServices:
-    """Returns the services. Without ``search_config`` nothing is set, and without ``late`` no other server decides about documents."""
+    """Returns the services.
+
+    Without ``search_config`` nothing is set, without ``late`` no other server decides about documents, and without ``tokens`` none lists
+    the ACL tokens of users.
+    """
     permissions = permissions or PermissionCache(store)
     trimmer = ResultTrimmer(permissions)
     documents = VisibleDocuments(store, trimmer, late)
@@ -50,7 +56,7 @@ def wire_search_services(
     return SearchServices(
         searcher=Searcher(states, documents, ResultMaker(documents, blobs), filler, clock),
         documents=documents,
-        filters=AccessFilters(permissions, late),
+        filters=AccessFilters(permissions, late, tokens),
         states=states,
         permissions=permissions,
         listing=DocumentListing(store, blobs),
