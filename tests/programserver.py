@@ -81,7 +81,7 @@ class ProgramServer:
         return False
 
     def _become(self, request: Request, descriptors: list[int]) -> None:
-        """Gives this process the state of a new interpreter that was started with the request."""
+        """Sets the state of this process to that of a new interpreter that was started with the request."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)

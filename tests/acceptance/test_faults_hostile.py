@@ -106,11 +106,11 @@ def test_feed_without_end_is_refused_in_flat_memory(appliance: Appliance, name: 
 
 
 def check_refused(appliance: Appliance, xml: bytes) -> None:
-    appliance.feed(feed_of(*pages_of("kept", 3)), "kept", "full")
-    receipt = appliance.feed(xml, "kept", "full")
+    appliance.feed(feed_of(*pages_of("older", 3)), "older", "full")
+    receipt = appliance.feed(xml, "older", "full")
     assert receipt["state"] == "failed in error", receipt
     assert any(entry["level"] == "error" for entry in receipt["log"])
-    assert sorted(appliance.urls("site:kept.test")) == [f"http://kept.test/{place}" for place in range(3)]
+    assert sorted(appliance.urls("site:older.test")) == [f"http://older.test/{place}" for place in range(3)]
 
 
 def test_compressed_bombs_cost_their_records_alone(appliance: Appliance) -> None:

@@ -167,11 +167,11 @@ def test_robots_and_googleoff_are_obeyed(server: Appliance) -> None:
 
 
 def test_change_of_metadata_or_acl_keeps_the_extracted_text(server: Appliance) -> None:
-    url = "http://keptext.example.com/a.pdf"
-    put(server, "keptext", coded(url, make_pdf(["keptextword"], "Kept"), "application/pdf"))
-    put(server, "keptext", record(url, None, [("k", "v")]))
-    assert server.urls("keptextword inmeta:k=v", match="all") == [url]
-    assert get(server, url)["title"] == "Kept"
+    url = "http://codedext.example.com/a.pdf"
+    put(server, "codedext", coded(url, make_pdf(["codedextword"], "Coded"), "application/pdf"))
+    put(server, "codedext", record(url, None, [("k", "v")]))
+    assert server.urls("codedextword inmeta:k=v", match="all") == [url]
+    assert get(server, url)["title"] == "Coded"
 
 
 def test_empty_content_is_a_document_without_words(server: Appliance) -> None:

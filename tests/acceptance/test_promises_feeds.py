@@ -27,8 +27,8 @@ def test_receipt_of_a_mixed_feed_counts_records_alone(server: Appliance) -> None
 
 
 def test_feed_with_errors_alone_fails_and_sweeps_nothing(server: Appliance) -> None:
-    url = "http://allbad.example.com/kept"
-    put(server, "allbad", record(url, "kept"), feedtype="full")
+    url = "http://allbad.example.com/stays"
+    put(server, "allbad", record(url, "stays"), feedtype="full")
     assert counts(server.feed(feed_of(NOWHERE, NOWHERE), "allbad", "full")) == ("failed in error", 2, 0, 2)
     assert get(server, url)["searchable"] is True
 
@@ -47,8 +47,8 @@ def test_group_level_acls_are_no_records_but_count_as_good_or_bad(server: Applia
 
 
 def test_unknown_action_is_an_error_of_its_record_and_remove_is_delete(server: Appliance) -> None:
-    gone, staying = "http://actions.example.com/gone", "http://actions.example.com/kept"
-    put(server, "actions", record(gone, "gone"), record(staying, "kept"))
+    gone, staying = "http://actions.example.com/gone", "http://actions.example.com/stays"
+    put(server, "actions", record(gone, "gone"), record(staying, "stays"))
     receipt = server.feed(feed_of(f'<record url="{gone}" action="remove"/>', f'<record url="{staying}" action="explode"/>'), "actions")
     assert counts(receipt) == ("completed with errors", 2, 1, 1)
     assert server.document(gone) is None
@@ -93,7 +93,7 @@ def test_empty_full_feed_empties_and_a_feed_without_group_is_refused(server: App
 
 @pytest.mark.parametrize("end", ["</group>", "<record url='http://broken.example.com/x'></group></gsafeed>", "<a b=<></group></gsafeed>"])
 def test_feed_that_is_not_well_formed_changes_nothing_and_its_log_names_the_line(server: Appliance, end: str) -> None:
-    url = "http://broken.example.com/kept"
+    url = "http://broken.example.com/stays"
     put(server, "broken", record(url, "brokenkept"))
     xml = f"<gsafeed>\n<header/>\n<group>\n{record(url, action='delete')}\n{record('http://broken.example.com/new', 'new')}\n{end}".encode()
     receipt = server.feed(xml, "broken", "full")

@@ -31,10 +31,10 @@ def test_base64_codes_name_and_value(server: Appliance) -> None:
 
 def test_empty_value_costs_its_meta_alone_and_is_reported(server: Appliance) -> None:
     url = "http://emptyvalue.example.com/a"
-    receipt = server.feed(feed_of(record(url, "x", [("Tags", ""), ("kept", "1")])), "emptyvalue")
+    receipt = server.feed(feed_of(record(url, "x", [("Tags", ""), ("stays", "1")])), "emptyvalue")
     assert counts(receipt) == ("completed", 1, 1, 0)
     assert levels(receipt) != []
-    assert get(server, url)["metadata"] == {"kept": ["1"]}
+    assert get(server, url)["metadata"] == {"stays": ["1"]}
 
 
 def test_order_of_children_and_metas_without_metadata_are_free(server: Appliance) -> None:

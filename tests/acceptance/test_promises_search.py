@@ -142,15 +142,15 @@ def test_explain_is_ignored_for_strangers(server: Appliance) -> None:
 
 
 def test_words_of_links_find_what_they_lead_to_unless_they_are_secret(server: Appliance) -> None:
-    host = "http://told.example.com"
-    put(server, "told", record(f"{host}/a", "plainbody"), record(f"{host}/b", "plainbody"))
-    put(server, "told", record(f"{host}/hub", f'<a href="{host}/a">toldword</a>'))
-    put(server, "told", record(f"{host}/secret", f'<a href="{host}/b">secrettold</a>', authmethod="httpbasic"))
-    wait_for({f"{host}/a", f"{host}/hub"}, lambda: set(server.urls("toldword")))
-    assert server.urls("plainbody site:told.example.com")[0] == f"{host}/a"
-    assert server.urls("secrettold") == []
-    put(server, "told", record(f"{host}/hub", f'<a href="{host}/a">toldword</a>', authmethod="httpbasic"))
-    assert server.urls("toldword") == []
+    host = "http://linked.example.com"
+    put(server, "linked", record(f"{host}/a", "plainbody"), record(f"{host}/b", "plainbody"))
+    put(server, "linked", record(f"{host}/hub", f'<a href="{host}/a">anchorword</a>'))
+    put(server, "linked", record(f"{host}/secret", f'<a href="{host}/b">secretanchor</a>', authmethod="httpbasic"))
+    wait_for({f"{host}/a", f"{host}/hub"}, lambda: set(server.urls("anchorword")))
+    assert server.urls("plainbody site:linked.example.com")[0] == f"{host}/a"
+    assert server.urls("secretanchor") == []
+    put(server, "linked", record(f"{host}/hub", f'<a href="{host}/a">anchorword</a>', authmethod="httpbasic"))
+    assert server.urls("anchorword") == []
 
 
 def test_words_of_other_scripts_are_found(server: Appliance) -> None:

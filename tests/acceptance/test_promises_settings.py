@@ -182,7 +182,7 @@ def test_feed_port_speaks_tls_where_a_certificate_is_set(guarded: Appliance) -> 
 
 
 def test_changed_settings_remove_and_hide_and_bring_nothing_back(guarded: Appliance) -> None:
-    staying, gone, hidden = (f"http://{name}.example.com/changing/a" for name in ("kept", "gone", "hidden"))
+    staying, gone, hidden = (f"http://{name}.example.com/changing/a" for name in ("stays", "gone", "hidden"))
     put(guarded, "changing", record(staying, "changingword"), record(gone, "changingword"))
     put(guarded, "closing", record(hidden, "closingword"))
     now_secure = '[[datasources]]\nname = "closing"\nsecure = true\n'

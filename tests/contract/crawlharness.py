@@ -66,10 +66,10 @@ class Servers:
         return
 
     def take(self) -> list[str]:
-        """Returns the paths that were asked for since the last call, without robots.txt."""
-        asked = [request.url.removeprefix("http://web.test") for request in self.requests]
+        """Returns the paths that were requested since the last call, without robots.txt."""
+        requested = [request.url.removeprefix("http://web.test") for request in self.requests]
         self.requests.clear()
-        return [path for path in asked if not path.endswith("/robots.txt")]
+        return [path for path in requested if not path.endswith("/robots.txt")]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -127,7 +127,7 @@ class CrawlHarness:
             unit.feeds.crawling.queue.add_many([mention(each) if isinstance(each, str) else each for each in mentions], self.clock())
 
     def crawl(self, owner: str = "one") -> list[str]:
-        """Crawls until nothing is left to do now. Returns the paths that were asked for."""
+        """Crawls until nothing is left to do now. Returns the paths that were requested."""
         self.notifier.is_idle = False
         self.crawler(owner).work(lambda: self.notifier.is_idle)
         return self.servers.take()

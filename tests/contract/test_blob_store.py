@@ -211,7 +211,7 @@ def test_read_with_link_in_the_folder_does_not_follow_it(tmp_path: Path) -> None
 @pytest.mark.parametrize("size_bytes", [600_000, 2_000_000])
 def test_put_with_full_disk_takes_back_and_goes_on(tmp_path: Path, size_bytes: int) -> None:
     store = PackedBlobs(tmp_path)
-    stored = put(store, b"kept")
+    stored = put(store, b"held")
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, old[1]))
@@ -224,13 +224,13 @@ def test_put_with_full_disk_takes_back_and_goes_on(tmp_path: Path, size_bytes: i
     assert [(each.size_bytes, each.is_pack) for each in store.list_objects()] == [(4, True)]
     after = put(store, b"x" * size_bytes)
     store.sync()
-    assert (store.read(stored), len(store.read(after))) == (b"kept", size_bytes)
+    assert (store.read(stored), len(store.read(after))) == (b"held", size_bytes)
     store.close()
 
 
 def test_sync_that_fails_refuses_writes_from_then_on(tmp_path: Path) -> None:
     store = PackedBlobs(tmp_path)
-    stored = put(store, b"kept")
+    stored = put(store, b"held")
     (tmp_path / "packs").rename(tmp_path / "gone")
     with pytest.raises(Broken, match="making blobs durable"):
         store.sync()
@@ -238,7 +238,7 @@ def test_sync_that_fails_refuses_writes_from_then_on(tmp_path: Path) -> None:
     for act in (store.sync, lambda: put(store, b"more")):
         with pytest.raises(Broken, match="making blobs durable"):
             act()
-    assert store.read(stored) == b"kept"
+    assert store.read(stored) == b"held"
     store.close()
 
 

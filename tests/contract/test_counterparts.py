@@ -80,7 +80,7 @@ def test_appliance_records_what_our_client_pushes(tmp_path: Path) -> None:
         client = Client(feeds=server.url)
         with FeedBuilder("full") as feed:
             feed.add("http://a.example.com/1", "text")
-            with pytest.raises(BadRequest, match="gave it no id"):
+            with pytest.raises(BadRequest, match="returned no id"):
                 client.push(feed, datasource="hr")
         (first,) = server.list_records()
         assert first["fields"] == {"datasource": "hr", "feedtype": "full"}
@@ -199,7 +199,7 @@ def test_adaptor_answers_conditional_and_refused_requests() -> None:
         assert (send(server, "/doc/none").status, send(server, "/doc/a", method="POST", body=b"x").status) == (404, 405)
 
 
-def test_adaptor_tells_untrusted_crawlers_nothing() -> None:
+def test_adaptor_sends_untrusted_crawlers_no_metadata() -> None:
     with adaptor(documents=[{"id": "a"}], trusted=False) as server:
         assert not any(name.startswith("x-gsa") for name, _ in send(server, "/doc/a").headers)
 
@@ -291,7 +291,7 @@ def test_command_serves_until_it_is_ended(tmp_path: Path) -> None:
     assert process.stdout is not None
     with process.stdout as output:
         url = output.readline().removeprefix("ready: ").strip()
-        with FeedBuilder() as feed, pytest.raises(BadRequest, match="gave it no id"):
+        with FeedBuilder() as feed, pytest.raises(BadRequest, match="returned no id"):
             Client(feeds=url).push(feed, datasource="hr")
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_SECONDS) == 0

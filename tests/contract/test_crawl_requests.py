@@ -81,7 +81,7 @@ def test_recrawl_makes_what_matches_due_at_once(harness: FeedHarness, requests: 
     assert requests.get_life(url("a")).entry.urgency is CrawlUrgency.NEW
 
 
-def test_recrawl_of_what_nobody_named_says_so(requests: CrawlRequests) -> None:
+def test_recrawl_of_an_unknown_url_says_so(requests: CrawlRequests) -> None:
     with pytest.raises(NotFound, match=r"the crawler knows no URL that 'http://none\.test/' matches; name it"):
         requests.recrawl("http://none.test/")
     with pytest.raises(BadRequest, match="is an exception"):

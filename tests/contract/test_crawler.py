@@ -200,12 +200,12 @@ def test_crawl_with_a_pause_sends_one_request_a_pause_from_the_first_on(harness:
     harness.loads = HostLoads(default=default)
     harness.servers.put("/robots.txt", "User-agent: *\nCrawl-delay: 10\n")
     harness.add("/a", "/b", mention("/now", is_request=True, is_immediate=True))
-    asked = []
+    requested = []
     for _ in range(5):
-        asked.append(harness.crawl(owner="one"))
+        requested.append(harness.crawl(owner="one"))
         harness.clock.turn(seconds=10)
-    assert [len(each) for each in asked] == [0, 1, 1, 1, 0]
-    assert asked[1] == ["/now"]
+    assert [len(each) for each in requested] == [0, 1, 1, 1, 0]
+    assert requested[1] == ["/now"]
 
 
 def test_crawl_leaves_a_failing_server_alone_but_for_immediate_urls(harness: CrawlHarness) -> None:

@@ -48,7 +48,7 @@ def text(body: str, status: str = "200 OK", *headers: str) -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body.encode()
 
 
-def asking(*challenges: str) -> bytes:
+def demanding(*challenges: str) -> bytes:
     return text("no", "401 Unauthorized", *(f"WWW-Authenticate: {each}" for each in challenges))
 
 
@@ -78,9 +78,9 @@ BASIC = "Basic " + base64.b64encode("ann:pässwört".encode()).decode()
 ANN = AccessRule(pattern="/", user="ann", password="pässwört")
 
 
-def test_basic_is_sent_when_asked_for_and_then_at_once() -> None:
+def test_basic_is_sent_after_a_challenge_and_then_at_once() -> None:
     def check(_path: str, head: bytes, _body: bytes) -> bytes:
-        return OK if find_header(head, "authorization") == BASIC else asking('Basic realm="a, b"')
+        return OK if find_header(head, "authorization") == BASIC else demanding('Basic realm="a, b"')
 
     with running(serving(check)) as server:
         pages = fetch([server.url("/1"), server.url("/2")], ANN)
@@ -103,24 +103,24 @@ def test_document_that_needs_no_password_is_not_marked() -> None:
 
 
 def test_first_rule_that_matches_holds_and_others_get_nothing() -> None:
-    with running(serving(lambda _path, head, _body: asking("Basic"))) as server:
+    with running(serving(lambda _path, head, _body: demanding("Basic"))) as server:
         pages = fetch([server.url("/open/"), server.url("/b")], AccessRule(pattern=server.url("/open/")), ANN)
     assert [page.state for page in pages] == [CrawlState.AUTHENTICATION_FAILED] * 2
     assert authorizations(server) == ["", "", "Basic"]
 
 
 def test_rejected_password_is_not_tried_on_and_on() -> None:
-    with running(serving(lambda _path, _head, _body: asking("Basic"))) as server:
+    with running(serving(lambda _path, _head, _body: demanding("Basic"))) as server:
         pages = fetch([server.url(f"/{number}") for number in range(8)], ANN)
     assert {page.state for page in pages} == {CrawlState.AUTHENTICATION_FAILED}
     assert authorizations(server).count("Basic") == 3
 
 
 def test_redirect_takes_no_password_to_a_server_without_a_rule() -> None:
-    with running(serving(lambda _path, _head, _body: asking("Basic"))) as other:
+    with running(serving(lambda _path, _head, _body: demanding("Basic"))) as other:
 
         def lead_away(_path: str, head: bytes, _body: bytes) -> bytes:
-            return redirect(other.url()) if find_header(head, "authorization") else asking("Basic")
+            return redirect(other.url()) if find_header(head, "authorization") else demanding("Basic")
 
         with running(serving(lead_away)) as server:
             page = fetch([server.url("/a")], replace(ANN, pattern=server.url("/")))[0]
@@ -137,11 +137,11 @@ def test_digest(algorithm: str, name: str) -> None:
         challenge = f'Digest realm="r", nonce="n", qop="auth,auth-int", algorithm={algorithm}, opaque="o"'
         found = parse_challenges(HttpResponse(status=401, headers=(("www-authenticate", find_header(head, "authorization").encode()),)))
         if not found or found[0].scheme != "digest":
-            return asking("Basic", challenge)
+            return demanding("Basic", challenge)
         given = found[0].parameters
         middle = f"{given['nonce']}:{given['nc']}:{given['cnonce']}:{given['qop']}"
         wanted = digest(f"{digest('ann:r:pässwört')}:{middle}:{digest(f'GET:{path}')}")
-        return OK if given["response"] == wanted and given["uri"] == path else asking(challenge)
+        return OK if given["response"] == wanted and given["uri"] == path else demanding(challenge)
 
     with running(serving(check)) as server:
         pages = fetch([server.url("/1?a=b"), server.url("/2")], ANN)
@@ -179,16 +179,16 @@ def test_ntlm_proves_each_connection_once(protocol: str, tmp_path: Path, monkeyp
         if context is not None and context.complete:
             peer.sendall(OK)
         elif scheme != word:
-            peer.sendall(asking(word))
+            peer.sendall(demanding(word))
         else:
             context = contexts.setdefault(peer, spnego.server(protocol=protocol))
             try:
                 out = context.step(base64.b64decode(token))
             except SpnegoError:
-                peer.sendall(asking(word))
+                peer.sendall(demanding(word))
                 del contexts[peer]
                 return True
-            peer.sendall(OK if context.complete else asking(f"{word} {base64.b64encode(out or b'').decode()}"))
+            peer.sendall(OK if context.complete else demanding(f"{word} {base64.b64encode(out or b'').decode()}"))
         return True
 
     right = AccessRule(pattern="/", user="ann", password="secret", domain="CORP")
@@ -208,7 +208,7 @@ def test_token_that_a_server_made_up_is_a_rejection(word: str) -> None:
 
     def answer(path: str, head: bytes, _body: bytes) -> bytes:
         has_begun = find_header(head, "authorization")
-        return asking(f"{word} {base64.b64encode(tokens[int(path[1:])]).decode()}" if has_begun else word)
+        return demanding(f"{word} {base64.b64encode(tokens[int(path[1:])]).decode()}" if has_begun else word)
 
     with running(serving(answer)) as server:
         pages = [fetch([server.url(f"/{number}")], ANN)[0] for number in range(len(tokens))]
@@ -255,7 +255,7 @@ def test_bearer_token_is_fetched_and_fetched_again_when_refused() -> None:
             granted.append(f"token-{len(granted)}")
             return text(json.dumps({"access_token": granted[-1], "token_type": "Bearer", "expires_in": 3600}))
         is_current = find_header(head, "authorization") == f"Bearer {granted[-1]}" and not (path == "/2" and len(granted) == 1)
-        return OK if is_current else asking("Bearer")
+        return OK if is_current else demanding("Bearer")
 
     with running(serving(answer)) as server:
         grant = TokenGrant(token_url=server.url("/token"), client_id="me", client_secret="s/cret", scope="read")
@@ -381,12 +381,12 @@ def test_forms_of_a_hostile_page_are_read() -> None:
 # --- cookies ---
 
 
-def test_cookies_are_kept_only_for_their_patterns() -> None:
+def test_cookies_are_stored_only_for_their_patterns() -> None:
     def answer(_path: str, _head: bytes, _body: bytes) -> bytes:
-        return text("x", "200 OK", "Set-Cookie: a=1; Path=/kept", "Set-Cookie: b=2; Domain=example.com", "Set-Cookie: c=3; Max-Age=0")
+        return text("x", "200 OK", "Set-Cookie: a=1; Path=/stored", "Set-Cookie: b=2; Domain=example.com", "Set-Cookie: c=3; Max-Age=0")
 
     with running(serving(answer)) as server:
-        fetch([server.url(path) for path in ("/kept/1", "/kept/2", "/other", "/kept/3")], cookies=(server.url("/kept/"),))
+        fetch([server.url(path) for path in ("/stored/1", "/stored/2", "/other", "/stored/3")], cookies=(server.url("/stored/"),))
     assert [find_header(head, "cookie") for head in server.heads] == ["", "a=1", "", "a=1"]
 
 

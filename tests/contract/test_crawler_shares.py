@@ -91,11 +91,11 @@ def test_share_that_is_not_mounted_removes_nothing(tmp_path: Path) -> None:
     assert fetch(tmp_path, "a.txt").state is CrawlState.NOT_FOUND
 
 
-@pytest.mark.parametrize(("name", "kept"), [("a.txt", 1_000), ("a.bin", 0)])
-def test_large_file_is_cut_if_it_is_text(name: str, kept: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "stored"), [("a.txt", 1_000), ("a.bin", 0)])
+def test_large_file_is_cut_if_it_is_text(name: str, stored: int, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(b"x" * 1_001)
     page = fetch(tmp_path, name)
-    assert (page.state, len(page.body), page.is_cut) == (CrawlState.CRAWLED, kept, True)
+    assert (page.state, len(page.body), page.is_cut) == (CrawlState.CRAWLED, stored, True)
 
 
 def test_other_file_urls_are_not_fetched(tmp_path: Path) -> None:

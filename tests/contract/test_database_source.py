@@ -49,8 +49,8 @@ class Database:
         self.execute(f"INSERT INTO articles ({names}) VALUES ({', '.join(f':{name}' for name in values)})", **values)
 
     def open(self, transform: Callable[[bytes, bytes], bytes] = lambda _stylesheet, xml: xml, **queries: Any) -> DatabaseSource:
-        asked = DatabaseQueries(**{"crawl_query": CRAWL, "keys": ("id",), **queries})
-        return DatabaseSource("staff", DatabaseAddress(dsn=self.dsn), asked, transform, max_characters=20)
+        queries_of_source = DatabaseQueries(**{"crawl_query": CRAWL, "keys": ("id",), **queries})
+        return DatabaseSource("staff", DatabaseAddress(dsn=self.dsn), queries_of_source, transform, max_characters=20)
 
     def read(self, mode: RunMode = RunMode.FULL, since: str = "", **queries: Any) -> tuple[list[PulledItem], str]:
         """Returns all items, and the point in time for the next run."""
@@ -180,7 +180,7 @@ def test_stylesheet_that_fails_costs_the_row(database: Database) -> None:
 # --- access ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_acl_query_says_who_may_see_a_row_and_no_row_is_nobody(database: Database) -> None:
+def test_acl_query_says_who_may_see_a_row_and_no_row_permits_no_user(database: Database) -> None:
     database.add(id=1, title="a")
     database.add(id=2, title="b")
     database.execute("INSERT INTO grants VALUES (1, ' ann , bob,', 'staff'), (1, 'eve', NULL)")
@@ -194,9 +194,9 @@ def test_acl_query_says_who_may_see_a_row_and_no_row_is_nobody(database: Databas
         (Access.DENY, "staff"),
         (Access.PERMIT, "eve"),
     ]
-    nobody = load(second).acl.element
-    assert nobody is not None
-    assert nobody.entries == ()
+    without_entries = load(second).acl.element
+    assert without_entries is not None
+    assert without_entries.entries == ()
     database.execute("UPDATE grants SET users = 'ann'")
     (changed, same), _ = database.read(acl_query=query)
     assert isinstance(changed, ListedItem)

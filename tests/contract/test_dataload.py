@@ -79,12 +79,12 @@ def test_update_leaves_what_it_does_not_state(harness: DataloadHarness) -> None:
 
 
 def test_update_of_the_body_leaves_title_and_metadata(harness: DataloadHarness) -> None:
-    harness.load(insert("rewritten", "<Title>Kept</Title><Body>bilbies</Body><Meta>kept too</Meta>"))
+    harness.load(insert("rewritten", "<Title>Stays</Title><Body>bilbies</Body><Meta>stays too</Meta>"))
 
     harness.load(update("rewritten", "<Body>numbats</Body>"), REFRESH)
 
     document = harness.document("rewritten")
-    assert (document["title"], document["metadata"]) == ("Kept", {"meta": ["kept too"]})
+    assert (document["title"], document["metadata"]) == ("Stays", {"meta": ["stays too"]})
     assert (harness.find("numbats"), harness.find("bilbies")) == (["rewritten"], [])
 
 

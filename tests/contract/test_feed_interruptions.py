@@ -153,10 +153,10 @@ def test_feed_of_such_a_record_waits_until_others_were_worked_on(harness: FeedHa
     feed_id = harness.receive(records())
     watch = watch_of(harness, tmp_path, f"feed {feed_id} 5 apply", feed_id)
     with pytest.raises(FeedDeferred):
-        watch.find_room(0, 100)
+        watch.find_limit(0, 100)
     assert watch.caution is not None
     watch.caution.attempts._begun_at_seconds -= 100
-    assert [watch.find_room(applied, 100) for applied in (0, 4, 5)] == [4, 1, 100]
+    assert [watch.find_limit(applied, 100) for applied in (0, 4, 5)] == [4, 1, 100]
 
 
 def watch_of(harness: FeedHarness, folder: Path, left: str, feed_id: int) -> RecordWatch:

@@ -69,7 +69,7 @@ def test_page_has_body_headers_and_validators() -> None:
     assert not page.used_access
 
 
-def test_url_is_requested_percent_encoded_and_kept_as_fed() -> None:
+def test_url_is_requested_percent_encoded_and_stored_as_fed() -> None:
     with running(always(OK)) as server:
         page = fetch(server.url("/doc/ümlaut/日本 x.txt"))
     assert server.heads[0].startswith(b"GET /doc/%C3%BCmlaut/%E6%97%A5%E6%9C%AC%20x.txt HTTP/1.1\r\n")
@@ -131,13 +131,13 @@ def test_codings_are_undone_within_the_limit(coding: str, pack: Callable[[bytes]
     assert (cut.body, garbage.body) == (b"", b"")
 
 
-@pytest.mark.parametrize(("kind", "kept"), [("text/html; charset=utf-8", MAX_BYTES), ("video/mp4", 0)])
+@pytest.mark.parametrize(("kind", "stored"), [("text/html; charset=utf-8", MAX_BYTES), ("video/mp4", 0)])
 @pytest.mark.parametrize("is_announced", [True, False])
-def test_large_body_is_cut_if_it_is_text(kind: str, kept: int, is_announced: bool) -> None:
+def test_large_body_is_cut_if_it_is_text(kind: str, stored: int, is_announced: bool) -> None:
     length = "Content-Length: 300000\r\n" if is_announced else ""
     with running(always(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{length}\r\n".encode() + b"x" * 300_000)) as server:
         page = fetch(server.url())
-    assert (page.state, page.is_cut, len(page.body)) == (CrawlState.CRAWLED, True, kept)
+    assert (page.state, page.is_cut, len(page.body)) == (CrawlState.CRAWLED, True, stored)
 
 
 # --- conditional requests ---
@@ -162,7 +162,7 @@ def test_204_keeps_the_content_if_the_adaptor_says_so(header: str, state: int) -
         assert fetch(server.url()).state == state
 
 
-def test_redirect_gets_no_validators_and_gives_none() -> None:
+def test_redirect_gets_no_validators_and_returns_none() -> None:
     with running(by_path({"/a": redirect("/b"), "/b": answer("200 OK", b"text", "ETag: 2")})) as server:
         page = fetch(server.url("/a"), etag="1")
     assert (page.url, page.body, page.etag) == (server.url("/b"), b"text", "")

@@ -126,7 +126,7 @@ def test_ldap_certificate_of_another_name_is_refused(slapd: Slapd) -> None:
 
 @needs_slapd
 def test_ldap_wrong_password_of_the_searching_account_is_trouble_and_no_wrong_password(slapd: Slapd) -> None:
-    with pytest.raises(Busy, match="refuses to be asked"):
+    with pytest.raises(Busy, match="refuses searches"):
         LdapDirectory(replace(options_of(slapd), password="wrong")).verify("ann", PASSWORD)
 
 
@@ -169,7 +169,7 @@ def test_local_user_is_verified_without_a_directory(tmp_path: Path) -> None:
         name, namespace = "corp", "ad"
 
         def verify(self, name: str, password: str) -> None:
-            raise Busy("asked")
+            raise Busy("requested")
 
     harness = open_signin_harness(tmp_path, directories=(UnusedDirectory(),))
     harness.signing.accounts.add("ann", PASSWORD)

@@ -325,7 +325,7 @@ def test_every_parameter_is_looked_at() -> None:
         "pushing",
     }
     texts = [path.read_text() for path in folder.glob("*.py") if path.stem not in others]
-    read = {name for text in texts for name in re.findall(r"\b(?:values|query_params|asked|form)\.get(?:list)?\(\"(\w+)\"", text)}
+    read = {name for text in texts for name in re.findall(r"\b(?:values|query_params|form)\.get(?:list)?\(\"(\w+)\"", text)}
     described = build_openapi(SEARCH_PORT)["paths"].values()
     documented = {parameter["name"] for methods in described for operation in methods.values() for parameter in operation["parameters"]}
     variants_of = (*QUERY_ROUTES.values(), *PROFILE_ROUTES.values(), *URL_ROUTES.values())

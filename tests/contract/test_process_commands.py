@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from feedmill.adapters.commands import ERROR_BYTES, ProcessCommands
-from feedmill.adapters.listings import KEPT, FolderListings
+from feedmill.adapters.listings import RETAINED, FolderListings
 from feedmill.model.errors import BadRequest, NotFound, UpstreamFailure
 from feedmill.ports.commands import CommandLine
 from tests.appliance import is_alive
@@ -116,11 +116,11 @@ def test_listing_is_read_from_any_line_and_few_older_ones_stay(tmp_path: Path) -
 
         return listings.write(fill)
 
-    names = [write(number) for number in range(KEPT + 3)]
+    names = [write(number) for number in range(RETAINED + 3)]
     lines = list(listings.iter_lines(names[-1], 0))
-    assert [text for text, _ in lines] == [b"%d" % (KEPT + 2), b"end"]
+    assert [text for text, _ in lines] == [b"%d" % (RETAINED + 2), b"end"]
     assert [text for text, _ in listings.iter_lines(names[-1], lines[0][1])] == [b"end"]
-    assert len(list(tmp_path.iterdir())) == KEPT + 1
+    assert len(list(tmp_path.iterdir())) == RETAINED + 1
     for name in (names[0], "../etc.listing", "x"):
         with pytest.raises(NotFound):
             next(listings.iter_lines(name, 0))

@@ -398,7 +398,7 @@ def test_run_that_is_stopped_goes_on_however_often(harness: PullHarness, can_res
     assert (done.state, counts_of(done), done.known) == (RunState.COMPLETED, (5, 0, 0, 0, 0), 0)
 
 
-def test_run_that_waits_for_its_source_is_handed_back_at_the_stop(harness: PullHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_that_waits_for_its_source_is_requested_again_at_the_stop(harness: PullHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(puller_module, "STOP_SECONDS", 0.0)
     harness.table.put(a="1", b="2", c="3")
     run = harness.requests.request_run(NAME, RunRequest())
@@ -500,7 +500,7 @@ def test_turn_after_failures_waits_longer_each_time_and_recovers(harness: PullHa
     assert harness.runs()[-1].state is RunState.COMPLETED
 
 
-def test_turn_with_a_paused_source_runs_by_hand_only(harness: PullHarness) -> None:
+def test_turn_with_a_paused_source_runs_only_on_request(harness: PullHarness) -> None:
     harness.schedule = "every 15m"
     harness.requests.pause(NAME, is_paused=True)
     live_through(harness, minutes=60)
@@ -518,7 +518,7 @@ def test_turn_without_schedule_repeats_no_failed_run(harness: PullHarness) -> No
     assert len(harness.runs()) == 1
 
 
-def test_list_sources_tells_state_and_next_run(harness: PullHarness) -> None:
+def test_list_sources_shows_state_and_next_run(harness: PullHarness) -> None:
     harness.schedule = "every 15m"
     assert [(source.last_run, source.next_run_at) for source in harness.requests.list_sources()] == [(None, None)]
     run = harness.run()

@@ -238,7 +238,7 @@ def test_saml_session_ends_here_when_the_provider_says(harness: SignInHarness, p
     assert [namespace for namespace, _, _ in users(harness, browser)] == ["Default"]
 
 
-def test_saml_handover_ends_in_time(harness: SignInHarness, provider: SamlServer) -> None:
+def test_saml_one_time_code_ends_in_time(harness: SignInHarness, provider: SamlServer) -> None:
     browser = harness.browser()
     _, onward = post(browser, provider.respond(redirect_to_provider(browser)))
     harness.clock.turn(seconds=61)

@@ -148,7 +148,7 @@ SIGNED_BUT_WRONG: dict[str, Edit] = {
     "confirmed from a time on": confirmation("NotBefore", "2026-03-01T12:00:00Z"),
     "confirmed for ever": confirmation("NotOnOrAfter", None),
     "answers nothing": confirmation("InResponseTo", None),
-    "for nobody": confirmation("Recipient", None),
+    "for no recipient": confirmation("Recipient", None),
     "no number": no_number,
     "groups left out": groups_link,
     "other destination": other_destination,

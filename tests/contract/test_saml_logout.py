@@ -180,7 +180,7 @@ def test_request_whose_address_was_changed_ends_no_session(
     assert is_in(harness, browser)
 
 
-@pytest.mark.parametrize("what", ["issuer", "destination", "old", "early", "over", "no id", "nobody", "response"])
+@pytest.mark.parametrize("what", ["issuer", "destination", "old", "early", "over", "no id", "no name", "response"])
 def test_signed_request_that_is_not_for_here_and_now_ends_no_session(harness: SignInHarness, provider: SamlServer, what: str) -> None:
     browser = signed_in(harness, provider)
     now = provider.now()
@@ -193,7 +193,7 @@ def test_signed_request_that_is_not_for_here_and_now_ends_no_session(harness: Si
     }.get(what, {})
     if what == "issuer":
         provider.issuer = "https://evil.example"
-    request = provider.ask_logout(URL, " " if what == "nobody" else NAME, **given)
+    request = provider.ask_logout(URL, " " if what == "no name" else NAME, **given)
     if what == "response":
         request = provider.answer_logout(URL, request)
     assert browser.get(f"/signin/saml/corp/slo?{provider.query('SAMLRequest', request)}").status == 403

@@ -91,9 +91,9 @@ def ids_of(pages: list[PullPage]) -> list[str]:
 
 def test_documents_are_read_back_by_our_own_reader(world: World) -> None:
     attributes = Attributes(
-        mimetype="text/plain", unsearchable=("secretly",), undisplayed=("kept",), display_url="https://show.example.com/1"
+        mimetype="text/plain", unsearchable=("secretly",), undisplayed=("internal",), display_url="https://show.example.com/1"
     )
-    metadata = (("Topic", "a <b> & c"), ("Topic", "d"), ("secretly", "x"), ("kept", "y"))
+    metadata = (("Topic", "a <b> & c"), ("Topic", "d"), ("secretly", "x"), ("internal", "y"))
     world.add(world.make("http://a.example.com/1", "wörter", title="A & B", attributes=attributes, metadata=metadata))
     (page,) = world.crawl()
     (item,) = page.items
@@ -106,7 +106,7 @@ def test_documents_are_read_back_by_our_own_reader(world: World) -> None:
     assert change.attributes.title == "A & B"
     assert change.attributes.display_url == "https://show.example.com/1"
     assert change.attributes.unsearchable == ("secretly",)
-    assert change.attributes.undisplayed == ("kept",)
+    assert change.attributes.undisplayed == ("internal",)
     assert change.metadata is not None
     assert [pair for pair in change.metadata if pair[0] == "Topic"] == [("Topic", "a <b> & c"), ("Topic", "d")]
     assert ("location_taxonomy", "hr") in change.metadata

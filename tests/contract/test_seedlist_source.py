@@ -26,14 +26,14 @@ def page_of(*inside: str, following: str = "", timestamp: str = "") -> bytes:
 
 @dataclass
 class Server:
-    """A server in memory. ``asked`` lists each URL with the value of its header Authorization."""
+    """A server in memory. ``requested`` lists each URL with the value of its header Authorization."""
 
     pages: dict[str, bytes | int] = field(default_factory=dict)
-    asked: list[tuple[str, str]] = field(default_factory=list)
+    requested: list[tuple[str, str]] = field(default_factory=list)
 
     def fetch(self, url: str, headers: Mapping[str, str], max_bytes: int, seconds: float) -> FetchedBody:
         assert seconds > 0
-        self.asked.append((url, headers.get("Authorization", "")))
+        self.requested.append((url, headers.get("Authorization", "")))
         body = self.pages.get(url, 404)
         if isinstance(body, int):
             return FetchedBody(url=url, status=body, media_type="text/html", body=b"")
@@ -51,7 +51,7 @@ class Server:
 
     @property
     def urls(self) -> list[str]:
-        return [url for url, _ in self.asked]
+        return [url for url, _ in self.requested]
 
 
 def ids_of(pages: list[PullPage]) -> list[str]:
@@ -105,7 +105,7 @@ def test_run_goes_on_at_the_page_that_failed(body: bytes | int, error: type[Feed
     with pytest.raises(error):
         next(pages)
     server.pages[second] = page_of(entry_of("2"), timestamp="u")
-    server.asked.clear()
+    server.requested.clear()
     rest = server.read(checkpoint=reached.checkpoint)
     assert ids_of(rest) == ["2"]
     assert rest[-1].since == "u"
@@ -151,14 +151,14 @@ def test_content_is_fetched_with_the_user_of_the_source() -> None:
     assert change.content is not None
     assert change.content.stream.read() == b"words"
     assert change.attributes.mimetype == "text/plain"
-    assert {proof for _, proof in server.asked} == {"Basic YW5uOnNlY3JldA=="}
+    assert {proof for _, proof in server.requested} == {"Basic YW5uOnNlY3JldA=="}
 
 
 @pytest.mark.parametrize("url", ["https://other.example.com/x", "http://list.example.com/x"])
 def test_user_is_not_sent_elsewhere(url: str) -> None:
     server = Server({LIST: page_of(entry_of("1", f'<content src="{url}"/>')), url: b"words"})
     load(server.read(user="ann")[0])
-    assert server.asked[-1] == (url, "")
+    assert server.requested[-1] == (url, "")
 
 
 @pytest.mark.parametrize("content", ['<content src="/gone"/>', '<content src="/large"/>', '<content type="image/png">?</content>'])

@@ -133,7 +133,7 @@ def test_stored_entry_wins_over_the_file_and_others_stand_beside_it(tmp_path: Pa
 
 
 def test_stored_entry_that_cannot_be_read_back_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(Corrupt, match="collections/x that was kept cannot be read"):
+    with pytest.raises(Corrupt, match="collections/x that was stored cannot be read"):
         merge_stored(Settings(), [StoredSetting(section="collections", name="x", value="{", version=1)])
 
 

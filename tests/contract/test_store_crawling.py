@@ -29,12 +29,12 @@ def lease(
     owner: str = "one",
     now: datetime = NOW,
     limit: int = 100,
-    room: int = 100,
+    default: int = 100,
     capacity: dict[str, int] | None = None,
 ) -> list[CrawlEntry]:
     with store.writing() as unit:
         by_site = {f"http://{host}.test": count for host, count in (capacity or {}).items()}
-        return unit.feeds.crawling.queue.lease_due(owner, now, now + LEASE, capacity=by_site, default_capacity=room, limit=limit)
+        return unit.feeds.crawling.queue.lease_due(owner, now, now + LEASE, capacity=by_site, default_capacity=default, limit=limit)
 
 
 def paths(entries: list[CrawlEntry]) -> list[str]:
@@ -148,7 +148,7 @@ def test_lease_orders_by_urgency_then_pagerank_then_age(store: SqlStore) -> None
     assert paths(lease(store)) == ["/now", "/best", "/older", "/newer", "/low", "/due"]
 
 
-def test_lease_gives_each_entry_to_one_owner(store: SqlStore) -> None:
+def test_lease_assigns_each_entry_to_one_owner(store: SqlStore) -> None:
     add(store, *(f"http://{host}.test/{number}" for host in "ab" for number in range(3)))
     first = lease(store, owner="one", limit=2)
     assert {entry.lease_owner for entry in first} == {"one"}
@@ -157,11 +157,11 @@ def test_lease_gives_each_entry_to_one_owner(store: SqlStore) -> None:
     assert len(second) == 3
 
 
-def test_lease_respects_the_room_of_each_site(store: SqlStore) -> None:
+def test_lease_respects_the_capacity_of_each_site(store: SqlStore) -> None:
     add(store, *(f"http://{host}.test/{number}" for host in "abc" for number in range(5)))
-    found = lease(store, room=2, capacity={"a": 0, "b": 3})
+    found = lease(store, default=2, capacity={"a": 0, "b": 3})
     assert sorted(entry.site for entry in found) == ["http://b.test"] * 3 + ["http://c.test"] * 2
-    assert lease(store, room=0, capacity={"a": 1, "b": 0})[0].site == "http://a.test"
+    assert lease(store, default=0, capacity={"a": 1, "b": 0})[0].site == "http://a.test"
 
 
 def test_lease_with_many_full_sites_finds_the_others(store: SqlStore) -> None:
@@ -181,7 +181,7 @@ def test_lease_that_expired_is_taken_by_another_owner(store: SqlStore) -> None:
     assert (find(store).state, find(store).lease_owner) == (CrawlState.WAITING, "two")
 
 
-def test_release_gives_back_what_a_process_had(store: SqlStore) -> None:
+def test_release_returns_the_leases_of_a_process(store: SqlStore) -> None:
     add(store, "/a", "/b", "http://other.test/")
     assert len(lease(store, owner="one")) == 3
     with store.writing() as unit:

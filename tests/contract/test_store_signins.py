@@ -88,7 +88,7 @@ def test_sessions_end_by_removal_and_by_time(store: SqlStore) -> None:
 
 
 def test_sessions_are_found_by_their_user_and_by_the_providers_name(store: SqlStore) -> None:
-    held = ProviderSession(name="a", index="7", details="kept")
+    held = ProviderSession(name="a", index="7", details="more")
     ann = Credential(provider=LOCAL, user=user("Ann", "CORP"))
     federated = Credential(provider="saml:x", user=user("a", "", "ad"), session=held)
     with store.writing() as unit:

@@ -91,10 +91,10 @@ sys.stdout = os.fdopen(os.dup2(writing, 1), "w", buffering=4096)
 os.close(reading)
 
 def work():
-    print("to nobody")
+    print("unread")
     return 7
 
-print("to nobody either")
+print("unread either")
 child = fork(work)
 with open(sys.argv[1], "a") as file:
     file.write(f"{child.wait()} ")

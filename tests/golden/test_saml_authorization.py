@@ -245,7 +245,7 @@ def test_reasons_name_what_was_passed_over() -> None:
     _, reasons = match_statements([Query(id="_a", resource=DOC)], statements, subject="ann", issuer="urn:search", now=NOW)
     assert reasons == (
         "an answer is about another document than its question",
-        "an answer is to no question that was asked",
+        "an answer is to no question of the request",
         "1 of 1 questions are not answered",
     )
 

@@ -75,7 +75,7 @@ DOCUMENT = """<entry xml:lang="en"><id> lib:doc1
   <summary>in short</summary></entry>"""
 
 
-def test_document_gives_all_its_values() -> None:
+def test_document_has_all_its_values() -> None:
     (entry,) = read_all(page_of(DOCUMENT))
     assert entry == SeedlistEntry(
         line=1,
@@ -104,7 +104,7 @@ def test_boundaries_of_pieces_change_nothing(piece_bytes: int) -> None:
     assert read_all(data, piece_bytes) == read_all(data)
 
 
-def test_page_gives_what_holds_for_all_entries() -> None:
+def test_page_has_what_holds_for_all_entries() -> None:
     page = scan(
         page_of(
             "<id>\n https://list.example.com/seedlist?a=1&\n b=2 </id><title>Five  entries</title>",
@@ -182,7 +182,7 @@ def test_relative_urls_are_resolved_against_the_nearest_base() -> None:
     assert second.via[0].url == "https://list.example.com/lists/c"
 
 
-def test_container_is_told_from_a_document_by_the_type_of_its_link() -> None:
+def test_container_is_distinguished_from_a_document_by_the_type_of_its_link() -> None:
     children = '<link rel="alternate" type="application/atom+xml" href="/list?Action=GetChildren&Start=0"/>'
     documents = '<link wplc:repeatable="false" rel="via" type="application/atom+xml" href="/list?Action=GetDocuments"/>'
     container = read_one(children, documents)

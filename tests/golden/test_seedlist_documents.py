@@ -83,7 +83,7 @@ def test_tokens_are_groups_that_are_never_split(acls: str, expected: Acl | None)
     assert put(acls).acl == AclChange(element=expected)
 
 
-def test_token_that_is_too_long_permits_nobody() -> None:
+def test_token_that_is_too_long_permits_no_user() -> None:
     change = put(f"<acl>{'x' * 1_001}</acl>")
     assert change.acl == AclChange(element=Acl())
     assert [note.reason for note in change.notes] == ["an ACL token is longer than 1000 characters and was left out"]

@@ -113,7 +113,7 @@ BLANK = acl(permit("  "), deny("\n", scope=GROUP))
         pytest.param({"leaf": acl(deny("bob"))}, (D, Cause.DENIED), id="denied"),
         pytest.param({"leaf": acl(permit("alice"))}, (D, Cause.UNNAMED), id="others permitted"),
         pytest.param({"leaf": acl(deny("alice"))}, (D, Cause.UNNAMED), id="others denied"),
-        pytest.param({"leaf": acl(deny("google:fakeUserToPreventMissingAcl"))}, (D, Cause.UNNAMED), id="nobody may read"),
+        pytest.param({"leaf": acl(deny("google:fakeUserToPreventMissingAcl"))}, (D, Cause.UNNAMED), id="no user may read"),
         pytest.param({"leaf": EMPTY}, (I, Cause.EMPTY_ACL), id="empty"),
         pytest.param({"leaf": BLANK}, (I, Cause.EMPTY_ACL), id="blank principals only"),
         pytest.param({"leaf": acl(rule=PARENT)}, (D, Cause.UNNAMED), id="empty but of another type"),

@@ -349,10 +349,10 @@ def test_extract_markdown_with_links_without_end_takes_no_time(piece: str) -> No
 
 
 def test_text_before_a_document_is_read_up_to_the_limit() -> None:
-    asked: list[int] = []
+    sizes: list[int] = []
 
     def read_file(_: str, limit: int) -> bytes:
-        asked.append(limit)
+        sizes.append(limit)
         return (b"x" * 1_000 + b"<title>t</title>")[:limit]
 
     task = Task(key=1, url="http://docs.test/a", mimetype="text/plain", path="/content", text_bytes=1_000)
@@ -360,6 +360,6 @@ def test_text_before_a_document_is_read_up_to_the_limit() -> None:
 
     answer = extract(task, limits, read_file)
 
-    assert max(asked) <= 101
+    assert max(sizes) <= 101
     assert (answer.text, answer.title) == ("x" * 100, None)
     assert "cut after 100 bytes" in (answer.reason or "")

@@ -45,7 +45,7 @@ class FolderClickLog:
             try:
                 self._begin_day(click.at.date())
                 with path.open("ab", buffering=0) as file:
-                    if file.tell() + len(line) > self._max_day_bytes or not self._has_room(sender, len(line)):
+                    if file.tell() + len(line) > self._max_day_bytes or not self._is_within_share(sender, len(line)):
                         return False
                     file.write(line)
                     self._count(sender, len(line))
@@ -54,7 +54,7 @@ class FolderClickLog:
                 return False
         return True
 
-    def _has_room(self, sender: ClickSender, size_bytes: int) -> bool:
+    def _is_within_share(self, sender: ClickSender, size_bytes: int) -> bool:
         share_bytes = self._max_day_bytes // SENDERS_TO_A_DAY * (SHARES_OF_MANY if sender.is_many else 1)
         return self._sent_bytes.get(sender.name, 0) + size_bytes <= share_bytes
 

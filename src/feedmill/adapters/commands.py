@@ -34,7 +34,7 @@ ERROR_BYTES: Final = 16_384
 """How much of the standard errors of a program is held: the beginning."""
 QUOTED_CHARACTERS: Final = 300
 POLL_SECONDS: Final = 0.1
-LINGER_SECONDS: Final = 1.0
+GRACE_SECONDS: Final = 1.0
 """How long the output of a program is still read after it has ended, if another process holds it open."""
 _PR_SET_PDEATHSIG: Final = 1  # <linux/prctl.h>
 # looked up here, because a child of a process with threads must not wait for the lock of the loader
@@ -120,7 +120,7 @@ class _Exchange:
     def work(self) -> None:
         """Reads until the output ends. Errors: UpstreamFailure; those of ``take``."""
         end = time.monotonic() + self._line.seconds
-        process, lingers_until = self._process, 0.0
+        process, grace_ends = self._process, 0.0
         with selectors.DefaultSelector() as selector:
             for pipe, events, work in (
                 (process.stdout, selectors.EVENT_READ, self._read_output),
@@ -135,8 +135,8 @@ class _Exchange:
                 if now >= end:
                     raise UpstreamFailure(f"the {self._line.label} did not end within {self._line.seconds:g} s")
                 if process.poll() is not None:
-                    lingers_until = lingers_until or now + LINGER_SECONDS
-                    if now >= lingers_until:
+                    grace_ends = grace_ends or now + GRACE_SECONDS
+                    if now >= grace_ends:
                         return
                 for key, _ in selector.select(min(POLL_SECONDS, end - now)):
                     if not key.data(key.fileobj):

@@ -50,7 +50,7 @@ class FolderFeedFiles:
         try:
             return self._path(name).open("rb")
         except FileNotFoundError as exc:
-            raise NotFound(f"feed file {name!a} is no longer kept") from exc
+            raise NotFound(f"feed file {name!a} is no longer stored") from exc
 
     def remove(self, name: str) -> None:
         """Removes a file, including one that is still being received. Errors: Busy."""

@@ -13,7 +13,7 @@ from typing import Final
 from feedmill.adapters.blobs.files import translate
 from feedmill.model.errors import NotFound
 
-KEPT: Final = 2
+RETAINED: Final = 2
 """How many older listings stay: those of interrupted runs."""
 PIECE_BYTES: Final = 262_144
 _SUFFIX: Final = ".listing"
@@ -57,5 +57,5 @@ class FolderListings:
 
     def _remove_older(self) -> None:
         complete = sorted(self._folder.glob(f"*{_SUFFIX}"))
-        for path in (*complete[:-KEPT], *self._folder.glob("*.unfinished")):
+        for path in (*complete[:-RETAINED], *self._folder.glob("*.unfinished")):
             path.unlink(missing_ok=True)

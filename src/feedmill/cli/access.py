@@ -80,7 +80,7 @@ def explain(
     with workplace(data, config).read() as context:
         explaining = build_explaining(context)
         if batch is not None:
-            record_command(context, "access explain", {"batch": str(batch), "at": at or ""}, AuditKind.DECISION_ASKED)
+            record_command(context, "access explain", {"batch": str(batch), "at": at or ""}, AuditKind.DECISION_REQUESTED)
             _explain_batch(partial(explaining.explain_many, at=moment), batch, as_json=as_json)
         elif url is not None:
             details: dict[str, Detail] = {
@@ -90,7 +90,7 @@ def explain(
                 "groups": groups or [],
                 "at": at or "",
             }
-            record_command(context, "access explain", details, AuditKind.DECISION_ASKED)
+            record_command(context, "access explain", details, AuditKind.DECISION_REQUESTED)
             question = AccessQuestion(url=url, identity=read_identity(user, namespace, groups or ()))
             _print_early_decision(explaining.explain_with_policy(question, at=moment), user, as_json)
 
@@ -106,7 +106,7 @@ def who(
     """List the users and groups that the ACLs of a URL name, with the decision for each of them alone."""
     moment = None if at is None else read_time(at)
     with workplace(data, config).read() as context:
-        record_command(context, "access who", {"url": url, "at": at or ""}, AuditKind.DECISION_ASKED)
+        record_command(context, "access who", {"url": url, "at": at or ""}, AuditKind.DECISION_REQUESTED)
         named = build_explaining(context).list_named(url, at=moment)
     if as_json:
         print_json({"url": url, "principals": [render_named(principal, verdict) for principal, verdict in named]})
@@ -127,7 +127,7 @@ def list_findings(
 ) -> None:
     """List documents that no user can see, groups of ACLs that no groups feed defines, or public documents among restricted ones."""
     with workplace(data, config).read() as context:
-        record_command(context, "access list", {"finding": finding.value}, AuditKind.DECISION_ASKED)
+        record_command(context, "access list", {"finding": finding.value}, AuditKind.DECISION_REQUESTED)
         review = build_access_review(context)
         if finding is Finding.UNRESOLVED:
             _print_found(islice(review.iter_unresolved(), limit), describe_principal, render_principal if as_json else None)
@@ -143,14 +143,14 @@ def _render_document(document: Document) -> dict[str, object]:
     return {"url": document.url, "datasource": document.datasource}
 
 
-def _print_found(found: Iterable[_Found], tell: Callable[[_Found], str], render: Callable[[_Found], dict[str, object]] | None) -> None:
+def _print_found(found: Iterable[_Found], write: Callable[[_Found], str], render: Callable[[_Found], dict[str, object]] | None) -> None:
     """Prints findings: as text one by one as they arrive, with ``render`` as one piece of JSON."""
     if render is not None:
         print_json([render(each) for each in found])
         return
     out = console()
     for each in found:
-        out.print(clean(tell(each)))
+        out.print(clean(write(each)))
 
 
 def _print_decision(decision: Decision, user: str | None, as_json: bool) -> None:
@@ -196,7 +196,7 @@ def _answer_lines(explain_many: ExplainMany, lines: TextIO, *, as_json: bool) ->
         fault: BadRequest | None = None
         try:
             for question in islice(details, BATCH_LINES):
-                chunk.append(question)  # noqa: PERF402  what was read before a fault is kept
+                chunk.append(question)  # noqa: PERF402  what was read before a fault is answered
         except BadRequest as exc:
             fault = exc
         _answer_chunk(explain_many, chunk, as_json=as_json)

@@ -36,7 +36,7 @@ def list_changes(
     first, last = read_time(since), None if until is None else read_time(until)
     with workplace(data, config).read() as context:
         details: dict[str, Detail] = {"user": user or "", "namespace": namespace, "groups": groups or []}
-        record_command(context, "access changes", {**details, "since": since, "until": until or ""}, AuditKind.DECISION_ASKED)
+        record_command(context, "access changes", {**details, "since": since, "until": until or ""}, AuditKind.DECISION_REQUESTED)
         service = build_access_changes(context)
         comparison = service.compare(read_identity(user, namespace, groups or ()), first, last)
         count = 0

@@ -21,7 +21,7 @@ VERIFY_EXAMPLES = """Examples:
 
   feedmill audit verify --expect 1042:5b1f... --json
 
-  feedmill audit verify --file kept-elsewhere.jsonl"""
+  feedmill audit verify --file copy-elsewhere.jsonl"""
 
 EXPORT_EXAMPLES = """Examples:
 

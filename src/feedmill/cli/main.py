@@ -79,8 +79,8 @@ def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     return app
 
 
-def _print_version(is_asked: bool) -> None:
-    if is_asked:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         sys.stdout.write(f"feedmill {version('feedmill')}\n")
         raise typer.Exit
 

@@ -38,7 +38,7 @@ def why(
     with workplace(data, config).read() as context:
         if identity is not None:
             details: dict[str, Detail] = {"url": url, "user": user or "", "namespace": namespace, "groups": groups or [], "query": query}
-            record_command(context, "why", details, AuditKind.DECISION_ASKED)
+            record_command(context, "why", details, AuditKind.DECISION_REQUESTED)
         question = DiagnosisQuestion(url=url, identity=identity, query=query, collection=collection)
         shown = render_diagnosis(build_diagnosing(context).diagnose(question), user)
     if as_json:

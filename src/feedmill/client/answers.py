@@ -31,7 +31,7 @@ class ResultShown(Answer):
     date: datetime | None = Field(description="the document's last-modified, null when unknown")
     mimetype: str | None = Field(description="its content type")
     language: str | None = Field(description="its language, null when unknown")
-    metadata: dict[str, list[str]] = Field(description="values by name, of the names that `getfields` asked for")
+    metadata: dict[str, list[str]] = Field(description="values by name, of the names in `getfields`")
     explanation: dict[str, float] | None = Field(
         default=None, description="the parts of the score, for administrators who send `explain=1`"
     )
@@ -70,7 +70,7 @@ class SearchAnswer(Answer):
     total: int = Field(description="how many matching documents the user may see")
     exact: bool = Field(description="whether `total` is exact")
     results: list[ResultShown]
-    facets: list[FacetShown] = Field(description="in the order asked for")
+    facets: list[FacetShown] = Field(description="in the order of the request")
     spelling: str | None = Field(description="the query as it may have been meant, else null")
     keymatches: list[KeyMatchShown] = Field(default=[], description="pages that the front end offers")
     related: list[str] = Field(default=[], description="queries that the front end offers")

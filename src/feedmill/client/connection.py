@@ -109,7 +109,7 @@ class Client:
     def _push(self, path: str, fields: Mapping[str, str], file: Path) -> str:
         feed_id = self._feeds.push(path, fields, file, lambda _sent: None)
         if feed_id is None:
-            raise BadRequest(f"{self._feeds.shown_url} took the feed and gave it no id; is it a feedmill server")
+            raise BadRequest(f"{self._feeds.shown_url} accepted the feed and returned no id; is it a feedmill server")
         return feed_id
 
     def get_receipt(self, feed_id: str) -> Receipt:

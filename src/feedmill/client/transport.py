@@ -120,7 +120,7 @@ class Transport:
         except (OSError, http.client.HTTPException) as exc:
             raise Busy(f"no answer from {self.shown_url}: {exc or type(exc).__name__}") from exc
         except ValueError as exc:
-            raise BadRequest(f"the request cannot be sent, as its token or path holds what HTTP has no room for: {exc}") from exc
+            raise BadRequest(f"the request cannot be sent, as its token or path holds characters that HTTP does not allow: {exc}") from exc
         finally:
             connection.close()
 

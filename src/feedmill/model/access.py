@@ -171,7 +171,7 @@ class AccessFilter:
     """The classes that a user may see; every index query requires one.
 
     A class that is not in ``permitted`` is hidden, so a class that is newer than the set is hidden too. ``current_user`` is the signed-in
-    user, for whom each result is decided once more. ``late`` names the other classes whose documents another server may decide one by one;
+    user, and each result is decided once more. ``late`` names the other classes whose documents another server may decide one by one;
     None for no such class.
     """
 

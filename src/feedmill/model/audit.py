@@ -17,7 +17,7 @@ class AuditKind(Enum):
     ADMINISTRATION_REFUSED = "admin.refused"
     PUSH_REFUSED = "push.refused"
     COMMANDED = "command"
-    DECISION_ASKED = "decision.asked"
+    DECISION_REQUESTED = "decision.asked"
     SETTINGS_READ = "settings.read"
     TRIMMED = "audit.trimmed"
 

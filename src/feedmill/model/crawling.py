@@ -114,7 +114,7 @@ class CrawlUrgency(IntEnum):
     """Which waiting URLs are fetched first; a lower value is more urgent."""
 
     IMMEDIATE = 0
-    """A feed named it with crawl-immediately, or an administrator asked for it."""
+    """A feed named it with crawl-immediately, or an administrator requested it."""
     NEW = 1
     """It was never fetched, or a web feed named it again."""
     SCHEDULED = 2
@@ -244,7 +244,7 @@ class FetchedPage:
       after a redirect: a validator belongs to one URL, and the redirect may lead elsewhere next time.
     - ``used_access``: the request carried credentials of the settings, so the document is not public unless a rule makes it so.
     - ``reason`` is a sentence for the administrator if there is no document.
-    - ``retry_after_seconds`` is what the server asked for, None if it did not.
+    - ``retry_after_seconds`` is what the server requested, None if it did not.
     """
 
     state: CrawlState

@@ -191,7 +191,7 @@ class Feed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSource:
-    """A name under which documents are pushed. ``kind``: content, web or deleted; counts are of live documents and of feeds kept."""
+    """A name under which documents are pushed. ``kind``: content, web or deleted; counts are of live documents and of stored feeds."""
 
     name: str
     kind: str

@@ -84,7 +84,7 @@ SCOPE_ROLES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiToken:
-    """A token of a program. ``user`` is the local user for whom it searches, None if it searches anonymously.
+    """A token of a program. ``user`` is the local user with whose access it searches, None if it searches anonymously.
 
     Shape: ``datasources`` are those that a token of scope ``push`` may feed, empty for all.
     """

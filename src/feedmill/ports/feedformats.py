@@ -106,7 +106,7 @@ class FeedFormat(Protocol[ItemT, ChangeT_co]):
 
 @dataclass(frozen=True, kw_only=True)  # no slots: Python 3.11 cannot make frozen generic classes with slots by RegisteredFormat[...](...)
 class RegisteredFormat(Generic[ChangeT_co]):
-    """An entry of the registry: ``open`` applies options, ``recognizes`` tells from the first bytes whether a feed has the format."""
+    """An entry of the registry: ``open`` applies options, ``recognizes`` decides by the first bytes whether a feed has the format."""
 
     open: Callable[[FormatOptions], FeedFormat[Any, ChangeT_co]]
     recognizes: Callable[[bytes], bool]

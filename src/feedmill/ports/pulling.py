@@ -62,7 +62,7 @@ class EarlierRetrieval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievedItem:
-    """A document that was retrieved. ``digest`` tells two retrievals apart if the listing does not."""
+    """A document that was retrieved. ``digest`` distinguishes two retrievals if the listing does not."""
 
     change: PutDocument
     digest: bytes

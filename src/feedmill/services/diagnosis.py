@@ -229,7 +229,7 @@ def diagnose_url(store: Store, rules: Rules, url: str) -> UrlDiagnosis:
     if entry is not None and entry.failures and status.searchable:
         causes.append(f"the last crawl failed, and the copy from before is found: {describe_crawl(entry)}")
     if status.searchable and inspection.document.secure:
-        causes.append("it is not public: only users whom its acl or a policy permits find it")
+        causes.append("it is not public: only users that its acl or a policy permits find it")
     return UrlDiagnosis(
         url=url,
         searchable=status.searchable,

@@ -60,6 +60,6 @@ class SearchConfigProvider:
             return held.config
 
 
-def nothing_set(_kept: Sequence[StoredSetting]) -> Serving:
+def nothing_set(_stored: Sequence[StoredSetting]) -> Serving:
     """Returns the default search config, without any settings."""
     return Serving()

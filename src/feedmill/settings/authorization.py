@@ -27,7 +27,7 @@ def _check_endpoint(text: str) -> str:
     try:
         parse_target(text)
     except BadRequest as exc:
-        raise ValueError(f"'{text}' cannot be asked: {exc}") from exc
+        raise ValueError(f"'{text}' is no address for requests: {exc}") from exc
     return text
 
 
@@ -93,7 +93,7 @@ def _check_order(names: tuple[str, ...]) -> tuple[str, ...]:
     first_late = next((name for name in names if name not in early and name != "cache"), None)
     for name in names:
         if name in early and first_late is not None and names.index(name) > names.index(first_late):
-            raise ValueError(f"'{name}' stands behind '{first_late}'; what decides for all documents at once comes before who is asked")
+            raise ValueError(f"'{name}' stands behind '{first_late}'; mechanisms that need no other server come first")
     return names
 
 

@@ -11,7 +11,7 @@ from feedmill.settings.keypaths import Fault, KeyPath
 def check_authorization(entries: Sequence[AuthorizationSettings], mechanisms: MechanismSettings) -> Iterator[Fault]:
     """Yields the faults of the entries, and of the order of the mechanisms."""
     if mechanisms.confirm_permits and not any(entry.mechanism in mechanisms.order for entry in entries):
-        yield ("mechanisms", "confirm_permits"), "nobody would see what is not public; give [[authorization]] entries that confirm it"
+        yield ("mechanisms", "confirm_permits"), "no user would see what is not public; give [[authorization]] entries that confirm it"
     for place, entry in enumerate(entries):
         here: KeyPath = ("authorization", place)
         if entry.name and entry.name in [other.name for other in entries[:place]]:
@@ -32,7 +32,7 @@ def _check_saml(here: KeyPath, entry: AuthorizationSettings) -> Iterator[Fault]:
     if entry.protocol == "batch2" and not entry.credential:
         yield (
             (*here, "protocol"),
-            "'batch2' is an extension of Google's, which says by 'credential' for whom it asks; take 'batch' or 'single'",
+            "'batch2' is an extension of Google's, which names the user by 'credential'; take 'batch' or 'single'",
         )
     if entry.allow_private:
         yield (*here, "allow_private"), "an endpoint may be anywhere; this is for mechanism 'head'"
@@ -64,7 +64,7 @@ def _check_head(here: KeyPath, entry: AuthorizationSettings) -> Iterator[Fault]:
         yield here, "head needs something by which servers know the user: forward_password = true, or user_header"
     for pattern in entry.patterns:
         if not names_servers(pattern):
-            text = f"'{pattern}' may mean any host, which would be told who asks; write scheme and host, such as https://wiki.example.com/"
+            text = f"'{pattern}' may mean any host, which would learn the name of the user; write scheme and host, such as https://wiki.example.com/"
             yield (*here, "patterns"), text
 
 

@@ -109,7 +109,7 @@ def _read_stored(stored: StoredSetting) -> BaseModel:
     try:
         return SECTIONS[stored.section].model_validate_json(stored.value)
     except ValidationError as exc:
-        raise Corrupt(f"the setting {stored.section}/{stored.name} that was kept cannot be read: {exc.errors()[0]['msg']}") from exc
+        raise Corrupt(f"the setting {stored.section}/{stored.name} that was stored cannot be read: {exc.errors()[0]['msg']}") from exc
 
 
 def serving_of(settings: Settings) -> Serving:

@@ -19,7 +19,7 @@ _SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 def translate(error: OSError, what: str) -> FeedmillError:
     """Returns our error for an operating system's error."""
     if error.errno in _FULL:
-        return DiskFull(f"no room {what}: {error.strerror}")
+        return DiskFull(f"no space {what}: {error.strerror}")
     if error.errno in _SCARCE:
         return Busy(f"out of resources {what}: {error.strerror}")
     return Corrupt(f"failed {what}: {error.strerror or error}")

@@ -1,9 +1,9 @@
 """Answers the challenges of HTTP authentication with a name and a password: Basic, Digest, NTLM, Negotiate.
 
-- Of the schemes that a server offers and the rule permits, the strongest is used. A password is never sent before a server has asked for
+- Of the schemes that a server offers and the rule permits, the strongest is used. A password is never sent before a server has requested
   it, unless Basic is the only scheme that the rule permits.
-- What a server asked for is remembered, so that later requests begin with it.
-- NTLM and Negotiate prove who uses a connection. All legs go over the same connection, which nobody else uses.
+- What a server requested is remembered, so that later requests begin with it.
+- NTLM and Negotiate prove who uses a connection. All legs go over the same connection, which serves no other request meanwhile.
 - After three rejections in a row no password is sent for a while, so that the account is not locked.
 Source: RFC 9110, 11; RFC 7616 and 7617; RFC 4559; MS-NTHT.
 """

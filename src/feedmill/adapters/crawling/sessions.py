@@ -108,7 +108,7 @@ class BearerSession:
         async with self._lock:
             if not self._token or self._token == refused or self._expires_at <= time.monotonic():
                 if self._paused_until > time.monotonic():
-                    raise AccessRejected("the authorization server gave no token; it is asked again in a minute")
+                    raise AccessRejected("the authorization server returned no token; the next request is sent in a minute")
                 try:
                     self._token, seconds = await self._fetch_token(grant, sending)
                 except UpstreamFailure:
@@ -143,7 +143,7 @@ class BearerSession:
         except (ValueError, TypeError, AttributeError, RecursionError) as exc:
             raise AccessRejected("the authorization server sends no token that can be read") from exc
         if not isinstance(token, str) or not token.isascii() or not token.isprintable() or not token:
-            raise AccessRejected(f"the authorization server gives no token: it answers {response.status}")
+            raise AccessRejected(f"the authorization server returned no token, but status {response.status}")
         return token, max(seconds - 30.0, 1.0)
 
 

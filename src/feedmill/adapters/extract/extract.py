@@ -56,13 +56,13 @@ def extract(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int]
         reason = f"extraction needed more than {limits.memory_bytes // 1_000_000} MB of memory"
     except RecursionError:
         reason = "the document is nested too deeply"
-    except Exception as exc:  # noqa: BLE001 - one document, and the reason is kept with it
+    except Exception as exc:  # noqa: BLE001 - one document, and the reason is stored with it
         reason = clean_line(f"the document cannot be read: {type(exc).__name__}: {exc}", 300)
     return Extraction(key=task.key, mimetype=mimetype, reason=reason)
 
 
 def _extract_around_text(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int], bytes]) -> Extraction:
-    """Takes the text as its sender gives it, and everything else from the document in the bytes after it.
+    """Takes the text as its sender wrote it, and everything else from the document in the bytes after it.
 
     A document after a text beyond the limit is not read, so that the memory stays bounded.
     """

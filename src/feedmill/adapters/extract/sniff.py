@@ -90,7 +90,7 @@ def sniff(data: bytes, declared: str | None, url: str = "") -> str:
     hint = normalize(declared)
     if _is_binary(head):
         return hint if hint is not None and not is_textual(hint) and hint not in _CLAIMS else BINARY
-    return _tell_text(head, hint, url)
+    return _detect_text(head, hint, url)
 
 
 def normalize(declared: str | None) -> str | None:
@@ -134,13 +134,13 @@ def _by_magic(data: bytes, head: bytes) -> str | None:
 
 def _open_container(data: bytes, mimetype: str) -> str:
     if mimetype == ZIP:
-        return _tell_zip(data)
+        return _detect_zip(data)
     if mimetype == OLE:
-        return _tell_ole(data)
+        return _detect_ole(data)
     return mimetype
 
 
-def _tell_zip(data: bytes) -> str:
+def _detect_zip(data: bytes) -> str:
     names = list_names(data)
     # OpenDocument and EPUB state their type in an entry of this name; Office files have folders of their own instead.
     if "mimetype" in names:
@@ -156,7 +156,7 @@ def _tell_zip(data: bytes) -> str:
     return ZIP
 
 
-def _tell_ole(data: bytes) -> str:
+def _detect_ole(data: bytes) -> str:
     """Detects the type by the names in the directory, in UTF-16 at the start of 128-byte entries anywhere in the file."""
     for name, mimetype in _OLE_STREAMS:
         wide = name.encode("utf-16-le")
@@ -197,17 +197,17 @@ def _is_noise(head: bytes, controls: int) -> bool:
     return upper * 5 > len(head) and len(set(head)) > _MOST_DIFFERENT_BYTES
 
 
-def _tell_text(head: bytes, hint: str | None, url: str) -> str:
+def _detect_text(head: bytes, hint: str | None, url: str) -> str:
     suffix = _SUFFIX.search(url.rsplit("/", 1)[-1])
     of_suffix = _OF_SUFFIX.get(suffix[1].lower()) if suffix else None
     # Tags in UTF-16 become visible to the patterns without decoding it: zero bytes and the mark are dropped.
     plain = head.replace(b"\0", b"").lstrip(b"\xff\xfe") if b"\0" in head[:4] or head[:1] in b"\xff\xfe" else head
     if hint is None or hint in (PLAIN, BINARY) or not is_textual(hint):
-        return _tell_unlabelled(plain, hint, of_suffix)
+        return _detect_unlabelled(plain, hint, of_suffix)
     return hint
 
 
-def _tell_unlabelled(head: bytes, hint: str | None, of_suffix: str | None) -> str:
+def _detect_unlabelled(head: bytes, hint: str | None, of_suffix: str | None) -> str:
     if _HTML_START.match(head):
         return HTML
     if hint != PLAIN and (of_suffix == HTML or _HTML_LOOSE.match(head)):

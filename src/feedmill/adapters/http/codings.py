@@ -58,7 +58,7 @@ def _inflate(body: bytes, most: int) -> tuple[bytes, bool]:
     """Inflates gzip and zlib; a gzip body may have several members (RFC 1952, 2.2)."""
     pieces, size, rest = [], 0, body
     while True:
-        inflater = zlib.decompressobj(47)  # this window size tells gzip from zlib
+        inflater = zlib.decompressobj(47)  # this window size accepts gzip and refuses zlib
         piece = inflater.decompress(rest, most - size)
         pieces.append(piece)
         size += len(piece)

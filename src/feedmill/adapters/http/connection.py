@@ -49,7 +49,7 @@ class AsyncConnection:
 
     @property
     def is_reusable(self) -> bool:
-        """Whether another request can be sent over the same connection: both sides have ended their messages and kept it open."""
+        """Whether another request can be sent over the same connection: both sides have ended their messages and left it open."""
         is_done = self._protocol.our_state is h11.DONE and self._protocol.their_state is h11.DONE
         # What comes without a request is the end of the connection, or a complaint (408) that would be read as the next response.
         return self._stream is not None and is_done and not self._protocol.trailing_data[0] and not self._stream.has_input()

@@ -101,7 +101,7 @@ class TlsStream:
                     self._incoming.write_eof()
             except ssl.SSLError:
                 with suppress(OSError):
-                    await self._flush()  # tells the server why
+                    await self._flush()  # so that the server learns the reason
                 raise
             else:
                 await self._flush()

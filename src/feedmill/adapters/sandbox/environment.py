@@ -2,9 +2,9 @@
 
 import os
 
-_KEPT = frozenset({"LANG", "TZ", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH"})
+_INHERITED = frozenset({"LANG", "TZ", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH"})
 
 
 def bare_environment() -> dict[str, str]:
     """Returns the variables of this process that a child may read."""
-    return {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")}
+    return {name: value for name, value in os.environ.items() if name in _INHERITED or name.startswith("LC_")}

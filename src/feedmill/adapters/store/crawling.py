@@ -190,14 +190,14 @@ class SqlCrawlQueue:
         self._end_leases(_ENTRY.lease_expires_at <= moment)
         leased: list[sa.RowMapping] = []
         looked_at: list[sa.Row[int, str, int, int]] = []
-        # sites without room may be at the front of the order
+        # sites without capacity may be at the front of the order
         full = sum(count <= 0 for count in capacity.values())
         for site in self._list_due_sites(owner, moment, limit + full, only=None if default_capacity > 0 else capacity):
             if len(leased) >= limit:
                 break
-            room = min(capacity.get(site.site, default_capacity), limit - len(leased))
-            if room > 0:
-                leased += self._list_due(site, moment, room)
+            free = min(capacity.get(site.site, default_capacity), limit - len(leased))
+            if free > 0:
+                leased += self._list_due(site, moment, free)
                 looked_at.append(site)
         self._lease(leased, {"lease_owner": owner, "lease_expires_at": to_micros(until)})
         self._correct_bounds({site.id: site.retry_at for site in looked_at}, moment)
@@ -337,14 +337,14 @@ class SqlCrawlSites:
 
 def _merge(first: CrawlMention, second: CrawlMention) -> CrawlMention:
     """Returns one mention that asks for what two mentions of a URL ask for."""
-    asking = second if second.is_request or not first.is_request else first
+    stronger = second if second.is_request or not first.is_request else first
     hints = [hint for hint in (first.changed_at, second.changed_at) if hint is not None]
     return CrawlMention(
         url=first.url,
         referrer=first.referrer or second.referrer,
-        is_request=asking.is_request,
+        is_request=stronger.is_request,
         is_immediate=first.is_immediate or second.is_immediate,
-        is_once=asking.is_once,
+        is_once=stronger.is_once,
         pagerank=second.pagerank if second.pagerank is not None else first.pagerank,
         depth=min(first.depth, second.depth),
         changed_at=max(hints, default=None),

@@ -13,7 +13,7 @@ from feedmill.adapters.store.prepared import run_text
 from feedmill.adapters.store.writerlock import WriterLock
 
 BUSY_SECONDS = 60
-KEPT = 8
+IDLE_CONNECTIONS = 8
 """How many connections of readers, and of writers, stay open."""
 
 # WAL lets readers go on while a process writes. With ``synchronous=FULL`` each commit waits for the
@@ -58,12 +58,12 @@ class Snapshots:
             # Without it, each query would be a transaction of its own, and two queries could see two states of the store.
             run_text(connection, "BEGIN")
             yield connection
-            connection.rollback()  # what SQLAlchemy believes to have begun, if it was asked for anything
+            connection.rollback()  # the transaction that SQLAlchemy begins with its first statement
             connection.connection.rollback()
         except BaseException:
             connection.close()
             raise
-        if len(self._idle) < KEPT:
+        if len(self._idle) < IDLE_CONNECTIONS:
             self._idle.append(connection)
         else:
             connection.close()
@@ -84,7 +84,7 @@ class Snapshots:
 
 def _engine(path: Path, busy_seconds: float, *more_pragmas: str) -> sa.Engine:
     engine = sa.create_engine(
-        f"sqlite:///{path}", connect_args={"timeout": busy_seconds, "check_same_thread": False}, pool_size=KEPT, max_overflow=32
+        f"sqlite:///{path}", connect_args={"timeout": busy_seconds, "check_same_thread": False}, pool_size=IDLE_CONNECTIONS, max_overflow=32
     )
 
     @sa.event.listens_for(engine, "connect")

@@ -64,8 +64,8 @@ class WriterLock:
 
     def __init__(self, folder: Path) -> None:
         self._threads = _Queue()
-        self._door = os.open(folder / "store.door", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        self._room = os.open(folder / "store.room", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        self._queue_lock = os.open(folder / "store.door", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        self._write_lock = os.open(folder / "store.room", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
     @contextmanager
     def taken(self) -> Iterator[None]:
@@ -75,20 +75,20 @@ class WriterLock:
         self._threads.acquire()
         try:
             # the queue lock: only one process at a time waits for the write lock
-            fcntl.flock(self._door, fcntl.LOCK_EX)
+            fcntl.flock(self._queue_lock, fcntl.LOCK_EX)
             try:
-                fcntl.flock(self._room, fcntl.LOCK_EX)
+                fcntl.flock(self._write_lock, fcntl.LOCK_EX)
             finally:
                 # release the queue lock with the write lock held (or failed), so that the next process can wait here
-                fcntl.flock(self._door, fcntl.LOCK_UN)
+                fcntl.flock(self._queue_lock, fcntl.LOCK_UN)
             try:
                 yield
             finally:
-                fcntl.flock(self._room, fcntl.LOCK_UN)
+                fcntl.flock(self._write_lock, fcntl.LOCK_UN)
         finally:
             self._threads.release()
 
     def close(self) -> None:
         """Closes the lock files."""
-        for fd in (self._door, self._room):
+        for fd in (self._queue_lock, self._write_lock):
             os.close(fd)

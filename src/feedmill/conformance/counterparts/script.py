@@ -113,7 +113,7 @@ class SeedlistScriptEntry(_Table):
     mimetype: str = "text/plain"
     display_url: str = ""
     updated: datetime | None = None
-    #: None: everybody may see the entry; empty: nobody.
+    #: None: every user may see the entry; empty: no user.
     acls: list[str] | None = None
     fields: dict[str, str | list[str]] = {}
     authors: list[str] = []

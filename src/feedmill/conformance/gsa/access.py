@@ -117,7 +117,7 @@ def check_permit(trial: FeedTrial) -> None:
 def _check_inheritance(trial: FeedTrial, kind: str, permitted: frozenset[str]) -> None:
     """Feeds a parent and a child for each pair of local decisions; ``permitted`` are the pairs, child first, that end in a permit."""
     ann = f"ann{trial.word}"
-    locals_ = {"P": principal(ann), "D": principal(ann, "deny"), "I": principal("somebody-else")}
+    locals_ = {"P": principal(ann), "D": principal(ann, "deny"), "I": principal("another-user")}
     parents = [f'<acl url="{trial.url(f"parent-{p}")}" inheritance-type="{kind}">{locals_[p]}</acl>' for p in _LETTERS]
     children = [
         trial.record(f"{c}{p}", text=f"{trial.word} {c}{p}", before=acl(locals_[c], more=f' inherit-from="{trial.url(f"parent-{p}")}"'))
@@ -222,7 +222,7 @@ def check_white_space(trial: FeedTrial) -> None:
 
 @CASES.add(
     "legacy-roles",
-    "=reader, =writer and =owner are removed from names in google:aclusers, and =peeker names nobody",
+    "=reader, =writer and =owner are removed from names in google:aclusers, and =peeker names no user",
     guide("Specifying Group and User Access in Metadata"),
     needs=_USERS,
 )

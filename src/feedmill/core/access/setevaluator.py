@@ -57,7 +57,7 @@ def _build_table() -> Bytes:
         rule, parent = RULES[own // len(_VERDICTS)], _VERDICTS[own % len(_VERDICTS)]
         # the combined decision for each of the three decisions that the child may have
         ends = (_VERDICTS.index(combine(rule, parent=parent, child=child)) for child in _VERDICTS)
-        # Bit ``end`` of the parent's function tells whether the combined decision ends in PERMIT; it becomes bit ``child`` of this
+        # Bit ``end`` of the parent's function says whether the combined decision ends in PERMIT; it becomes bit ``child`` of this
         # function.
         table[place] = sum((above >> end & 1) << child for child, end in enumerate(ends))
     return table

@@ -75,8 +75,8 @@ class LinkRules:
         head = self._session.sub("", head) if ";" in head else head
         if not sign:
             return head
-        kept = [part for part in query.split("&") if not self._session.fullmatch(f";{part}")]
-        return f"{head}?{'&'.join(kept)}" if kept else head
+        remaining = [part for part in query.split("&") if not self._session.fullmatch(f";{part}")]
+        return f"{head}?{'&'.join(remaining)}" if remaining else head
 
     def _is_near(self, url: str, crawled_page: str) -> bool:
         if self._named.match_url(url).passes or self._private.match_url(url).passes:

@@ -31,7 +31,7 @@ def shown_metadata(document: Document) -> Metadata:
 
 
 def shown_title(document: Document) -> str | None:
-    """Returns the title that the sender gives, else the one that was found in the content."""
+    """Returns the title that the sender wrote, else the one that was found in the content."""
     return document.attributes.title or (document.text.title if document.text is not None else None)
 
 

@@ -79,14 +79,14 @@ class Schedule:
         return min((moment for moment in found if moment is not None), default=None)
 
 
-BY_HAND: Final = Schedule()
+UNSCHEDULED: Final = Schedule()
 
 
 def parse_schedule(text: str) -> Schedule:
     """Returns a schedule; lines of cron are joined by ``|``. Errors: BadRequest."""
     words = " ".join(text.lower().split())
     if not words:
-        return BY_HAND
+        return UNSCHEDULED
     every = _EVERY.fullmatch(words)
     if every is not None:
         return Schedule(every=timedelta(**{_UNITS[every[2]]: int(every[1])}))

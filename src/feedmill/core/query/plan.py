@@ -30,7 +30,7 @@ class QueryPlan:
     selected: tuple[Node, ...] = ()
     #: the tree to search: query, form, filters, languages, collections, without removed URLs; None if no document can match
     root: Node | None
-    #: the user asked for nothing, which finds nothing
+    #: the query holds nothing to search for, and finds nothing
     is_empty: bool
     facets: tuple[Facet, ...] = ()
     #: the patterns of the URLs that the front end removes from its results

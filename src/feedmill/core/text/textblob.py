@@ -81,5 +81,5 @@ def _find_end(data: bytes, start: int = 0) -> int:
     """Returns the position after the next line end. Errors: Corrupt."""
     end = data.find(b"\n", start)
     if end < 0:
-        raise Corrupt("a kept text lacks a line of its links; extract the document anew")
+        raise Corrupt("a stored text lacks a line of its links; extract the document again")
     return end + 1

@@ -196,14 +196,14 @@ class _Spelt(dict[int, str]):
     def __missing__(self, code: int) -> str:
         if len(self) >= MAX_CHARACTERS_KNOWN:
             self.clear()
-        made = self[code] = _spell(chr(code))
+        made = self[code] = _normalize(chr(code))
         return made
 
 
 _SPELT = _Spelt()
 
 
-def _spell(character: str) -> str:
+def _normalize(character: str) -> str:
     spelt = _PLAIN.get(character, character)
     if spelt.isdecimal():
         return str(unicodedata.decimal(spelt))

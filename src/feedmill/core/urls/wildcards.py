@@ -9,7 +9,7 @@ def matches_wildcards(pattern: str, url: str) -> bool:
     last = middle.pop()
     if len(url) < len(first) + len(last) or not url.startswith(first) or not url.endswith(last):
         return False
-    # The earliest place of each part leaves the most room for those behind it.
+    # The earliest place of each part leaves the most text for those behind it.
     at, end = len(first), len(url) - len(last)
     for part in middle:
         found = url.find(part, at, end)

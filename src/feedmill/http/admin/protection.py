@@ -25,7 +25,7 @@ from feedmill.model.errors import FeedmillError
 from feedmill.model.role import UserRole
 from feedmill.services.auditing import Auditing
 
-ASKED: Final = "feedmill.asked"
+AUDITED: Final = "feedmill.audited"
 """The key in a request's scope for the details that a handler adds to the audit log."""
 
 VIEW_OR_ADMINISTER: Final = Requirement(sender=Sender.ROLE, read_role=UserRole.VIEWER, write_role=UserRole.ADMINISTRATOR)
@@ -77,7 +77,7 @@ class AdminLock:
         if request.method in SAFE_METHODS and not requirement.is_decision:
             await self._app(request.scope, receive, send)
         else:
-            kind = AuditKind.DECISION_ASKED if requirement.is_decision else AuditKind.ADMINISTERED
+            kind = AuditKind.DECISION_REQUESTED if requirement.is_decision else AuditKind.ADMINISTERED
             await self._serve_audited(request, kind, name_of(found), receive, send)
 
     async def _find_user(self, request: Request) -> CurrentUser | Refusal:
@@ -123,7 +123,7 @@ class AdminLock:
         details: dict[str, Detail] = {"method": request.method, "path": request.scope["path"], "status": status}
         if request.url.query:
             details["query"] = request.url.query
-        details |= request.scope.get(ASKED, {})
+        details |= request.scope.get(AUDITED, {})
         address = request.client.host if request.client is not None else ""
         auditing = self._auditing
         await run_in_threadpool(lambda: auditing.log_event(kind, actor=actor, address=address, details=details))
@@ -131,4 +131,4 @@ class AdminLock:
 
 def name_of(current_user: CurrentUser) -> str:
     """Returns the user's name for the audit log."""
-    return current_user.label or ", ".join(write_user(user) for user in current_user.identity.users) or "nobody"
+    return current_user.label or ", ".join(write_user(user) for user in current_user.identity.users) or "an anonymous user"

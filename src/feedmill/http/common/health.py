@@ -28,17 +28,17 @@ class _Readiness:
 
     def __init__(self, find_problems: Problems) -> None:
         self._find_problems = find_problems
-        self._told = ""
+        self._logged = ""
 
     def list_problems(self) -> list[str]:
         """Lists the problems, with those of the check itself."""
         try:
             problems, reason = self._find_problems(), ""
-        except Exception as exc:  # noqa: BLE001 - whatever keeps this process from looking keeps it from its work
+        except Exception as exc:  # noqa: BLE001 - whatever prevents this check also prevents the work of this process
             problems, reason = [DAMAGED if isinstance(exc, Corrupt) else UNAVAILABLE], f"{type(exc).__name__}: {exc}"
-        if reason and reason != self._told:
+        if reason and reason != self._logged:
             log.error("not_ready", reason=reason)
-        self._told = reason
+        self._logged = reason
         return problems
 
 

@@ -105,12 +105,12 @@ class Seedlists:
 
     def show_page(self, request: Request) -> Response:
         """Returns a page of the list. Errors: BadRequest; NotFound for an unknown data source."""
-        asked = read_list_request(dict(request.query_params), self._clock())
-        if asked.after is None:
-            self._listing.check_part(asked.part, self._clock(), self._history)
-        if asked.action is ListAction.COUNT:
-            return PlainTextResponse(f"{self._listing.count(asked.part)}\n", headers=PRIVATE_NO_CACHE)
-        page = self._list_sources(asked) if _lists_sources(asked) else self._list_documents(asked)
+        list_request = read_list_request(dict(request.query_params), self._clock())
+        if list_request.after is None:
+            self._listing.check_part(list_request.part, self._clock(), self._history)
+        if list_request.action is ListAction.COUNT:
+            return PlainTextResponse(f"{self._listing.count(list_request.part)}\n", headers=PRIVATE_NO_CACHE)
+        page = self._list_sources(list_request) if _lists_sources(list_request) else self._list_documents(list_request)
         return Response(page, media_type=f"{ATOM_TYPE}; charset=utf-8", headers=PRIVATE_NO_CACHE)
 
     def show_content(self, request: Request) -> Response:
@@ -143,10 +143,10 @@ class Seedlists:
         tokens = sorted(write_token(number, self._key) for number in permitted if number > AccessClass.CLOSED)
         return Response(render_tokens(tokens), media_type="text/xml", headers=PRIVATE_NO_CACHE)
 
-    def _list_sources(self, asked: ListRequest) -> bytes:
+    def _list_sources(self, list_request: ListRequest) -> bytes:
         sources = self._listing.list_sources()
-        here = sources[asked.start : asked.start + asked.count]
-        page = _describe_page(asked, f"data sources: {len(sources)}")
+        here = sources[list_request.start : list_request.start + list_request.count]
+        page = _describe_page(list_request, f"data sources: {len(sources)}")
         entries = [
             render_entry(
                 describe_source(source.name, _write_url(ListAction.CHILDREN, source.name), _write_url(ListAction.DOCUMENTS, source.name)),
@@ -154,15 +154,15 @@ class Seedlists:
             )
             for source in here
         ]
-        reached = asked.start + len(here)
-        return join_page(_end_page(page, asked, reached, reached if reached < len(sources) else None), entries)
+        reached = list_request.start + len(here)
+        return join_page(_end_page(page, list_request, reached, reached if reached < len(sources) else None), entries)
 
-    def _list_documents(self, asked: ListRequest) -> bytes:
-        after = self._listing.find_position(asked.part, asked.start) if asked.after is None else asked.after
-        page = _describe_page(asked, "documents" if asked.part.since is None else "changed documents")
+    def _list_documents(self, list_request: ListRequest) -> bytes:
+        after = self._listing.find_position(list_request.part, list_request.start) if list_request.after is None else list_request.after
+        page = _describe_page(list_request, "documents" if list_request.part.since is None else "changed documents")
         entries: list[bytes] = []
         size, moved, following = 0, 0, None
-        for position, document in self._listing.iter_documents(asked.part, after):
+        for position, document in self._listing.iter_documents(list_request.part, after):
             if document is None:
                 after, moved = position, moved + 1
                 if moved >= POSITIONS_AT_ONCE:
@@ -170,12 +170,12 @@ class Seedlists:
                     break
                 continue
             entry = render_entry(describe_document(document, self._key, _write_content_url), page)
-            if entries and (len(entries) >= asked.count or size + len(entry) > PAGE_BYTES):
+            if entries and (len(entries) >= list_request.count or size + len(entry) > PAGE_BYTES):
                 following = after
                 break
             entries.append(entry)
             size, after = size + len(entry), position
-        return join_page(_end_page(page, asked, asked.start + len(entries), following), entries)
+        return join_page(_end_page(page, list_request, list_request.start + len(entries), following), entries)
 
 
 def read_list_request(values: Mapping[str, str], now: datetime) -> ListRequest:
@@ -191,7 +191,7 @@ def read_list_request(values: Mapping[str, str], now: datetime) -> ListRequest:
     if named not in actions:
         raise BadRequest(f"Action: one of {', '.join(actions)}")
     since = _read_timestamp(values["Timestamp"]) if values.get("Timestamp") else _read_date(values.get("Date", ""))
-    asked = ListRequest(
+    list_request = ListRequest(
         action=actions[named],
         part=ListedPart(datasource=values.get("SeedlistId", values.get("SeedlistID", "")), since=since),
         start=_read_number(values, "Start", 0, MAX_START),
@@ -200,9 +200,9 @@ def read_list_request(values: Mapping[str, str], now: datetime) -> ListRequest:
     )
     state = values.get("State", "")
     if not state:
-        return asked
+        return list_request
     after, begun = _read_state(state)
-    return replace(asked, after=after, begun_at=begun)
+    return replace(list_request, after=after, begun_at=begun)
 
 
 def write_timestamp(moment: datetime) -> str:
@@ -210,31 +210,33 @@ def write_timestamp(moment: datetime) -> str:
     return base64.b64encode(int(moment.timestamp() * 1_000).to_bytes(8, "big")).decode()
 
 
-def _lists_sources(asked: ListRequest) -> bool:
-    return asked.action is ListAction.CHILDREN and not asked.part.datasource
+def _lists_sources(list_request: ListRequest) -> bool:
+    return list_request.action is ListAction.CHILDREN and not list_request.part.datasource
 
 
-def _describe_page(asked: ListRequest, title: str) -> SeedlistPage:
+def _describe_page(list_request: ListRequest, title: str) -> SeedlistPage:
     return SeedlistPage(
-        id=_write_url(asked.action, asked.part.datasource, Start=str(asked.start), Range=str(asked.count)),
+        id=_write_url(list_request.action, list_request.part.datasource, Start=str(list_request.start), Range=str(list_request.count)),
         title=title,
         field_infos=PAGE_INFOS,
     )
 
 
-def _end_page(page: SeedlistPage, asked: ListRequest, reached: int, following: int | None) -> SeedlistPage:
+def _end_page(page: SeedlistPage, list_request: ListRequest, reached: int, following: int | None) -> SeedlistPage:
     """Returns a page with its links. ``following`` is where the next one begins, None if this is the last."""
-    paging = {"Range": str(asked.count)}
-    if asked.part.since is not None:
-        paging["Timestamp"] = write_timestamp(asked.part.since)
+    paging = {"Range": str(list_request.count)}
+    if list_request.part.since is not None:
+        paging["Timestamp"] = write_timestamp(list_request.part.since)
     previous = ""
-    if asked.start:
-        previous = _write_url(asked.action, asked.part.datasource, Start=str(max(asked.start - asked.count, 0)), **paging)
+    if list_request.start:
+        previous = _write_url(
+            list_request.action, list_request.part.datasource, Start=str(max(list_request.start - list_request.count, 0)), **paging
+        )
     if following is None:
-        return replace(page, timestamp=write_timestamp(asked.begun_at - OVERLAP), previous_url=previous)
+        return replace(page, timestamp=write_timestamp(list_request.begun_at - OVERLAP), previous_url=previous)
     # the sources are few, and listed by their number
-    state = {} if _lists_sources(asked) else {"State": _write_state(following, asked.begun_at)}
-    following_url = _write_url(asked.action, asked.part.datasource, Start=str(reached), **paging, **state)
+    state = {} if _lists_sources(list_request) else {"State": _write_state(following, list_request.begun_at)}
+    following_url = _write_url(list_request.action, list_request.part.datasource, Start=str(reached), **paging, **state)
     return replace(page, next_url=following_url, previous_url=previous)
 
 

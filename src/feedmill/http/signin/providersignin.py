@@ -59,7 +59,7 @@ class ProviderSignIn:
         return response
 
     def complete_sign_in(self, request: Request, credential: Credential, target: str) -> Response:
-        """Begins the session of a user whom a provider authenticated."""
+        """Begins the session of a user that a provider authenticated."""
         verified = [f"{credential.provider}:{credential.user.namespace}"]
         details: dict[str, Detail] = {"name": credential.user.name, "way": credential.provider, "proved": verified}
         self.auditing.log_event(

@@ -30,7 +30,7 @@ from feedmill.ports.signin import SamlProvider
 from feedmill.services.signin.onetimecodes import OneTimeCodes
 
 MAX_FORM_BYTES = 4_000_000
-HANDOVER = timedelta(minutes=1)
+CODE_LIFETIME = timedelta(minutes=1)
 SIGNED_FORM = Requirement(sender=Sender.USER, allows_foreign_forms=True)
 """The requirement of routes that take signed forms, which the pages of providers send."""
 
@@ -77,7 +77,7 @@ class SamlRoutes:
             assertion = provider.read_assertion(encoded, self._back(request))
             if not self._handovers.use_once(assertion.id, assertion.until):
                 raise Denied("the assertion was used before")
-            code = self._handovers.put(assertion.credential, assertion.answers, HANDOVER)
+            code = self._handovers.put(assertion.credential, assertion.answers, CODE_LIFETIME)
         except (Denied, BadRequest, Busy) as exc:
             return self._provider_sign_in.refuse_attempt(request, provider.qualified_name, exc)
         onward = f"/signin/saml/{provider.name}/back?code={code}"

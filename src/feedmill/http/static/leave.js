@@ -1,2 +1,2 @@
-// sends the one form of the page that tells a provider who leaves; without scripts its button does
+// sends the only form of the page, which signs the user out at a provider; without scripts its button does
 document.getElementById("leave").submit();

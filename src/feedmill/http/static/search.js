@@ -79,7 +79,7 @@
   };
 
   box.addEventListener("input", () => {
-    // at once, not when suggestions are asked for: Escape gives back what was typed last
+    // at once, not when suggestions are requested: Escape restores what was typed last
     typed = box.value;
     chosen = -1;
     clearTimeout(timer);

@@ -42,12 +42,12 @@ ShareOf = Callable[[str], SlotQuota]
 
 
 def share_by_client(most: int, *, proxies: Networks = NO_NETWORKS, most_of_proxy: int = 0) -> ShareOf:
-    """Returns a function that gives each client ``most`` slots, and each proxy ``most_of_proxy``."""
+    """Returns a function for the slots of a client: ``most``, or ``most_of_proxy`` for a proxy."""
     return lambda address: SlotQuota(name=client_of(address), most=most_of_proxy if proxies.covers(address) else most)
 
 
 def share_by_trust(most: int, trusted: Networks, strangers: SlotQuota) -> ShareOf:
-    """Returns a function that gives each trusted client ``most`` slots, and all other clients one share together."""
+    """Returns a function for the slots of a client: ``most`` for each trusted one, and as many for all others together."""
     return lambda address: SlotQuota(name=client_of(address), most=most) if trusted.covers(address) else strangers
 
 

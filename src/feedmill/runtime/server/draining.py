@@ -9,7 +9,7 @@ that it had accepted to their end:
   the connection ends, and an idle client does not keep the previous settings in use.
 - Each response says that the connection ends with it.
 
-A connection that is closed while it holds unread bytes would be reset. Its client could not tell a lost request from a lost response.
+A connection that is closed while it holds unread bytes would be reset. Its client could not know whether its request was read.
 """
 
 import asyncio

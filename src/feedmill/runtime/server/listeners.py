@@ -84,11 +84,11 @@ _WITH_PUBLIC_URL: Final = frozenset({"search", "admin"})
 def make_listeners(settings: Settings, sockets: Mapping[str, socket.socket], apps: Mapping[str, Starlette]) -> list[Listener]:
     """Returns the listeners of one process. Shape: applications by listener; those without an open socket are left out."""
     own, names = LocalNames(), [name for name in apps if name in sockets]
-    most = min(settings.limits.max_connections, find_room(len(names)))
+    most = min(settings.limits.max_connections, count_connections(len(names)))
     return [_make_listener(name, apps[name], settings, sockets[name], own, most) for name in names]
 
 
-def find_room(listeners: int) -> int:
+def count_connections(listeners: int) -> int:
     """Returns how many connections each listener of this process has descriptors for."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(_FEWEST, (soft - _FILES_BESIDE) // (_FILES_EACH * max(1, listeners)))

@@ -76,7 +76,7 @@ class HttpProtocol(HttpToolsProtocol):
         self.cycle.keep_alive = False
 
     def disconnect_application(self) -> None:
-        """Tells the application that its client is gone, before the transport is aborted. Otherwise it would write to a closed one."""
+        """Reports to the application that its client is gone, before the transport is aborted. Otherwise it would write to a closed one."""
         if self._answering is not None:
             self._answering.disconnected = True
             self._answering.message_event.set()

@@ -68,7 +68,7 @@ class ClassTable:
         """
         numbers = np.array(classes.numbers, np.int64)
         newest = int(numbers.max())
-        self._make_room(newest)
+        self._grow(newest)
         self.newest = max(self.newest, newest)
         # how many entries each class has: its keys are one byte string of entries of ``_KEY_BYTES`` each
         counts = np.fromiter(map(len, classes.keys), np.int64, numbers.size) // _KEY_BYTES
@@ -103,7 +103,7 @@ class ClassTable:
 
     def reach(self, newest: int) -> None:
         """Extends the table to the highest class number; its class may no longer exist."""
-        self._make_room(newest)
+        self._grow(newest)
         self.newest = max(self.newest, newest)
 
     def set_acls(self, classes: Mapping[str, int | None]) -> None:
@@ -119,7 +119,7 @@ class ClassTable:
         return self._decide(self._decide_locally(keys))
 
     def permitted_to_anybody(self) -> ClassMap:
-        """Returns the classes visible to an imagined user whom every ACL with an effective permit permits and no ACL denies."""
+        """Returns the classes visible to an imagined user that every ACL with an effective permit permits and no ACL denies."""
         local: Bytes = np.zeros(self.newest + 1, np.uint8)
         for numbers in self._permitting:
             local[numbers] = PERMITTED
@@ -172,7 +172,7 @@ class ClassTable:
         if node >= self._node_classes.size:
             self._node_classes = _doubled(self._node_classes, -1)
 
-    def _make_room(self, number: int) -> None:
+    def _grow(self, number: int) -> None:
         while number >= self._types.size:
             self._types = _doubled(self._types, rule_number(None))
             self._parents = _doubled(self._parents, 0)

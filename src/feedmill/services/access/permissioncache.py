@@ -213,7 +213,7 @@ class PermissionCache:
             known.principal_keys = principal_keys_of(known.membership.build_identity())
         return known.principal_keys
 
-    # --- keeping up ---
+    # --- reading changes ---
 
     def _is_current(self) -> bool:
         """Whether everything in the store has been read."""

@@ -47,7 +47,7 @@ class PolicyTable:
         return self._combine(by_acl, unsaid, policy_numbers, self._decide(keys))
 
     def combine_for_anybody(self, by_acl: ClassMap, unsaid: Bytes, policy_numbers: Numbers) -> ClassMap:
-        """Returns the classes visible to an imagined user whom every permitting entry permits and no entry denies."""
+        """Returns the classes visible to an imagined user that every permitting entry permits and no entry denies."""
         permits = np.zeros_like(self._in_force)
         for found in self._entries.values():
             denied = {number for number, verdict in found if verdict == _DENY}

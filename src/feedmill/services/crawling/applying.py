@@ -249,7 +249,7 @@ def _read_date(page: FetchedPage) -> datetime | None:
 def _find_redirect(url: str, page: FetchedPage) -> str:
     """Returns the final URL of redirects, "" if there were none."""
     try:
-        asked = parse_target(url).url
+        requested = parse_target(url).url
     except BadRequest:
         return ""
-    return page.url if page.url and page.url not in (url, asked) else ""
+    return page.url if page.url and page.url not in (url, requested) else ""

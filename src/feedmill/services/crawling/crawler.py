@@ -45,7 +45,7 @@ TICK_SECONDS: Final = 0.1
 RETRY_SECONDS: Final = 2.0
 PROGRESS_SECONDS: Final = 10.0
 MAX_SITES: Final = 10_000
-"""How many sites are kept in memory."""
+"""How many sites are held in memory."""
 ROBOTS_LIFE: Final = timedelta(days=1)
 ROBOTS_RETRY: Final = timedelta(hours=1)
 ROBOTS_BYTES: Final = 600_000
@@ -243,7 +243,7 @@ class Crawler:
 
     async def _lease(self) -> int:
         now = self._tools.clock()
-        capacity = {name: self._find_room(site, now) for name, site in self._sites.items()}
+        capacity = {name: self._count_free(site, now) for name, site in self._sites.items()}
         entries, records, bare = await self._in_thread(lambda: self._lease_due(now, capacity))
         self._leased_at = None if entries else now
         for name, record in records.items():
@@ -265,8 +265,8 @@ class Crawler:
                 return [], {}, set()
             queue, sites = unit.feeds.crawling.queue, unit.feeds.crawling.sites
             by_default = self._tools.loads.find("", self._tools.find_hour(now))
-            room = max(1, min(by_default.at_once, AT_ONCE))
-            entries = queue.lease_due(self._tools.owner, now, until, capacity=capacity, default_capacity=room, limit=2 * AT_ONCE)
+            free = max(1, min(by_default.at_once, AT_ONCE))
+            entries = queue.lease_due(self._tools.owner, now, until, capacity=capacity, default_capacity=free, limit=2 * AT_ONCE)
             if not entries:
                 self._note_progress(unit.processing.queues.note_progress, now)
                 return [], {}, set()
@@ -280,12 +280,12 @@ class Crawler:
                     # stored before the request, so that the pause holds if the process ends
                     paused[name] = replace(record, free_at=now + timedelta(seconds=load.pause_seconds))
             sites.save_many(list(paused.values()))
-            kept, given_back = _divide(entries, paused)
+            accepted, given_back = _divide(entries, paused)
             queue.save_many(given_back)
-            documents = unit.documents.reader.find_many([entry.url for entry in kept])
-        bare = {entry.url for entry in kept if (found := documents.get(entry.url)) is None or found.content is None}
+            documents = unit.documents.reader.find_many([entry.url for entry in accepted])
+        bare = {entry.url for entry in accepted if (found := documents.get(entry.url)) is None or found.content is None}
         gone = {url for url, document in documents.items() if document.state is DocumentState.GONE}
-        return kept, records, bare | gone
+        return accepted, records, bare | gone
 
     def _note_progress(self, note: Callable[[QueueName], None], now: datetime) -> None:
         """Notes that whatever waits has to wait: for a site, or because the crawler is paused."""
@@ -293,7 +293,7 @@ class Crawler:
             self._noted_at = now
             note(QueueName.CRAWL)
 
-    def _find_room(self, site: _Site, now: datetime) -> int:
+    def _count_free(self, site: _Site, now: datetime) -> int:
         load = self._find_load(site.record.site, site.delay_seconds, now)
         if load.pause_seconds or load.at_once == 1:
             is_free = site.record.free_at is None or site.record.free_at <= now
@@ -478,11 +478,11 @@ class Crawler:
 
 def _divide(entries: Sequence[CrawlEntry], paused: dict[str, CrawlSite]) -> tuple[list[CrawlEntry], list[CrawlEntry]]:
     """Returns the entries to fetch, and those that are given back: of a site with pauses, all but the first."""
-    kept: list[CrawlEntry] = []
+    accepted: list[CrawlEntry] = []
     given_back: list[CrawlEntry] = []
     seen: set[str] = set()
     for entry in entries:
         is_further = entry.site in paused and entry.site in seen
-        (given_back if is_further else kept).append(entry)
+        (given_back if is_further else accepted).append(entry)
         seen.add(entry.site)
-    return kept, given_back
+    return accepted, given_back

@@ -49,13 +49,13 @@ class LinkFollowing:
         if not followed:
             return 0
         with self._store.reading() as unit:
-            room = self._find_room(unit)
+            free = self._count_free(unit)
             depths = {url: entry.depth for url, entry in unit.feeds.crawling.queue.find_many([page.url for page, _ in followed]).items()}
         added = 0
         for mentions in self._list_batches(followed, depths):
-            if added >= room:
+            if added >= free:
                 break
-            added += self._add(mentions[: room - added])
+            added += self._add(mentions[: free - added])
         return added
 
     def follow_sitemap(self, sitemap: str, pages: Sequence[tuple[str, datetime | None]]) -> int:
@@ -69,9 +69,9 @@ class LinkFollowing:
         for begin in range(0, len(named), ADDED_AT_ONCE):
             mentions = named[begin : begin + ADDED_AT_ONCE]
             with self._store.reading() as unit:
-                room = self._find_room(unit)
+                free = self._count_free(unit)
                 known = unit.feeds.crawling.queue.find_many([mention.url for mention in mentions if mention.changed_at is not None])
-            added += self._add([mention for mention in mentions if mention.url not in known], at_most=max(0, room))
+            added += self._add([mention for mention in mentions if mention.url not in known], at_most=max(0, free))
             self._add_again([mention for mention in mentions if mention.url in known])
         return added
 
@@ -111,7 +111,7 @@ class LinkFollowing:
             with self._store.writing() as unit:
                 unit.feeds.crawling.queue.add_many(mentions, self._clock())
 
-    def _find_room(self, unit: UnitOfWork) -> int:
+    def _count_free(self, unit: UnitOfWork) -> int:
         """Returns how many URLs may be added."""
         limits = self._limits
         if limits.max_documents and unit.documents.scan.count_live() >= limits.max_documents:

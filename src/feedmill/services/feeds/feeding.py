@@ -152,7 +152,7 @@ class BatchResult:
 class ChangeBatch:
     """The working set of one transaction: the states of the URLs before and after the changes.
 
-    Each change has its own moment, a microsecond after the previous one, so that the licence limit can tell the older of two updates in a
+    Each change has its own moment, a microsecond after the previous one, so that the licence limit finds the older of two updates in a
     slice. ``closes``: if the access of a document cannot be determined, no user may see it. ``moves`` False leaves all documents in their
     classes. ``begin`` is called for each step of each URL before the transaction is written.
     """

@@ -152,7 +152,7 @@ class FeedRun:
         changes, self._changes = self._changes, None
         limits = self._tools.limits
         # A slice that has ended the process before is read in smaller ones, down to the suspected record alone.
-        limits = replace(limits, changes=self._watch.find_room(self.feed.applied, limits.changes))
+        limits = replace(limits, changes=self._watch.find_limit(self.feed.applied, limits.changes))
         try:
             if changes is None:
                 changes = self._tools.reader(self.feed).changes(self.feed.applied, watch=self._watch)

@@ -97,7 +97,7 @@ class GroupsRun:
     def _build_slice(self) -> None:
         """Puts the next slice into the snapshot. A failed step drops the read position; the next one reads from the checkpoint."""
         changes, self._changes = self._changes, None
-        limit = self._watch.find_room(self.feed.applied, self._limits.definitions)
+        limit = self._watch.find_limit(self.feed.applied, self._limits.definitions)
         try:
             if changes is None:
                 changes = self._tools.groups_reader(self.feed).changes(self.feed.applied, watch=self._watch)

@@ -54,7 +54,7 @@ class RecordWatch:
     _notes: InFlight = field(default_factory=NoInFlight)
     _suspects: dict[int, str] = field(default_factory=dict)
     _keys: list[str] = field(default_factory=list)
-    _room: int | None = None
+    _most: int | None = None
     _reading: str | None = None
     _is_unreadable: bool = False
     _numbers: dict[str, int] = field(default_factory=dict)
@@ -82,18 +82,18 @@ class RecordWatch:
             self._reading = key
         elif plus and int(count) > 1:
             # the whole slice ended the process: the next ones are smaller, down to one record
-            self._room = min(self._room or int(count), max(int(count) // 2, 1))
+            self._most = min(self._most or int(count), max(int(count) // 2, 1))
         elif first.isdigit() and is_hopeless:
             self.refused[int(first)] = _report(step)
         elif first.isdigit():
             self._suspects[int(first)] = key
 
-    def find_room(self, applied: int, limit: int) -> int:
+    def find_limit(self, applied: int, limit: int) -> int:
         """Returns how many changes the next slice may have: a suspected record is applied alone. Errors: FeedDeferred while it waits."""
         if self._keys and self.caution is not None and not self.caution.attempts.may_risk(is_idle=True):
             # other records of the feed may be like the one that ended the process
             raise FeedDeferred(f"a record of feed {self.feed_id} ended the process; it waits until other feeds were worked on")
-        allowed = limit if self._room is None else min(limit, self._room)
+        allowed = limit if self._most is None else min(limit, self._most)
         following = min((number for number in self._suspects if number > applied), default=None)
         if following is None or self.caution is None:
             return allowed

@@ -23,9 +23,9 @@ from feedmill.services.indexing.preparing import (
     COMMIT,
     LACKS_LINKS,
     LACKS_TEXT,
+    READ_LINKS,
     READ_ROW,
     READ_TEXT,
-    TELL,
     assemble,
     find_incoming_links,
     put_isolated,
@@ -44,10 +44,10 @@ COPY = "index.rebuild"
 STEPS = "index."
 """The common prefix of the names of indexing steps: an entry that was written whole clears the failures of these steps alone."""
 
-WATCHED = (BUILD, COMMIT, READ_TEXT, TELL)
+WATCHED = (BUILD, COMMIT, READ_TEXT, READ_LINKS)
 """The steps in which a document is noted because it may end the indexer."""
 
-LINK_TEXTS_BATCH = key_of(TELL, "batch")
+LINK_TEXTS_BATCH = key_of(READ_LINKS, "batch")
 """The note while the indexer reads incoming links of several documents at once. Its interruptions are cleared only by a commit. An end
 of the process before that loses the work done for the others, and without the count the next process would read them in a batch again.
 """
@@ -126,16 +126,18 @@ class EntryWriting:
 
     def find_incoming_links(self, documents: Sequence[Document]) -> tuple[dict[int, IncomingLinks], dict[int, BuildFailure]]:
         """Returns what incoming links say about documents, and for which that failed; one by one if it ended the process before."""
-        counts = (self._attempts.count(key) for key in (LINK_TEXTS_BATCH, *(_key_of(TELL, document) for document in documents)))
+        counts = (self._attempts.count(key) for key in (LINK_TEXTS_BATCH, *(_key_of(READ_LINKS, document) for document in documents)))
         if not any(counts):
             with self._attempts.on(LINK_TEXTS_BATCH):
                 return find_incoming_links(self._links.find_incoming_links, documents)
         incoming: dict[int, IncomingLinks] = {}
         link_failures: dict[int, BuildFailure] = {}
         for document in documents:
-            key = _key_of(TELL, document)
+            key = _key_of(READ_LINKS, document)
             if self._attempts.is_hopeless(key):
-                link_failures[document.id or 0] = BuildFailure(TELL, read_interruptions(TELL, self._attempts.count(key)), LACKS_LINKS)
+                link_failures[document.id or 0] = BuildFailure(
+                    READ_LINKS, read_interruptions(READ_LINKS, self._attempts.count(key)), LACKS_LINKS
+                )
                 continue
             with self._attempts.on(key):
                 found, failed = find_incoming_links(self._links.find_incoming_links, [document])
@@ -189,7 +191,7 @@ class EntryWriting:
 
     def is_due(self, document_id: int) -> bool:
         """Returns whether a document may be worked on now; one that ends this process, rather than the separate one, waits for others."""
-        return all(self._attempts.is_due(key_of_document(step, document_id)) for step in (READ_TEXT, TELL))
+        return all(self._attempts.is_due(key_of_document(step, document_id)) for step in (READ_TEXT, READ_LINKS))
 
     def _needs_isolated_build(self, task: IndexTask) -> bool:
         return self._isolated_builds is not None and (self.is_suspected(task.document_id) or task.feed_id in self.suspected_feeds)

@@ -173,18 +173,18 @@ class Linking:
         with self._store.reading() as unit:
             documents = unit.documents.reader.find_by_id(ids)
             old = unit.processing.link_texts.find_by_source(ids)
-            is_told = unit.processing.link_texts.find_by_target(ids)
+            earlier = unit.processing.link_texts.find_by_target(ids)
             links = self._read_all_links(documents)
             contributing = {key: links[key] for key, document in documents.items() if key in links and may_contribute(document)}
             wanted = self._list_texts_of(unit, documents, contributing)
             folder, token = unit.state.key_values.get(keyvalues.INDEX_FOLDER) or "", unit.state.key_values.get(keyvalues.INDEX_TOKEN) or ""
-            fresh = [document for key, document in documents.items() if key not in is_told and document.state is DocumentState.LIVE]
+            fresh = [document for key, document in documents.items() if key not in earlier and document.state is DocumentState.LIVE]
             found = self._list_sources_of(unit, fresh, folder, token)
         if self._following is not None:
             # Before the transaction that removes the documents from the queue: adding a link again changes nothing.
             self._following.follow((documents[key], _list_urls(documents[key], read)) for key, read in links.items())
         stored = {(source, target): text for source, texts in old.items() for target, text in texts.items()}
-        gone = [(source, key) for key in ids if _is_gone(documents.get(key)) for source in is_told.get(key, ())]
+        gone = [(source, key) for key in ids if _is_gone(documents.get(key)) for source in earlier.get(key, ())]
         changed = {pair: text for pair, text in (found | wanted).items() if stored.get(pair) != text}
         removed = [pair for pair in stored if pair not in wanted] + gone
         with self._store.writing() as unit:

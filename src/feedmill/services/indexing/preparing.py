@@ -33,7 +33,7 @@ READ_TEXT = "index.text"
 BUILD = "index.entry"
 PUT = "index.put"
 COMMIT = "index.commit"
-TELL = "index.links"
+READ_LINKS = "index.links"
 
 LACKS_TEXT = "its text"
 LACKS_LINKS = "what links say of it"
@@ -57,19 +57,19 @@ def find_incoming_links(
         return {}, {}
     try:
         for document in documents:
-            fault_point(TELL, document.url)
+            fault_point(READ_LINKS, document.url)
         return find(documents), {}
     except BaseException as error:
         if not belongs_to_item(error):
             raise
 
     def find_one(document: Document) -> dict[int, IncomingLinks]:
-        fault_point(TELL, document.url)
+        fault_point(READ_LINKS, document.url)
         return find([document])
 
-    done, failed = run_each(documents, find_one, step=TELL)
+    done, failed = run_each(documents, find_one, step=READ_LINKS)
     incoming = {key: one for _, found in done for key, one in found.items()}
-    return incoming, {each.item.id or 0: BuildFailure(TELL, each.reason, LACKS_LINKS) for each in failed}
+    return incoming, {each.item.id or 0: BuildFailure(READ_LINKS, each.reason, LACKS_LINKS) for each in failed}
 
 
 def read_text(blobs: BlobStore, document: Document) -> tuple[StoredText, BuildFailure | None]:

@@ -21,14 +21,14 @@ class DocumentWatch:
         self._step = step
         self._attempts = attempts
         self._notes = notes or NoInFlight()
-        self._told: set[int] = set()
+        self._recorded: set[int] = set()
 
     @property
     def has_suspects(self) -> bool:
         """Whether any document ended the process."""
         return self._attempts is not None and bool(self._attempts.list_items(self._step))
 
-    def find_room(self, limit: int) -> int:
+    def find_limit(self, limit: int) -> int:
         """Returns how many documents the next transaction may have: fewer where a whole one ended the process."""
         # A quarter of the batch for each end of the process.
         return max(1, limit >> 2 * self._count(key_of(self._step, _BATCH)))
@@ -61,9 +61,9 @@ class DocumentWatch:
 
     def report_once(self, document_id: int) -> str | None:
         """Returns why a document is left alone, None if this process has reported it before."""
-        if document_id in self._told:
+        if document_id in self._recorded:
             return None
-        self._told.add(document_id)
+        self._recorded.add(document_id)
         return self.reason_of(document_id)
 
     def begin(self, document_id: int) -> None:

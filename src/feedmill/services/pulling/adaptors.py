@@ -205,7 +205,7 @@ class AdaptorSource:
         return RetrievableItem(url=url, digest=self._digest_listed(listed), retrieve=partial(self._retrieve, listed))
 
     def _digest_listed(self, listed: ListedDocument) -> bytes:
-        """Returns the digest of what tells whether a document has changed, b"" if nothing does (rules 3 and 4)."""
+        """Returns the digest of the values that change with a document, b"" if nothing does (rules 3 and 4)."""
         if listed.crawl_once:
             return self._shape + b"once"
         if listed.last_modified is None or listed.crawl_immediately:

@@ -12,7 +12,7 @@ from datetime import datetime
 
 import structlog
 
-from feedmill.core.pulling.schedule import BY_HAND, Schedule, find_retry
+from feedmill.core.pulling.schedule import UNSCHEDULED, Schedule, find_retry
 from feedmill.model.errors import Broken, Busy, Conflict, FeedmillError
 from feedmill.model.pulling import PullRun, PullState, RunMode, RunRequest, RunState
 from feedmill.ports import PullSource, UnitOfWork
@@ -42,15 +42,15 @@ class PullSetup:
     name: str
     open: Callable[[], PullSource]
     is_incremental: bool = False
-    schedule: Schedule = BY_HAND
-    full_schedule: Schedule = BY_HAND
+    schedule: Schedule = UNSCHEDULED
+    full_schedule: Schedule = UNSCHEDULED
     guard: float = 0.2
     parallel: int = 1
 
 
 def find_due(setup: PullSetup, state: PullState) -> datetime | None:
     """Returns when the next run of a source is due by its schedules, None for never. After a failure it is earlier or later than usual."""
-    if state.is_paused or (setup.schedule == setup.full_schedule == BY_HAND):
+    if state.is_paused or (setup.schedule == setup.full_schedule == UNSCHEDULED):
         return None
     if state.failures and state.failed_at is not None:
         return find_retry(state.failures, state.failed_at)
@@ -91,12 +91,12 @@ class Puller:
         self._end_all()
 
     def _end_all(self) -> None:
-        """Waits until the runs have stopped, and hands back those that still wait for their source."""
+        """Waits until the runs have stopped, and requests those again that still wait for their source."""
         with self._has_ended:
             self._has_ended.wait_for(lambda: not self._running, STOP_SECONDS)
             left = list(self._running.values())
         for run_id in left:
-            self._hand_back(run_id)
+            self._request_again(run_id)
 
     def turn(self) -> bool:
         """Begins what is requested or due. Returns whether there was anything."""
@@ -204,16 +204,16 @@ class Puller:
             PullRunner(run, source, self._tools, guard=setup.guard, parallel=setup.parallel, is_stopped=self._is_stopped).work()
         except Stopped:
             log.info("pull_run_stops", source=setup.name, run=run.id)
-            self._hand_back(run.id)
+            self._request_again(run.id)
         except Conflict as error:
             log.warning("pull_run_lost", source=setup.name, run=run.id, reason=str(error))
         except Busy as error:
             log.warning("pull_run_waits", source=setup.name, run=run.id, reason=str(error))
-            self._hand_back(run.id)
+            self._request_again(run.id)
         finally:
             source.close()
 
-    def _hand_back(self, run_id: int) -> None:
+    def _request_again(self, run_id: int) -> None:
         """Requests a run again that is to continue later, which does not count as an end of its process."""
         now = self._tools.clock()
         with self._tools.store.writing() as unit:

@@ -55,7 +55,7 @@ RETRIEVED_AT_ONCE = 20
 """After so many documents were retrieved, they are applied although the page is not at its end."""
 LOGGED = 100
 """How many errors and notices the store holds of a run."""
-RUNS_KEPT = 1_000
+MAX_RUNS = 1_000
 
 LOAD_STEP = "load"
 PULL_STEP = "pull"
@@ -261,7 +261,7 @@ class PullRunner:
         """Returns when the run of a listing began, None if it is not known any more."""
         if self._listed_at is None:
             with self._tools.store.reading() as unit:
-                runs = unit.feeds.pulling.runs.list_newest(self.run.source, RUNS_KEPT)
+                runs = unit.feeds.pulling.runs.list_newest(self.run.source, MAX_RUNS)
             begun = ((run.started_at, run) for run in runs if run.listing and not run.request.is_dry)
             self._listed_at = {
                 number: at for at, run in begun if at is not None for number in range(run.first_listing or run.listing, run.listing + 1)
@@ -450,7 +450,7 @@ class PullRunner:
         """Deletes what the source no longer has, and returns the state in which the run ends."""
         run = self.run
         if self._mode is RunMode.FULL and run.unnamed:
-            self.run = _logged(run, ["nothing is deleted, because items in error cannot be told apart"])
+            self.run = _logged(run, ["nothing is deleted, because it is not known which items are in error"])
         else:
             count = self._count_to_delete()
             if count > self._guard * run.known and not run.request.is_forced:
@@ -550,7 +550,7 @@ class PullRunner:
                     # after an error the next run reads the same changes again
                     stored = replace(stored, since=run.since)
             unit.feeds.pulling.states.save(stored)
-            unit.feeds.pulling.runs.prune(run.source, RUNS_KEPT)
+            unit.feeds.pulling.runs.prune(run.source, MAX_RUNS)
 
 
 def release_lease(state: PullState) -> PullState:
@@ -583,5 +583,5 @@ def _counted(run: PullRun, planned: Sequence[_Planned], messages: Sequence[str] 
 
 
 def _logged(run: PullRun, messages: Sequence[str]) -> PullRun:
-    room = LOGGED - len(run.log)
-    return replace(run, log=(*run.log, *(message[:1_000] for message in messages[:room]))) if messages and room > 0 else run
+    free = LOGGED - len(run.log)
+    return replace(run, log=(*run.log, *(message[:1_000] for message in messages[:free]))) if messages and free > 0 else run

@@ -36,10 +36,10 @@ def find_spelling(index: SearchIndex, query: str, root: Node, access: AccessFilt
     if corrected.total <= total:
         return None
     texts = read_texts([hit.key for hit in corrected.hits])
-    return _rewrite(query, {word: _spell(good, texts) for word, good in better.items()})
+    return _rewrite(query, {word: _find_spelling(good, texts) for word, good in better.items()})
 
 
-def _spell(folded: str, texts: Sequence[str]) -> str:
+def _find_spelling(folded: str, texts: Sequence[str]) -> str:
     """Returns the form of a folded word in one of the texts, with its accents."""
     if any(not character.isascii() for text in texts for character in text):
         for text in texts:

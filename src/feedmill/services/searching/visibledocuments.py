@@ -66,7 +66,7 @@ class VisibleDocuments:
         """Finds a document that ACLs or another server permit. Also returns whether another server may be called about it."""
         with self._store.reading() as unit:
             number = unit.documents.reader.find_class(url)
-            # a hidden document takes the same path as a missing one, so that the response time does not tell them apart
+            # a hidden document takes the same path as a missing one, so that the response time does not reveal which it is
             if number is None or not may_name(access, number):
                 return None, False
             document = unit.documents.reader.find_many([url]).get(url)

@@ -44,7 +44,7 @@ class AccountService:
         now = self._clock()
         with self._store.writing() as unit:
             if unit.signin.accounts.find(namespace, account_key(user)) is not None:
-                raise Conflict(f"there is a user {write_user(user)} already; 'feedmill users passwd' gives a new password")
+                raise Conflict(f"there is a user {write_user(user)} already; 'feedmill users passwd' sets a new password")
             # an epoch from the clock, so that an account that is created again never accepts the sessions of the earlier one
             account = Account(
                 user=user,
@@ -132,7 +132,7 @@ class TokenService:
                 named = read_user(user, namespace)
                 account = unit.signin.accounts.find(namespace, account_key(named))
                 if account is None:
-                    raise NotFound(f"there is no user {write_user(named)}; a token searches for a local user, or for nobody")
+                    raise NotFound(f"there is no user {write_user(named)}; a token searches for a local user, or without a user")
             token = ApiToken(
                 id=0,
                 label=label.strip(),

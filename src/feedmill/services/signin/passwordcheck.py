@@ -114,7 +114,7 @@ class PasswordCheck:
             return []
         accounts = self._find_accounts(attempt)
         if accounts:
-            return [_credential_of(account) for account in accounts if self._is_proved(account, attempt.password)]
+            return [_credential_of(account) for account in accounts if self._matches(account, attempt.password)]
         directories = [each for each in self._tools.directories if attempt.namespace in (None, each.namespace)]
         if not directories:
             self._spend_time(attempt.password)
@@ -133,7 +133,7 @@ class PasswordCheck:
             account = unit.signin.accounts.find(attempt.namespace, key)
             return [] if account is None else [account]
 
-    def _is_proved(self, account: Account, password: str) -> bool:
+    def _matches(self, account: Account, password: str) -> bool:
         if not self._tools.hasher.is_match(account.password_hash, password):
             return False
         if self._tools.hasher.is_outdated(account.password_hash):
@@ -151,7 +151,7 @@ class PasswordCheck:
     def _spend_time(self, password: str) -> None:
         if not self._placeholder_hash:
             # Made on first use: hashing takes a tenth of a second, which the start need not wait for.
-            self._placeholder_hash = self._tools.hasher.hash("nobody's password")
+            self._placeholder_hash = self._tools.hasher.hash("the password of no user")
         self._tools.hasher.is_match(self._placeholder_hash, password)
 
     def _ask(self, directories: Sequence[Directory], attempt: Attempt) -> list[Credential]:

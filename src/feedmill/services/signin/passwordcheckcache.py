@@ -18,8 +18,8 @@ from feedmill.ports import Store
 from feedmill.services.signin.passwordcheck import Attempt, Outcome, PasswordCheck
 from feedmill.services.signin.proofs import is_account_as_it_was
 
-KEPT_SECONDS = 300.0
-MAX_KEPT = 1_000
+CACHE_SECONDS = 300.0
+MAX_ENTRIES = 1_000
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class PasswordCheckCache:
         self._check = check
         self._store = store
         self._key = secrets.token_bytes(32)
-        self._credentials: TTLCache[bytes, tuple[Credential, ...]] = TTLCache(MAX_KEPT, KEPT_SECONDS, timer=clock)
+        self._credentials: TTLCache[bytes, tuple[Credential, ...]] = TTLCache(MAX_ENTRIES, CACHE_SECONDS, timer=clock)
         # cachetools has no single flight for a result that may not be cached, as that of a wrong password
         self._flights: dict[bytes, _Flight] = {}
         self._lock = threading.Lock()

@@ -116,7 +116,7 @@ class SessionService:
                     unit.signin.sessions.save(replace(session, seen_at=now))
         except FeedmillError as exc:
             # the request continues; the session only ends earlier
-            log.warning("session_not_kept", reason=str(exc))
+            log.warning("session_not_stored", reason=str(exc))
 
 
 def _still_counts(unit: UnitOfWork, credential: Credential, now: datetime) -> bool:

@@ -53,7 +53,7 @@ def ensure_secret(store: Store, name: str, make: Callable[[], str]) -> str:
         made = make()
         return _store_secret(store, name, made)
     except FeedmillError as exc:
-        log.warning("secret_not_kept", name=name, reason=str(exc))
+        log.warning("secret_not_stored", name=name, reason=str(exc))
         return made or make()
 
 

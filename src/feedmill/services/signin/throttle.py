@@ -43,7 +43,7 @@ class ThrottleDecision:
 class _Count:
     failures: int
     until: float
-    is_told: bool = False
+    is_reported: bool = False
 
 
 class Throttle:
@@ -66,9 +66,9 @@ class Throttle:
             keys = self._keys(name, address)
             full = self._list_full(keys, now)
             if full:
-                is_first = not all(count.is_told for count in full)
+                is_first = not all(count.is_reported for count in full)
                 for count in full:
-                    count.is_told = True
+                    count.is_reported = True
                 return ThrottleDecision(wait_seconds=max(count.until for count in full) - now, is_first=is_first)
             for key, _ in keys:
                 self._add_count(key, now)

@@ -71,4 +71,4 @@ def touch_token(store: Store, token: ApiToken, now: datetime) -> None:
         with store.writing() as unit:
             unit.signin.api_tokens.touch(token.id, now)
     except FeedmillError as exc:
-        log.warning("token_use_not_kept", token=token.id, reason=str(exc))
+        log.warning("token_use_not_stored", token=token.id, reason=str(exc))

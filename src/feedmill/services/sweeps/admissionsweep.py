@@ -119,7 +119,7 @@ class AdmissionSweep:
     def _work(self, cursor: _Cursor) -> bool:
         admission = self._admission()
         self._done = ""
-        limit = self._find_room(cursor)
+        limit = self._find_limit(cursor)
         if limit == 0:
             return False
         try:
@@ -133,9 +133,9 @@ class AdmissionSweep:
         self._notifier.notify(Topic.INDEXING)
         return has_more
 
-    def _find_room(self, cursor: _Cursor) -> int:
+    def _find_limit(self, cursor: _Cursor) -> int:
         """Returns how many of the next documents can be checked now: 0 if the first has to wait."""
-        limit = self._watch.find_room(self._at_once)
+        limit = self._watch.find_limit(self._at_once)
         if not self._watch.has_suspects:
             return limit
         with self._store.reading() as unit:

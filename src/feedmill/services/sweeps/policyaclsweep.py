@@ -61,7 +61,7 @@ class PolicyAclSweep:
                 piece = None
             else:
                 is_to_open = False
-                piece = _Piece.read(unit, policies, self._watch.find_room(self._at_once), self._watch)
+                piece = _Piece.read(unit, policies, self._watch.find_limit(self._at_once), self._watch)
                 self._watch.end()
         try:
             if piece is not None:

@@ -205,7 +205,7 @@ class _ItemReader:
         return value.data.decode(self._charset, "replace").replace("\x00", "")
 
     def _read_content(self) -> tuple[Content | None, int]:
-        """Returns the content, and how many bytes at its beginning are the text that the sender gives."""
+        """Returns the content, and how many bytes at its beginning are the text that the sender wrote."""
         body, raw = _filled(self._item.body), _filled(self._item.raw)
         charset = self._charset if self._item.is_body_encoded else "utf-8"
         if body is None:

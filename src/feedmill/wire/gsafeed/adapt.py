@@ -109,7 +109,7 @@ def _read_delete(group: Attributes, own: Attributes) -> bool:
 def _read_acl_change(record: Record, metadata: RecordMetadata, notes: list[Note]) -> AclChange:
     overwrite = read_switch(record.overwrite)
     if overwrite == "unreadable":
-        notes.append(_warn(f'overwrite-acls="{shorten(record.overwrite or "")}" is neither true nor false, ACLs are kept'))
+        notes.append(_warn(f'overwrite-acls="{shorten(record.overwrite or "")}" is neither true nor false, ACLs stay'))
         overwrite = False
     if record.acl is None:
         return AclChange(legacy=metadata.legacy, overwrite=overwrite)

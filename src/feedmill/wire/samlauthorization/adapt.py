@@ -29,7 +29,7 @@ def match_statements(
         reason = _find_fault(queried.get(statement.in_response_to), statement, subject, now)
         # Every restriction must be met, each by any one of its audiences (SAML 2.0 core, 2.5.1.4).
         if not reason and not all(issuer in audience for audience in statement.audiences):
-            reason = "an answer is meant for somebody else"
+            reason = "an answer is meant for another recipient"
         if reason:
             reasons[reason] = None
             continue
@@ -43,7 +43,7 @@ def match_statements(
 
 def _find_fault(resources: set[str] | None, statement: Statement, subject: str, now: datetime) -> str:
     if resources is None:
-        return "an answer is to no question that was asked"
+        return "an answer is to no question of the request"
     if statement.resource not in resources:
         return "an answer is about another document than its question"
     if statement.subject is not None and statement.subject != subject:

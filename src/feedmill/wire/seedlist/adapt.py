@@ -5,7 +5,7 @@ Rules:
 1. The URL of a document is ``seedlist://HOST/SOURCE/ID``, because an entry that deletes may have nothing but an id. Results show its
    ``via`` link, or the URL of its content.
 2. Each ACL token is a group of the namespace that is named like the source. A token is opaque, so its name is never split into name and
-   domain. An entry without any token is for nobody; one without ACLs is public.
+   domain. An entry without any token is for no user; one without ACLs is public.
 3. Metadata are the fields by their ids, those of complex fields as ``FIELD.PART``; the labels of categories by the name of their taxonomy;
    ``author``, ``summary``, ``published``, ``securityId``, ``related`` (URLs). Dates that servers write as milliseconds become ISO 8601.
 4. ``returnable="false"`` keeps a field out of results, ``sortable="false"`` out of sorting, ``parametric="false"`` out of facets.

@@ -5,8 +5,8 @@ Rules:
 1. The id of an entry is the URL of its document. A deleted document has nothing else.
 2. ``via`` is the address to which results lead. The content is fetched from this server.
 3. A public document has no ACL. A secure one has one token, which stands for all documents with the same access (``write_token``): it
-   need not be changed when the groups or the inherited ACLs change, because the tokens of a user are asked for at search time. A closed
-   document has empty ACLs, for nobody.
+   need not be changed when the groups or the inherited ACLs change, because the tokens of a user are requested at search time. A closed
+   document has empty ACLs, for no user.
 4. Metadata are fields. A field that searches, sorting or results do not use here has a field info that says so.
 
 Source: see ``schema``.
@@ -85,7 +85,7 @@ def describe_document(document: Document, key: bytes, find_content_url: Callable
 
 
 def describe_source(name: str, children_url: str, documents_url: str) -> SeedlistEntry:
-    """Returns the entry of a data source, a container. Its ACLs are for nobody, since it is no document."""
+    """Returns the entry of a data source, a container. Its ACLs permit no user, since it is no document."""
     return SeedlistEntry(
         line=0,
         id=name,

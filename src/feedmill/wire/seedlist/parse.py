@@ -10,7 +10,7 @@ Rules:
    are trimmed. URLs are resolved against ``xml:base`` and the URL of the page.
 4. An entry is a container if it leads to no page, and its ``via`` link, or without a content its ``alternate`` link, leads to a seedlist.
 5. The ACLs, the action and the field infos of an entry go before those of the page. Without ``acl`` and ``acls`` on both, everybody may see
-   the entry; empty ones permit nobody.
+   the entry; empty ones permit no user.
 6. An entry without an id, with an unknown action, a URL that is none, or beyond the limits is an ``InvalidEntry``. Other values that
    are not readable are left out with a remark; a ``returnable`` that is not readable counts as false.
 
@@ -219,7 +219,7 @@ class _InfoReading:
             content_searchable=self._read_switch(attributes, "contentSearchable", absent=default.content_searchable),
             field_searchable=self._read_switch(attributes, "fieldSearchable", absent=default.field_searchable),
             parametric=self._read_switch(attributes, "parametric", absent=default.parametric),
-            # A field that nobody may read is worse to show than to hide.
+            # It is better to hide a field than to show one that no user may read.
             returnable=self._read_switch(attributes, "returnable", absent=default.returnable, unreadable=False),
             sortable=self._read_switch(attributes, "sortable", absent=default.sortable),
             supports_exact_match=self._read_switch(attributes, "supportsExactMatch", absent=default.supports_exact_match),

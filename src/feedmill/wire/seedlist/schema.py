@@ -156,7 +156,7 @@ class SeedlistEntry:
     """A document or a container.
 
     Shape: ``via`` are the pages to show, ``related`` further files. ``children_url`` and ``documents_url`` are set for containers only.
-    ``acls`` are the tokens that permit a user; None permits everybody, an empty tuple nobody. ``remarks``: values that were not readable.
+    ``acls`` are the tokens that permit a user; None permits every user, an empty tuple none. ``remarks``: values that were not readable.
     """
 
     line: int

@@ -160,9 +160,9 @@ class XmlReader:
         if len(parser.intern) > MAX_NAMES:
             self.refuse(f"more than {MAX_NAMES} different names of elements and attributes")
         if self._text is not None and self._pieces:
-            self._hand_over(self._text)
+            self._limit_text(self._text)
 
-    def _hand_over(self, element: Element) -> None:
+    def _limit_text(self, element: Element) -> None:
         """Limits the memory for the collected part of an unfinished text."""
         text = "".join(self._pieces)
         self._pieces.clear()

@@ -79,7 +79,7 @@ class Repairer:
 
     def __init__(self) -> None:
         self._front = Front(lenient=True)
-        self._tallies: dict[Kind, _RepairCount] = {}
+        self._counts: dict[Kind, _RepairCount] = {}
         self._line = 1
         self._text = ""
         self._out: list[str] = []
@@ -93,9 +93,9 @@ class Repairer:
     def report(self) -> list[LogEntry]:
         """Returns the repairs, a warning for each kind with its count and its first line; complete after ``close``."""
         remarks = list(self._front.remarks)
-        for kind, tally in self._tallies.items():
-            times = "once" if tally.count == 1 else f"{tally.count} times, first here"
-            remarks.append(LogEntry(level=LogLevel.WARNING, reason=f"repaired: {kind.value} ({times})", line=tally.line))
+        for kind, repairs in self._counts.items():
+            times = "once" if repairs.count == 1 else f"{repairs.count} times, first here"
+            remarks.append(LogEntry(level=LogLevel.WARNING, reason=f"repaired: {kind.value} ({times})", line=repairs.line))
         return remarks
 
     def feed(self, data: bytes) -> bytes:
@@ -135,11 +135,11 @@ class Repairer:
         return repaired
 
     def _report(self, kind: Kind, line: int, count: int = 1) -> None:
-        tally = self._tallies.setdefault(kind, _RepairCount(0, line))
-        tally.count += count
+        repairs = self._counts.setdefault(kind, _RepairCount(0, line))
+        repairs.count += count
 
     def _describe_time(self, kind: Kind, text: str, at: int) -> None:
-        is_first = kind not in self._tallies
+        is_first = kind not in self._counts
         self._report(kind, self._line - text.count("\n", at) if is_first else 0)
 
     # Each step below reads the text from ``at`` on, writes what it has processed and returns the position after it.

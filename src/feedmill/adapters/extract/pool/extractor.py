@@ -25,7 +25,7 @@ _BULK_NICENESS = 5
 _REPORTED_FAILURES = 3
 _RETRY_SECONDS = 0.1
 _BUSY = 16
-_LINGER_SECONDS = 0.002
+_COLLECT_SECONDS = 0.002
 
 
 class ExtractorPool:
@@ -74,7 +74,7 @@ class ExtractorPool:
             self._turn(remaining)
         if done and self._bulk.outstanding > _BUSY:
             # answers come one by one; a short pause collects several and leaves the processor to the workers
-            time.sleep(_LINGER_SECONDS)
+            time.sleep(_COLLECT_SECONDS)
             self._turn(0.0)
             done += self._take_done()
         return done

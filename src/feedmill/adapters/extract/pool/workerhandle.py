@@ -51,7 +51,7 @@ class WorkerHandle:
     _unwritten_bytes: int = 0
 
     @property
-    def has_room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Returns whether another task may be sent to it."""
         is_leaving = self.closing or self.retiring
         is_full = len(self.held) >= MAX_HELD or self._unwritten_bytes >= _MAX_UNWRITTEN_BYTES

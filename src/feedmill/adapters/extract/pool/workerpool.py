@@ -62,10 +62,10 @@ class WorkerPool:
         while len(self.handles) < self.workers and self._spawn():
             pass
         while self.queue:
-            roomy = [handle for handle in self.handles.values() if handle.has_room]
-            if not roomy:
+            available = [handle for handle in self.handles.values() if handle.has_capacity]
+            if not available:
                 break
-            handle = min(roomy, key=_load)
+            handle = min(available, key=_load)
             handle.give(self.queue.popleft())
         for handle in self.handles.values():
             if handle.wants_to_write:
@@ -86,7 +86,7 @@ class WorkerPool:
                 return
             self.done.append(answer)
         if gone:
-            self._bury(handle)
+            self._reap(handle)
         elif answers and handle.closing:
             self._lose(handle, "")
 
@@ -118,9 +118,9 @@ class WorkerPool:
             # Answers that were written before the end still count.
             self.receive(handle)
             if handle.number in self.handles:
-                self._bury(handle)
+                self._reap(handle)
 
-    def _bury(self, handle: WorkerHandle) -> None:
+    def _reap(self, handle: WorkerHandle) -> None:
         """Handles the end of a worker."""
         if self.client.find_end(handle.number) == -signal.SIGKILL:
             self._lose(handle, "the extractor was killed each time over this document", was_killed=True)

@@ -174,7 +174,7 @@ class LdapDirectory:
                     return self._verify_at(_Endpoint(server, watchdog), bare.strip(), name.strip(), password)
             except (LDAPException, OSError, *_UNREADABLE) as exc:
                 if not _is_trouble(exc):
-                    raise Busy(f"the directory {self.name} refuses to be asked: {_explain(exc)}") from exc
+                    raise Busy(f"the directory {self.name} refuses searches: {_explain(exc)}") from exc
                 last = exc
                 log.warning("directory_server_unanswered", directory=self.name, server=str(server.name), reason=_explain(exc))
         raise Busy(f"no server of the directory {self.name} answers: {_explain(last)}") from last

@@ -15,7 +15,7 @@ from feedmill.adapters.identity.jsonhttp import JsonClient, check_safe_url
 from feedmill.adapters.identity.oidc.keys import TokenKeys
 from feedmill.model.errors import BadRequest, Busy, Denied
 
-KEPT_SECONDS = 3_600.0
+CACHE_SECONDS = 3_600.0
 KEYS_AGAIN_SECONDS = 60.0
 """The shortest interval at which unauthenticated requests can make this server reload the provider's keys."""
 TROUBLE_SECONDS = 2.0
@@ -54,7 +54,7 @@ class Discovery:
         """Returns the cached document, or reads it if it is missing or too old."""
         with self._lock:
             now = self._now()
-            if self._known is not None and 0 <= now - self._known.at_seconds < KEPT_SECONDS:
+            if self._known is not None and 0 <= now - self._known.at_seconds < CACHE_SECONDS:
                 return self._known
             return self._ask(now)
 

@@ -35,7 +35,7 @@ COST_OF_A_CLASS = 0.1
 All these ways together cost no more than a walk through the whole dictionary, ``COST_OF_A_CLASS`` for each class that exists.
 The unit is the cost of reading and checking one match, about a microsecond."""
 
-_KEPT_CLAUSES = 16
+_CACHED_CLAUSES = 16
 EXACT_TO = 1_000
 LEAST_TAKEN = 1_150
 MOST_TAKEN = 25_000
@@ -84,7 +84,7 @@ def _permitted(access: AccessFilter) -> Query:
     return _shown(sorted(access.permitted))
 
 
-@lru_cache(maxsize=_KEPT_CLAUSES)
+@lru_cache(maxsize=_CACHED_CLAUSES)
 def _permitted_of(table: bytes) -> Query:
     # flags[n] is 1 if class n is visible
     flags = np.frombuffer(table, np.uint8)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from feedmill.model.errors import Conflict, Corrupt, DiskFull, FeedmillError
 
-_NO_ROOM = ("No space left", "StorageFull", "os error 28")
+_DISK_FULL = ("No space left", "StorageFull", "os error 28")
 
 
 @contextmanager
@@ -37,8 +37,8 @@ def _translate(exc: BaseException, doing: str) -> FeedmillError | None:
         return None
     if "LockBusy" in text:
         return Conflict(f"{doing}: another process writes this index; end it or wait for it")
-    if (isinstance(exc, OSError) and exc.errno == errno.ENOSPC) or any(sign in text for sign in _NO_ROOM):
-        return DiskFull(f"{doing}: no room on the disk")
+    if (isinstance(exc, OSError) and exc.errno == errno.ENOSPC) or any(sign in text for sign in _DISK_FULL):
+        return DiskFull(f"{doing}: no space on the disk")
     if "schema does not match" in text:
         return Conflict(f"{doing}: the folder holds an index of another schema; build the index anew in another folder")
     return Corrupt(f"{doing}: {text[:500]}")

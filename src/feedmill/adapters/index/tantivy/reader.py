@@ -53,7 +53,7 @@ class TantivyIndex:
         self._loading = threading.Lock()
         self._index: tantivy.Index | None = None
         self._searcher: tantivy.Searcher | None = None
-        self._kept: tuple[tantivy.Searcher | None, QueryResultCache] = None, QueryResultCache()
+        self._cached: tuple[tantivy.Searcher | None, QueryResultCache] = None, QueryResultCache()
         self._commit = -1
         self._load()
 
@@ -95,10 +95,10 @@ class TantivyIndex:
         count_bytes: Callable[[_Answer], int],
     ) -> _Answer:
         """Returns a result for a user's classes, from the cache if the same query was made before."""
-        classes, (kept_of, kept) = name_classes(access), self._kept
-        if classes is None or kept_of is not searcher:
+        classes, (searcher_of_cache, cache) = name_classes(access), self._cached
+        if classes is None or searcher_of_cache is not searcher:
             return find()
-        return kept.get((question, classes), find, count_bytes)
+        return cache.get((question, classes), find, count_bytes)
 
     def list_by_key(self, query: Node, access: AccessFilter, *, after: int, num: int) -> Hits:
         """Lists matching documents that the user may see, by key, with keys above ``after``."""
@@ -163,7 +163,7 @@ class TantivyIndex:
             index.reload()
             searcher = index.searcher()
             # Before the searcher: a search with the old one then finds a cache of another searcher, and does not use it.
-            self._kept = searcher, QueryResultCache()
+            self._cached = searcher, QueryResultCache()
             self._index, self._searcher, self._commit = index, searcher, commit
 
     def _open(self) -> tantivy.Index:

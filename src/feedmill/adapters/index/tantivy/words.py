@@ -55,7 +55,7 @@ class WordQueries:
         self._weight = function_words_weight
         self._anchors_weight = anchors_weight
         self._known = _find_known(searcher)
-        self._known.make_room()
+        self._known.evict()
 
     @cached_property
     def words(self) -> tuple[QueryWord, ...]:
@@ -169,7 +169,7 @@ class _TermCache:
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     stems: dict[tuple[str, str, bool], list[Query]] = field(default_factory=dict)
 
-    def make_room(self) -> None:
+    def evict(self) -> None:
         """Clears the cache when it is too large."""
         for cache in (self.counts, self.stems):
             if len(cache) > MAX_KNOWN:

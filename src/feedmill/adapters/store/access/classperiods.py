@@ -180,13 +180,13 @@ def _join(past: Sequence[Any], now: _CurrentClass) -> list[ClassPeriod]:
     until, ended_by = 0, 0
     for row in past:
         if class_periods and row.since > until:
-            class_periods.append(_spell(None, until, ended_by))
-        class_periods.append(_spell(row.access_class, row.since, row.begun_by))
+            class_periods.append(_make_period(None, until, ended_by))
+        class_periods.append(_make_period(row.access_class, row.since, row.begun_by))
         until, ended_by = row.until, row.ended_by
     if class_periods and now.since > until:
-        class_periods.append(_spell(None, until, ended_by))
-    return [*class_periods, _spell(now.access_class, now.since, now.begun_by)]
+        class_periods.append(_make_period(None, until, ended_by))
+    return [*class_periods, _make_period(now.access_class, now.since, now.begun_by)]
 
 
-def _spell(access_class: int | None, since: int, feed_id: int) -> ClassPeriod:
+def _make_period(access_class: int | None, since: int, feed_id: int) -> ClassPeriod:
     return ClassPeriod(access_class=access_class, since=from_micros(since), feed_id=feed_id)

@@ -85,7 +85,7 @@ class SqlGroupHistory:
         return reached
 
     def _work(self, tasks: Sequence[_Task], feed_id: int, after: ComparisonCursor, limit_left: int) -> tuple[ComparisonCursor | None, int]:
-        """Processes tasks while there is room. Returns where to continue and how much room is left."""
+        """Processes tasks up to the limit. Returns where to continue, and how much of the limit is left."""
         numbers = self._number_many([task.defined for task in tasks if task.defined is not None and not task.is_idle], feed_id)
         reached = after
         for task in tasks:

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from feedmill.core.access.principals import read_identity
-from feedmill.http.admin.protection import ASKED, DECIDE
+from feedmill.http.admin.protection import AUDITED, DECIDE
 from feedmill.http.common.bodies import read_body
 from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.common.times import find_time
@@ -62,7 +62,7 @@ def access_routes(tools: AccessTools) -> list[DeclaredRoute]:
         body = await read_body(request, MAX_BATCH_BYTES)
         at = find_time(request.query_params, "at")
         questions = await run_in_threadpool(_read_lines, body)
-        request.scope[ASKED] = _summarize(questions)
+        request.scope[AUDITED] = _summarize(questions)
         return Response(await run_in_threadpool(_explain_lines, tools.explaining, questions, at), media_type="application/jsonl")
 
     async def who(request: Request) -> Response:

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from feedmill.core.access.principals import read_subject
 from feedmill.core.documents.auditchain import render_entry
 from feedmill.core.signin.sessiondigests import digest_of_user
-from feedmill.http.admin.protection import ASKED, VIEW_OR_ADMINISTER
+from feedmill.http.admin.protection import AUDITED, VIEW_OR_ADMINISTER
 from feedmill.http.common.bodies import read_body
 from feedmill.http.common.requirements import ADMINISTER, DeclaredRoute
 from feedmill.http.common.times import find_time
@@ -93,7 +93,7 @@ def _token_routes(tokens: TokenService) -> list[DeclaredRoute]:
             datasources=_texts(body, "datasources"),
         )
         shown = render_token(made.token)
-        request.scope[ASKED] = {key: shown[key] for key in ("id", "label", "scopes", "user", "datasources") if shown[key] is not None}
+        request.scope[AUDITED] = {key: shown[key] for key in ("id", "label", "scopes", "user", "datasources") if shown[key] is not None}
         return JSONResponse(render_new_token(made), 201)
 
     def remove_token(_body: Body, request: Request) -> Response:

@@ -90,7 +90,7 @@ class AccessChanges:
             check_recorded(unit, since, now - self._history)
         until = now if until is None else min(until, now)
         if until <= since:
-            raise BadRequest("the time until which changes are asked for lies before the one since which they are")
+            raise BadRequest("the end of the requested time lies before its beginning")
         return Comparison(identity=identity, since=since, until=until)
 
     def list_page(self, comparison: Comparison, *, after: int = 0, limit: int) -> ChangesPage:

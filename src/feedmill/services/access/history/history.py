@@ -86,7 +86,7 @@ class AccessHistory:
 
     def principal_keys_at(self, at: datetime) -> PrincipalKeys:
         """Returns the principal keys that stood for the user at a time."""
-        return self._era_at(at).principal_keys
+        return self._group_interval_at(at).principal_keys
 
     def policies_at(self, at: datetime) -> Mapping[int, PolicyAcl]:
         """Returns the policies that were in force at a time, by number."""
@@ -177,7 +177,7 @@ class AccessHistory:
     def _decide_for(self, url: str, number: int, at: datetime) -> tuple[Verdict, str]:
         key = self._key_of(number)
         if key is None:
-            return Verdict.INDETERMINATE, "what its ACL was is no longer kept"
+            return Verdict.INDETERMINATE, "its ACL of that time is no longer stored"
         own, above = key.acl, self._chain_of(_parent_of(key), at)
         principal_keys = self.principal_keys_at(at)
         decision = decide_for(url, principal_keys, lambda target: own if target == url else above.get(target))
@@ -257,7 +257,7 @@ class AccessHistory:
         return ChangeOrigin(cause=ChangeCause.ACL, at=last.at, feed_id=last.feed_id, source=source, url=last.url)
 
     def _change_of_groups(self, at: datetime) -> ChangeOrigin | None:
-        group_interval = self._era_at(at)
+        group_interval = self._group_interval_at(at)
         if group_interval.begun_by is None:
             return None
         return ChangeOrigin(
@@ -274,7 +274,7 @@ class AccessHistory:
     def _policies_at(self, at: datetime) -> PolicyInterval:
         return self._known.books[max(0, bisect_right(self._known.books, at, key=lambda policies: policies.since) - 1)]
 
-    def _era_at(self, at: datetime) -> GroupInterval:
+    def _group_interval_at(self, at: datetime) -> GroupInterval:
         return self._known.group_intervals[
             max(0, bisect_right(self._known.group_intervals, at, key=lambda group_interval: group_interval.since) - 1)
         ]
