@@ -15,13 +15,14 @@ from tests.waiting import wait_for, wait_until
 
 SETTINGS = """
 [urls]
-follow = ["127.0.0.1/"]
+follow = ["127.0.0.1/", "file://files/", "smb://files/"]
 do_not_follow = ["/refused"]
-start = ["{start}"]
+start = ["{start}", "file://files/docs/"]
 [crawl]
 host_load = 0.0
 allow_private = ["127.0.0.1/"]
 mail = "admin@example.com"
+shares = [{prefix = "file://files/docs/", folder = "{folder}", make_public = true}]
 """
 LATE_ACL = '<acl url="{url}" inheritance-type="child-overrides"><principal scope="user" access="permit">ann</principal></acl>'
 
@@ -39,8 +40,16 @@ def site() -> Iterator[CrawlSite]:
 
 
 @pytest.fixture(scope="module")
-def server(site: CrawlSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
-    with running(tmp_path_factory.mktemp("crawl") / "data", SETTINGS.replace("{start}", site.url("/start"))) as made:
+def settings(site: CrawlSite, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("share")
+    (folder / "deep").mkdir()
+    (folder / "deep" / "ü file.txt").write_text("shareword")
+    return SETTINGS.replace("{start}", site.url("/start")).replace("{folder}", str(folder))
+
+
+@pytest.fixture(scope="module")
+def server(settings: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
+    with running(tmp_path_factory.mktemp("crawl") / "data", settings) as made:
         yield made
 
 
@@ -70,6 +79,21 @@ def test_links_of_a_start_url_are_crawled_and_found(server: Appliance, site: Cra
     wait_for_state(server, site.url("/closed/a"), 24)
     assert not {"/closed/a", "/no_crawl/a", "/unfollowed", "/deep?PHPSESSID=12"} & set(site.paths())
     assert all(headers["user-agent"] == "gsa-crawler (Enterprise; Feedmill; admin@example.com)" for _, headers in site.requests)
+
+
+def test_files_of_a_share_are_found_through_their_folders_which_are_not(server: Appliance) -> None:
+    url = "file://files/docs/deep/%C3%BC%20file.txt"
+    wait_for([url], lambda: server.urls("shareword"))
+    assert entry(server, "file://files/docs/deep/")["code"] == 13
+    assert server.urls("inurl:files/docs") == [url]
+
+
+def test_unknown_scheme_is_an_id_whose_state_says_so(server: Appliance) -> None:
+    urls = ["smb://files/docs/a.txt", "file://files/other/a.txt"]
+    name_urls(server, *urls)
+    for url in urls:
+        wait_for_state(server, url, 9)
+        assert (server.document(url) or {})["state"] == "known, not crawled"
 
 
 def test_failure_names_the_status_and_a_404_deletes(server: Appliance, site: CrawlSite) -> None:
@@ -192,7 +216,8 @@ def test_redirect_noindex_and_patterns_are_obeyed(server: Appliance, site: Crawl
         "/landing": html("landingword"),
         "/loop": Reply(302, b"", (("Location", "/loop"),)),
         "/hidden": html("hiddenword <meta name='robots' content='noindex'>"),
-        "/tagged": html("taggedword", ("X-Robots-Tag", "noindex")),
+        "/tagged": html("taggedword <a href='/tagged/in'>i</a>", ("X-Robots-Tag", "noindex")),
+        "/tagged/in": html("insideword"),
         "/away": Reply(302, b"", (("Location", "http://other.example.com/"),)),
         "/linking": html("linkingword <a href='/moved'>m</a> <a href='/refused/a'>r</a> <a href='/tagged'>t</a> <a href='/endless'>e</a>"),
         "/endless": Reply(200, b"x" * 50, (("Content-Type", "text/html"),), cut=True),
@@ -202,16 +227,16 @@ def test_redirect_noindex_and_patterns_are_obeyed(server: Appliance, site: Crawl
     for name, code in {"tagged": 13, "loop": 6, "away": 5, "endless": 38}.items():
         wait_for_state(server, site.url(f"/{name}"), code)
     wait_for("not indexed", lambda: (server.document(site.url("/hidden")) or {}).get("state"))
+    wait_for([site.url("/tagged/in")], lambda: server.urls("insideword"))
     assert entry(server, site.url("/refused/a")) == {}
     assert server.urls("taggedword") + server.urls("hiddenword") == []
 
 
-def test_pattern_that_is_taken_back_brings_its_urls_back(server: Appliance, site: CrawlSite) -> None:
+def test_pattern_that_is_taken_back_brings_its_urls_back(server: Appliance, site: CrawlSite, settings: str) -> None:
     url = site.url("/pattern")
     site.pages["/pattern"] = html("patternword")
     name_urls(server, url)
     wait_for([url], lambda: server.urls("patternword"))
-    settings = SETTINGS.replace("{start}", site.url("/start"))
 
     server.reload(settings.replace('"/refused"', '"/refused", "/pattern"'))
     wait_for_state(server, url, 4)

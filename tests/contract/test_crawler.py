@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from urllib.parse import quote
 
 import pytest
 
@@ -130,14 +131,24 @@ def test_server_that_says_secure_closes_what_the_rule_makes_public(harness: Craw
     assert [harness.document(path).secure for path in ("/a", "/b")] == [True, False]  # type: ignore[union-attr]
 
 
-def test_crawl_of_noindex_excludes_and_removes(harness: CrawlHarness) -> None:
-    harness.servers.put("/a", "one")
+def test_crawl_of_noindex_keeps_the_document_out_of_the_index_with_its_acl(harness: CrawlHarness) -> None:
+    """A folder of an adaptor is such a page: its links are followed, and the ACLs of its files inherit from its own."""
+    harness.servers.put("/a", "one", etag='"1"')
     harness.add("/a")
     harness.crawl()
     harness.clock.turn(days=1)
-    harness.servers.put("/a", "two", headers=(("x-robots-tag", "noindex"),))
+    acl = ("x-gsa-doc-controls", "acl=" + quote('{"entries": [{"access": "permit", "scope": "user", "name": "ann"}]}'))
+    for _ in range(2):
+        harness.servers.put("/a", "two", etag='"2"', headers=(("x-robots-tag", "noindex"), acl))
+        harness.crawl()
+        document = harness.document()
+        assert document is not None
+        assert (document.attributes.robots, document.secure, harness.text()) == (("noindex",), True, "two")
+        assert (harness.entry().state, harness.entry().failures) == (CrawlState.ROBOTS_NOINDEX, 0)
+        harness.clock.turn(days=40)
+    harness.servers.put("/a", "three", headers=(acl,))
     harness.crawl()
-    assert (harness.document(), harness.entry().state) == (None, CrawlState.ROBOTS_NOINDEX)
+    assert (harness.document().attributes.robots, harness.entry().state) == ((), CrawlState.CRAWLED)  # type: ignore[union-attr]
 
 
 def test_crawl_never_changes_what_a_content_feed_owns(harness: CrawlHarness) -> None:

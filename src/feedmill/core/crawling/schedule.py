@@ -27,7 +27,6 @@ _GONE: Final = frozenset(
     {
         CrawlState.NOT_FOUND,
         CrawlState.OFF_DOMAIN_REDIRECT,
-        CrawlState.ROBOTS_NOINDEX,
         CrawlState.DISALLOWED_BY_META_TAG,
         CrawlState.DISALLOWED_BY_ROBOTS_TXT,
         CrawlState.NOT_IN_URLS_TO_CRAWL,
@@ -37,7 +36,8 @@ _GONE: Final = frozenset(
 _NEVER_AGAIN: Final = frozenset(
     {CrawlState.NOT_IN_URLS_TO_CRAWL, CrawlState.IN_URLS_NOT_TO_CRAWL, CrawlState.UNHANDLED_PROTOCOL, CrawlState.URL_TOO_LONG}
 )
-_DONE: Final = (CrawlState.CRAWLED, CrawlState.CRAWLED_FROM_CACHE)
+_DONE: Final = (CrawlState.CRAWLED, CrawlState.CRAWLED_FROM_CACHE, CrawlState.ROBOTS_NOINDEX)
+"""The document is kept. One that its server excludes from the index has links, and an ACL from which others inherit."""
 
 
 class Frequency(Enum):

@@ -139,22 +139,28 @@ class PageApplier:
             change = _delete(entry.url) if document is not None else None
             return _Planned(entry=following[0], change=change, mention=CrawlMention(url=target, referrer=entry.url, depth=entry.depth))
         headers = self._tools.read_headers(page)
-        if page.state in (CrawlState.CRAWLED, CrawlState.CRAWLED_FROM_CACHE) and headers.robots.noindex:
-            removed, _ = self._schedule(fetched, CrawlState.ROBOTS_NOINDEX, "its X-Robots-Tag says noindex", is_changed=False)
-            return _Planned(entry=removed, change=_delete(entry.url))
         if page.state is CrawlState.CRAWLED:
             return self._plan_content(fetched, headers, document)
+        if page.state is CrawlState.CRAWLED_FROM_CACHE:
+            return self._plan_unchanged(fetched, headers)
         following = self._schedule(fetched, page.state, page.reason, is_changed=False)
-        if page.state is CrawlState.CRAWLED_FROM_CACHE and headers.keeps_content:
-            return _Planned(entry=following[0], change=_put(entry.url, page, headers, None))
         return _Planned(entry=following[0], change=_delete(entry.url) if following[1] else None)
+
+    def _plan_unchanged(self, fetched: Fetched, headers: CrawlHeaders) -> _Planned:
+        """Plans a page whose content is that of the last fetch. Its headers count if they state anything (204), or forbid the index."""
+        entry, page = fetched.entry, fetched.page
+        is_noindex = headers.robots.noindex or (entry.state is CrawlState.ROBOTS_NOINDEX and not headers.keeps_content)
+        scheduled, _ = self._schedule(fetched, *_judge_robots(page.state, page.reason, is_noindex), is_changed=False)
+        states = headers.keeps_content or headers.robots.noindex
+        return _Planned(entry=scheduled, change=_put(entry.url, page, headers, None) if states else None)
 
     def _plan_content(self, fetched: Fetched, headers: CrawlHeaders, document: Document | None) -> _Planned:
         entry, page = fetched.entry, fetched.page
         checksum = hashlib.blake2b(page.body, digest_size=16).digest()
         is_same = checksum == entry.checksum and document is not None and document.content is not None
         state = CrawlState.CRAWLED_FROM_CACHE if is_same else CrawlState.CRAWLED
-        scheduled, _ = self._schedule(fetched, state, "; ".join(headers.faults)[:500], is_changed=not is_same)
+        judged = _judge_robots(state, "; ".join(headers.faults)[:500], headers.robots.noindex)
+        scheduled, _ = self._schedule(fetched, *judged, is_changed=not is_same)
         scheduled = replace(scheduled, etag=page.etag, modified=page.modified, checksum=checksum)
         if headers.crawl_once:
             scheduled = replace(scheduled, is_once=True, due_at=None)
@@ -181,6 +187,13 @@ class PageApplier:
 def _find_live(unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Document]:
     found = unit.documents.reader.find_many(urls)
     return {url: document for url, document in found.items() if document.state is DocumentState.LIVE}
+
+
+def _judge_robots(state: CrawlState, reason: str, is_noindex: bool) -> tuple[CrawlState, str]:
+    """Returns state and reason of a fetched page. One that its server excludes from the index is kept for its links and its ACL."""
+    if not is_noindex:
+        return state, reason
+    return CrawlState.ROBOTS_NOINDEX, "; ".join(filter(None, ("its X-Robots-Tag says noindex", reason)))
 
 
 def _delete(url: str) -> Delete:
