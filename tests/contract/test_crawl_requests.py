@@ -81,6 +81,18 @@ def test_recrawl_makes_what_matches_due_at_once(harness: FeedHarness, requests: 
     assert requests.get_life(url("a")).entry.urgency is CrawlUrgency.NEW
 
 
+def test_recrawl_of_a_known_url_means_it_alone(harness: FeedHarness, requests: CrawlRequests) -> None:
+    with harness.store.writing() as unit:
+        urls = ("http://site.test/", "http://site.test/a", "http://site.test/b/c", "http://site.test/b/")
+        unit.feeds.crawling.queue.add_many([CrawlMention(url=url) for url in urls], harness.clock())
+    texts = ("http://site.test/", "http://site.test", "http://site.test/b/", "site.test/b/", "site.test/")
+    assert [requests.recrawl(text) for text in texts] == [1, 1, 1, 2, 4]
+    with pytest.raises(NotFound):
+        requests.remove("http://site.test/b/none")
+    assert requests.remove("http://site.test") == 1
+    assert requests.recrawl("http://site.test/") == 3
+
+
 def test_recrawl_of_an_unknown_url_says_so(requests: CrawlRequests) -> None:
     with pytest.raises(NotFound, match=r"the crawler knows no URL that 'http://none\.test/' matches; name it"):
         requests.recrawl("http://none.test/")

@@ -1,5 +1,6 @@
 """What an administrator does with the crawl queue: looks at it, asks for URLs again, removes them, pauses and resumes the crawler."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,6 +20,7 @@ from feedmill.services.keyvalues import CRAWL_PAUSED
 READ_AT_ONCE = 1_000
 REFERRERS = 100
 FAILING_SITES = 100
+_WHOLE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://")
 CRAWLER = "crawler"
 """The name in which URLs are crawled that no data source named."""
 
@@ -77,15 +79,18 @@ class CrawlRequests:
             return UrlLife(entry=entry, referrers=_list_referrers(unit, entry))
 
     def recrawl(self, text: str) -> int:
-        """Makes every known URL that is this one, or that the pattern matches, due at once. Returns how many. Errors: NotFound."""
-        count = self._for_each(text, self._request)
+        """Makes a known URL, or every known URL that the pattern matches, due at once. Returns how many. Errors: NotFound.
+
+        A whole URL that is not known counts as a pattern.
+        """
+        count = self._for_each(text, self._request) or self._for_each(text, self._request, as_pattern=True)
         if not count:
             raise NotFound(f"the crawler knows no URL that {text[:2000]!a} matches; name it in a web feed or in urls.start")
         self._notifier.notify(Topic.CRAWLING)
         return count
 
     def remove(self, text: str) -> int:
-        """Removes every URL that is this one, or that the pattern matches, with its document if that was crawled. Errors: NotFound."""
+        """Removes a URL, or every URL that the pattern matches, with its document if that was crawled. Errors: NotFound."""
         count = self._for_each(text, self._remove)
         if not count:
             raise NotFound(f"the crawler knows no URL that {text[:2000]!a} matches")
@@ -98,20 +103,27 @@ class CrawlRequests:
             unit.state.key_values.put(CRAWL_PAUSED, "1" if is_paused else "")
         self._notifier.notify(Topic.CRAWLING)
 
-    def _for_each(self, text: str, work: Callable[[Sequence[CrawlEntry]], None]) -> int:
+    def _for_each(self, text: str, work: Callable[[Sequence[CrawlEntry]], None], *, as_pattern: bool = False) -> int:
         """Works on the entries that a text means, some in each transaction. Returns how many there are."""
         count = 0
-        for entries in self._iter_matching(text):
+        for entries in self._iter_matching(text, as_pattern=as_pattern):
             work(entries)
             count += len(entries)
         return count
 
-    def _iter_matching(self, text: str) -> Iterator[list[CrawlEntry]]:
+    def _iter_matching(self, text: str, *, as_pattern: bool) -> Iterator[list[CrawlEntry]]:
+        """Yields the entries of a URL, or of a pattern. Errors: BadRequest."""
+        if not as_pattern and _is_whole_url(text):
+            with self._store.reading() as unit:
+                found = unit.feeds.crawling.queue.find_many([text, f"{text}/"])
+            if one := found.get(text) or (found.get(f"{text}/") if text.count("/") == 2 else None):
+                yield [one]
+            return
         matches, after = _read_matching(text), ""
         while entries := self.list_entries(after=after, limit=READ_AT_ONCE):
             after = entries[-1].url
-            if found := [entry for entry in entries if matches(entry.url)]:
-                yield found
+            if matching := [entry for entry in entries if matches(entry.url)]:
+                yield matching
 
     def _request(self, entries: Sequence[CrawlEntry]) -> None:
         mentions = [CrawlMention(url=entry.url, is_request=True, is_immediate=True, is_once=entry.is_once) for entry in entries]
@@ -137,12 +149,17 @@ def is_paused(unit: UnitOfWork) -> bool:
     return bool(unit.state.key_values.get(CRAWL_PAUSED))
 
 
+def _is_whole_url(text: str) -> bool:
+    """Returns whether a text is a URL, which means itself alone, rather than a pattern."""
+    return _WHOLE_URL.match(text) is not None and "*" not in text and not text.endswith("$")
+
+
 def _read_matching(text: str) -> Callable[[str], bool]:
-    """Returns the test for the URLs that a text means: the URL itself, and what it matches as a pattern. Errors: BadRequest."""
+    """Returns the test for the URLs that a pattern matches. Errors: BadRequest."""
     try:
         pattern = parse_pattern(text)
     except BadRequest:
-        if "://" not in text:
+        if not _WHOLE_URL.match(text):
             raise
         return lambda url: url == text
     if pattern.is_exception:
