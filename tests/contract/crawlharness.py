@@ -12,7 +12,7 @@ from feedmill.core.crawling.schedule import FrequencyRules
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.crawling import CrawlEntry, CrawlMention, CrawlState, FetchedPage, FetchRequest
 from feedmill.model.document import Document, DocumentState
-from feedmill.services.crawling.applying import ApplyTools, PageApplier
+from feedmill.services.crawling.applying import ApplyTools, PageApplier, read_head
 from feedmill.services.crawling.crawler import Crawler, CrawlTools
 from feedmill.services.crawling.linkfollowing import FollowLimits, LinkFollowing
 from feedmill.services.feeds.feeding import Admission
@@ -93,6 +93,7 @@ class CrawlHarness:
                 notifier=self.notifier,
                 frequency=FrequencyRules(frequently=PatternSet([]), seldom=PatternSet([])),
                 read_headers=lambda page: parse_headers(page.headers, page.url, "gsa-crawler"),
+                read_head=lambda page: read_head(page, "gsa-crawler"),
                 owner=owner,
             )
         )

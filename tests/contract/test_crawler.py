@@ -151,6 +151,26 @@ def test_crawl_of_noindex_keeps_the_document_out_of_the_index_with_its_acl(harne
     assert (harness.document().attributes.robots, harness.entry().state) == ((), CrawlState.CRAWLED)  # type: ignore[union-attr]
 
 
+def test_crawl_of_a_robots_tag_keeps_the_document_out_of_the_index(harness: CrawlHarness) -> None:
+    body, headers, state = '<meta name="robots" content="noindex">', (("content-type", "text/html"),), CrawlState.DISALLOWED_BY_META_TAG
+    harness.servers.put("/a", "one")
+    harness.add("/a")
+    harness.crawl()
+    for _ in range(2):
+        harness.clock.turn(days=1)
+        harness.servers.put("/a", body, headers=headers, etag='"2"')
+        harness.crawl()
+        document, entry = harness.document(), harness.entry()
+        assert document is not None
+        assert (document.attributes.robots, entry.state, entry.history[-1].state) == (("noindex",), state, state)
+        assert "noindex" in entry.history[-1].reason
+    assert entry.history[-1].http_status == 304
+    harness.clock.turn(days=2)
+    harness.servers.put("/a", "open again")
+    harness.crawl()
+    assert (harness.document().attributes.robots, harness.entry().state) == ((), CrawlState.CRAWLED)  # type: ignore[union-attr]
+
+
 def test_crawl_never_changes_what_a_content_feed_owns(harness: CrawlHarness) -> None:
     harness.servers.put("/a", "crawled")
     harness.add("/a")

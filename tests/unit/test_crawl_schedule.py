@@ -62,6 +62,17 @@ def test_schedule_of_failures_removes_after_a_month() -> None:
     assert [removes for _, _, removes in visits] == [False, False, False, False, True]
 
 
+def test_schedule_of_an_endless_redirect_removes_after_a_month_and_tries_again() -> None:
+    visits = live(make_crawl_entry(), lambda _at: (CrawlState.LONG_REDIRECT_CHAIN, False), Frequency.NORMAL, timedelta(days=60))
+    assert [(at - NOW).days for at, _, _ in visits] == [0, 1, 4, 11, 32, 39, 40, 43, 50]
+    assert [removes for _, _, removes in visits].count(True) == 1
+
+
+def test_schedule_of_a_page_without_index_that_is_kept_follows_its_changes() -> None:
+    following = schedule(make_crawl_entry(), FetchRecord(at=NOW, state=CrawlState.DISALLOWED_BY_META_TAG), Frequency.NORMAL)
+    assert (following.removes, following.entry.due_at, following.entry.crawled_at) == (False, NOW + DAY, NOW)
+
+
 def test_schedule_of_extra_failures_does_not_remove_earlier() -> None:
     entry = make_crawl_entry()
     for hour in range(20):

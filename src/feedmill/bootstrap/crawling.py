@@ -11,7 +11,7 @@ from feedmill.core.crawling.hostload import HostLoads, LoadException
 from feedmill.core.crawling.robots import find_agent_name
 from feedmill.core.crawling.schedule import FrequencyRules
 from feedmill.core.urls.patterns import PatternSet
-from feedmill.services.crawling.applying import ApplyTools, PageApplier
+from feedmill.services.crawling.applying import ApplyTools, PageApplier, read_head
 from feedmill.services.crawling.crawler import Crawler, CrawlTools
 from feedmill.wire.gsaheaders.parse import parse_headers
 
@@ -32,6 +32,7 @@ def build_crawler(context: AppContext) -> Crawler:
             notifier=context.notifier,
             frequency=FrequencyRules(frequently=PatternSet(crawl.frequently), seldom=PatternSet(crawl.seldom)),
             read_headers=lambda page: parse_headers(page.headers, page.url, agent),
+            read_head=lambda page: read_head(page, agent),
             owner=owner,
         )
     )

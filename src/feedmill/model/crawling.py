@@ -86,7 +86,7 @@ _WORDS = {
     CrawlState.URL_TOO_LONG: "URL too long",
     CrawlState.NOT_FOUND: "not found",
     CrawlState.HTTP_CLIENT_ERROR: "HTTP client error",
-    CrawlState.ROBOTS_NOINDEX: "noindex by a robots header or tag",
+    CrawlState.ROBOTS_NOINDEX: "noindex by a robots header",
     CrawlState.HTTP_0_ERROR: "no valid HTTP response",
     CrawlState.PERMANENT_DNS_FAILURE: "permanent DNS failure",
     CrawlState.EMPTY_DOCUMENT: "empty document",

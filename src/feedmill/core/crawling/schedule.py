@@ -6,6 +6,8 @@
 3. After any other failure the URL is retried after a day, three days, a week and three weeks, and removed when the last of these
    retries fails too. Further fetches in between, which a feed or an administrator asks for, do not count.
 4. A URL that is crawled once is due no more once it was fetched.
+5. A page that says noindex is fetched as often as any other, for its links and its ACL.
+6. What counts as excluded is tried again a week after it was given up: its server decides, and may decide otherwise.
 
 Source: specifications of the appliance, "Crawl Schedule", "Freshness Tuning"; its table of removals.
 """
@@ -16,7 +18,7 @@ from enum import Enum
 from typing import Final
 
 from feedmill.core.urls.patterns import PatternSet
-from feedmill.model.crawling import CrawlEntry, CrawlState, CrawlUrgency, FetchRecord
+from feedmill.model.crawling import CrawlEntry, CrawlGroup, CrawlState, CrawlUrgency, FetchRecord
 
 RETRIES: Final = (timedelta(days=1), timedelta(days=3), timedelta(weeks=1), timedelta(weeks=3))
 REMEMBERED: Final = 10
@@ -27,7 +29,6 @@ _GONE: Final = frozenset(
     {
         CrawlState.NOT_FOUND,
         CrawlState.OFF_DOMAIN_REDIRECT,
-        CrawlState.DISALLOWED_BY_META_TAG,
         CrawlState.DISALLOWED_BY_ROBOTS_TXT,
         CrawlState.NOT_IN_URLS_TO_CRAWL,
         CrawlState.IN_URLS_NOT_TO_CRAWL,
@@ -36,7 +37,12 @@ _GONE: Final = frozenset(
 _NEVER_AGAIN: Final = frozenset(
     {CrawlState.NOT_IN_URLS_TO_CRAWL, CrawlState.IN_URLS_NOT_TO_CRAWL, CrawlState.UNHANDLED_PROTOCOL, CrawlState.URL_TOO_LONG}
 )
-_DONE: Final = (CrawlState.CRAWLED, CrawlState.CRAWLED_FROM_CACHE, CrawlState.ROBOTS_NOINDEX)
+_DONE: Final = (
+    CrawlState.CRAWLED,
+    CrawlState.CRAWLED_FROM_CACHE,
+    CrawlState.ROBOTS_NOINDEX,
+    CrawlState.DISALLOWED_BY_META_TAG,
+)
 """The document is kept. One that its server excludes from the index has links, and an ACL from which others inherit."""
 
 
@@ -118,6 +124,7 @@ def _after_failure(entry: CrawlEntry, now: datetime) -> tuple[CrawlEntry, bool]:
             return replace(entry, due_at=next_retry), False
     failures = entry.failures + 1
     if failures > len(RETRIES):
-        return replace(entry, failures=0, failed_at=None, due_at=None), True
+        again = now + _EXCLUDED_AGAIN if entry.state.group is CrawlGroup.EXCLUDED else None
+        return replace(entry, failures=0, failed_at=None, due_at=again), True
     due_at = max(now, failed_at + sum(RETRIES[:failures], timedelta()))
     return replace(entry, failures=failures, failed_at=failed_at, due_at=due_at), False

@@ -2,6 +2,8 @@
 
 A page counts only if its lease still holds. A URL whose content a feed or a run owns is not crawled any more. The final URL of redirects is
 the record: a URL that only links named gets no document of its own then, one that a feed named keeps its record.
+
+A page that says noindex is excluded. It stays a document that no search finds, for its links and its ACL.
 """
 
 import codecs
@@ -31,8 +33,13 @@ from feedmill.services.crawling.requesting import CRAWLER
 from feedmill.services.feeds.feeding import Admission, ChangeBatch, PutBlobs, push_out_isolated
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_halved
 from feedmill.wire.gsaheaders.schema import CrawlHeaders
+from feedmill.wire.pagehead.parse import PageHead, read_page_head
 
 FETCH_STEP: Final = "fetch"
+_NOINDEX: Final = {
+    CrawlState.ROBOTS_NOINDEX: "its X-Robots-Tag says noindex",
+    CrawlState.DISALLOWED_BY_META_TAG: "a robots tag of the page says noindex",
+}
 QUICK_PAGES: Final = 50
 """Up to this number the pages of one transaction are indexed before longer work."""
 
@@ -50,7 +57,10 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyTools:
-    """What applying pages needs. ``read_headers`` reads the headers of a page; ``owner`` is the owner of its leases."""
+    """What applying pages needs.
+
+    ``read_headers`` reads the headers of a page, ``read_head`` the head of HTML; ``owner`` is that of its leases.
+    """
 
     store: Store
     blobs: PutBlobs
@@ -59,6 +69,7 @@ class ApplyTools:
     notifier: Notifier
     frequency: FrequencyRules
     read_headers: Callable[[FetchedPage], CrawlHeaders]
+    read_head: Callable[[FetchedPage], PageHead]
     owner: str
 
 
@@ -148,24 +159,32 @@ class PageApplier:
 
     def _plan_unchanged(self, fetched: Fetched, headers: CrawlHeaders) -> _Planned:
         """Plans a page whose content is that of the last fetch. Its headers count if they state anything (204), or forbid the index."""
-        entry, page = fetched.entry, fetched.page
-        is_noindex = headers.robots.noindex or (entry.state is CrawlState.ROBOTS_NOINDEX and not headers.keeps_content)
-        scheduled, _ = self._schedule(fetched, *_judge_robots(page.state, page.reason, is_noindex), is_changed=False)
+        entry, page, robots = fetched.entry, fetched.page, headers.robots.names
+        state = page.state
+        if entry.state is CrawlState.DISALLOWED_BY_META_TAG:
+            # the page still says so itself
+            state, robots = entry.state, tuple(dict.fromkeys(("noindex", *robots)))
+        elif headers.robots.noindex or (entry.state is CrawlState.ROBOTS_NOINDEX and not headers.keeps_content):
+            state = CrawlState.ROBOTS_NOINDEX
+        scheduled, _ = self._schedule(fetched, state, _join_reasons(state, page.reason), is_changed=False)
         states = headers.keeps_content or headers.robots.noindex
-        return _Planned(entry=scheduled, change=_put(entry.url, page, headers, None) if states else None)
+        return _Planned(entry=scheduled, change=_put(entry.url, page, headers, None, robots) if states else None)
 
     def _plan_content(self, fetched: Fetched, headers: CrawlHeaders, document: Document | None) -> _Planned:
         entry, page = fetched.entry, fetched.page
         checksum = hashlib.blake2b(page.body, digest_size=16).digest()
         is_same = checksum == entry.checksum and document is not None and document.content is not None
+        head = self._tools.read_head(page)
+        robots = tuple(dict.fromkeys((*headers.robots.names, *head.robots)))
         state = CrawlState.CRAWLED_FROM_CACHE if is_same else CrawlState.CRAWLED
-        judged = _judge_robots(state, "; ".join(headers.faults)[:500], headers.robots.noindex)
-        scheduled, _ = self._schedule(fetched, *judged, is_changed=not is_same)
+        if "noindex" in robots:
+            state = CrawlState.ROBOTS_NOINDEX if headers.robots.noindex else CrawlState.DISALLOWED_BY_META_TAG
+        scheduled, _ = self._schedule(fetched, state, _join_reasons(state, "; ".join(headers.faults)[:500]), is_changed=not is_same)
         scheduled = replace(scheduled, etag=page.etag, modified=page.modified, checksum=checksum)
         if headers.crawl_once:
             scheduled = replace(scheduled, is_once=True, due_at=None)
         if is_same:
-            return _Planned(entry=scheduled, change=_put(entry.url, page, headers, None))
+            return _Planned(entry=scheduled, change=_put(entry.url, page, headers, None, robots))
         try:
             stored = self._tools.blobs.put(BytesIO(page.body), len(page.body))
         except Exception as error:
@@ -173,7 +192,7 @@ class PageApplier:
                 raise
             failed, _ = self._schedule(fetched, CrawlState.OTHER_ERROR, describe(FETCH_STEP, error), is_changed=False)
             return _Planned(entry=failed)
-        return _Planned(entry=scheduled, change=_put(entry.url, page, headers, page.body), content=stored)
+        return _Planned(entry=scheduled, change=_put(entry.url, page, headers, page.body, robots), content=stored)
 
     def _schedule(self, fetched: Fetched, state: CrawlState, reason: str, *, is_changed: bool) -> tuple[CrawlEntry, bool]:
         page = fetched.page
@@ -189,19 +208,17 @@ def _find_live(unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Document]:
     return {url: document for url, document in found.items() if document.state is DocumentState.LIVE}
 
 
-def _judge_robots(state: CrawlState, reason: str, is_noindex: bool) -> tuple[CrawlState, str]:
-    """Returns state and reason of a fetched page. One that its server excludes from the index is kept for its links and its ACL."""
-    if not is_noindex:
-        return state, reason
-    return CrawlState.ROBOTS_NOINDEX, "; ".join(filter(None, ("its X-Robots-Tag says noindex", reason)))
+def _join_reasons(state: CrawlState, reason: str) -> str:
+    """Returns the reason of a fetched page, with why it is in no result. Such a page is kept for its links and its ACL."""
+    return "; ".join(filter(None, (_NOINDEX.get(state, ""), reason)))
 
 
 def _delete(url: str) -> Delete:
     return Delete(place=SourcePosition(record=0), url=url)
 
 
-def _put(url: str, page: FetchedPage, headers: CrawlHeaders, body: bytes | None) -> PutDocument:
-    """Returns the change that a page makes. Metadata of its headers replaces all earlier metadata."""
+def _put(url: str, page: FetchedPage, headers: CrawlHeaders, body: bytes | None, robots: tuple[str, ...]) -> PutDocument:
+    """Returns the change that a page makes. Metadata of its headers replaces all earlier metadata. ``robots`` are its rules."""
     mimetype, charset = _read_type(page)
     content = None if body is None else Content(stream=BytesIO(body), size_bytes=len(body), charset=charset)
     return PutDocument(
@@ -217,7 +234,7 @@ def _put(url: str, page: FetchedPage, headers: CrawlHeaders, body: bytes | None)
             scoring=headers.scoring,
             crawl_once=bool(headers.crawl_once),
             links=tuple(dict.fromkeys(target for _, target in headers.anchors)),
-            robots=headers.robots.names,
+            robots=robots,
         ),
         metadata=headers.metadata,
         content=content,
@@ -237,6 +254,13 @@ def _find_authmethod(page: FetchedPage, headers: CrawlHeaders) -> AuthMethod | N
 
 def _find_header(page: FetchedPage, name: str) -> str:
     return next((value for found, value in page.headers if found == name), "")
+
+
+def read_head(page: FetchedPage, agent: str) -> PageHead:
+    """Returns what the head of a page says, nothing if it is no HTML. ``agent`` is the crawler's name for robots."""
+    mimetype, charset = _read_type(page)
+    is_html = mimetype in ("text/html", "application/xhtml+xml") or (mimetype is None and page.body.lstrip()[:1] == b"<")
+    return read_page_head(page.body, charset, page.url, agent) if is_html else PageHead()
 
 
 def _read_type(page: FetchedPage) -> tuple[str | None, str | None]:

@@ -1,0 +1,1 @@
+"""What the head of an HTML page tells a crawler."""
