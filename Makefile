@@ -15,13 +15,13 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: install ## install and run the main job; FOLDER=DIR feeds a folder of yours too, ONCE=1 ends after the sample result
 	$(BIN)/python -m feedmill.cli.demo $(if $(FOLDER),--folder "$(FOLDER)") $(if $(ONCE),--once)
 
-test: check ## install and run all tests
+test: check ## install and run the tests; lists at its end what only make test-full runs
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
-test-full: ## install the Debian packages that some tests need, and fail on any skip
+test-full: ## install the Debian packages that some tests need, run all cases of all tests, and fail on any skip
 	bash .ci/packages
 	$(MAKE) audit-tools $(DOCS_TOOLS)/.installed
-	FEEDMILL_NO_SKIPS=1 $(MAKE) test
+	FEEDMILL_NO_SKIPS=1 FEEDMILL_THOROUGH=1 $(MAKE) test
 	$(if $(wildcard $(FEEDMILL_KEYCLOAK)/bin/kc.sh),$(MAKE) run-keycloak,@echo "no Keycloak: $(FEEDMILL_KEYCLOAK); 'make test-keycloak' fetches one")
 
 test-keycloak: ## sign in over a real Keycloak; fetches it by Maven where FEEDMILL_KEYCLOAK names none
@@ -48,7 +48,7 @@ audit-tools: install-dev
 	-$(UV) pip install --quiet --target .tools/audit-packages --python $(BIN)/python --require-hashes -r locks/audit.txt
 
 explore: install-dev ## the property tests with examples that no run has tried; as often as you like
-	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder --hypothesis-profile=explore $$(grep -rl hypothesis tests --include='test_*.py')
+	FEEDMILL_THOROUGH=1 $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder --hypothesis-profile=explore $$(grep -rl hypothesis tests --include='test_*.py')
 
 check: install-dev ## ruff, mypy --strict, the ladder of imports, the declared dependencies
 	$(BIN)/ruff check .

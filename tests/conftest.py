@@ -2,8 +2,11 @@
 
 With FEEDMILL_NO_SKIPS set, a skipped test fails the run; only tests that want the sample collection or a Keycloak may be skipped then,
 since no package brings them. ``make test-keycloak`` runs the latter.
+
+Without FEEDMILL_THOROUGH, tests with the mark ``thorough`` are left out, and listed at the end.
 """
 
+import gc
 import importlib
 import logging
 import os
@@ -17,19 +20,34 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from tests.appliance import Appliance, running
+from tests.thorough import IS_THOROUGH, count_cases, count_examples
 
-LONGEST = frozenset(
-    {
-        "test_extractor_pool.py",
-        "test_faults_disk.py",
-        "test_faults_hostile.py",
-        "test_faults_kill.py",
-        "test_faults_steps.py",
-        "test_search_page_browser.py",
-        "test_sign_in_browser.py",
-    }
+LONGEST = (
+    "test_extractor_pool.py",
+    "test_faults_steps.py",
+    "test_faults_disk.py",
+    "test_adaptor_source.py",
+    "test_faults_hostile.py",
+    "test_search_page_browser.py",
+    "test_pulling.py",
+    "test_site.py",
+    "test_directory.py",
+    "test_faults_kill.py",
+    "test_faults_clients.py",
+    "test_store.py",
+    "test_dataload.py",
+    "test_migrations.py",
+    "test_database_source.py",
+    "test_slow_clients.py",
+    "test_sign_in_browser.py",
+    "test_conformance.py",
+    "test_indexing.py",
+    "test_crawling.py",
 )
-"""Files whose tests take a minute or more together."""
+"""The files that take longest, the longest first."""
+
+LEFT_OUT = pytest.StashKey[list[str]]()
+"""The names of the tests that this run leaves out since it is not thorough."""
 
 SAMPLES = "FEEDMILL_SAMPLES"
 KEYCLOAK = "FEEDMILL_KEYCLOAK"
@@ -37,7 +55,7 @@ KEYCLOAK = "FEEDMILL_KEYCLOAK"
 # no test is timed: what a machine does beside it is not its fault; and the same tree tests the same examples everywhere, while
 # ``make explore`` looks for new ones
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("same", settings.get_profile("explore"), derandomize=True)
+settings.register_profile("same", settings.get_profile("explore"), derandomize=True, max_examples=count_examples())
 settings.load_profile("same")
 
 
@@ -77,9 +95,30 @@ def _import_share(root: Path, number: int, workers: int) -> None:
             importlib.import_module(".".join(path.relative_to(root).with_suffix("").parts))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the longest files first: a worker runs a whole file, and would else run one of them alone at the end."""
-    items.sort(key=lambda item: item.path.name not in LONGEST)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what only a thorough run tries, and puts the longest files first.
+
+    A worker runs a whole file, and would else run one of the longest alone at the end.
+    """
+    left_out = [item for item in items if not IS_THOROUGH and item.get_closest_marker("thorough")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        config.stash[LEFT_OUT] = [item.nodeid for item in left_out]
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
+def pytest_collection_finish() -> None:
+    """Leaves what collection has made out of every later search for garbage: it lasts as long as the process."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Takes over from a worker what it left out; all workers collect the same."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", []) or node.config.stash.get(LEFT_OUT, [])
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -91,9 +130,17 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if _forbidden_skips(session.config):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["left_out"] = session.config.stash.get(LEFT_OUT, [])
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    left_out = config.stash.get(LEFT_OUT, [])
+    if left_out:
+        terminalreporter.section("left out; make test-full runs them, and more examples of the property tests")
+        for test, cases in count_cases(left_out).items():
+            terminalreporter.line(f"{test} ({cases})" if cases > 1 else test)
     skipped = _forbidden_skips(config)
     if skipped:
         terminalreporter.section("skipped, and FEEDMILL_NO_SKIPS is set", red=True)

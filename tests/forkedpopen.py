@@ -66,6 +66,8 @@ def _live(command: list[str], environment: Mapping[str, str] | None, standard: l
         if environment is not None:
             os.environ.clear()
             os.environ.update(environment)
+        # runpy warns of a module that is loaded already, which it then executes a second time
+        sys.modules.pop(command[2], None)
         sys.argv = [command[2], *command[3:]]
         setproctitle(command[3])
         runpy.run_module(command[2], run_name="__main__")

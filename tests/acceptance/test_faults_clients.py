@@ -12,10 +12,11 @@ from tests.acceptance.feedload import Feeder, SourcePlan, deliver
 from tests.acceptance.feedmodel import Act, FeedSpec, Step
 from tests.acceptance.feedverdict import assert_documents, assert_nothing_left, assert_words, wait_until_applied
 from tests.appliance import Appliance, running
+from tests.thorough import count_examples
 from tests.waiting import PATIENCE_SECONDS
 
 CLIENTS = 50
-ROUNDS = 25
+ROUNDS = count_examples(25)
 LARGE_COMMENTS = QUICK_FEED_BYTES // 100_000 + 1
 
 

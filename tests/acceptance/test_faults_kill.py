@@ -23,8 +23,9 @@ SOURCES = [
 ]
 
 
-def test_server_killed_anywhere_keeps_every_acknowledged_feed(tmp_path: Path) -> None:
-    run_through_kills(tmp_path / "data", kills=9, seed=20_261, pause_seconds=0.5)
+@pytest.mark.parametrize("kills", [4, pytest.param(9, marks=pytest.mark.thorough)])
+def test_server_killed_anywhere_keeps_every_acknowledged_feed(tmp_path: Path, kills: int) -> None:
+    run_through_kills(tmp_path / "data", kills=kills, seed=20_261, pause_seconds=0.5)
 
 
 @pytest.mark.slow

@@ -19,6 +19,9 @@ STEPS = (*EXTRACTING, *INDEXING)
 NOT_FOUND = ("index.entry", "index.put")
 """Steps without which nothing of a document can be indexed; after the others it is found by what is left."""
 
+OFTEN = ("extract.keep", "index.entry", "links.write")
+"""Steps that every run breaks; ``contract/test_indexing_isolation.py`` breaks each of them without a server."""
+
 FOUND_WHOLE = ("index.links", "links.read", "links.write")
 """Steps that only bring what links say."""
 
@@ -52,7 +55,7 @@ def check_bad_ones(appliance: Appliance, step: str, feed: str) -> None:
     assert appliance.log.read_text().count(f'"step": "{step}"') >= len(BAD)
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", [step if step in OFTEN else pytest.param(step, marks=pytest.mark.thorough) for step in STEPS])
 def test_step_that_raises_costs_its_documents_alone(faulty: Appliance, step: str) -> None:
     receipt = faulty.feed(documents(step, has_title=False), source_of(step))
     assert (receipt["included"], receipt["errors"], receipt["state"]) == (200, 0, "completed")
@@ -64,7 +67,12 @@ def test_step_that_raises_costs_its_documents_alone(faulty: Appliance, step: str
 
 
 @pytest.mark.parametrize(
-    ("step", "role", "restarts"), [("index.entry", "indexer", 1), ("extract.hand_over", "extractor", 6), ("extract.keep", "extractor", 6)]
+    ("step", "role", "restarts"),
+    [
+        ("index.entry", "indexer", 1),
+        pytest.param("extract.hand_over", "extractor", 6, marks=pytest.mark.thorough),
+        ("extract.keep", "extractor", 6),
+    ],
 )
 def test_step_that_kills_costs_its_documents_alone(tmp_path: Path, step: str, role: str, restarts: int) -> None:
     """A later feed waits for one restart, not for those over all marked documents: each process takes documents of others first.

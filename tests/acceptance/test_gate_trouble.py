@@ -18,6 +18,7 @@ from feedmill.ports import FeedFile, FeedFiles, Store, UnitOfWork
 from tests.acceptance.gateserver import Gate, body_of, read_answer, run_gate, status
 from tests.acceptance.smalldisk import small_disk
 from tests.builders.requests import make_multipart
+from tests.thorough import count_examples
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 DISK_FULL = b"Feed not accepted due to insufficient disk space. Contact Google Cloud Support."
@@ -188,7 +189,7 @@ def connect(gate: Gate) -> socket.socket:
 def test_any_body_is_answered_below_500(tmp_path: Path) -> None:
     with run_gate(tmp_path) as gate:
 
-        @settings(max_examples=80)
+        @settings(max_examples=count_examples(80))
         @given(
             body=st.one_of(st.binary(max_size=2000), st.text("-<>=&%\r\n", max_size=60).map(str.encode)),
             content_type=st.sampled_from([TYPE, "multipart/form-data", "text/xml", "application/x-www-form-urlencoded", "\u00ff"]),

@@ -151,10 +151,16 @@ def read_clicks(appliance: Appliance) -> str:
     return "".join(path.read_text() for path in (appliance.data / "clicks").glob("*.jsonl"))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(
     "query",
-    ["", "travel", "travel qqq", 'foo:x "travel', "related:http://nowhere/"],
+    [
+        "",
+        "travel",
+        pytest.param("travel qqq", marks=pytest.mark.thorough),
+        pytest.param('foo:x "travel', marks=pytest.mark.thorough),
+        pytest.param("related:http://nowhere/", marks=pytest.mark.thorough),
+    ],
     ids=["blank", "found", "loosened", "warned", "nothing"],
 )
 def test_page_is_clean_for_axe(browser: Browser, appliance: Appliance, query: str, scheme: str) -> None:

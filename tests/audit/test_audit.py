@@ -37,6 +37,7 @@ def test_sort_findings_package_passed_over_is_not_good() -> None:
     assert unchecked == ["lxml", "numpy"]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not (TOOLS / "cyclonedx_py").is_dir(), reason="the tools of make audit are not there; make test-full fetches them")
 def test_sbom_of_the_runtime_lock_covers_every_package(tmp_path: Path) -> None:
     lock = read_lock(RUNTIME)

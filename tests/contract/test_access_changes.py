@@ -29,6 +29,7 @@ from tests.builders.changes import delete, put, put_acl, url
 from tests.contract.feedharness import FeedHarness
 from tests.contract.groupharness import Definitions, push
 from tests.fakes import SilentNotifier
+from tests.thorough import count_examples
 
 FULL, INCREMENTAL, CLEANUP = FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP
 USERS = {name: read_identity(name or None, "Default", ()) for name in ("", "ann", "bob")}
@@ -158,7 +159,7 @@ def test_changes_and_decisions_of_any_times_equal_what_was_remembered(
 
 
 @pytest.mark.slow
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=count_examples(400), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=HISTORIES)
 def test_changes_and_decisions_of_any_times_equal_what_was_remembered_at_length(
     new_harness: Callable[[], FeedHarness], steps: list[tuple[object, ...]]

@@ -18,6 +18,7 @@ from feedmill.adapters.blobs.packed import PackedBlobs, PackLimits
 from feedmill.model.document import BlobRef
 from feedmill.model.errors import Broken, Conflict, Corrupt, DiskFull
 from feedmill.ports import BlobStore
+from tests.thorough import count_examples
 
 SMALL = PackLimits(small_bytes=64, pack_bytes=256)
 
@@ -52,7 +53,7 @@ class Dribble(io.RawIOBase):
 # --- what every blob store does -------------------------------------------------------------------------------------------------
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=count_examples(30))
 @given(contents=st.lists(st.binary(max_size=300), max_size=20))
 def test_blob_store_with_any_contents_returns_them(blobs: BlobStore, contents: list[bytes]) -> None:
     refs = [put(blobs, data) for data in contents]

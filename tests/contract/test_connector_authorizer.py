@@ -27,6 +27,7 @@ from feedmill.services.authorization.denyauthorizer import DenyAuthorizer
 from feedmill.services.authorization.rules import LateBinding
 from feedmill.wire.connectorauthorization.parse import parse_answers
 from feedmill.wire.connectorauthorization.render import connector_of, render_query
+from tests.thorough import count_examples
 from tests.waiting import PATIENCE_SECONDS
 
 ANN = Identity(users=(Subject(scope=Scope.USER, name="ann & <co>", domain="corp"),))
@@ -224,14 +225,14 @@ def test_connector_is_that_of_the_url_or_the_one_that_is_set(url: str, name: str
     assert connector_of(url, "set") == name
 
 
-@settings(max_examples=200)
+@settings(max_examples=count_examples(200))
 @given(st.binary(max_size=200) | st.text(alphabet="<>/CmResponseAnswerPERMIT &;", max_size=100).map(str.encode))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     with contextlib.suppress(UpstreamFailure):
         parse_answers(data)
 
 
-@settings(max_examples=200)
+@settings(max_examples=count_examples(200))
 @given(st.text(alphabet=st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30).map(str.strip).filter(bool))
 def test_texts_arrive_as_they_were(text: str) -> None:
     user = Subject(scope=Scope.USER, name=text, domain=text)

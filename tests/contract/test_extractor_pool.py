@@ -22,6 +22,7 @@ from feedmill.model.errors import Busy
 from feedmill.model.extraction import Answer, ExtractionLimits, Task
 from tests.appliance import is_alive
 from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
+from tests.thorough import count_examples
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 PAGE = b"<title>t</title><p>The quick brown fox jumps over the lazy dog near the river bank."
@@ -392,7 +393,7 @@ def test_pool_hostile_documents_cost_themselves_alone() -> None:
     assert "crashed" not in " ".join(answer.reason or "" for answer in answers.values())
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=count_examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.binary(max_size=200), st.sampled_from(["text/html", "text/plain", "application/pdf", "x", None])), max_size=5))
 def test_pool_random_bytes_are_always_answered(shared: ExtractorPool, documents: list[tuple[bytes, str | None]]) -> None:
     for key, (data, label) in enumerate(documents):

@@ -19,6 +19,7 @@ from feedmill.services.feeds.groupcleaning import clean_groups
 from feedmill.services.feeds.groupsrun import GroupsLimits
 from tests.contract.feedharness import FeedHarness, open_harness
 from tests.contract.groupharness import Definitions, push
+from tests.thorough import count_examples
 
 FULL, INCREMENTAL, CLEANUP = FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP
 USERS, GROUPS, SOURCES = ("ann", "bob", "cid"), ("a", "b", "c"), ("one", "two")
@@ -81,7 +82,7 @@ def test_groups_of_any_time_are_those_that_were_seen_then(
 
 
 @pytest.mark.slow
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=count_examples(400), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(feeds=FEEDS, small=st.booleans(), forgotten=st.integers(0, 8))
 def test_groups_of_any_time_are_those_that_were_seen_then_at_length(
     new_harness: Callable[[], FeedHarness], feeds: Feeds, small: bool, forgotten: int

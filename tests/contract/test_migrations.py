@@ -79,16 +79,29 @@ def statements(revision: str, *, is_postgres: bool) -> Iterator[str]:
             yield re.sub(r"X'([0-9a-f]*)'", r"'\\x\1'", statement) if is_postgres else statement
 
 
-@pytest.fixture(scope="module", params=DUMPED)
-def revision(request: pytest.FixtureRequest) -> str:
-    """Names a revision that has a dump."""
-    return str(request.param)
+def list_upgrades() -> list[Any]:
+    """Lists the revisions that have a dump, with each database; PostgreSQL always upgrades the first and the last one."""
+    usual = [("sqlite", revision) for revision in DUMPED] + [("postgres", DUMPED[0]), ("postgres", DUMPED[-1])]
+    return usual + [pytest.param(("postgres", revision), marks=pytest.mark.thorough) for revision in DUMPED[1:-1]]
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def upgraded(request: pytest.FixtureRequest, revision: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlStore]:
+@pytest.fixture(scope="module", params=list_upgrades(), ids="-".join)
+def upgrade(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """Names a database, and a revision that has a dump."""
+    database, revision = request.param
+    return database, revision
+
+
+@pytest.fixture(scope="module")
+def revision(upgrade: tuple[str, str]) -> str:
+    return upgrade[1]
+
+
+@pytest.fixture(scope="module")
+def upgraded(request: pytest.FixtureRequest, upgrade: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlStore]:
     """Opens the store of a revision after its upgrade to the newest schema. No test may change it."""
-    is_postgres = request.param == "postgres"
+    database, revision = upgrade
+    is_postgres = database == "postgres"
     if is_postgres:
         store = open_postgres(request.getfixturevalue("postgres_database")())
         upgrade_to(store, revision)

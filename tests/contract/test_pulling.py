@@ -21,6 +21,7 @@ from tests.builders.changes import put
 from tests.contract.feedharness import FeedHarness
 from tests.contract.pullharness import NAME, PullHarness, Table, counts_of, url_of
 from tests.migratedstore import open_migrated
+from tests.thorough import count_examples
 from tests.waiting import PATIENCE_SECONDS
 
 
@@ -537,7 +538,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=count_examples(25))
 @given(steps=st.lists(STEPS, max_size=12), can_resume=st.booleans())
 def test_runs_after_any_changes_and_failures_leave_the_table(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, str]], can_resume: bool

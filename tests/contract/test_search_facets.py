@@ -15,6 +15,7 @@ from feedmill.model.access import AccessFilter
 from feedmill.model.facets import Facet, FacetType
 from feedmill.model.serving import FrontEnd, Serving
 from tests.contract.searchharness import SearchHarness, ask, open_harness
+from tests.thorough import count_examples
 
 PRICE = Facet(
     name="price",
@@ -113,7 +114,7 @@ def test_search_xml_has_the_facets_of_the_front_end(harness: SearchHarness) -> N
 
 
 @pytest.mark.parametrize("path", ["/suggest", "/cluster", "/click", "/api/v1/suggest", "/api/v1/search", "/"])
-@settings(max_examples=20, suppress_health_check=list(HealthCheck))
+@settings(max_examples=count_examples(20), suppress_health_check=list(HealthCheck))
 @given(query=st.text(st.sampled_from("abq=&%+.*:;\"'()<>{}[]|-~\\/ä東\x00\u202e0123456789"), max_size=60))
 def test_any_query_string_is_answered(harness: SearchHarness, path: str, query: str) -> None:
     sent = quote(f"q={query}&facet={query}&dnavs={query}&token={query}&max={query}&url={query}&" + query, safe="=&%+")

@@ -17,6 +17,7 @@ from feedmill.model.query import And, MatchAll, MetaEquals, Node, Word
 from feedmill.model.search import IndexDocument
 from tests.builders.indexdocuments import make_index_document
 from tests.contract.indexharness import BOTH, Opened, keys, put
+from tests.thorough import count_examples
 
 NO_ACCESS = AccessFilter(permitted=frozenset())
 
@@ -159,7 +160,7 @@ FACETS = st.sampled_from(
 )
 
 
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=count_examples(25), suppress_health_check=list(HealthCheck))
 @given(lists=st.lists(st.lists(PAIRS, max_size=4), max_size=12), facets=st.lists(FACETS, max_size=4))
 def test_facets_count_alike_and_narrowing_finds_what_was_counted(
     tmp_path_factory: pytest.TempPathFactory, lists: Sequence[Sequence[tuple[str, str]]], facets: Sequence[Facet]

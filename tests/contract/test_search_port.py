@@ -13,6 +13,7 @@ from feedmill.services.searching.searchservices import wire_search_services
 from tests.anytext import any_query, any_text
 from tests.builders.access import ANN, FOR_ANN
 from tests.contract.searchharness import NOW, SearchHarness, ask, open_harness
+from tests.thorough import count_examples
 
 # what either port of searching reads besides the query
 _READ_PARAMETERS = """
@@ -267,7 +268,7 @@ def test_page_nothing_found_and_warnings_are_said(harness: SearchHarness) -> Non
     assert f">{'x' * 149}…</q>" in ask(search_app(harness.services()), "/", [("q", "x" * 900)]).text
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=count_examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=any_query() | any_text() | st.text(max_size=60), start=st.text(max_size=8), num=st.text(max_size=8))
 def test_search_port_any_parameters_answer(harness: SearchHarness, query: str, start: str, num: str) -> None:
     app = search_app(harness.services())
@@ -278,7 +279,7 @@ def test_search_port_any_parameters_answer(harness: SearchHarness, query: str, s
     assert ask(app, "/suggest", parameters).status == 200
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=count_examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(_READ_PARAMETERS), value=any_query() | any_text())
 def test_search_port_any_value_of_a_parameter_is_answered_or_refused(harness: SearchHarness, name: str, value: str) -> None:
     app = search_app(harness.services())

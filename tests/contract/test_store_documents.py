@@ -14,6 +14,7 @@ from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, D
 from tests.builders.access import deny, make_stored_acl, permit
 from tests.builders.documents import make_document, make_event, save
 from tests.builders.times import NOW, minutes
+from tests.thorough import count_examples
 
 LONG_URL = "http://long.test/" + "x" * 8000
 RICH = make_document(
@@ -134,7 +135,7 @@ def test_documents_with_thousands_at_once_are_saved_and_found(store: SqlStore) -
     assert save(store) == {}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=count_examples(25))
 @given(metadata=st.lists(st.tuples(TEXT, TEXT), max_size=4), title=st.none() | TEXT)
 def test_save_many_with_any_text_in_json_returns_it(store: SqlStore, metadata: list[tuple[str, str]], title: str | None) -> None:
     document = make_document("http://a/", metadata=tuple(metadata), text=Text(source=BlobRef("x"), title=title, metadata=tuple(metadata)))

@@ -83,6 +83,7 @@ def test_diagram_of_processes_has_every_role() -> None:
     assert [role.name for role in ROLES if f"<b>{role.name}</b>" not in text] == []
 
 
+@pytest.mark.thorough
 @needs_sphinx
 def test_site_builds_and_fetches_nothing_when_it_is_read(tmp_path: Path) -> None:
     result = build(ROOT, tmp_path)
@@ -102,7 +103,12 @@ def test_site_builds_and_fetches_nothing_when_it_is_read(tmp_path: Path) -> None
 @needs_sphinx
 @pytest.mark.parametrize(
     "link",
-    ["[a](missing.md)", "[a](other.md#missing)", "![a](missing.svg)", "[a](../missing.txt)"],
+    [
+        pytest.param("[a](missing.md)", marks=pytest.mark.thorough),
+        "[a](other.md#missing)",
+        pytest.param("![a](missing.svg)", marks=pytest.mark.thorough),
+        pytest.param("[a](../missing.txt)", marks=pytest.mark.thorough),
+    ],
     ids=["page", "anchor", "picture", "file"],
 )
 def test_build_fails_on_a_broken_link(tmp_path: Path, link: str) -> None:

@@ -8,6 +8,7 @@ from feedmill.model.access import Access, Entry, Principal, Scope
 from feedmill.model.errors import BadRequest
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.wire.applianceconfig.policies import read_policies, render_policies
+from tests.thorough import count_examples
 
 
 def read_lines(text: str) -> list[tuple[str, ...]]:
@@ -106,13 +107,13 @@ policies = st.lists(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=count_examples(100))
 @given(policies)
 def test_what_is_given_out_is_read_back_as_it_was(made: list[PolicyAcl]) -> None:
     assert list(read_policies(render_policies(made))) == made
 
 
-@settings(max_examples=100)
+@settings(max_examples=count_examples(100))
 @given(st.text(alphabet='ab: "\\=\nusergopihtnc#', max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

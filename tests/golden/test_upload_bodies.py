@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from feedmill.model.errors import BadRequest, TooLarge
 from feedmill.wire.upload.reader import FEED_FORM, UploadReader
+from tests.thorough import count_examples
 
 XML = b'<?xml version="1.0" encoding="UTF-8"?>\r\n<gsafeed><group>\r\n--<\r\n--<< text</group></gsafeed>'
 RAW = b"<gsafeed><header><datasource> hr </datasource><feedtype>full</feedtype></header><group/></gsafeed>"
@@ -105,7 +106,7 @@ def read(case: Case, cuts: Sequence[int]) -> tuple[bytes, dict[str, str]]:
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=60)
+@settings(max_examples=count_examples(60))
 @given(cuts=st.lists(st.integers(0, 5000), max_size=12))
 def test_upload_cut_anywhere_reads_the_same(name: str, cuts: list[int]) -> None:
     case = CASES[name]
@@ -129,7 +130,7 @@ def test_upload_large_part_with_near_delimiters_reads_the_same(step: int) -> Non
     assert out + b"".join(reader.finish()) == data
 
 
-@settings(max_examples=300)
+@settings(max_examples=count_examples(300))
 @given(
     body=st.one_of(st.binary(max_size=300), st.text("-<>=&%\r\n\x00ab", max_size=80).map(str.encode)),
     content_type=st.sampled_from(["", "multipart/form-data; boundary=<<", "text/xml", 'multipart/form-data; boundary="']),

@@ -42,9 +42,10 @@ from feedmill.model.extraction import Link
 from feedmill.model.search import Match
 from tests.anytext import any_numbers, any_query, any_text
 from tests.builders.indexdocuments import make_index_document
+from tests.thorough import count_examples
 
 _METADATA = st.lists(st.tuples(any_text(4), any_numbers() | any_text(6)), max_size=5).map(tuple)
-_MANY = settings(max_examples=100)
+_MANY = settings(max_examples=count_examples(100))
 _DATES = st.lists(
     st.sampled_from(list("0123456789:-+/. ,TZ"))
     | st.sampled_from(["2024", "9999", "0000", "12", "31", "Jan", "Mon, ", " GMT", "+14:00", "-99:99", "PST", "AM", "\u0663", "9" * 20]),

@@ -13,6 +13,7 @@ from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal
 from feedmill.model.decision import Cause, Verdict
 from feedmill.model.identity import Identity
 from tests.builders.access import BOTH, CHILD, LEAF, PARENT, acl, deny, group, permit, user
+from tests.thorough import count_examples
 
 P, D, I = Verdict.PERMIT, Verdict.DENY, Verdict.INDETERMINATE  # noqa: E741
 URLS = ("a", "b", "c", "d")
@@ -43,7 +44,7 @@ identities = st.builds(
     ),
     groups=st.lists(st.builds(group, st.sampled_from(NAMES), st.sampled_from(SPACES)), max_size=2).map(tuple),
 )
-moderate = settings(max_examples=150)
+moderate = settings(max_examples=count_examples(150))
 
 
 def verdict(forest: dict[str, Acl], who: Identity) -> Verdict:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from feedmill.adapters.extract.extract import extract
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
+from tests.thorough import count_examples
 
 
 def read(data: bytes, mimetype: str | None = None, url: str = "http://h/f", limits: ExtractionLimits | None = None) -> Extraction:
@@ -302,7 +303,7 @@ LABELS = [
 ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=count_examples(150))
 @given(
     st.sampled_from(
         [b"", b"%PDF-1.4", b"PK\x03\x04", b"<html>", b"<?xml ", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"RIFF", b"From: "]
@@ -316,7 +317,7 @@ def test_random_bytes_under_any_label_give_an_answer(magic: bytes, data: bytes, 
     result.text.encode("utf-8")
 
 
-@settings(max_examples=60)
+@settings(max_examples=count_examples(60))
 @given(st.sampled_from(["docx", "xlsx", "odt", "pdf"]), st.integers(0, 5_000), st.binary(min_size=1, max_size=8))
 def test_damaged_files_give_an_answer(kind: str, place: int, noise: bytes) -> None:
     whole = {

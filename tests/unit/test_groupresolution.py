@@ -12,6 +12,7 @@ from feedmill.model.decision import Verdict
 from feedmill.model.errors import Denied
 from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity, PrincipalKey, Subject
 from tests.builders.access import acl, group, identity, permit, principal, user
+from tests.thorough import count_examples
 
 GROUP = Scope.GROUP
 Definition = tuple[Principal, Sequence[Principal]]
@@ -201,7 +202,7 @@ def names_of(keys: Mapping[PrincipalKey, Subject], definitions: Iterable[Definit
     return {subject_of(defined) for defined, members in definitions for member in members if key_of(member) in keys}
 
 
-@settings(max_examples=150)
+@settings(max_examples=count_examples(150))
 @given(DEFINITIONS, TEXTS, st.lists(TEXTS, max_size=2))
 def test_resolution_is_the_least_set_closed_under_membership(definitions: list[Definition], name: str, groups: list[str]) -> None:
     who = identity(name, groups, namespace="X")

@@ -16,6 +16,7 @@ from feedmill.model.feed import FeedKind
 from feedmill.model.provenance import Provenance, ProvenanceKind
 from tests.builders.access import acl, permit
 from tests.builders.changes import make_content
+from tests.thorough import count_examples
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 URLS = ("http://a.test/1", "http://a.test/2", "http://blocked.test/1")
@@ -131,6 +132,8 @@ class Reference:
             self.authmethods[url] = change.attributes.authmethod
         if change.acl.element is not None:
             self.acls[url] = AclOf(change.acl.element, "acl", source)
+        elif change.acl.overwrite:
+            self.acls.pop(url, None)
 
     def put(self, url: str, source: str, change: PutDocument) -> None:
         old = self.docs.get(url)
@@ -305,7 +308,7 @@ def batches(draw: st.DrawFn) -> Batch:
     return way, draw(st.sampled_from(SOURCES)), kind, changes, draw(st.booleans())
 
 
-@settings(max_examples=400)
+@settings(max_examples=count_examples(400))
 @given(history=st.lists(batches(), max_size=8))
 def test_apply_of_any_history_agrees_with_the_reference(history: list[Batch]) -> None:
     reference, applied = Reference(), CodeUnderTest()

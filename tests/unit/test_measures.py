@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from feedmill.core.text.measures import MAX_TEXT_NUMBERS, Quantity, measures_of_text, read_measure, read_number, read_range
 from tests.anytext import any_numbers, any_text
+from tests.thorough import count_examples
 
 
 @pytest.mark.parametrize(
@@ -159,7 +160,7 @@ def test_measures_of_text_repeated_pieces_take_no_time(piece: str) -> None:
     assert time.thread_time() - begun < 10.0
 
 
-@settings(max_examples=300)
+@settings(max_examples=count_examples(300))
 @given(any_numbers() | any_text(), st.sampled_from([None, "en", "de", "fr"]))
 def test_measures_any_text_returns_numbers_below_the_limit(text: str, language: str | None) -> None:
     measure = read_measure(text)

@@ -24,6 +24,7 @@ from feedmill.model.errors import BadRequest
 from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity
 from feedmill.model.policyacl import EARLY_ORDER, EarlyMechanism, PolicyAcl
 from tests.builders.access import acl, deny, group, identity, permit, user
+from tests.thorough import count_examples
 
 P, D, I = Verdict.PERMIT, Verdict.DENY, Verdict.INDETERMINATE  # noqa: E741
 GROUP = Scope.GROUP
@@ -200,7 +201,7 @@ entries = st.builds(
 current_users = st.builds(
     lambda name, groups: Identity(users=(user(name),), groups=tuple(map(group, groups))), names, st.lists(names, max_size=2)
 )
-moderate = settings(max_examples=80)
+moderate = settings(max_examples=count_examples(80))
 
 
 @moderate
