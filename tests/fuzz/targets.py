@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from tests.fuzz import documenttargets, feedtargets, querytargets, settingstargets, signintargets, streamtargets
+from tests.fuzz import crawltargets, documenttargets, feedtargets, querytargets, settingstargets, signintargets, streamtargets
 from tests.fuzz.target import Target
 
 CORPUS = Path(__file__).with_name("corpus")
 
 TARGETS: dict[str, Target] = {
     target.name: target
-    for module in (feedtargets, querytargets, signintargets, documenttargets, settingstargets, streamtargets)
+    for module in (feedtargets, querytargets, signintargets, documenttargets, settingstargets, streamtargets, crawltargets)
     for target in module.TARGETS
 }
 
