@@ -143,7 +143,7 @@ def test_retrieved_document_has_everything_that_the_retriever_says(harness: Adap
         lock=True,
         no_archive=True,
         metadata=(("color", "red"), ("color", "blue")),
-        anchors=(("http://wiki.example.com/b", "b"),),
+        anchors=(("http://wiki.example.com/b", "b"), ("http://wiki.example.com/c", None)),
         params=(("X-Robots-Tag", "nofollow"),),
         acl=acl,
     )
@@ -154,7 +154,8 @@ def test_retrieved_document_has_everything_that_the_retriever_says(harness: Adap
     assert (attributes.display_url, attributes.mimetype, attributes.lock) == ("http://wiki.example.com/a", "text/html", True)
     assert attributes.last_modified is not None
     assert attributes.last_modified.isoformat() == "1970-01-02T00:00:00+00:00"
-    assert attributes.links == ("http://wiki.example.com/b",)
+    assert attributes.links == ("http://wiki.example.com/b", "http://wiki.example.com/c")
+    assert attributes.link_texts == ("b", "")
     assert attributes.robots == ("noarchive", "nofollow")
     assert document.metadata == (("color", "red"), ("color", "blue"))
     assert document.secure

@@ -12,7 +12,7 @@ from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
 from feedmill.core.documents.anchors import MAX_TARGETS
 from feedmill.core.text.textblob import encode_text
 from feedmill.model.access import ANONYMOUS, Acl
-from feedmill.model.document import Text
+from feedmill.model.document import Attributes, Text
 from feedmill.model.extraction import Link
 from feedmill.model.feed import FeedState
 from feedmill.model.query import Word
@@ -134,6 +134,16 @@ def test_links_count_for_documents_that_were_fed_before_and_after(harness: LinkH
     assert (harness.anchors_of("a"), harness.anchors_of("b"), harness.anchors_of("hub")) == (("Annual figures",), ("Budget",), ())
     assert harness.finds("figures") == harness.finds("budget") == 1
     assert harness.rank("a") > harness.rank("hub") == 0
+
+
+def test_links_that_a_record_states_count_with_their_texts(harness: LinkHarness) -> None:
+    stated = Attributes(links=(url("a"), url("b"), url("a")), link_texts=("Annual figures", "", "Balance"))
+    harness.feeds.push(replace(put("hub", "a hub"), attributes=stated), put("a", "a"), put("b", "b"))
+    for name in ("hub", "a", "b"):
+        harness.extract(name, {})
+    harness.settle()
+    assert (harness.anchors_of("a"), harness.anchors_of("b")) == (("Annual figures Balance",), ())
+    assert harness.rank("a") == harness.rank("b") > 0
 
 
 def test_target_of_links_stays_searchable_while_it_is_written_again(harness: LinkHarness) -> None:

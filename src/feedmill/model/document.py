@@ -44,7 +44,8 @@ class Attributes:
 
     - ``server_secures``: whether the document's own server said at the last fetch that it is secure; None = it said nothing.
     - ``title`` replaces the title that extraction finds.
-    - ``links`` are absolute URLs to which the document links, besides those that extraction finds.
+    - ``links`` are absolute URLs to which the document links, besides those that extraction finds. ``link_texts`` are their anchor texts,
+      one for each of them, or empty.
     - ``text_bytes``: the content begins with this many bytes of plain text, which replaces the text of the document in the bytes after it.
     - ``unsearchable``, ``unsortable`` and ``undisplayed`` are names of metadata, in lower case: searches do not find it, results are not
       sorted by it, results do not show it.
@@ -70,6 +71,7 @@ class Attributes:
     crawl_once: bool = False
     title: str | None = None
     links: tuple[str, ...] = ()
+    link_texts: tuple[str, ...] = ()
     text_bytes: int = 0
     overrides_own: bool = False
     unsearchable: tuple[str, ...] = ()

@@ -203,6 +203,7 @@ def _fetched_attributes(given: Attributes, state: UrlState) -> Attributes:
         scoring=given.scoring or old.scoring,
         crawl_once=given.crawl_once or old.crawl_once,
         links=given.links or old.links,
+        link_texts=given.link_texts if given.links else old.link_texts,
         robots=given.robots,
     )
 
@@ -287,6 +288,7 @@ def _next_attributes(given: Attributes, document: Document | None, *, states_all
         crawl_once=given.crawl_once or old.crawl_once,
         title=given.title or old.title,
         links=given.links or old.links,
+        link_texts=given.link_texts if given.links else old.link_texts,
         text_bytes=old.text_bytes,
         overrides_own=given.overrides_own or old.overrides_own,
         unsearchable=given.unsearchable or old.unsearchable,

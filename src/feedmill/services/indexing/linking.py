@@ -12,6 +12,7 @@ indexed. Its targets get index tasks in the name of the same feed, which counts 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 import structlog
 
@@ -253,7 +254,7 @@ class Linking:
     def _read_links(self, document: Document) -> list[Link]:
         with self._attempts.on(_key_of(document.id or 0)):
             fault_point(READ, document.url)
-            return self._list_links(document)
+            return [*self._list_links(document), *_list_stated_links(document)]
 
     def _list_links(self, document: Document) -> list[Link]:
         if document.text is None or document.text.blob is None:
@@ -266,7 +267,13 @@ class Linking:
 
 
 def _list_urls(document: Document, links: Sequence[Link]) -> list[str]:
-    return [*(link.url for link in links), *document.attributes.links]
+    return list(dict.fromkeys([*(link.url for link in links), *document.attributes.links]))
+
+
+def _list_stated_links(document: Document) -> list[Link]:
+    """Returns the links that a record or an adaptor states besides those in the document's text."""
+    attributes = document.attributes
+    return [Link(url, text) for url, text in zip_longest(attributes.links, attributes.link_texts[: len(attributes.links)], fillvalue="")]
 
 
 def _key_of(document_id: int, step: str = READ) -> str:

@@ -72,7 +72,8 @@ def adapt_document(
         crawl_immediately=listed.crawl_immediately,
         crawl_once=listed.crawl_once if retrieved.crawl_once is None else retrieved.crawl_once,
         authmethod=AuthMethod.HTTPSSO if is_secure and acl is None else AuthMethod.NONE,
-        links=tuple(dict.fromkeys(uri for uri, _ in retrieved.anchors)),
+        links=tuple(uri for uri, _ in retrieved.anchors),
+        link_texts=tuple(text or "" for _, text in retrieved.anchors),
         overrides_own=True,
         robots=tuple(sorted(_list_robots(retrieved, params.get(ROBOTS.lower(), "")))),
     )

@@ -41,7 +41,7 @@ def _attributes_to_json(attributes: Attributes) -> str:
         value = getattr(attributes, name)
         if value is not None:
             fields[name] = value
-    for name in ("lock", "crawl_immediately", "crawl_once", "links", "text_bytes", "overrides_own", *_NAME_LISTS):
+    for name in ("lock", "crawl_immediately", "crawl_once", "links", "link_texts", "text_bytes", "overrides_own", *_NAME_LISTS):
         value = getattr(attributes, name)
         if value:
             fields[name] = value
@@ -55,7 +55,7 @@ def _attributes_from_json(text: str) -> Attributes:
         fields["last_modified"] = from_micros(fields["last_modified"])
     if "authmethod" in fields:
         fields["authmethod"] = AuthMethod(fields["authmethod"])
-    for name in ("links", *_NAME_LISTS):
+    for name in ("links", "link_texts", *_NAME_LISTS):
         if name in fields:
             fields[name] = tuple(fields[name])
     return Attributes(**fields)
