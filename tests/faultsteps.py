@@ -23,13 +23,17 @@ SETTINGS = ("admission", "sweep.policies", "sweep.patterns")
 """Steps of what follows a change of the settings."""
 
 REBUILDING = ("index.rebuild",)
+PULLING = ("load", "pull", "delete")
+"""Steps of the run of a pull source: one that fails is an error of the run, and its document stays."""
+
 ANSWERING = ("result", "snippet", "title", "decision", "copy", "suggest", "cluster")
 """Steps of an answer: nothing that lasts is written in them."""
 
-STEPS = (*FEEDING, *FEEDS, *REMOVING, *EXTRACTING, *INDEXING, *SETTINGS, *REBUILDING, *ANSWERING)
+STEPS = (*FEEDING, *FEEDS, *REMOVING, *EXTRACTING, *INDEXING, *SETTINGS, *REBUILDING, *PULLING, *ANSWERING)
 
 _ANSWER = "an answer writes nothing, and its process answers many users at once: the requests end, and the role is started again"
-NOT_KILLED = dict.fromkeys(ANSWERING, _ANSWER)
+_RUN = "a run goes on at its page, and fails if it ends its process again and again; a failed run deletes nothing"
+NOT_KILLED = dict.fromkeys(ANSWERING, _ANSWER) | dict.fromkeys(PULLING, _RUN)
 """Steps that cost more than their documents where they end their process, and why."""
 
 

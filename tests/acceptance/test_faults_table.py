@@ -5,26 +5,41 @@ their process in ``test_faults_table_kill``.
 """
 
 import json
+import sqlite3
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
 
-from tests.acceptance.promises import post_fields
+from tests.acceptance.promises import post_fields, run_command
 from tests.appliance import Appliance, feed_of, record, running
 from tests.builders.groups import make_groups_feed, make_membership
-from tests.faultsteps import ANSWERING, BAD, COUNT, FEEDING, STEPS, documents, marker_of, page_of, source_of, url_of, word_of
+from tests.faultsteps import ANSWERING, BAD, COUNT, FEEDING, PULLING, STEPS, documents, marker_of, page_of, source_of, url_of, word_of
 from tests.waiting import wait_for, wait_until
 
 PROXY = '[signin.proxy]\ntrusted = ["127.0.0.0/8"]\n'
 GOOD = COUNT - len(BAD)
+SOURCES = "".join(
+    f"""
+[[sources]]
+name = "{step}"
+kind = "database"
+dsn = "sqlite:///pulled.db"
+crawl_query = "SELECT url, page, 'text/html' AS type FROM {step}_rows"
+url_column = "url"
+blob_column = "page"
+mime_column = "type"
+"""
+    for step in PULLING
+)
 
 
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
     faults = [f"{step}=raise:{'scan-bad' if step == 'scan' else marker_of(step)}" for step in STEPS]
-    with running(tmp_path_factory.mktemp("table") / "data", PROXY, {"FEEDMILL_FAULTS": " ".join(faults)}) as appliance:
+    with running(tmp_path_factory.mktemp("table") / "data", PROXY + SOURCES, {"FEEDMILL_FAULTS": " ".join(faults)}) as appliance:
         yield appliance
 
 
@@ -175,13 +190,48 @@ def test_clusters_are_of_results_that_do_not_fail(answering: Appliance) -> None:
     assert b"cluster/bad" not in body
 
 
+def pull(server: Appliance, step: str, *options: str) -> dict[str, Any]:
+    """Runs the pull source of a step."""
+    code, output, errors = run_command("sources", "run", step, *options, "--data", server.data, "--config", server.config, "--json")
+    assert code == 1, output + errors
+    return dict(json.loads(output))
+
+
+def fill_table(server: Appliance, step: str, numbers: Iterable[int]) -> None:
+    with closing(sqlite3.connect(server.data.parent / "pulled.db")) as connection, connection:
+        connection.execute(f"DROP TABLE IF EXISTS {step}_rows")
+        connection.execute(f"CREATE TABLE {step}_rows (url TEXT, page TEXT)")
+        rows = ((url_of(step, number), f"<p>{word_of(step)} {number}</p>") for number in numbers)
+        connection.executemany(f"INSERT INTO {step}_rows VALUES (?, ?)", rows)
+
+
+@pytest.mark.parametrize("step", ["load", "pull"])
+def test_items_of_a_pull_source_of_which_a_step_fails_are_errors_of_the_run(faulty: Appliance, step: str) -> None:
+    fill_table(faulty, step, range(COUNT))
+    run = pull(faulty, step)
+    assert (run["added"], run["errors"]) == (GOOD, len(BAD))
+    wait_for({url_of(step, number) for number in range(COUNT)} - bad_urls(step), lambda: found_urls(faulty, step))
+    check_later(faulty)
+
+
+def test_documents_that_a_run_cannot_delete_stay(faulty: Appliance) -> None:
+    fill_table(faulty, "delete", range(COUNT))
+    command = ("sources", "run", "delete", "--data", faulty.data, "--config", faulty.config)
+    assert run_command(*command)[0] == 0
+    fill_table(faulty, "delete", range(1))
+    run = pull(faulty, "delete", "--force")
+    assert (run["deleted"], run["errors"]) == (GOOD - 1, len(BAD))
+    wait_for(bad_urls("delete") | {url_of("delete", 0)}, lambda: found_urls(faulty, "delete"))
+    check_later(faulty)
+
+
 def test_documents_for_which_changed_settings_fail_cost_themselves(faulty: Appliance) -> None:
     """Patterns refuse a URL of all, and a licence limit pushes out those of the lowest rank: what fails is hidden from all, or stays."""
     faulty.feed(documents("admission"), "admission")
     faulty.feed(documents("eviction", pagerank="70"), "eviction")
     live = sum(source["documents"] for source in faulty.get_json(faulty.gate, "/api/v1/datasources"))
     refused = 'do_not_follow = ["www.example.com/admission/"]'
-    faulty.reload(f"{PROXY}[urls]\n{refused}\n[limits]\nmax_documents = {live - 2 * GOOD}\n")
+    faulty.reload(f"{PROXY}{SOURCES}[urls]\n{refused}\n[limits]\nmax_documents = {live - 2 * GOOD}\n")
     wait_for(set(), lambda: found_urls(faulty, "admission"))
     wait_for(bad_urls("eviction"), lambda: found_urls(faulty, "eviction"))
     assert logged(faulty, "document_not_checked", "step admission failed") == bad_urls("admission")

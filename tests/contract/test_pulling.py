@@ -15,6 +15,7 @@ from feedmill.model.errors import Conflict, NotFound
 from feedmill.model.pulling import RunMode, RunRequest, RunState
 from feedmill.ports import DeletedItem, FailedItem, ListedItem, SkippedItem
 from feedmill.services.feeds.feeding import Admission
+from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.pulling import puller as puller_module
 from feedmill.services.pulling.puller import MAX_RESTARTS
 from tests.builders.changes import put
@@ -182,6 +183,32 @@ def test_run_with_bad_items_loses_only_these(harness: PullHarness) -> None:
     assert [line.split(":")[0] for line in run.log] == ["http", "skipped"]
     harness.table.bad_keys = set()
     assert counts_of(harness.run(is_full=True)) == (0, 1, 0, 2, 0)
+
+
+@pytest.mark.parametrize("step", ["load", "pull"])
+def test_run_with_items_of_which_a_step_fails_leaves_their_documents(harness: PullHarness, step: str) -> None:
+    harness.table.page_rows = 4
+    harness.table.put(a="1", bad="2", c="3")
+    harness.run()
+    harness.table.put(a="x", bad="y", c="z", badnew="new")
+    with injected(f"{step}=raise:{url_of('bad')}"):
+        run = harness.run(is_full=True)
+    assert (run.state, counts_of(run)) == (RunState.COMPLETED_WITH_ERRORS, (0, 2, 0, 0, 2))
+    assert all(f"step {step} failed: RuntimeError" in line for line in run.log)
+    assert harness.texts() == {"a": "x", "bad": "2", "c": "z"}
+    assert counts_of(harness.run(is_full=True)) == (1, 1, 0, 2, 0)
+    assert harness.texts() == harness.table.rows
+
+
+def test_run_whose_deletion_of_an_item_fails_deletes_the_others(harness: PullHarness) -> None:
+    harness.table.put(a="1", bad="2", c="3")
+    harness.run()
+    harness.table.remove("a", "bad")
+    with injected(f"delete=raise:{url_of('bad')}"):
+        run = harness.run(is_full=True)
+    assert (run.state, counts_of(run), len(run.log)) == (RunState.COMPLETED_WITH_ERRORS, (0, 0, 1, 1, 1), 1)
+    assert set(harness.texts()) == {"bad", "c"}
+    assert counts_of(harness.run(is_full=True)) == (0, 0, 1, 1, 0)
 
 
 def test_run_incremental_with_errors_reads_the_same_changes_again(harness: PullHarness) -> None:

@@ -43,6 +43,7 @@ from feedmill.ports import (
 )
 from feedmill.services.feeds.feeding import Admission, ChangeBatch, PutBlobs, push_out_isolated
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_halved
+from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.pulling.retrieving import Retrievals, Retrieve, close_retrieval
 
 LEASE = timedelta(seconds=60)
@@ -281,6 +282,7 @@ class PullRunner:
             is_counted = self.run.first_listing <= before.listing <= self.run.listing
             return _Planned(stored=stored, counted="" if is_counted else "unchanged")
         try:
+            fault_point(LOAD_STEP, url)
             retrieved = retrieve()
             if retrieved is NothingRetrieved.NOT_FOUND:
                 return replace(self._plan_deletion(url, known, live), messages=[f"{url}: the retriever does not find it"])
@@ -366,6 +368,7 @@ class PullRunner:
             is_counted = is_named or self.run.first_listing <= before.listing < self.run.listing
             return _Planned(stored=stored, counted="" if is_counted else "unchanged")
         try:
+            fault_point(LOAD_STEP, url)
             change = item.load()
             content = None
             if isinstance(change, PutDocument) and change.content is not None:
@@ -405,8 +408,10 @@ class PullRunner:
             if not belongs_to_item(error):
                 raise
             failed = run_halved(planned, lambda part: self._put_items(part, {}), step=PULL_STEP)
-            errors = [self._plan_failure(each.item.stored.url, each.reason, {}) for each in failed if each.item.stored is not None]
-            self._put_items(errors, reached)
+            reasons = {each.item.stored.url: each.reason for each in failed if each.item.stored is not None}
+            with self._tools.store.reading() as unit:
+                known = unit.feeds.pulling.items.find_many(self.run.source, list(reasons))
+            self._put_items([self._plan_failure(url, reason, known) for url, reason in reasons.items()], reached)
 
     def _put_items(self, planned: Sequence[_Planned], reached: Mapping[str, str]) -> None:
         with self._tools.store.writing() as unit:
@@ -429,6 +434,7 @@ class PullRunner:
         batch = ChangeBatch(unit, self._context(), self._lane)
         batch.load(change.url for change, _ in changes if change.url is not None)
         for change, content in changes:
+            fault_point(PULL_STEP, change.url or "")
             batch.apply(change, content)
         result = batch.finish()
         refused = {entry.url for entry in result.log if entry.level is LogLevel.ERROR and entry.url is not None}
@@ -506,6 +512,7 @@ class PullRunner:
             batch = ChangeBatch(unit, self._context(), self._lane)
             batch.load(urls)
             for url in urls:
+                fault_point(DELETE_STEP, url)
                 if url in own:
                     batch.apply(Delete(place=SourcePosition(record=0), url=url), None)
             batch.finish()
