@@ -1,5 +1,6 @@
 """The crawler on every database: what a fetch changes, host load and pauses, outages, and the end of the process."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import quote
@@ -10,12 +11,12 @@ from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.crawling.hostload import HostLoads
 from feedmill.core.documents.urlstate import Rules
 from feedmill.core.urls.patterns import PatternSet
-from feedmill.model.crawling import CrawlState, FetchedPage
+from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.keyvalues import CRAWL_PAUSED
 from tests.builders.changes import put
 from tests.builders.crawling import mention, url_of
-from tests.contract.crawlharness import CrawlHarness
+from tests.contract.crawlharness import CrawlHarness, Servers
 from tests.contract.feedharness import FeedHarness
 
 
@@ -239,6 +240,52 @@ def test_crawl_with_a_pause_sends_one_request_a_pause_from_the_first_on(harness:
     assert requested[1] == ["/now"]
 
 
+def test_crawl_after_a_crash_counts_the_pause_from_its_start(harness: CrawlHarness) -> None:
+    """The process that crashed may have sent its request at any time."""
+    harness.servers.put("/robots.txt", "User-agent: *\nCrawl-delay: 10\n")
+    harness.add("/a")
+    harness.crawl()
+    harness.clock.turn(seconds=20)
+    now = harness.clock()
+    with harness.store.writing() as unit:
+        unit.feeds.crawling.queue.lease_due("one", now, now + timedelta(hours=1), capacity={}, default_capacity=9, limit=9)
+    harness.clock.turn(seconds=20)
+    assert harness.crawl() == []
+    harness.clock.turn(seconds=9.9)
+    assert harness.crawl() == []
+    harness.clock.turn(seconds=0.1)
+    assert harness.crawl() == ["/a"]
+
+
+class HangingServers(Servers):
+    """Servers that never answer."""
+
+    async def fetch(self, request: FetchRequest) -> FetchedPage:
+        self.on_request(request.url)
+        never: asyncio.Future[FetchedPage] = asyncio.get_running_loop().create_future()
+        return await never
+
+
+def test_crawl_after_a_stop_within_a_request_keeps_the_pause(harness: CrawlHarness) -> None:
+    harness.servers.put("/robots.txt", "User-agent: *\nCrawl-delay: 10\n")
+    harness.add("/a")
+    harness.crawl()
+    harness.clock.turn(seconds=10)
+    asked: list[str] = []
+
+    def ask(url: str) -> None:
+        asked.append(url)
+        harness.clock.turn(seconds=9)
+
+    servers, harness.servers = harness.servers, HangingServers(on_request=ask)
+    harness.crawler().work(lambda: bool(asked))
+    harness.servers = servers
+    harness.clock.turn(seconds=9.9)
+    assert harness.crawl() == []
+    harness.clock.turn(seconds=0.1)
+    assert harness.crawl() == ["/a"]
+
+
 def test_crawl_leaves_a_failing_server_alone_but_for_immediate_urls(harness: CrawlHarness) -> None:
     harness.loads = HostLoads(default=1.0)
     for number in range(40):
@@ -259,6 +306,20 @@ def test_crawl_while_paused_fetches_nothing(harness: CrawlHarness) -> None:
     with harness.store.writing() as unit:
         unit.state.key_values.put(CRAWL_PAUSED, "")
     assert harness.crawl() == ["/a"]
+
+
+def test_crawl_asks_robots_txt_before_a_redirect_is_followed(harness: CrawlHarness) -> None:
+    harness.servers.put("/robots.txt", "User-agent: *\nDisallow: /closed\nCrawl-delay: 2\n")
+    asked: list[FetchRequest] = []
+    harness.add("/a")
+    harness.crawl()
+    harness.clock.turn(seconds=2)
+    harness.servers.on_request = lambda _url: asked.append(harness.servers.requests[-1])
+    harness.crawl()
+    (request,) = asked
+    assert request.allows is not None
+    urls = map(url_of, ("/open", "/closed", "http://other.test/closed"))
+    assert (request.pause_seconds, [request.allows(url) for url in urls]) == (2.0, [True, False, True])
 
 
 # --- sitemaps -------------------------------------------------------------------------------------------------------------------

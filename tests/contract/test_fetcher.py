@@ -4,10 +4,12 @@ import asyncio
 import errno
 import gzip
 import socket
+import time
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import brotli
@@ -205,6 +207,30 @@ def test_redirect_that_is_not_followed(location: str, state: CrawlState) -> None
     assert (page.state, page.http_status) == (state, 302)
     assert page.reason
     assert len(server.heads) == 1
+
+
+def test_redirect_that_robots_txt_disallows_is_not_followed() -> None:
+    with running(always(redirect("/closed"))) as server:
+        page = fetch(server.url("/a"), allows=lambda url: not url.endswith("/closed"))
+    assert (page.state, len(server.heads)) == (CrawlState.DISALLOWED_BY_ROBOTS_TXT, 1)
+    assert f"{server.url('/closed')}, which robots.txt" in page.reason
+
+
+def test_requests_of_one_fetch_are_as_far_apart_as_the_pause() -> None:
+    """Redirects to the same server, and a request that is sent once more because the connection was closed."""
+    moments: list[float] = []
+
+    def serve(peer: socket.socket, head: bytes) -> bool:
+        moments.append(time.monotonic())
+        if len(moments) == 2:
+            return False
+        peer.sendall(redirect("/b") if head.startswith(b"GET /a ") else OK)
+        return True
+
+    with running(serve) as server:
+        page = fetch(server.url("/a"), pause_seconds=0.2)
+    assert (page.state, len(moments)) == (CrawlState.CRAWLED, 3)
+    assert all(later - earlier >= 0.2 for earlier, later in pairwise(moments))
 
 
 def test_long_chain_ends() -> None:

@@ -3,6 +3,7 @@
 Source: specifications of the appliance, "Crawl Diagnostics" (the codes and their words), "Crawl Schedule".
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, IntEnum
@@ -221,6 +222,8 @@ class FetchRequest:
     ``max_bytes`` bounds the body after all codings are undone; ``seconds`` the whole fetch with its redirects.
     ``needed_for`` is the page for which a file of its site is fetched (robots.txt, a sitemap), "" for a document. The file may use what
     the settings allow for the page (a private address, credentials); what it redirects to may not, but needs no follow pattern.
+    ``pause_seconds`` is how long the server is left alone before a further request of the same fetch, which a redirect or a closed
+    connection makes necessary. ``allows`` returns whether robots.txt permits a URL to which it redirects, as far as that is known.
     """
 
     url: str
@@ -229,6 +232,8 @@ class FetchRequest:
     modified: str = ""
     max_bytes: int
     seconds: float
+    pause_seconds: float = 0.0
+    allows: Callable[[str], bool] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,6 +72,9 @@ class CrawlSites(Protocol):
     def list_failing(self, limit: int) -> list[CrawlSite]:
         """Lists the sites whose servers fail, the longest failing first."""
 
+    def list_leased(self, owner: str) -> list[CrawlSite]:
+        """Lists the sites that a process has leased, also if the leases have expired."""
+
 
 class Fetcher(Protocol):
     """Fetches URLs from other servers.

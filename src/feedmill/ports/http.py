@@ -36,6 +36,8 @@ class HttpRequest:
     max_bytes: int = 0
     #: A body that is larger is no failure: of these media types (as they begin) it is cut, of others it is dropped. None: it is a failure.
     cut_types: tuple[str, ...] | None = None
+    #: How long to wait before it is sent once more, because the server has closed a connection that was used before.
+    pause_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

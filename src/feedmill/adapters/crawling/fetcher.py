@@ -4,6 +4,7 @@
 - Redirects of GET are followed, also to another server, up to a number and within the time of the whole fetch. Private addresses,
   credentials, headers, cookies and the proxy are decided anew for each URL on the way. After a redirect from https to http no credentials
   are sent.
+- A redirect to the same server is followed after the pause that the request asks for.
 - A validator belongs to one URL: it is sent only with the first request, and none is returned after a redirect.
 - A body that is not complete is a failure, never a document.
 Source: RFC 9110, 13.1 (conditional requests), 15.4 (redirects).
@@ -37,6 +38,8 @@ from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
 from feedmill.model.errors import BadRequest, UpstreamFailure
 from feedmill.ports.http import HttpResponse
 
+MAX_PAUSE_SECONDS: Final = 300.0
+"""The longest pause before a redirect is followed, so that the lease of its URL still holds."""
 _THREAD_BYTES: Final = 262_144
 """Larger bodies are decoded in a thread, so that the event loop goes on."""
 
@@ -88,6 +91,8 @@ class HttpFetcher:
             if isinstance(following, FetchedPage):
                 return following
             fetch.follow(following, response.status)
+            if (following.is_tls, following.host, following.port) == (target.is_tls, target.host, target.port):
+                await fetch.pause()
             target = following
 
     async def _request(self, fetch: "_Fetch", target: Target) -> HttpResponse:
@@ -97,7 +102,12 @@ class HttpFetcher:
         if keeps_cookies and (cookie := self._jar.make_header(target)):
             headers["Cookie"] = cookie
         sending = Sending(
-            target=target, headers=headers, max_bytes=request.max_bytes, deadline=fetch.deadline, opened_for=fetch.find_page(target)
+            target=target,
+            headers=headers,
+            max_bytes=request.max_bytes,
+            deadline=fetch.deadline,
+            opened_for=fetch.find_page(target),
+            pause_seconds=request.pause_seconds,
         )
         rule = self._find_access(fetch, sending)
         if rule is None:
@@ -147,6 +157,9 @@ class HttpFetcher:
             return self._end(
                 fetch, response, CrawlState.OFF_DOMAIN_REDIRECT, f"it redirects to {following.url}, which is not among the URLs to crawl"
             )
+        if fetch.request.allows is not None and not fetch.request.allows(following.url):
+            reason = f"it redirects to {following.url}, which robots.txt of its site disallows"
+            return self._end(fetch, response, CrawlState.DISALLOWED_BY_ROBOTS_TXT, reason)
         return following
 
     async def _make_page(self, fetch: "_Fetch", response: HttpResponse) -> FetchedPage:
@@ -198,6 +211,13 @@ class _Fetch:
         self.is_permanent = self.is_permanent and status in PERMANENT_REDIRECTS
         self.has_left_tls = self.has_left_tls or (self.url.lower().startswith("https:") and not following.is_tls)
         self.url = following.url
+
+    async def pause(self) -> None:
+        """Leaves the server alone before the next request to it; the time of the fetch does not go on meanwhile."""
+        seconds = min(self.request.pause_seconds, MAX_PAUSE_SECONDS)
+        if seconds > 0:
+            await asyncio.sleep(seconds)
+            self.deadline += seconds
 
     def note_access(self, rule: AccessRule, *, used_access: bool) -> None:
         """Notes that credentials were sent; a document is made public only if all rules that were used say so."""

@@ -52,7 +52,8 @@ class Sending:
     """A request to send.
 
     ``opened_for`` is another URL whose opened private addresses hold too, "" for none. ``is_chosen``: the settings name this very server,
-    so its address may be private. ``holder`` separates the connections of those who prove who they are.
+    so its address may be private. ``holder`` separates the connections of those who prove who they are. ``pause_seconds`` is how long to
+    wait before the request is sent once more, because the server has closed a connection that was used before.
     Units: ``deadline`` in seconds of the monotonic clock.
     """
 
@@ -66,6 +67,7 @@ class Sending:
     is_chosen: bool = False
     holder: Hashable = None
     trust: Trust | None = None
+    pause_seconds: float = 0.0
 
 
 class Transport:
@@ -116,6 +118,7 @@ def _make_request(sending: Sending, headers: Headers) -> HttpRequest:
         body=sending.body,
         max_bytes=sending.max_bytes,
         cut_types=CUT_TYPES,
+        pause_seconds=sending.pause_seconds,
     )
 
 

@@ -70,6 +70,8 @@ class AsyncConnection:
             self.close()
             if not is_reused:
                 raise
+            if request.pause_seconds:
+                await asyncio.sleep(request.pause_seconds)
             return await self._exchange(request)
 
     async def _exchange(self, request: HttpRequest) -> HttpResponse:

@@ -331,6 +331,11 @@ class SqlCrawlSites:
         query = sa.select(crawl_sites).where(_SITE.failures > 0).order_by(_SITE.failed_at, _SITE.site).limit(limit)
         return [_site_from_row(row) for row in self._connection.execute(query).mappings()]
 
+    def list_leased(self, owner: str) -> list[CrawlSite]:
+        """Lists the sites that a process has leased."""
+        query = sa.select(crawl_sites).where(_SITE.lease_owner == owner).order_by(_SITE.site)
+        return [_site_from_row(row) for row in self._connection.execute(query).mappings()]
+
 
 # --- mentions -------------------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 
 1. One event loop fetches. The store is read and written in one thread beside it, so nothing blocks the loop.
 2. A site has at most as many requests at once as its host load permits. If there is a pause between requests (a load below 1, a crawl
-   delay), the end of the pause is stored before the request is sent, so that it holds after a crash too.
+   delay), the end of the pause is stored before the request is sent, and counts again from the answer. A process that ends while a request
+   is under way knows neither when it was sent nor when it was answered: then the pause counts from the start of the next process.
 3. The first request to a site is for its robots.txt, which counts for a day. Nothing of a site is fetched without it.
    The sitemaps of the site that it names are read then too, one at a time and within the host load.
 4. A site whose server fails again and again is left alone for ever longer times. Immediate URLs are fetched nevertheless.
@@ -168,7 +169,7 @@ class Crawler:
             while not is_stopped():
                 try:
                     if not is_released:
-                        await self._in_thread(self._release)
+                        await self._in_thread(self._release_after_crash)
                         is_released = True
                     is_busy = await self._turn(fetcher)
                 except Broken:
@@ -184,13 +185,14 @@ class Crawler:
             await self._close(fetcher)
 
     async def _close(self, fetcher: Fetcher) -> None:
+        asked = [name for name, site in self._sites.items() if site.running]
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await fetcher.close()
         try:
             await self._apply()
-            await self._in_thread(self._release)
+            await self._in_thread(lambda: self._release(asked))
         except FeedmillError as error:
             log.warning("crawl_leases_left", reason=str(error))
         self._thread.shutdown()
@@ -198,9 +200,25 @@ class Crawler:
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    def _release(self) -> None:
+    def _release_after_crash(self) -> None:
+        """Ends the leases of the previous process, if it did not end them itself."""
+        with self._tools.store.reading() as unit:
+            asked = [site.site for site in unit.feeds.crawling.sites.list_leased(self._tools.owner)]
+        self._release(asked)
+
+    def _release(self, asked: Sequence[str]) -> None:
+        """Ends all leases. Sites that may have been asked a moment ago are left alone for their pause."""
+        now = self._tools.clock()
         with self._tools.store.writing() as unit:
+            records = unit.feeds.crawling.sites.find_many(asked).values()
+            unit.feeds.crawling.sites.save_many([self._pause(record, now) for record in records])
             unit.feeds.crawling.queue.release(self._tools.owner)
+
+    def _pause(self, record: CrawlSite, now: datetime) -> CrawlSite:
+        """Returns a site that is left alone for its pause from now on, if it has one."""
+        delay_seconds = parse_robots(record.robots, self._tools.agent).delay_seconds
+        free_at = now + timedelta(seconds=self._find_load(record.site, delay_seconds, now).pause_seconds)
+        return replace(record, free_at=free_at) if free_at > (record.free_at or now) else record
 
     # --- one turn ---
 
@@ -247,6 +265,9 @@ class Crawler:
         entries, records, bare = await self._in_thread(lambda: self._lease_due(now, capacity))
         self._leased_at = None if entries else now
         for name, record in records.items():
+            if name in self._changed:
+                # else what is stored next would end the pause that has begun with the lease
+                self._changed[name] = record
             site = self._sites.setdefault(name, _Site(record=record))
             site.record = record
             site.rules = self._read_stored_rules(record, now)
@@ -280,6 +301,7 @@ class Crawler:
                     # stored before the request, so that the pause holds if the process ends
                     paused[name] = replace(record, free_at=now + timedelta(seconds=load.pause_seconds))
             sites.save_many(list(paused.values()))
+            records |= paused
             accepted, given_back = _divide(entries, paused)
             queue.save_many(given_back)
             documents = unit.documents.reader.find_many([entry.url for entry in accepted])
@@ -448,10 +470,17 @@ class Crawler:
             modified=entry.modified if is_conditional else "",
             max_bytes=self._tools.max_bytes,
             seconds=self._tools.fetch_seconds,
+            pause_seconds=self._find_load(site.record.site, site.delay_seconds, self._tools.clock()).pause_seconds,
+            allows=self._allows,
         )
         page = await fetcher.fetch(request)
         self._note_answer(site, page)
         return page
+
+    def _allows(self, url: str) -> bool:
+        """Returns whether the robots.txt of a URL's site permits it. A site of which none is known yet, or that is closed, refuses none."""
+        site = self._sites.get(site_of(url))
+        return site is None or site.rules is None or bool(site.rules.closed_reason) or site.rules.allows(url)
 
     def _note_answer(self, site: _Site, page: FetchedPage) -> None:
         """Notes what an answer says about the server: how long it is to be left alone."""
