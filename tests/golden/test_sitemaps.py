@@ -49,6 +49,11 @@ def test_index_names_sitemaps() -> None:
     assert parse_sitemap(INDEX).sitemaps == (SitemapEntry("http://example.com/1.xml.gz", datetime(2026, 11, 20, 9, tzinfo=UTC)),)
 
 
+def test_repeated_value_counts_once() -> None:
+    body = b"<urlset><url><loc>http://a/1</loc><loc>http://a/2</loc></url></urlset>"
+    assert parse_sitemap(body).pages == (SitemapEntry("http://a/1"),)
+
+
 def test_text_has_a_url_a_line() -> None:
     found = parse_sitemap("http://example.com/ü\r\n\nno url\nhttps://example.com/b\n".encode())
     assert [entry.url for entry in found.pages] == ["http://example.com/ü", "https://example.com/b"]

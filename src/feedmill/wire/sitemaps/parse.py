@@ -1,6 +1,6 @@
 """Reads sitemaps: XML, index files, and plain text with one URL a line, each of them also as gzip.
 
-1. Elements count by their local names: many sitemaps have a wrong namespace or none.
+1. ``reader`` reads the XML.
 2. What stands before an error counts; the error is reported. URLs beyond ``MAX_URLS`` and bytes beyond ``MAX_SITEMAP_BYTES`` do not count.
 3. A URL is absolute, of http or https. Others are left out.
 4. ``lastmod`` that is no date is left out. ``priority`` and ``changefreq`` do not count, since the crawler sees how often a page changes.
@@ -9,6 +9,7 @@ Source: sitemaps.org, "Sitemaps XML format".
 """
 
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -17,13 +18,14 @@ from feedmill.core.text.dates import parse_date
 from feedmill.core.urls.targets import parse_target
 from feedmill.core.urls.validation import MAX_URL_CHARACTERS
 from feedmill.model.errors import BadRequest
+from feedmill.wire.sitemaps.reader import SitemapElement, SitemapReader
 from feedmill.wire.xmlstream.errors import NotWellFormed
-from feedmill.wire.xmlstream.small import SmallReader
 
 MAX_URLS: Final = 50_000
 MAX_SITEMAP_BYTES: Final = 52_428_800
 _GZIP: Final = b"\x1f\x8b"
-_MAX_DATE_CHARACTERS: Final = 100
+_PIECE_BYTES: Final = 262_144
+_TOO_MANY: Final = f"more than {MAX_URLS} URLs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +53,24 @@ def parse_sitemap(body: bytes) -> Sitemap:
     begun = body.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not begun.startswith(b"<"):
         return _read_text(begun, fault)
-    reader = _SitemapReader()
+    return _read_xml(begun, fault)
+
+
+def _read_xml(body: bytes, fault: str) -> Sitemap:
+    reader, entries = SitemapReader(), _Entries()
     try:
-        reader.read_whole_document(begun)
+        try:
+            # piece by piece, because the elements of the whole file may need far more memory than those that count
+            for begin in range(0, len(body), _PIECE_BYTES):
+                reader.read_piece(body[begin : begin + _PIECE_BYTES])
+                entries.add(reader.take_complete())
+            reader.read_piece(b"", is_last=True)
+        except NotWellFormed as exc:
+            fault = fault or str(exc)
+        entries.add(reader.take_complete())
     except _Full:
-        fault = f"more than {MAX_URLS} URLs"
-    except NotWellFormed as exc:
-        fault = fault or str(exc)
-    return Sitemap(pages=tuple(reader.pages), sitemaps=tuple(reader.sitemaps), fault=fault)
+        fault = _TOO_MANY
+    return entries.build(fault)
 
 
 def _unpack(body: bytes) -> tuple[bytes, str]:
@@ -78,7 +90,7 @@ def _read_text(body: bytes, fault: str) -> Sitemap:
         url = line.strip()
         if _is_url(url):
             if len(pages) == MAX_URLS:
-                fault = f"more than {MAX_URLS} URLs"
+                fault = _TOO_MANY
                 break
             pages.append(SitemapEntry(url))
     return Sitemap(pages=tuple(pages), fault=fault)
@@ -98,42 +110,20 @@ class _Full(Exception):
     """There are as many URLs as count."""
 
 
-class _SitemapReader(SmallReader):
+class _Entries:
+    """The entries of a sitemap that count."""
+
     def __init__(self) -> None:
-        super().__init__(has_namespaces=False)
         self.pages: list[SitemapEntry] = []
         self.sitemaps: list[SitemapEntry] = []
-        self._values: dict[str, str] = {}
 
-    def start(self, name: str, _attributes: dict[str, str]) -> None:
-        if _local(name) in ("url", "sitemap") and len(self.path) == 2:
-            self._values = {}
+    def add(self, elements: Iterable[SitemapElement]) -> None:
+        """Adds the elements with a URL. Errors: _Full."""
+        for element in elements:
+            if _is_url(element.url):
+                if len(self.pages) + len(self.sitemaps) == MAX_URLS:
+                    raise _Full
+                (self.sitemaps if element.is_sitemap else self.pages).append(SitemapEntry(element.url, parse_date(element.last_modified)))
 
-    def end(self, name: str) -> None:
-        kind = _local(name)
-        if len(self.path) != 2 or kind not in ("url", "sitemap"):
-            return
-        url = self._values.get("loc", "").strip()
-        if _is_url(url):
-            if len(self.pages) + len(self.sitemaps) == MAX_URLS:
-                raise _Full
-            entry = SitemapEntry(url, parse_date(self._values.get("lastmod", "")))
-            (self.pages if kind == "url" else self.sitemaps).append(entry)
-
-    def take_text(self, text: str) -> None:
-        if len(self.path) != 3:
-            return
-        name = _local(self.path[2])
-        # An image's or a video's ``loc`` is deeper, or has a prefix of its own.
-        if name in ("loc", "lastmod") and _prefix(self.path[2]) == _prefix(self.path[1]):
-            so_far = self._values.get(name, "")
-            if len(so_far) <= (MAX_URL_CHARACTERS if name == "loc" else _MAX_DATE_CHARACTERS):
-                self._values[name] = so_far + text
-
-
-def _local(name: str) -> str:
-    return name.rpartition(":")[2].lower()
-
-
-def _prefix(name: str) -> str:
-    return name.rpartition(":")[0]
+    def build(self, fault: str) -> Sitemap:
+        return Sitemap(pages=tuple(self.pages), sitemaps=tuple(self.sitemaps), fault=fault)

@@ -31,10 +31,14 @@ class SmallReader(ABC):
 
     def read_whole_document(self, data: bytes) -> None:
         """Reads the whole document. Errors: NotWellFormed, and those that the events raise; no other for any bytes."""
+        self.read_piece(data, is_last=True)
+
+    def read_piece(self, data: bytes, *, is_last: bool = False) -> None:
+        """Reads the next bytes of a document; the last ones may be empty. Errors: as of ``read_whole_document``."""
         try:
-            self._parser.Parse(data, True)
+            self._parser.Parse(data, is_last)
         except expat.ExpatError as exc:
-            raise NotWellFormed(f"not XML: {expat.ErrorString(exc.code)}", line=exc.lineno) from exc
+            raise NotWellFormed(f"not XML: {expat.ErrorString(exc.code)}", line=exc.lineno, column=exc.offset + 1) from exc
         except (ValueError, LookupError) as exc:
             raise NotWellFormed("an encoding that is not known", line=self.line) from exc
 
