@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from feedmill.http.common.requirements import requirements_of
-from feedmill.model.role import UserRole
 from feedmill.model.signin import TokenScope
+from feedmill.model.userrole import UserRole
 from tests.builders.requests import PASSWORD, make_basic
 from tests.contract.signinharness import ADMIN_TOKEN, Browser, SignInHarness, open_signin_harness
 

@@ -12,7 +12,7 @@ from feedmill.adapters.identity.ldap.directory import LdapDirectory, LdapOptions
 from feedmill.adapters.identity.ldap.values import fill_filter, primary_group_of
 from feedmill.core.access.roles import RoleRules
 from feedmill.model.errors import Busy
-from feedmill.model.role import UserRole
+from feedmill.model.userrole import UserRole
 from tests.builders.requests import PASSWORD, make_basic
 from tests.contract.signinharness import open_signin_harness, read_form
 from tests.contract.slapd import BASE, PROGRAM, Slapd, options_of, running_slapd

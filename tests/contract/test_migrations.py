@@ -27,9 +27,9 @@ from feedmill.model.crawling import CrawlEntry, CrawlSite, CrawlState, FetchReco
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, Origin, Text
 from feedmill.model.feed import DataSource, FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.model.policyacl import PolicyAcl
-from feedmill.model.role import UserRole
 from feedmill.model.serving import StoredSetting
 from feedmill.model.signin import TokenScope
+from feedmill.model.userrole import UserRole
 from feedmill.ports import Lane, LinkWork, Stage, UnitOfWork
 from tests.builders.access import acl, deny, make_stored_acl, permit
 from tests.contract.dumpwriter import (

@@ -9,7 +9,7 @@ import pytest
 from feedmill.adapters.identity.jsonhttp import check_safe_url
 from feedmill.core.access.roles import RoleRules
 from feedmill.model.errors import BadRequest
-from feedmill.model.role import UserRole
+from feedmill.model.userrole import UserRole
 from tests.builders.requests import PASSWORD
 from tests.contract.openidharness import arrive, open_with, redirect_to_provider
 from tests.contract.openidserver import CLIENT, OpenIdServer, new_key, running_openid

@@ -33,7 +33,7 @@ from feedmill.http.feeds.app import dtd_app, gate_app
 from feedmill.http.feeds.gateconfig import GateConfig
 from feedmill.http.feeds.trust import TRUSTED
 from feedmill.http.search.stylesheetstore import StylesheetStore
-from feedmill.model.role import UserRole
+from feedmill.model.userrole import UserRole
 from feedmill.services.crawling.requesting import CrawlRequests
 from feedmill.services.diagnosis import Diagnosing
 from feedmill.services.feeds.intake import Intake

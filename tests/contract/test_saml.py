@@ -16,7 +16,7 @@ from signxml.algorithms import DigestAlgorithm, SignatureMethod
 from feedmill.adapters.identity.saml.keys import make_key
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, SIGNATURE, read_metadata
 from feedmill.model.errors import BadRequest
-from feedmill.model.role import UserRole
+from feedmill.model.userrole import UserRole
 from tests.builders.requests import PASSWORD
 from tests.contract.samlharness import FROM_ELSEWHERE, arrive, open_with, post, redirect_to_provider
 from tests.contract.samlserver import ENTITY, SamlServer, certify, make_private_key

@@ -94,7 +94,7 @@ def test_settings_of_the_environment_take_lists_and_truth(tmp_path: Path) -> Non
         ('[dtd]\nhosts = ["http://example.com"]', "f.toml:2: dtd.hosts[1]: 'http://example.com' is no host name"),
         ('[gate]\nallow_origins = ["example.com"]', "f.toml:2: gate.allow_origins[1]: 'example.com' is no origin"),
         ('[gate]\nserver_header = "a\\nb"', "f.toml:2: gate.server_header: a header holds printable ASCII only"),
-        ('[signin.proxy]\ntrusted = "all"', "f.toml:2: signin.proxy.trusted[1]: 'all' would let everybody be whoever he says"),
+        ('[signin.proxy]\ntrusted = "all"', "f.toml:2: signin.proxy.trusted[1]: with 'all', any client could sign in as any user"),
         ('[signin.proxy]\nuser_header = "a b"', "f.toml:2: signin.proxy.user_header: 'a b' is no header's name"),
         ('[signin.proxy]\nsecret_header = "X-S"', "f.toml:2: signin.proxy.secret_header: a header without its secret"),
         ('[signin.proxy]\nsecret = "s"', "f.toml:2: signin.proxy.secret: a secret without its header"),

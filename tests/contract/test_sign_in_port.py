@@ -14,8 +14,8 @@ from feedmill.core.access.principals import read_subject
 from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.http.common.currentuser import SIGNED_OUT, SignInMethod
 from feedmill.model.access import Scope
-from feedmill.model.role import UserRole
 from feedmill.model.signin import TokenScope
+from feedmill.model.userrole import UserRole
 from feedmill.services.signin.throttle import ThrottleLimits
 from tests.asgi import send_request
 from tests.builders.requests import PASSWORD, make_basic

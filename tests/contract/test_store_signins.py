@@ -8,8 +8,8 @@ from feedmill.core.signin.accounts import account_key
 from feedmill.core.signin.sessiondigests import digest_of_session, digest_of_user
 from feedmill.model.access import Scope
 from feedmill.model.identity import Subject
-from feedmill.model.role import UserRole
 from feedmill.model.signin import LOCAL, Account, ApiToken, Credential, ProviderSession, Session, TokenScope
+from feedmill.model.userrole import UserRole
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ from feedmill.http.common.currentuser import SIGNED_OUT, AuthenticationMiddlewar
 from feedmill.http.common.proxyheaders import ProxyTrust
 from feedmill.model import access
 from feedmill.model.identity import Identity, Subject
-from feedmill.model.role import UserRole
+from feedmill.model.userrole import UserRole
 
 PROXY = "10.0.0.1"
 TRUST = ProxyTrust(trusted=Networks.parse(["10.0.0.0/8"]))

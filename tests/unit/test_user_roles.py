@@ -3,7 +3,7 @@ import pytest
 from feedmill.core.access.roles import RoleRules
 from feedmill.model.access import Scope
 from feedmill.model.identity import Subject
-from feedmill.model.role import UserRole
+from feedmill.model.userrole import UserRole
 
 
 @pytest.mark.parametrize(

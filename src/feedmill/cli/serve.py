@@ -33,7 +33,7 @@ from feedmill.model.errors import BadSettings, UpstreamFailure
 from feedmill.ports.http import HttpRequest, ServerAddress
 from feedmill.runtime.admintoken import ensure_token
 from feedmill.runtime.migration import migrate
-from feedmill.runtime.role import run_process
+from feedmill.runtime.roleprocess import run_process
 from feedmill.runtime.roles import ROLES
 from feedmill.runtime.runstate import RoleState, RunState, hold_data, remove_state, write_state
 from feedmill.runtime.server.sockets import listener_addresses, open_listener

@@ -56,7 +56,7 @@ def _print_status(status: dict[str, Any]) -> None:
         out.print(f"error:      {clean(server['rule'])}: {clean(server['server'])} gets no requests since {server['since']}")
         out.print(f"  {clean(server['reason'])}")
     index = status["index"]
-    rebuilding = f", being built anew as {index['rebuilding']}{_report_progress(index['progress'])}" if index["rebuilding"] else ""
+    rebuilding = f", being rebuilt as {index['rebuilding']}{_report_progress(index['progress'])}" if index["rebuilding"] else ""
     partial = ", does not hold all documents yet" if index["partial"] else ""
     learning = ", learning url patterns" if index["learning_patterns"] else ""
     out.print(f"index:      {index['folder'] or 'none yet'}, generation {index['generation']}{partial}{rebuilding}{learning}")

@@ -17,7 +17,7 @@ from feedmill.http.admin.api.signin import render_account
 from feedmill.model.access import Scope
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
-from feedmill.model.role import UserRole
+from feedmill.model.userrole import UserRole
 
 users_app = typer.Typer(invoke_without_command=True, help="List, add and change local users.", rich_markup_mode=None)
 

@@ -128,7 +128,7 @@ class CrawlMention:
 
     - ``url`` as it was fed or found; it is the identity of the document.
     - ``referrer`` is the URL of the page or sitemap that links to it, "" for a feed, a start URL or an administrator.
-    - ``is_request``: a feed or an administrator asks for it, so a known URL is due at once as if it were new, and its interval begins anew.
+    - ``is_request``: a feed or an administrator asks for it, so a known URL is due at once like a new one, and its interval begins again.
       A link or a sitemap only makes an unknown URL known.
     - ``pagerank`` is that of the record (68 to 100), None if there is none.
     - ``changed_at`` is a hint (``lastmod`` of a sitemap): a URL that was fetched before it is due at once.
@@ -222,7 +222,7 @@ class FetchRequest:
     ``max_bytes`` bounds the body after all codings are undone; ``seconds`` the whole fetch with its redirects.
     ``needed_for`` is the page for which a file of its site is fetched (robots.txt, a sitemap), "" for a document. The file may use what
     the settings allow for the page (a private address, credentials); what it redirects to may not, but needs no follow pattern.
-    ``pause_seconds`` is how long the server is left alone before a further request of the same fetch, which a redirect or a closed
+    ``pause_seconds`` is the pause before a further request of the same fetch, which a redirect or a closed
     connection makes necessary. ``allows`` returns whether robots.txt permits a URL to which it redirects, as far as that is known.
     """
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 
 from feedmill.model.identity import Subject
-from feedmill.model.role import UserRole
+from feedmill.model.userrole import UserRole
 
 LOCAL = "local"
 """The provider of credentials that an account of this server verifies."""

@@ -32,7 +32,7 @@ class CrawlQueue(Protocol):
         """
 
     def save_many(self, entries: Sequence[CrawlEntry]) -> None:
-        """Stores known entries and ends their leases. An entry that another owner has leased since is left alone.
+        """Stores known entries and ends their leases. An entry that another owner has leased since is not changed.
 
         If an entry was mentioned while it was leased, so that it must be fetched again, it is due at once.
         """

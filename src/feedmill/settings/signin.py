@@ -21,14 +21,16 @@ def _check_header_name(text: str) -> str:
 
 def _check_proxy_network(text: str) -> str:
     if text == EVERYBODY:
-        raise ValueError("'all' would let everybody be whoever he says; name the addresses of your proxies")
+        raise ValueError("with 'all', any client could sign in as any user; name the addresses of your proxies")
     return check_network(text)
 
 
 def _refuse_everybody(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Refuses networks that together cover every address, as the word ``all`` does."""
     if Networks.parse(texts).covers_everybody:
-        raise ValueError(f"{', '.join(texts)} is every address, and everybody could be whoever he says; name the addresses of your proxies")
+        raise ValueError(
+            f"{', '.join(texts)} is every address, and any client could sign in as any user; name the addresses of your proxies"
+        )
     return texts
 
 

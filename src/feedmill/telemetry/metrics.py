@@ -89,7 +89,7 @@ AUTHORIZATION_SECONDS = TimedMetric(
 def count_in_files() -> None:
     """Has this process count in files from now on, which any process of the server can add up.
 
-    The library decides where it counts when a metric is created, so a forked process creates its metrics anew.
+    The library decides where it counts when a metric is created, so a forked process creates its metrics again.
     """
     global _registry
     values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]

@@ -33,7 +33,7 @@ _MAX_LEGS: Final = 6
 
 _HASHES: Final = {"md5": "md5", "sha-256": "sha256", "sha-512-256": "sha512_256"}
 _TOKEN_ERRORS: Final = (SpnegoError, ValueError, LookupError, ArithmeticError, TypeError, AttributeError, struct.error)
-"""What pyspnego raises for tokens that a server has made up, besides its own errors."""
+"""What pyspnego raises for tokens that a server has made up, in addition to its own errors."""
 _CONNECTION_SCHEMES: Final = (AccessScheme.NEGOTIATE, AccessScheme.NTLM)
 
 

@@ -2,7 +2,7 @@
 
 - A URL is requested percent-encoded as UTF-8. Of an address like ``smb://`` the state says that nothing fetches it.
 - Redirects of GET are followed, also to another server, up to a number and within the time of the whole fetch. Private addresses,
-  credentials, headers, cookies and the proxy are decided anew for each URL on the way. After a redirect from https to http no credentials
+  credentials, headers, cookies and the proxy are decided again for each URL on the way. After a redirect from https to http no credentials
   are sent.
 - A redirect to the same server is followed after the pause that the request asks for.
 - A validator belongs to one URL: it is sent only with the first request, and none is returned after a redirect.

@@ -57,7 +57,7 @@ def state_of_status(status: int, *, was_conditional: bool) -> CrawlState:
 
 
 def read_retry_after(text: str, now: datetime) -> int | None:
-    """Returns for how many seconds a server asks to be left alone, at most a week; None if it does not. Source: RFC 9110, 10.2.3."""
+    """Returns how many seconds a server wants to have without requests, at most a week; None if it does not. Source: RFC 9110, 10.2.3."""
     text = text.strip()
     if _SECONDS.fullmatch(text):
         return min(int(text), MAX_RETRY_AFTER_SECONDS)

@@ -1,7 +1,7 @@
 """Sends the requests of the crawler: chooses proxy and connection, and refuses private addresses that the settings do not open.
 
 Behind a proxy the address that is dialled in the end cannot be seen. The proxy must keep requests out of private networks; a name that has
-a private address here is refused besides.
+a private address here is refused too.
 """
 
 import base64

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from feedmill.core.access.folding import fold
 from feedmill.core.access.principals import shorten_domain, split_name
 from feedmill.model.identity import Subject
-from feedmill.model.role import UserRole
+from feedmill.model.userrole import UserRole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

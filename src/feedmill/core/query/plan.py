@@ -1,4 +1,4 @@
-"""The plan of one search: all that is known of it before the index is read.
+"""The plan of one search: all that can be computed before the index is read.
 
 A request is planned once, under one version of the search settings (``CompiledSearchConfig.plan``). Everything after it reads the plan: the
 searcher, the collapsed list, the search page. No text of a request is parsed a second time.

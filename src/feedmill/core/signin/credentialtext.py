@@ -7,8 +7,8 @@ from typing import Any
 from feedmill.model.access import Scope
 from feedmill.model.errors import Corrupt
 from feedmill.model.identity import Subject
-from feedmill.model.role import UserRole
 from feedmill.model.signin import Credential, ProviderSession
+from feedmill.model.userrole import UserRole
 
 
 def write_credentials(credentials: tuple[Credential, ...]) -> str:

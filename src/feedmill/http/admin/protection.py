@@ -22,7 +22,7 @@ from feedmill.http.signin.requestauthenticator import Refusal, RequestAuthentica
 from feedmill.http.signin.threads import run_slowly
 from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.errors import FeedmillError
-from feedmill.model.role import UserRole
+from feedmill.model.userrole import UserRole
 from feedmill.services.auditing import Auditing
 
 AUDITED: Final = "feedmill.audited"

@@ -16,7 +16,7 @@ from feedmill.http.common.proxyheaders import ProxyTrust, read_proxy_identity
 from feedmill.http.common.requirements import Sender, find_requirement
 from feedmill.model.authorization import Login
 from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity
-from feedmill.model.role import UserRole
+from feedmill.model.userrole import UserRole
 
 _KEY: Final = "feedmill.current_user"
 

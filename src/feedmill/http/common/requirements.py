@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from feedmill.model.role import UserRole
+from feedmill.model.userrole import UserRole
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 _KEY: Final = "feedmill.requirement"

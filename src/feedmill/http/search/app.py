@@ -74,8 +74,8 @@ from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest, FeedmillError
 from feedmill.model.results import ResultPage
-from feedmill.model.role import UserRole
 from feedmill.model.search import SearchRequest
+from feedmill.model.userrole import UserRole
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.clustering import FindClusters
 from feedmill.services.searching.searchservices import SearchServices

@@ -22,8 +22,8 @@ from feedmill.http.common.proxyheaders import ProxyTrust, read_proxy_identity
 from feedmill.http.signin.cookies import SESSION, Cookies
 from feedmill.model.authorization import Login
 from feedmill.model.identity import Identity
-from feedmill.model.role import UserRole
 from feedmill.model.signin import Credential
+from feedmill.model.userrole import UserRole
 from feedmill.services.signin.passwordcheck import Attempt
 from feedmill.services.signin.passwordcheckcache import PasswordCheckCache
 from feedmill.services.signin.sessions import SessionService

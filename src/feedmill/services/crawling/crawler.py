@@ -6,7 +6,8 @@
    is under way knows neither when it was sent nor when it was answered: then the pause counts from the start of the next process.
 3. The first request to a site is for its robots.txt, which counts for a day. Nothing of a site is fetched without it.
    The sitemaps of the site that it names are read then too, one at a time and within the host load.
-4. A site whose server fails again and again is left alone for ever longer times. Immediate URLs are fetched nevertheless.
+4. Requests to a site whose server fails again and again are held back for ever longer times (exponential back-off), except those for
+   immediate URLs.
 5. Pages are applied in batches. Until then their leases hold; after a crash they are fetched again.
 """
 
@@ -207,7 +208,7 @@ class Crawler:
         self._release(asked)
 
     def _release(self, asked: Sequence[str]) -> None:
-        """Ends all leases. Sites that may have been asked a moment ago are left alone for their pause."""
+        """Ends all leases. Sites that may have received a request a moment ago wait for their pause."""
         now = self._tools.clock()
         with self._tools.store.writing() as unit:
             records = unit.feeds.crawling.sites.find_many(asked).values()
@@ -215,7 +216,7 @@ class Crawler:
             unit.feeds.crawling.queue.release(self._tools.owner)
 
     def _pause(self, record: CrawlSite, now: datetime) -> CrawlSite:
-        """Returns a site that is left alone for its pause from now on, if it has one."""
+        """Returns a site whose pause, if it has one, begins now."""
         delay_seconds = parse_robots(record.robots, self._tools.agent).delay_seconds
         free_at = now + timedelta(seconds=self._find_load(record.site, delay_seconds, now).pause_seconds)
         return replace(record, free_at=free_at) if free_at > (record.free_at or now) else record
@@ -483,7 +484,7 @@ class Crawler:
         return site is None or site.rules is None or bool(site.rules.closed_reason) or site.rules.allows(url)
 
     def _note_answer(self, site: _Site, page: FetchedPage) -> None:
-        """Notes what an answer says about the server: how long it is to be left alone."""
+        """Notes what a response says about the server: how long requests to it are held back."""
         now, record = self._tools.clock(), site.record
         load = self._find_load(record.site, site.delay_seconds, now)
         changed = record

@@ -404,7 +404,7 @@ def _count_excess(unit: UnitOfWork, max_documents: int) -> int:
 
 
 def _list_victims(unit: UnitOfWork, count: int, watch: DocumentWatch) -> list[Document]:
-    """Lists ``count`` documents in the order of eviction, without those that have to wait or are left alone."""
+    """Lists ``count`` documents in the order of eviction, without those that have to wait or are skipped."""
     found = unit.documents.scan.list_for_eviction(count)
     # Documents that stay are at the front of the order, so as many more are listed, until enough others are among them.
     while (suspects := [document for document in found if _stays(document, watch)]) and len(found) - len(suspects) < count:

@@ -1,7 +1,7 @@
 """Documents that end the process that sweeps over them.
 
 A sweep goes through stored documents on its own initiative, not for a feed. It notes each document before it works on it. A document that
-ended the process waits until the process has worked on others for a while, and is left alone after ``MAX_INTERRUPTIONS``. Each sweep
+ended the process waits until the process has worked on others for a while, and is skipped after ``MAX_INTERRUPTIONS``. Each sweep
 decides what to do with such a document.
 """
 
@@ -52,15 +52,15 @@ class DocumentWatch:
         return self._count(self._key_of(document_id)) > 0
 
     def is_hopeless(self, document_id: int) -> bool:
-        """Returns whether a document is to be left alone."""
+        """Returns whether a document is to be skipped."""
         return self._attempts is not None and self._attempts.is_hopeless(self._key_of(document_id))
 
     def reason_of(self, document_id: int) -> str:
-        """Returns why a document is left alone."""
+        """Returns why a document is skipped."""
         return read_interruptions(self._step, self._count(self._key_of(document_id)))
 
     def report_once(self, document_id: int) -> str | None:
-        """Returns why a document is left alone, None if this process has reported it before."""
+        """Returns why a document is skipped, None if this process has reported it before."""
         if document_id in self._recorded:
             return None
         self._recorded.add(document_id)

@@ -17,7 +17,7 @@ from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.services.searching.enginethreads import EngineThreads
 from feedmill.services.searching.timedindex import TimedIndex
 
-REBUILDING = "the index is being built anew; until it is done some documents are not found"
+REBUILDING = "the index is being rebuilt; until it is complete, some documents are not found"
 
 IndexProvider = Callable[[str], SearchIndex]
 """Opens the index of a folder's name."""

@@ -9,8 +9,8 @@ from feedmill.core.documents.submission import check_datasource
 from feedmill.core.signin.accounts import MAX_NAME_CHARACTERS, account_key, check_password, read_user, write_user
 from feedmill.model.errors import BadRequest, Conflict, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
-from feedmill.model.role import UserRole
 from feedmill.model.signin import Account, ApiToken, TokenScope
+from feedmill.model.userrole import UserRole
 from feedmill.ports import Clock, Store
 from feedmill.ports.signin import PasswordHasher
 from feedmill.services.signin.proofs import digest_of_secret

@@ -8,8 +8,8 @@ import structlog
 from feedmill.core.signin.accounts import account_key
 from feedmill.model.errors import FeedmillError
 from feedmill.model.identity import Subject
-from feedmill.model.role import UserRole
 from feedmill.model.signin import SCOPE_ROLES, ApiToken, TokenScope
+from feedmill.model.userrole import UserRole
 from feedmill.ports import Clock, Store, UnitOfWork
 from feedmill.services.signin.proofs import digest_of_secret
 

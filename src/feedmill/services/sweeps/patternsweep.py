@@ -4,7 +4,7 @@ For each pattern that matches a document, the index stores a term when the docum
 documents get index tasks to be written again. No other document changes, and removed patterns leave terms behind that no query uses.
 
 The indexer calls this between its batches, so that what it writes and what is swept never use different patterns: it has nothing
-uncommitted when it adopts new ones. Documents that have index tasks already are written with the new patterns anyhow and are left alone.
+uncommitted when it adopts new ones. Documents that have index tasks already are written with the new patterns anyhow and are skipped.
 The set of known patterns shrinks before the new patterns take effect and grows when the sweep has ended, so that a process may be killed
 at any time.
 """

@@ -40,5 +40,5 @@ def _translate(exc: BaseException, doing: str) -> FeedmillError | None:
     if (isinstance(exc, OSError) and exc.errno == errno.ENOSPC) or any(sign in text for sign in _DISK_FULL):
         return DiskFull(f"{doing}: no space on the disk")
     if "schema does not match" in text:
-        return Conflict(f"{doing}: the folder holds an index of another schema; build the index anew in another folder")
+        return Conflict(f"{doing}: the folder holds an index of another schema; rebuild the index in another folder")
     return Corrupt(f"{doing}: {text[:500]}")

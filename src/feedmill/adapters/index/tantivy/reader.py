@@ -169,7 +169,7 @@ class TantivyIndex:
     def _open(self) -> tantivy.Index:
         index = _open_same_fields(self._folder)
         if index is None:
-            raise Conflict(f"index {self._folder.name} has another schema; build the index anew in another folder")
+            raise Conflict(f"index {self._folder.name} has another schema; rebuild the index in another folder")
         register_analyzer(index)
         # the index is reloaded explicitly; the engine's own watcher would be half a second late
         index.config_reader("manual")

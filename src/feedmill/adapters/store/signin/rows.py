@@ -9,8 +9,8 @@ from feedmill.core.signin.accounts import account_key
 from feedmill.core.signin.credentialtext import read_credentials, write_credentials
 from feedmill.model.access import Scope
 from feedmill.model.identity import Subject
-from feedmill.model.role import UserRole
 from feedmill.model.signin import Account, ApiToken, Session, TokenScope
+from feedmill.model.userrole import UserRole
 
 
 def account_from_row(row: Row) -> Account:

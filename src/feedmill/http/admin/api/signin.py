@@ -19,8 +19,8 @@ from feedmill.http.common.times import find_time
 from feedmill.model.access import Scope
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
-from feedmill.model.role import UserRole
 from feedmill.model.signin import Account, ApiToken, TokenScope
+from feedmill.model.userrole import UserRole
 from feedmill.services.auditing import Auditing
 from feedmill.services.signin.accounts import NewToken, TokenService
 from feedmill.services.signin.signing import SignInServices

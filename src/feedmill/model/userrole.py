@@ -1,4 +1,4 @@
-"""Roles: what a signed-in user may do besides searching."""
+"""The roles of users: what a signed-in user may do in addition to searching."""
 
 from enum import Enum
 
