@@ -22,6 +22,9 @@ INDEXING = ("index.links", "index.text", "index.entry", "index.put", "links.read
 SETTINGS = ("admission", "sweep.policies", "sweep.patterns")
 """Steps of what follows a change of the settings."""
 
+CRAWLING = ("fetch",)
+"""Steps of what the crawler fetched."""
+
 REBUILDING = ("index.rebuild",)
 PULLING = ("load", "pull", "delete")
 """Steps of the run of a pull source: one that fails is an error of the run, and its document stays."""
@@ -29,7 +32,7 @@ PULLING = ("load", "pull", "delete")
 ANSWERING = ("result", "snippet", "title", "decision", "copy", "suggest", "cluster")
 """Steps of an answer: nothing that lasts is written in them."""
 
-STEPS = (*FEEDING, *FEEDS, *REMOVING, *EXTRACTING, *INDEXING, *SETTINGS, *REBUILDING, *PULLING, *ANSWERING)
+STEPS = (*FEEDING, *FEEDS, *REMOVING, *CRAWLING, *EXTRACTING, *INDEXING, *SETTINGS, *REBUILDING, *PULLING, *ANSWERING)
 
 _ANSWER = "an answer writes nothing, and its process answers many users at once: the requests end, and the role is started again"
 _RUN = "a run goes on at its page, and fails if it ends its process again and again; a failed run deletes nothing"

@@ -10,16 +10,18 @@ import urllib.parse
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.acceptance.promises import post_fields, run_command
 from tests.appliance import Appliance, feed_of, record, running
 from tests.builders.groups import make_groups_feed, make_membership
+from tests.crawlsite import CrawlSite, html, serving
 from tests.faultsteps import ANSWERING, BAD, COUNT, FEEDING, PULLING, STEPS, documents, marker_of, page_of, source_of, url_of, word_of
 from tests.waiting import wait_for, wait_until
 
-PROXY = '[signin.proxy]\ntrusted = ["127.0.0.0/8"]\n'
+PROXY = '[signin.proxy]\ntrusted = ["127.0.0.0/8"]\n[crawl]\nallow_private = ["127.0.0.1/"]\nhost_load = 0.0\n'
 GOOD = COUNT - len(BAD)
 SOURCES = "".join(
     f"""
@@ -120,6 +122,18 @@ def test_groups_for_which_it_fails_are_in_error(faulty: Appliance) -> None:
     assert (receipt["state"], receipt["included"], receipt["errors"]) == ("completed with errors", GOOD, len(BAD))
     assert all("step groups failed: " in entry["reason"] for entry in receipt["log"])
     assert [entry["record"] for entry in receipt["log"]] == [number + 1 for number in BAD]
+    check_later(faulty)
+
+
+def test_fetched_pages_that_cannot_be_applied_are_tried_again_later(faulty: Appliance) -> None:
+    with serving(CrawlSite()) as site:
+        paths = [urlsplit(url_of("fetch", number)).path for number in range(COUNT)]
+        site.pages |= {path: html(word_of("fetch")) for path in paths}
+        faulty.push(feed_of(*(record(site.url(path)) for path in paths)), "web")
+        wait_for(GOOD, lambda: find(faulty, "fetch")["total"])
+        bad = {site.url(paths[number]) for number in BAD}
+        wait_for(bad, lambda: logged(faulty, "page_not_applied", "step fetch failed"))
+    assert found_urls(faulty, "fetch") == {site.url(path) for path in paths} - bad
     check_later(faulty)
 
 

@@ -15,10 +15,11 @@ import pytest
 from tests.acceptance.promises import post_fields
 from tests.appliance import Appliance, feed_of, record, running
 from tests.builders.groups import make_groups_feed, make_membership
+from tests.crawlsite import CrawlSite, html, serving
 from tests.faultsteps import COUNT, NOT_KILLED, STEPS, marker_of, word_of
 from tests.waiting import wait_for, wait_until
 
-PROXY = '[signin.proxy]\ntrusted = ["127.0.0.0/8"]\n'
+PROXY = '[signin.proxy]\ntrusted = ["127.0.0.0/8"]\n[crawl]\nallow_private = ["127.0.0.1/"]\nhost_load = 0.0\n'
 pytestmark = pytest.mark.slow
 
 LARGE_BYTES = 4_000_000
@@ -38,7 +39,7 @@ FEEDS: dict[str, dict[int, str]] = {
 }
 """The marked documents of each feed, with the step that ends its process."""
 
-ELSEWHERE = ("scan", "groups")
+ELSEWHERE = ("scan", "groups", "fetch")
 OPEN = ("admission", "eviction", "index.rebuild")
 """Steps that are killed by the contract tests alone, or not yet."""
 NOT_SEARCHABLE = ("index.put", "index.entry")
@@ -174,6 +175,16 @@ def test_documents_that_end_extractor_or_indexer_are_found_by_what_is_left(kille
         document = killed.server.document(url_of(feed, number))
         assert document is not None
         assert document["searchable"] is (step not in NOT_SEARCHABLE)
+
+
+def test_page_that_ends_the_crawler_is_set_aside(killed: Killed) -> None:
+    with serving(CrawlSite()) as site:
+        paths = [f"/{marker_of('fetch') + '/' if number == 17 else ''}{number}" for number in range(COUNT)]
+        site.pages |= {path: html(word_of("fetched")) for path in paths}
+        killed.server.push(feed_of(*(record(site.url(path)) for path in paths)), "web")
+        wait_for(COUNT - 1, lambda: killed.count("fetched"))
+        wait_until(lambda: '"page_not_applied"' in killed.server.log.read_text(), "the page that is set aside")
+    assert killed.interruptions_of("fetch") == 2
 
 
 def test_document_that_ends_the_pattern_sweep_is_written_by_the_new_patterns(killed: Killed) -> None:

@@ -12,10 +12,12 @@ from feedmill.core.crawling.schedule import FrequencyRules
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.crawling import CrawlEntry, CrawlMention, CrawlState, FetchedPage, FetchRequest
 from feedmill.model.document import Document, DocumentState
+from feedmill.ports import InFlight
 from feedmill.services.crawling.applying import ApplyTools, PageApplier, read_head
 from feedmill.services.crawling.crawler import Crawler, CrawlTools
 from feedmill.services.crawling.linkfollowing import FollowLimits, LinkFollowing
 from feedmill.services.feeds.feeding import Admission
+from feedmill.services.isolation.inflight import NoInFlight
 from feedmill.wire.gsaheaders.parse import parse_headers
 from feedmill.wire.sitemaps.parse import parse_sitemap
 from tests.builders.changes import OPEN
@@ -82,6 +84,7 @@ class CrawlHarness:
     loads: HostLoads = field(default_factory=lambda: HostLoads(default=4.0))
     notifier: IdleNotifier = field(default_factory=IdleNotifier)
     force: PatternSet = field(default_factory=lambda: PatternSet([]))
+    in_flight: InFlight = field(default_factory=NoInFlight)
 
     def crawler(self, owner: str = "one") -> Crawler:
         applier = PageApplier(
@@ -95,6 +98,7 @@ class CrawlHarness:
                 read_headers=lambda page: parse_headers(page.headers, page.url, "gsa-crawler"),
                 read_head=lambda page: read_head(page, "gsa-crawler"),
                 owner=owner,
+                in_flight=self.in_flight,
             )
         )
         return Crawler(

@@ -3,16 +3,19 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
+from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.crawling.hostload import HostLoads
 from feedmill.core.documents.urlstate import Rules
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
 from feedmill.services.feeds.feeding import Admission
+from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.keyvalues import CRAWL_PAUSED
 from tests.builders.changes import put
 from tests.builders.crawling import mention, url_of
@@ -411,3 +414,50 @@ def test_crawl_of_a_url_that_another_owner_took_changes_nothing(harness: CrawlHa
     harness.add("/a")
     harness.crawl()
     assert (harness.document(), harness.entry().lease_owner) == (None, "two")
+
+
+# --- pages that cannot be applied -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", ["fetch", "apply", "class", "store"])
+def test_page_for_which_a_step_fails_costs_itself_until_it_works(harness: CrawlHarness, step: str) -> None:
+    paths = ["/a", "/bad", "/c"]
+    for path in paths:
+        harness.servers.put(path, path)
+    harness.add(*paths)
+    with injected(f"{step}=raise:/bad"):
+        harness.crawl()
+    assert [harness.text(path) for path in paths] == ["/a", None, "/c"]
+    assert (harness.entry("/bad").state, harness.entry("/a").state) == (CrawlState.OTHER_ERROR, CrawlState.CRAWLED)
+    assert f"step {step} failed" in harness.entry("/bad").history[-1].reason
+    harness.clock.turn(days=1)
+    assert "/bad" in harness.crawl()
+    assert harness.text("/bad") == "/bad"
+
+
+def test_page_that_ends_the_process_is_set_aside_after_two_times(harness: CrawlHarness, tmp_path: Path) -> None:
+    for path in ("/a", "/bad"):
+        harness.servers.put(path, path)
+    harness.add("/a", "/bad")
+    for _ in range(2):
+        MappedInFlight(tmp_path, "crawler").begin(f"fetch {url_of('/bad')}")
+        harness.in_flight = MappedInFlight(tmp_path, "crawler")
+        harness.crawler()
+    assert sorted(harness.crawl()) == ["/a", "/bad"]
+    assert [harness.text(path) for path in ("/a", "/bad")] == ["/a", None]
+    assert "the process ended 2 times" in harness.entry("/bad").history[-1].reason
+    harness.clock.turn(days=1)
+    harness.crawl()
+    assert harness.text("/bad") == "/bad"
+
+
+def test_page_that_ended_the_process_once_is_applied_after_the_others(harness: CrawlHarness, tmp_path: Path) -> None:
+    paths = ["/bad", *(f"/{number}" for number in range(3))]
+    for path in paths:
+        harness.servers.put(path, path)
+    harness.add(*paths)
+    MappedInFlight(tmp_path, "crawler").begin(f"fetch {url_of('/bad')}")
+    harness.in_flight = MappedInFlight(tmp_path, "crawler")
+    harness.crawl()
+    ids = {path: harness.document(path).id or 0 for path in paths}  # type: ignore[union-attr]
+    assert max(ids, key=lambda path: ids[path]) == "/bad"

@@ -11,6 +11,7 @@ from feedmill.core.crawling.hostload import HostLoads, LoadException
 from feedmill.core.crawling.robots import find_agent_name
 from feedmill.core.crawling.schedule import FrequencyRules
 from feedmill.core.urls.patterns import PatternSet
+from feedmill.runtime.roles import CRAWLER
 from feedmill.services.crawling.applying import ApplyTools, PageApplier, read_head
 from feedmill.services.crawling.crawler import Crawler, CrawlTools
 from feedmill.wire.gsaheaders.parse import parse_headers
@@ -34,6 +35,7 @@ def build_crawler(context: AppContext) -> Crawler:
             read_headers=lambda page: parse_headers(page.headers, page.url, agent),
             read_head=lambda page: read_head(page, agent),
             owner=owner,
+            in_flight=context.in_flight(CRAWLER.name),
         )
     )
     exceptions = tuple(

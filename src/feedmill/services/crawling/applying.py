@@ -9,7 +9,7 @@ A page that says noindex is excluded. It stays a document that no search finds, 
 import codecs
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.message import Message
 from email.utils import parsedate_to_datetime
@@ -20,18 +20,23 @@ import structlog
 
 from feedmill.core.crawling.schedule import FrequencyRules, schedule
 from feedmill.core.documents.urlstate import ApplyContext
+from feedmill.core.urls.digests import digest_of_url
 from feedmill.core.urls.targets import parse_target
 from feedmill.model.change import AclChange, Change, Content, Delete, PutDocument, SourcePosition
 from feedmill.model.crawling import CrawlEntry, CrawlMention, CrawlSite, CrawlState, FetchedPage, FetchRecord
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, DocumentState, Origin
 from feedmill.model.errors import BadRequest
+from feedmill.model.feed import LogLevel
 from feedmill.model.provenance import from_fetch
 from feedmill.model.queue import QueueName
 from feedmill.model.topic import Topic
-from feedmill.ports import Clock, Lane, Notifier, Store, UnitOfWork
+from feedmill.ports import Clock, InFlight, Lane, Notifier, Store, UnitOfWork
 from feedmill.services.crawling.requesting import CRAWLER
-from feedmill.services.feeds.feeding import Admission, ChangeBatch, PutBlobs, push_out_isolated
+from feedmill.services.feeds.feeding import Admission, BatchResult, ChangeBatch, ItemsFailed, PutBlobs, push_out_isolated
+from feedmill.services.isolation.attempts import Attempts, key_of, read_interruptions
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_halved
+from feedmill.services.isolation.faultpoints import fault_point
+from feedmill.services.isolation.inflight import NoInFlight
 from feedmill.wire.gsaheaders.schema import CrawlHeaders
 from feedmill.wire.pagehead.parse import PageHead, read_page_head
 
@@ -40,6 +45,7 @@ _NOINDEX: Final = {
     CrawlState.ROBOTS_NOINDEX: "its X-Robots-Tag says noindex",
     CrawlState.DISALLOWED_BY_META_TAG: "a robots tag of the page says noindex",
 }
+MAX_KEY_CHARACTERS: Final = 900
 QUICK_PAGES: Final = 50
 """Up to this number the pages of one transaction are indexed before longer work."""
 
@@ -59,7 +65,8 @@ class Fetched:
 class ApplyTools:
     """What applying pages needs.
 
-    ``read_headers`` reads the headers of a page, ``read_head`` the head of HTML; ``owner`` is that of its leases.
+    ``read_headers`` reads the headers of a page, ``read_head`` the head of HTML; ``owner`` is that of its leases. ``in_flight`` notes the
+    page that is worked on.
     """
 
     store: Store
@@ -71,6 +78,7 @@ class ApplyTools:
     read_headers: Callable[[FetchedPage], CrawlHeaders]
     read_head: Callable[[FetchedPage], PageHead]
     owner: str
+    in_flight: InFlight = field(default_factory=NoInFlight)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,13 +94,23 @@ class PageApplier:
 
     def __init__(self, tools: ApplyTools) -> None:
         self._tools = tools
+        self._attempts = Attempts(tools.store, tools.in_flight, tools.clock)
 
     def apply(self, fetched: Sequence[Fetched], sites: Sequence[CrawlSite] = ()) -> None:
-        """Applies pages, and stores what is known of sites. A page that cannot be applied costs itself. Errors: those of infrastructure."""
-        for failed in run_halved(fetched, lambda part: self._apply(part, sites), step=FETCH_STEP):
-            log.error("page_not_applied", url=failed.item.entry.url, reason=failed.reason)
-            page = FetchedPage(state=CrawlState.OTHER_ERROR, url=failed.item.page.url, reason=failed.reason)
-            self._apply([replace(failed.item, page=page)], sites)
+        """Applies pages, and stores what is known of sites. A page that cannot be applied costs itself. Errors: those of infrastructure.
+
+        A page that ended the process is applied alone, after the others; one that does so again and again is not applied.
+        """
+        suspected = [each for each in fetched if self._attempts.count(_key_of(each))]
+        others = [each for each in fetched if not self._attempts.count(_key_of(each))] if suspected else fetched
+        self._apply_each(others, sites)
+        for each in suspected:
+            key = _key_of(each)
+            if self._attempts.is_hopeless(key):
+                self._set_aside(each, read_interruptions(FETCH_STEP, self._attempts.count(key)), sites)
+            else:
+                self._apply_each([each], sites)
+            self._attempts.clear([key])
         if not fetched and sites:
             self._apply([], sites)
         if fetched:
@@ -100,15 +118,30 @@ class PageApplier:
             self._tools.notifier.notify(Topic.EXTRACTION)
             self._tools.notifier.notify(Topic.INDEXING)
 
+    def _apply_each(self, fetched: Sequence[Fetched], sites: Sequence[CrawlSite]) -> None:
+        for failed in run_halved(fetched, lambda part: self._apply(part, sites), step=FETCH_STEP):
+            self._set_aside(failed.item, failed.reason, sites)
+
+    def _set_aside(self, fetched: Fetched, reason: str, sites: Sequence[CrawlSite]) -> None:
+        """Stores that a page could not be applied; its URL is tried again later, and its document stays as it is."""
+        log.error("page_not_applied", url=fetched.entry.url, reason=reason)
+        self._apply([replace(fetched, page=FetchedPage(state=CrawlState.OTHER_ERROR, url=fetched.page.url, reason=reason))], sites)
+
     def _apply(self, fetched: Sequence[Fetched], sites: Sequence[CrawlSite]) -> None:
         urls = [each.entry.url for each in fetched]
         with self._tools.store.reading() as unit:
             documents = _find_live(unit, urls)
-        planned = [self._plan(each, documents.get(each.entry.url)) for each in fetched]
+        planned = [self._plan_noted(each, documents.get(each.entry.url)) for each in fetched]
         if any(each.content is not None for each in planned):
             self._tools.blobs.sync()
         with self._tools.store.writing() as unit:
             self._write(unit, planned, sites)
+
+    def _plan_noted(self, fetched: Fetched, document: Document | None) -> _Planned:
+        with self._attempts.on(_key_of(fetched)):
+            if fetched.page.state in (CrawlState.CRAWLED, CrawlState.CRAWLED_FROM_CACHE):
+                fault_point(FETCH_STEP, fetched.entry.url)
+            return self._plan(fetched, document)
 
     def _write(self, unit: UnitOfWork, planned: Sequence[_Planned], sites: Sequence[CrawlSite]) -> None:
         queue = unit.feeds.crawling.queue
@@ -119,11 +152,17 @@ class PageApplier:
         wanted = [each for each in held if each.entry.url not in owned]
         changes = [(each.change, each.content) for each in wanted if each.change is not None]
         if changes:
-            batch = ChangeBatch(unit, self._context(), Lane.QUICK if len(changes) <= QUICK_PAGES else Lane.BULK)
+            notes = self._tools.in_flight
+            lane = Lane.QUICK if len(changes) <= QUICK_PAGES else Lane.BULK
+            batch = ChangeBatch(unit, self._context(), lane, begin=lambda _step, url: notes.begin(_key_of_url(url)))
             batch.load(change.url for change, _ in changes if change.url is not None)
-            for change, content in changes:
-                batch.apply(change, content)
-            batch.finish()
+            try:
+                for change, content in changes:
+                    notes.begin(_key_of_url(change.url or ""))
+                    batch.apply(change, content)
+                _check(batch.finish())
+            finally:
+                notes.end()
         queue.save_many([each.entry for each in wanted])
         queue.remove_many(owned)
         queue.add_many([each.mention for each in wanted if each.mention is not None], self._tools.clock())
@@ -201,6 +240,22 @@ class PageApplier:
         )
         following = schedule(fetched.entry, record, self._tools.frequency.find(fetched.entry.url), is_changed=is_changed)
         return following.entry, following.removes
+
+
+def _key_of(fetched: Fetched) -> str:
+    return _key_of_url(fetched.entry.url)
+
+
+def _key_of_url(url: str) -> str:
+    """Returns the key of a URL in flight, which has a limited length."""
+    return key_of(FETCH_STEP, url if url.isascii() and len(url) <= MAX_KEY_CHARACTERS else digest_of_url(url).hex())
+
+
+def _check(result: BatchResult) -> None:
+    """Raises ItemsFailed if a page could not be applied, so that its URL does not count as crawled."""
+    failed = {entry.url: entry.reason for entry in result.log if entry.level is LogLevel.ERROR and entry.url}
+    if failed:
+        raise ItemsFailed(failed)
 
 
 def _find_live(unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Document]:
