@@ -14,6 +14,8 @@ from tests.builders.requests import PASSWORD
 from tests.waiting import wait_until
 
 SETTINGS = """
+[crawl]
+allow_private = ["127.0.0.1/"]
 [signin.proxy]
 trusted = ["127.0.0.0/8"]
 [[dataload.profiles]]
@@ -33,7 +35,9 @@ def count_left(server: Appliance) -> int:
     return sum(source["documents"] for source in sources)
 
 
-@pytest.mark.parametrize(("protocol", "options"), [("gsa", ["--user-header", "X-Forwarded-User"]), ("dataload", [])])
+@pytest.mark.parametrize(
+    ("protocol", "options"), [("gsa", ["--user-header", "X-Forwarded-User", "--site", "http://127.0.0.1:0"]), ("dataload", [])]
+)
 def test_our_server_keeps_every_promise(server: Appliance, protocol: str, options: list[str]) -> None:
     urls = ["--url", f"http://127.0.0.1:{server.gate}", "--search-url", f"http://127.0.0.1:{server.search_port}"]
     done = CliRunner().invoke(build_app(["conformance", "status"]), ["conformance", protocol, *urls, *options, "--wait", "120", "--json"])

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from feedmill.cli.main import build_app
 from feedmill.conformance import dataload, gsa
 from feedmill.conformance.cases import Case
-from feedmill.model.errors import FeedmillError
+from feedmill.model.errors import BadRequest, FeedmillError
 
 Serve = Callable[[bytes], str]
 
@@ -81,6 +81,24 @@ def test_server_that_does_not_trust_us_is_refused(serve: Serve) -> None:
 
 def test_url_that_is_none_is_refused() -> None:
     assert "no address of a server" in str(run("gsa", "--url", "ftp://nowhere").exception)
+
+
+@pytest.mark.parametrize(
+    "site", ["http://127.0.0.1", "https://127.0.0.1:0", "http://127.0.0.1:99999", "http://127.0.0.1:0/x", "http://192.0.2.1:0"]
+)
+def test_site_that_cannot_be_served_is_refused(site: str, serve: Serve) -> None:
+    done = run("gsa", "--url", serve(b"Success"), "--case", "crawl-user-agent", "--site", site)
+    assert isinstance(done.exception, BadRequest)
+    assert "site of the kit" in str(done.exception)
+
+
+def test_server_that_crawls_nothing_fails_the_cases_of_crawling(serve: Serve) -> None:
+    words = ("gsa", "--url", serve(b"Success"), "--case", "crawl-user-agent", "--wait", "0.2", "--json")
+    outcomes = [
+        [(case["outcome"], case["detail"]) for case in json.loads(run(*words, *site).stdout)["cases"]]
+        for site in ((), ("--site", "http://127.0.0.1:0"))
+    ]
+    assert outcomes == [[("not tried", "needs --site")], [("failed", "the page 'a' is fetched 0 times within 0.2 seconds")]]
 
 
 def test_unknown_case_is_wrong_use() -> None:

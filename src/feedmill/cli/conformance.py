@@ -6,6 +6,8 @@ import sys
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -23,6 +25,7 @@ from feedmill.conformance.counterparts.seedlist import SeedlistServer
 from feedmill.conformance.counterparts.server import Counterpart, serving
 from feedmill.conformance.exchange import Exchange
 from feedmill.conformance.gsa import CASES as GSA_CASES
+from feedmill.conformance.gsa.site import serving_site
 from feedmill.conformance.gsa.trial import FeedTrial, Target, check_feed_port, check_search_port
 
 AT_ONCE = 4
@@ -81,6 +84,10 @@ def play_gsa(
     user_header: Annotated[
         str, typer.Option("--user-header", metavar="NAME", help="The header in which the search port believes the name of a user.")
     ] = "",
+    site: Annotated[
+        str,
+        typer.Option(metavar="URL", help="Where the kit serves pages that the server crawls; without it, cases of crawling are not tried."),
+    ] = "",
     base_url: Annotated[
         str, typer.Option(metavar="URL", help="Where the URLs of fed documents begin.")
     ] = "http://conformance.example.com/",
@@ -92,7 +99,7 @@ def play_gsa(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Play the cases of the Google Search Appliance: feed port, feeds, ACLs and search protocol."""
+    """Play the cases of the Google Search Appliance: feed port, feeds, ACLs, search protocol and crawling."""
     del data, config
     cases = _choose(GSA_CASES, case)
     trusted = str(certificate or "")
@@ -105,7 +112,9 @@ def play_gsa(
     )
     check_feed_port(target)
     check_search_port(target)
-    _report("gsa", url, _play(cases, lambda each: FeedTrial(target, each)), as_json=as_json)
+    with serving_site(site) if site else nullcontext() as served:
+        target = replace(target, site=served)
+        _report("gsa", url, _play(cases, lambda each: FeedTrial(target, each)), as_json=as_json)
 
 
 @conformance_app.command("dataload", epilog=_DATALOAD_EXAMPLES)

@@ -7,23 +7,31 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
 from feedmill.conformance.cases import Case, Unmet, expect, iter_polls
+from feedmill.conformance.counterparts.server import Request
 from feedmill.conformance.exchange import Exchange, Reply, make_word, parse_xml, write_form
+from feedmill.conformance.gsa.site import CrawledSite, Page
 from feedmill.model.errors import BadRequest
 from feedmill.wire.gsafeed import render
 
 SEARCH: Final = "search"
 USERS: Final = "users"
+CRAWL: Final = "crawl"
 EMPTY_FEED: Final = "<gsafeed><header><datasource>{source}</datasource><feedtype>full</feedtype></header><group/></gsafeed>"
 SUCCESS: Final = b"Success"
-_OBSTACLES: Final = {SEARCH: "needs --search-url", USERS: "needs --search-url and --user-header"}
+WEB: Final = "web"
+_OBSTACLES: Final = {SEARCH: "needs --search-url", USERS: "needs --search-url and --user-header", CRAWL: "needs --site"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The server under test. ``search`` is None without a search port; ``user_header`` is the header that names the user."""
+    """The server under test. ``search`` is None without a search port; ``user_header`` is the header that names the user.
+
+    ``site`` is the site that the server crawls, None without one.
+    """
 
     feeds: Exchange
     search: Exchange | None
+    site: CrawledSite | None = None
     user_header: str = ""
     base_url: str = "http://conformance.example.com/"
     wait_seconds: float = 60.0
@@ -71,16 +79,23 @@ class FeedTrial:
         self._prefix = f"{target.base_url}{target.run_id}/{case.name}/"
         self._sources: set[str] = set()
         self._group_sources: set[str] = set()
+        self._paths: dict[str, str] = {}
 
     # --- what the runner needs ---
 
     def find_obstacle(self, needs: frozenset[str]) -> str:
         """Returns why a case with these needs cannot be tried, "" if it can."""
-        is_met = {SEARCH: self.target.search is not None, USERS: self.target.search is not None and bool(self.target.user_header)}
+        has_search = self.target.search is not None
+        is_met = {SEARCH: has_search, USERS: has_search and bool(self.target.user_header), CRAWL: self.target.site is not None}
         return next((_OBSTACLES[need] for need in sorted(needs) if not is_met[need]), "")
 
     def clean_up(self) -> None:
-        """Empties the data sources and the group sources of the case."""
+        """Empties the data sources and the group sources of the case, and deletes the pages that were crawled."""
+        if self._paths:
+            self.push(
+                self.write_feed(*(render.render_delete(self._site.url + path) for path in self._paths.values()), source=WEB), source=WEB
+            )
+            self._sources.discard(WEB)
         for source in sorted(self._sources):
             self.post_form("/xmlfeed", {"datasource": source, "feedtype": "full", "data": EMPTY_FEED.format(source=source)})
         for source in sorted(self._group_sources):
@@ -136,6 +151,41 @@ class FeedTrial:
             "data": f'<?xml version="1.0"?>\n<xmlgroups>{memberships}</xmlgroups>',
         }
         expect_success(self.post_form("/xmlgroups", fields))
+
+    # --- the site ---
+
+    @property
+    def _site(self) -> CrawledSite:
+        assert self.target.site is not None
+        return self.target.site
+
+    def put_page(self, name: str, page: Page, *, folder: str = "/") -> str:
+        """Adds or replaces a page of this case, and returns its URL."""
+        path = self._paths.setdefault(name, f"{folder}{self.target.run_id}/{self.source}/{name}")
+        self._site.put(path, page)
+        return self._site.url + path
+
+    def name_pages(self, *names: str, metadata: Mapping[str, str] | None = None, feedtype: str = "") -> None:
+        """Pushes a feed that names pages, which are to be crawled at once."""
+        records = (
+            render.begin_record(self._site.url + self._paths[name], "text/html", {"crawl-immediately": "true"})
+            + render.render_metadata((metadata or {}).items())
+            + render.END_RECORD
+            for name in names
+        )
+        self.feed(*records, feedtype=feedtype or "incremental", source="" if feedtype else WEB)
+
+    def list_fetches(self, name: str) -> list[Request]:
+        """Lists the requests for a page."""
+        return self._site.list_requests(self._paths[name])
+
+    def wait_for_fetches(self, name: str, count: int) -> list[Request]:
+        """Waits until a page was requested so often, and returns the requests. Errors: Unmet."""
+        for _ in iter_polls(self.target.wait_seconds):
+            found = self.list_fetches(name)
+            if len(found) >= count:
+                return found
+        raise Unmet(f"the page '{name}' is fetched {len(self.list_fetches(name))} times within {self.target.wait_seconds:g} seconds")
 
     # --- records ---
 
