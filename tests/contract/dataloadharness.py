@@ -27,6 +27,7 @@ from feedmill.runtime.migration import migrate
 from feedmill.services.feeds.feeder import FeederLane
 from feedmill.settings import Settings
 from feedmill.settings.dataload import DataloadSettings, ProfileSettings
+from feedmill.settings.sections import StoreSettings
 from tests.asgi import Answer, ask_app, send_request
 
 PATH = "/texis/dowalk/recvdata.xml"
@@ -105,8 +106,9 @@ def open_dataload(
     *,
     applies: bool = True,
     indexes: bool = True,
+    store_url: str = "",
 ) -> Iterator[DataloadHarness]:
-    settings = Settings(dataload=DataloadSettings(profiles=tuple(profiles)))
+    settings = Settings(dataload=DataloadSettings(profiles=tuple(profiles)), store=StoreSettings(url=store_url))
     migrate(tmp_path, settings)
     is_over = Event()
     config = config or GateConfig(profiles={profile.name: parse_allowed(profile.allowed) for profile in profiles})

@@ -10,6 +10,7 @@ from feedmill.http.feeds.gateconfig import GateConfig
 from feedmill.model.search import Sort
 from feedmill.settings.dataload import FieldSettings, ProfileSettings
 from tests.asgi import ask_app
+from tests.contract.databases import NewDatabase
 from tests.contract.dataloadharness import HOST, PATH, PROFILE, DataloadHarness, insert, load_of, open_dataload, results_of, rows_of
 
 OK = {"Type": "I", "Status": "OK"}
@@ -340,6 +341,25 @@ def test_update_of_a_field_that_is_named_like_an_element_leaves_the_element(shop
     assert after["last_modified"] > before["last_modified"]
     assert shop.document("same")["metadata"] == {"Modified": ["2"]}
     assert shop.document("same")["last_modified"] == after["last_modified"]
+
+
+# --- another database ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_type_of_item_works_on_postgresql(tmp_path: Path, postgres_database: NewDatabase) -> None:
+    with open_dataload(tmp_path, [ProfileSettings(name="default", fields=FIELDS)], store_url=postgres_database()) as harness:
+        pages = [insert(name, f"<Body>{name} lemurs</Body><u:Price>{price}</u:Price>") for name, price in (("x1", 9), ("x2", 10), ("y", 2))]
+        statuses = [
+            result["Status"] for result in harness.load(*pages, "<Type>I</Type>", insert("bad", f"<Title{BASE64}>*</Title>"), REFRESH)
+        ]
+        assert statuses == ["OK", "OK", "OK", "FAIL", "FAIL", "OK"]
+        assert harness.find("lemurs", sort=Sort(name="Price", is_descending=False)) == ["y", "x1", "x2"]
+
+        done = harness.load(update("y", "<Title>Sifakas</Title>"), delete("x1"), f"<Type>DP</Type><Url>{HOST}/x*</Url>", REFRESH)
+        assert [result["Status"] for result in done] == ["OK"] * 4
+        assert harness.document("x2") == harness.document("x1") == {}
+        assert (harness.find("lemurs"), harness.find("sifakas")) == (["y"], ["y"])
+        assert harness.document("y")["metadata"]["Price"] == ["2"]
 
 
 # --- faults ---------------------------------------------------------------------------------------------------------------------
