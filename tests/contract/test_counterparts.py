@@ -64,8 +64,8 @@ def send(server: CounterpartServer, path: str, headers: Mapping[str, str] | None
     return Exchange(server.url, seconds=PATIENCE_SECONDS).send(method, path, body, headers)
 
 
-def play(*words: str) -> dict[str, str]:
-    """Plays cases, and returns what became of those that did not hold."""
+def run_kit(*words: str) -> dict[str, str]:
+    """Runs cases, and returns the results of those that did not hold."""
     done = CliRunner().invoke(build_app(["conformance", "status"]), ["conformance", *words, "--json"])
     report = json.loads(done.stdout)
     assert done.exit_code == (1 if report["failed"] else 0)
@@ -112,7 +112,7 @@ def test_appliance_takes_broken_xml_and_says_so() -> None:
 
 def test_appliance_keeps_the_promises_of_the_feed_port() -> None:
     with appliance() as server:
-        assert play("gsa", "--url", server.url) == {}
+        assert run_kit("gsa", "--url", server.url) == {}
 
 
 def test_rule_drops_a_connection_and_then_the_usual_answer_comes() -> None:
@@ -154,7 +154,7 @@ def test_client_meets_scripted_faults(script: dict[str, Any], error: type[Except
 )
 def test_kit_notices_a_broken_promise(rule: dict[str, Any], failed: str) -> None:
     with appliance(answers=[rule]) as server:
-        assert set(play("gsa", "--url", server.url, "--case", failed, "--case", "boundary-brackets")) == {failed}
+        assert set(run_kit("gsa", "--url", server.url, "--case", failed, "--case", "boundary-brackets")) == {failed}
 
 
 # --- the adaptor ---
@@ -209,7 +209,7 @@ def test_adaptor_sends_untrusted_crawlers_no_metadata() -> None:
 
 def test_seedlist_keeps_the_promises_of_seedlists() -> None:
     with seedlist() as server:
-        assert play("seedlist", "--url", f"{server.url}/seedlist/myserver") == {}
+        assert run_kit("seedlist", "--url", f"{server.url}/seedlist/myserver") == {}
 
 
 def test_seedlist_needs_the_password_and_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +218,7 @@ def test_seedlist_needs_the_password_and_gets_it(monkeypatch: pytest.MonkeyPatch
         done = CliRunner().invoke(build_app(["conformance", "status"]), ["conformance", "seedlist", "--url", url])
         assert "name a user with --user" in str(done.exception)
         monkeypatch.setenv("FEEDMILL_CONFORMANCE_PASSWORD", "secret")
-        assert play("seedlist", "--url", url, "--user", "crawler", "--case", "paging", "--case", "contents") == {}
+        assert run_kit("seedlist", "--url", url, "--user", "crawler", "--case", "paging", "--case", "contents") == {}
 
 
 def test_later_crawls_bring_changes_and_deletions() -> None:
@@ -244,7 +244,7 @@ def test_later_crawls_bring_changes_and_deletions() -> None:
 def test_kit_notices_a_broken_seedlist(rule: dict[str, Any], failed: str) -> None:
     cases = [word for name in ("contents", "wrong-numbers", "unknown-action", "start") for word in ("--case", name)]
     with seedlist(answers=[rule]) as server:
-        assert set(play("seedlist", "--url", f"{server.url}/seedlist/myserver", *cases)) == ({failed} if failed else set())
+        assert set(run_kit("seedlist", "--url", f"{server.url}/seedlist/myserver", *cases)) == ({failed} if failed else set())
 
 
 def test_password_is_not_sent_to_another_server() -> None:

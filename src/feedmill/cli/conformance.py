@@ -1,4 +1,4 @@
-"""``feedmill conformance``: plays the cases of a protocol against a server, and serves counterparts for authors of clients."""
+"""``feedmill conformance``: runs the cases of a protocol against a server, and serves counterparts for authors of clients."""
 
 import os
 import signal
@@ -78,7 +78,7 @@ class Kind(StrEnum):
 
 
 @conformance_app.command("gsa", epilog=_GSA_EXAMPLES)
-def play_gsa(
+def run_gsa(
     url: ServerUrl,
     search_url: SearchUrl = "",
     user_header: Annotated[
@@ -99,7 +99,7 @@ def play_gsa(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Play the cases of the Google Search Appliance: feed port, feeds, ACLs, search protocol and crawling."""
+    """Run the cases of the Google Search Appliance: feed port, feeds, ACLs, search protocol and crawling."""
     del data, config
     cases = _choose(GSA_CASES, case)
     trusted = str(certificate or "")
@@ -118,7 +118,7 @@ def play_gsa(
 
 
 @conformance_app.command("dataload", epilog=_DATALOAD_EXAMPLES)
-def play_dataload(
+def run_dataload(
     url: ServerUrl,
     search_url: SearchUrl = "",
     profile: Annotated[str, typer.Option(metavar="NAME", help="The profile that is loaded.")] = "default",
@@ -131,7 +131,7 @@ def play_dataload(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Play the cases of Thunderstone's dataload: items, replies and the search of a profile."""
+    """Run the cases of Thunderstone's dataload: items, replies and the search of a profile."""
     del data, config
     cases = _choose(dataload.CASES.cases, case)
     trusted = str(certificate or "")
@@ -147,7 +147,7 @@ def play_dataload(
 
 
 @conformance_app.command("seedlist", epilog=_SEEDLIST_EXAMPLES)
-def play_seedlist(
+def run_seedlist(
     url: Annotated[str, typer.Option("--url", metavar="URL", help="The first page of the list.")],
     user: Annotated[
         str, typer.Option("--user", metavar="NAME", help=f"The user for HTTP Basic; the password is in {PASSWORD_VARIABLE}.")
@@ -159,7 +159,7 @@ def play_seedlist(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Play the cases of seedlists: pages, timestamps, entries and access. They only read."""
+    """Run the cases of seedlists: pages, timestamps, entries and access. They only read."""
     del data, config
     cases = _choose(seedlist.CASES.cases, case)
     pair = f"{user}:{os.environ.get(PASSWORD_VARIABLE, '')}".encode()
@@ -224,12 +224,12 @@ def _choose(cases: Sequence[Case[T]], names: Sequence[str] | None) -> list[Case[
 def _play(cases: Sequence[Case[T]], open_trial: Callable[[Case[T]], T]) -> list[Result]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=error_console(), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("playing the cases", total=len(cases))
+        task = progress.add_task("running the cases", total=len(cases))
         return run_cases(cases, open_trial, at_once=AT_ONCE, on_result=lambda _: progress.advance(task))
 
 
 def _report(protocol: str, url: str, results: Sequence[Result], *, as_json: bool) -> None:
-    """Prints what became of the cases, and exits with 1 unless all that were tried held."""
+    """Prints the results of the cases, and exits with 1 unless all that were tried held."""
     counts = {outcome: sum(result.outcome is outcome for result in results) for outcome in Outcome}
     if as_json:
         print_json({"protocol": protocol, "url": url, **_render_counts(counts), "cases": [_render_result(result) for result in results]})

@@ -59,7 +59,7 @@ def list_runs(name: Name, data: Data = DATA, config: Config = None, as_json: Jso
 
 
 def pause(name: Name, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
-    """Stop the schedule of a pull source; it can still be run by hand."""
+    """Stop the schedule of a pull source; it still runs on request."""
     _pause(name, data, config, is_paused=True, as_json=as_json)
 
 
@@ -95,7 +95,7 @@ def _run_there(client: Transport, name: str, request: RunRequest) -> dict[str, A
 
 
 def _run_here(context: AppContext, name: str, request: RunRequest) -> dict[str, Any]:
-    """Runs a source in this process, and makes what it brought searchable."""
+    """Runs a source in this process, and makes its documents searchable."""
     requests = build_pull_requests(context)
     record_command(context, "sources run", {"name": name})
     queued = requests.request_run(name, request)

@@ -54,7 +54,7 @@ class Case(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What became of a case. ``detail``: what the server did instead, or why the case was not tried."""
+    """The result of a case. ``detail``: what the server did instead, or why the case was not tried."""
 
     name: str
     expectation: str

@@ -1,4 +1,4 @@
-"""The cases of seedlists: pages, timestamps, entries, access. They only read, so they may be played against any list that is not empty."""
+"""The cases of seedlists: pages, timestamps, entries, access. They only read, so they may be run against any list that is not empty."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

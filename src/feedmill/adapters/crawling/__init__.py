@@ -1,1 +1,1 @@
-"""Fetches what the crawler asks for: over HTTP, and from shares of files."""
+"""Fetches the URLs of the crawler: over HTTP, and from shares of files."""

@@ -1,4 +1,4 @@
-"""Keeps the cookies of servers, in memory.
+"""Stores the cookies of servers in memory.
 
 A cookie goes back to the host that set it, or also to hosts below its domain if the host that set it is in that domain and the domain has
 more than one label. Source: RFC 6265, 5.

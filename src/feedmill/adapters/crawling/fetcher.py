@@ -191,7 +191,7 @@ class HttpFetcher:
 
 @dataclass(slots=True, kw_only=True)
 class _Fetch:
-    """A fetch on its way. ``passed`` are the URLs that redirected."""
+    """A fetch in progress. ``passed`` are the URLs that redirected."""
 
     request: FetchRequest
     deadline: float
@@ -213,7 +213,7 @@ class _Fetch:
         self.url = following.url
 
     async def pause(self) -> None:
-        """Leaves the server alone before the next request to it; the time of the fetch does not go on meanwhile."""
+        """Waits before the next request to the server. The time limit of the fetch does not count the wait."""
         seconds = min(self.request.pause_seconds, MAX_PAUSE_SECONDS)
         if seconds > 0:
             await asyncio.sleep(seconds)

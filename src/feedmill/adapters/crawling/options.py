@@ -59,7 +59,7 @@ class TokenGrant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessRule:
-    """How the crawler proves who it is to the servers of a pattern.
+    """The credentials of the crawler for the servers of a pattern.
 
     - ``schemes`` are those that may be used with ``user`` and ``password``, the strongest first that the server offers.
     - ``trust`` has the client certificate, and the certificates that the server's must come from.

@@ -18,7 +18,7 @@ _Rule = TypeVar("_Rule", bound=PatternRule)
 
 
 class UrlRules(Generic[_Rule]):
-    """Rules in the order of the settings. Errors: BadRequest for a pattern that is none."""
+    """Rules in the order of the settings. Errors: BadRequest for an invalid pattern."""
 
     def __init__(self, rules: Iterable[_Rule]) -> None:
         self._rules = [(parse_pattern(rule.pattern), rule) for rule in rules]

@@ -1,6 +1,6 @@
 """Sends requests with the credentials of an access rule.
 
-A session belongs to one rule. It sends a request of the crawler, proves who it is where the server asks, and says whether credentials were
+A session belongs to one rule. It sends a request of the crawler with credentials where the server requires them, and says whether they were
 used, so that documents behind them do not become public.
 """
 
@@ -58,7 +58,7 @@ def make_session(rule: AccessRule, transport: Transport, number: int) -> Session
 
 
 class PasswordSession:
-    """Proves who it is by a password (Basic, Digest, NTLM, Negotiate), by a client certificate, or by both."""
+    """Authenticates by a password (Basic, Digest, NTLM, Negotiate), by a client certificate, or by both."""
 
     def __init__(self, rule: AccessRule, transport: Transport, number: int) -> None:
         self._rule = rule
@@ -148,7 +148,7 @@ class BearerSession:
 
 
 class FormSession:
-    """Signs in by a form and keeps the cookies of the session. It signs in again when the session is over.
+    """Signs in by a form and stores the cookies of the session. It signs in again when the session is over.
 
     The password goes only to the host of the page that has the form, and that must be the host of ``login_url`` or one that
     ``login_pattern`` matches. A redirect does not take it to another host.

@@ -51,9 +51,10 @@ NO_AUTHENTICATION: Final = _NoAuthentication()
 class Sending:
     """A request to send.
 
-    ``opened_for`` is another URL whose opened private addresses hold too, "" for none. ``is_chosen``: the settings name this very server,
-    so its address may be private. ``holder`` separates the connections of those who prove who they are. ``pause_seconds`` is how long to
-    wait before the request is sent once more, because the server has closed a connection that was used before.
+    ``opened_for`` is another URL: the private addresses that the settings permit for it are permitted too; "" for none. ``is_chosen``:
+    the settings name this very server, so its address may be private. ``holder`` separates connections that are authenticated.
+    ``pause_seconds`` is how long to wait before the request is sent once more, because the server has closed a connection that was used
+    before.
     Units: ``deadline`` in seconds of the monotonic clock.
     """
 

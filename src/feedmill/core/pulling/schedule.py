@@ -1,4 +1,4 @@
-"""Schedules of pull sources: ``every 15m``, a line of cron, or "" for runs by hand only.
+"""Schedules of pull sources: ``every 15m``, a line of cron, or "" for runs only on request.
 
 A line of cron has five fields: minute, hour, day of the month, month, day of the week. A field is ``*``, a number, a range ``1-5``, a list
 ``1,15``, or one of these with a step ``*/10``. Months and days of the week may be named by three letters; Sunday is 0 and 7. If both
@@ -65,7 +65,7 @@ class Cron:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """When a source is run: after an interval, by lines of cron, or only by hand if there is neither."""
+    """When a source is run: after an interval, by lines of cron, or only on request if there is neither."""
 
     every: timedelta | None = None
     crons: tuple[Cron, ...] = ()
@@ -73,7 +73,7 @@ class Schedule:
     def find_next(self, last: datetime | None, begin: datetime) -> datetime | None:
         """Returns when the next run is due, None for never. ``last``: when the last run began; ``begin``: when the source became known."""
         if self.every is not None:
-            # a little later at first, so that a new source can be tried by hand before
+            # a little later at first, so that a new source can be tried before
             return begin + min(self.every, FIRST_WAIT) if last is None else last + self.every
         found = (cron.find_next(last or begin) for cron in self.crons)
         return min((moment for moment in found if moment is not None), default=None)

@@ -41,7 +41,7 @@ REMEMBERED: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class TimedResponse:
-    """How long a request took, and whether it brought a decision."""
+    """How long a request took, and whether it returned a decision."""
 
     seconds: float
     is_decided: bool
@@ -154,7 +154,7 @@ class LateBinding:
         """Waits as long for a URL that no server is consulted about as a recent request to an authorization server took.
 
         The response time therefore does not reveal whether there is such a document. No server is contacted. The URL is cached as denied
-        if the imitated request brought a decision.
+        if the imitated request returned a decision.
         """
         late = access.late
         if late is None or self._cache.find_verdict(access.current_user, url) is not None:

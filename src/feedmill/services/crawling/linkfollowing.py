@@ -75,12 +75,6 @@ class LinkFollowing:
             self._add_again([mention for mention in mentions if mention.url in known])
         return added
 
-    def list_targets(self, page: str, links: Iterable[str]) -> list[str]:
-        """Lists the URLs under which links of a crawled page are crawled."""
-        rules = self._rules
-        found = (rules.find_target(link, crawled_page=page) for link in links)
-        return list(dict.fromkeys(target for target in found if target is not None and target != page))
-
     def _list_batches(self, pages: Sequence[tuple[Document, Sequence[str]]], depths: dict[str, int]) -> Iterator[list[CrawlMention]]:
         rules, mentions = self._rules, dict[str, CrawlMention]()
         for page, links in pages:

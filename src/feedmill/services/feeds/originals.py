@@ -1,6 +1,6 @@
 """Joins a new text with the original bytes of its document.
 
-An update of a dataload may state the text of a document alone. The file that an earlier item brought stays: its title, its type and its
+An update of a dataload may state the text of a document alone. The file of an earlier item stays: its title, its type and its
 metadata are not stated by the update. Both are one content, which begins with the text (``Attributes.text_bytes``).
 """
 

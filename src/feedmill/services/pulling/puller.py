@@ -1,8 +1,8 @@
 """The puller begins the runs of pull sources: those that are requested, and those that are due by the schedule.
 
-At any time one process runs a source: it holds the lease of the source, which it renews. A process that is stopped hands its runs back, and
-the next one continues them. If the process is killed in the middle, its successor on the same data folder continues at once, a process of
-another machine once the lease has expired.
+At any time one process runs a source: it holds the lease of the source, which it renews. A process that is stopped requests its runs
+again, and the next one continues them. If the process is killed in the middle, its successor on the same data folder continues at once, a
+process of another machine once the lease has expired.
 """
 
 import threading

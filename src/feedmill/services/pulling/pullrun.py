@@ -120,7 +120,7 @@ class PullRunner:
         """What a dry run has read so far of the page in work, by URL: whether it is named as deleted."""
 
     def work(self) -> PullRun:
-        """Takes the run to its end and returns it. A source that fails ends the run as failed.
+        """Works until the run ends, and returns it. A source that fails ends the run as failed.
 
         Errors: Stopped; Broken; Conflict if another process took the run over; those of the store.
         """
@@ -147,7 +147,7 @@ class PullRunner:
 
     @contextmanager
     def _renewing(self) -> Iterator[None]:
-        """Renews the lease while the source takes its time."""
+        """Renews the lease while the source is slow."""
         is_over = threading.Event()
 
         def renew() -> None:

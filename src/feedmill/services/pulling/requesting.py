@@ -70,7 +70,7 @@ class PullRequests:
         return runs
 
     def pause(self, name: str, *, is_paused: bool) -> None:
-        """Pauses a source, which is then run by hand only, or resumes its schedule."""
+        """Pauses a source, which then runs only on request, or resumes its schedule."""
         self._check_source(name)
         with self._store.writing() as unit:
             unit.feeds.pulling.states.save(replace(unit.feeds.pulling.states.get(name, self._clock()), is_paused=is_paused))
