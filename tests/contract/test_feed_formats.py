@@ -106,12 +106,12 @@ class JsonLines:
         return None
 
 
-JSON_LINES = RegisteredFormat[Change](open=JsonLines, recognizes=lambda head: head.startswith(b"{"))
-INTENT = PushRules(form=FEED_FORM, format="jsonlines", read=lambda values, _has_data: read_submission(values))
+JSON_LINES = RegisteredFormat[Change](open=JsonLines, recognizes=lambda head: head.startswith(b"#lines"))
+INTENT = PushRules(form=FEED_FORM, format="notes", read=lambda values, _has_data: read_submission(values))
 
 # --- the server with that protocol ----------------------------------------------------------------------------------------------
 
-WITH_JSON_LINES = replace(FORMATS, documents={**FORMATS.documents, "jsonlines": JSON_LINES})
+WITH_JSON_LINES = replace(FORMATS, documents={**FORMATS.documents, "notes": JSON_LINES})
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_new_protocol_goes_from_the_feed_port_to_a_search(context: AppContext) -
 
     feed = work(context)
 
-    assert (feed.format, feed.state) == ("jsonlines", FeedState.COMPLETED_WITH_ERRORS)
+    assert (feed.format, feed.state) == ("notes", FeedState.COMPLETED_WITH_ERRORS)
     assert (feed.records, feed.included, feed.errors) == (3, 2, 1)
     with context.store.reading() as unit:
         assert unit.feeds.log.list_log(feed.id, 10) == [LogEntry(level=LogLevel.ERROR, reason="the line is no JSON", record=2, line=2)]
@@ -184,7 +184,7 @@ def test_feed_of_an_unknown_format_fails_with_the_reason(context: AppContext) ->
 
     assert feed.state is FeedState.FAILED_IN_ERROR
     with context.store.reading() as unit:
-        assert [entry.reason for entry in unit.feeds.log.list_log(feed.id, 10)] == ["the server does not know the feed format 'jsonlines'"]
+        assert [entry.reason for entry in unit.feeds.log.list_log(feed.id, 10)] == ["the server does not know the feed format 'notes'"]
 
 
 def test_appliance_paths_name_their_formats(context: AppContext) -> None:
@@ -198,7 +198,9 @@ def test_appliance_paths_name_their_formats(context: AppContext) -> None:
     [
         (b"<gsafeed>", "gsafeed"),
         (b"<?xml version='1.0'?><xmlgroups>", "gsagroups"),
-        (b'{"url": ""}', "jsonlines"),
+        (b"#lines", "notes"),
+        (b' [{"url": ""}]', "jsonarray"),
+        (b'\xef\xbb\xbf{"url": ""}', "jsonlines"),
         (b"neither", "gsafeed"),
         (b"", "gsafeed"),
     ],

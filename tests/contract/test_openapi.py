@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from feedmill.client.answers import DocumentSummary, FacetShown, Problem, SearchAnswer, Suggestions
 from feedmill.http.common.openapi import FEED_PORT, RESOURCES, SEARCH_PORT, build_openapi
+from feedmill.http.feeds.documents import DocumentsEndpoint
 from feedmill.http.feeds.resources import FeedResources
 from feedmill.http.search.app import search_app
 from feedmill.model.document import Attributes
@@ -62,6 +63,7 @@ def test_openapi_names_every_resource(tmp_path: Path) -> None:
     routes = {(SEARCH_PORT, *pair) for pair in routes_of(search_app(harness.services()))}
     resources = FeedResources.__new__(FeedResources)
     routes |= {(FEED_PORT, *pair) for pair in routes_of(Starlette(routes=resources.routes()))}
+    routes |= {(FEED_PORT, "/api/v1/documents", method.lower()) for method in DocumentsEndpoint.METHODS}
     assert documented == routes
     harness.store.close()
 

@@ -160,6 +160,7 @@ POST          /xmlgroups                                    trusted address, pus
 POST          /xmlgroups/                                   trusted address, push token, any host, status 200 for other addresses
 POST          /recvdata.xml                                 address of a dataload profile, push token, status 200 for other addresses
 POST          /{script:path}/recvdata.xml                   address of a dataload profile, push token, status 200 for other addresses
+DELETE,POST,PUT /api/v1/documents                             trusted address, push token
 GET,HEAD      /getbacklogcount                              trusted address, any host
 GET,HEAD      /push                                         trusted address, push token
 GET,HEAD      /                                             trusted address

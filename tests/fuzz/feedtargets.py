@@ -2,7 +2,9 @@
 
 import base64
 import io
+import json
 import zlib
+from collections import deque
 from dataclasses import replace
 from typing import BinaryIO
 
@@ -11,7 +13,8 @@ from feedmill.model.errors import BadFeed, BadRequest, TooLarge
 from feedmill.services.feeds.reading import FeedReader
 from feedmill.wire.gsafeed.parse import FeedParser
 from feedmill.wire.gsagroups.parse import GroupsParser
-from feedmill.wire.registry import DATALOAD, FORMATS
+from feedmill.wire.jsondocuments.body import ArrayBody, LinesBody
+from feedmill.wire.registry import DATALOAD, FORMATS, JSON_ARRAY, JSON_LINES
 from feedmill.wire.seedlist.parse import iter_entries, scan_page
 from feedmill.wire.seedlist.schema import SeedlistEntry
 from feedmill.wire.upload.reader import FEED_FORM, GROUPS_FORM, UploadReader
@@ -45,6 +48,12 @@ _DATALOAD = f"""<?xml version="1.0"?><ThunderstoneReplication xmlns:dt="urn:sche
 <RawData dt:dt="bin.base64">PHA+eDwvcD4=</RawData></Item><Item><Type>D</Type><Url>http://a.example.com/2</Url></Item>
 <Item><Type>U</Type><Url>http://a.example.com/1</Url><Title/><Views>2</Views></Item>
 <Item><Type>DP</Type><Url>http://a.example.com/*</Url></Item><Item><Type>UI</Type></Item></ThunderstoneReplication>""".encode()
+_JSON = b"""[{"url": "http://a.example.com/1", "content": "words", "mimetype": "text/plain", "title": "t", "pagerank": 98,
+"display_url": "http://d.example.com/", "last_modified": "2024-05-31T12:00:00Z", "metadata": {"dept": "x", "tag": ["y", 1, true]},
+"acl": {"inheritance_type": "child-overrides", "inherit_from": "http://a.example.com/p", "principals": [
+{"scope": "user", "access": "permit", "namespace": "ad", "name": "ann", "case_sensitive": false}]}},
+{"url": "http://a.example.com/2", "content_base64": "d29yZHM="}, {"url": "http://a.example.com/3", "action": "delete"}]"""
+_JSON_LINES = b"\n".join(json.dumps(item).encode() for item in json.loads(_JSON))
 _SEEDLIST = b"""<feed xmlns="http://www.w3.org/2005/Atom" xmlns:wplc="http://www.ibm.com/wplc/atom/1.0" xml:base="http://a.example.com/">
 <link rel="next" href="/list?Start=1&State=x"/><wplc:timestamp>AAABFoVf8zs=</wplc:timestamp><wplc:action do="update"/>
 <wplc:fieldInfo id="f" type="fields" returnable="true"><wplc:fieldInfo id="g"/></wplc:fieldInfo><wplc:acl>page</wplc:acl>
@@ -93,6 +102,25 @@ def read_dataload(data: bytes) -> int:
     """Reads a dataload as the feeder does."""
     reader = FeedReader(opener=lambda: io.BytesIO(data), format=FORMATS.documents[DATALOAD].open(GIVEN), piece_bytes=_CHUNK)
     reader.scan()
+    size = 0
+    for change in reader.changes():
+        size += len(repr(change))
+        if isinstance(change, PutDocument) and change.content is not None:
+            change.content.stream.close()
+    return size
+
+
+def read_json(data: bytes) -> int:
+    """Reads documents as JSON as the feeder does, if the feed port takes them. The feeder finds as many items as the port."""
+    body = ArrayBody() if data.lstrip()[:1] == b"[" else LinesBody()
+    for at in range(0, len(data), _CHUNK):
+        deque(body.read_events(data[at : at + _CHUNK]), 0)
+    deque(body.finish(), 0)
+    name = JSON_ARRAY if isinstance(body, ArrayBody) else JSON_LINES
+    reader = FeedReader(opener=lambda: io.BytesIO(data), format=FORMATS.documents[name].open(GIVEN), piece_bytes=_CHUNK)
+    report = reader.scan()
+    if isinstance(body, ArrayBody) and report.records != body.count:
+        raise Finding(f"{report.records} items were read, {body.count} were counted")
     size = 0
     for change in reader.changes():
         size += len(repr(change))
@@ -150,6 +178,13 @@ TARGETS = (
     Target(name="groups", run=read_groups, seeds=(_GROUPS,), errors=(BadFeed,), words=_XML_WORDS),
     Target(
         name="dataload", run=read_dataload, seeds=(_DATALOAD,), errors=(BadFeed,), words=(*_XML_WORDS, b'dt:dt="bin.base64"', b"<Item>")
+    ),
+    Target(
+        name="json",
+        run=read_json,
+        seeds=(_JSON, _JSON_LINES),
+        errors=(BadFeed, BadRequest),
+        words=(b'"content_base64": "', b'"acl": {', b'"metadata": {"', b"\\ud800", b"\\u0000", b"[{", b"}, {", b"}\n{", b"null", b"1e999"),
     ),
     Target(
         name="seedlist",

@@ -33,11 +33,14 @@ def _operation(path: str, method: str, operation: dict[str, Any]) -> str:
     if operation["parameters"]:
         lines.append("\n| parameter | type | default | meaning |\n|---|---|---|---|\n")
         lines += (_parameter(parameter) for parameter in operation["parameters"])
+    if "requestBody" in operation:
+        forms = (f"`{name}`: {_kind(content['schema'])}" for name, content in operation["requestBody"]["content"].items())
+        lines.append(f"\nThe body is {' or '.join(forms)}.\n")
     lines.append("\n| status | answer |\n|---|---|\n")
     for status, answer in operation["responses"].items():
         (media, content), *_ = answer["content"].items()
         kind = _kind(content["schema"]) if media == "application/json" else "bytes"
-        lines.append(f"| {status} | {kind if status == '200' else answer['description']} |\n")
+        lines.append(f"| {status} | {kind if status.startswith('2') else answer['description']} |\n")
     return "".join(lines)
 
 

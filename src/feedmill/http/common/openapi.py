@@ -22,6 +22,7 @@ from feedmill.client.answers import (
     SearchAnswer,
     Suggestions,
 )
+from feedmill.client.documents import DocumentPush
 
 SEARCH_PORT: Final = "http://localhost:8080"
 FEED_PORT: Final = "http://localhost:19900"
@@ -42,7 +43,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A resource and its response; ``answer`` is None for bytes."""
+    """A resource and its response with status ``status``; ``answer`` is None for bytes. ``body`` is what the request sends."""
 
     port: str
     path: str
@@ -51,6 +52,9 @@ class Resource:
     answer: type[BaseModel] | None
     is_list: bool = False
     method: str = "get"
+    status: int = 200
+    body: type[BaseModel] | None = None
+    is_body_list: bool = False
     parameters: tuple[Parameter, ...] = ()
     errors: tuple[int, ...] = ()
 
@@ -58,6 +62,7 @@ class Resource:
 _QUERY = Parameter("q", "the query, in the language of searches", default="")
 _NUM = Parameter("num", "how many results, 0 to 1,000; 0 only counts", "integer", 10)
 _URL = Parameter("url", "the document's URL, percent-encoded", is_required=True)
+_DATASOURCE = Parameter("datasource", "the data source that owns the documents", is_required=True)
 _FEED_ID = Parameter("feed_id", "the id in the response to the push", is_required=True)
 
 _FORM: Final = (
@@ -165,6 +170,45 @@ RESOURCES: Final = (
     ),
     Resource(
         port=FEED_PORT,
+        path="/api/v1/documents",
+        name="pushDocuments",
+        summary="Stores an array of documents, or with `application/x-ndjson` one object a line, as one feed.",
+        answer=Receipt,
+        method="post",
+        status=202,
+        body=DocumentPush,
+        is_body_list=True,
+        parameters=(
+            _DATASOURCE,
+            Parameter("feedtype", "`full` replaces all documents of the data source", default="incremental"),
+        ),
+        errors=(400, 403, 413, 503, 507),
+    ),
+    Resource(
+        port=FEED_PORT,
+        path="/api/v1/documents",
+        name="putDocument",
+        summary="Stores one document, which is a member of no array and has no `url`, as a feed.",
+        answer=Receipt,
+        method="put",
+        status=202,
+        body=DocumentPush,
+        parameters=(_URL, _DATASOURCE),
+        errors=(400, 403, 413, 503, 507),
+    ),
+    Resource(
+        port=FEED_PORT,
+        path="/api/v1/documents",
+        name="deleteDocument",
+        summary="Stores a feed that deletes one document.",
+        answer=Receipt,
+        method="delete",
+        status=202,
+        parameters=(_URL, _DATASOURCE),
+        errors=(400, 403, 503, 507),
+    ),
+    Resource(
+        port=FEED_PORT,
         path="/api/v1/datasources",
         name="listDatasources",
         summary="Lists the data sources.",
@@ -191,8 +235,10 @@ _PROBLEMS: Final = {
     401: "name, password or token is wrong",
     403: "the user has no permission: `forbidden`",
     404: "it does not exist: `not_found`",
+    413: "the body is larger than `gate.max_feed_bytes`: `too_large`",
     429: "too many wrong passwords, try again later",
     503: "the server is busy, try again: `busy`",
+    507: "the disk is full: `disk_full`",
 }
 
 
@@ -203,6 +249,7 @@ def build_openapi(port: str) -> dict[str, Any]:
     answers: list[type[BaseModel]] = [resource.answer for resource in resources if resource.answer is not None]
     models: list[type[BaseModel]] = [*dict.fromkeys(answers), Problem]
     kinds: list[tuple[type[BaseModel], Literal["validation", "serialization"]]] = [(model, "serialization") for model in models]
+    kinds += [(model, "validation") for model in dict.fromkeys(resource.body for resource in resources) if model is not None]
     _, schemas = models_json_schema(kinds, ref_template=_REF)
     paths: dict[str, Any] = {}
     for resource in resources:
@@ -225,16 +272,24 @@ def _operation(resource: Resource) -> dict[str, Any]:
     if resource.answer is not None:
         reference = {"$ref": _REF.format(model=resource.answer.__name__)}
         content = {"application/json": {"schema": {"type": "array", "items": reference} if resource.is_list else reference}}
-    answers: dict[str, Any] = {"200": {"description": "done", "content": content}}
+    done = "done" if resource.status == 200 else "stored; the receipt says what becomes of it"
+    answers: dict[str, Any] = {str(resource.status): {"description": done, "content": content}}
     for status in resource.errors:
         problem = {"application/json": {"schema": {"$ref": _REF.format(model="Problem")}}}
         answers[str(status)] = {"description": _PROBLEMS[status], "content": problem}
-    return {
+    operation: dict[str, Any] = {
         "operationId": resource.name,
         "summary": resource.summary,
         "parameters": [_parameter(resource, parameter) for parameter in resource.parameters],
         "responses": answers,
     }
+    if resource.body is not None:
+        reference = {"$ref": _REF.format(model=resource.body.__name__)}
+        media = {"application/json": {"schema": {"type": "array", "items": reference} if resource.is_body_list else reference}}
+        if resource.is_body_list:
+            media["application/x-ndjson"] = {"schema": reference}
+        operation["requestBody"] = {"required": True, "content": media}
+    return operation
 
 
 def _parameter(resource: Resource, parameter: Parameter) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from feedmill.http.common.origin import OriginCheck
 from feedmill.http.common.problems import answer_http_error, answer_problem
 from feedmill.http.common.requirements import ANYONE, DeclaredRoute, Requirement, Sender, Unmatched, build_app
 from feedmill.http.feeds.dataload import DataloadEndpoint
+from feedmill.http.feeds.documents import DocumentsEndpoint
 from feedmill.http.feeds.gateconfig import CurrentConfig
 from feedmill.http.feeds.pushing import GROUPS, CountFeed, PushEndpoint
 from feedmill.http.feeds.pushtoken import PushTokenCheck, PushTokens
@@ -96,6 +97,7 @@ def gate_app(
     push = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed)
     push_groups = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed, intent=GROUPS)
     dataloads = DataloadEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed)
+    documents = DocumentsEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed)
     own = [
         DeclaredRoute("/xmlfeed", push, methods=["POST"], requires=PUSH_OF_FEEDS),
         # Not by a redirect to the first form, because many clients follow none for a POST.
@@ -104,6 +106,7 @@ def gate_app(
         DeclaredRoute("/xmlgroups/", push_groups, methods=["POST"], requires=PUSH_OF_FEEDS),
         DeclaredRoute("/recvdata.xml", dataloads, methods=["POST"], requires=PUSH_OF_DATALOADS),
         DeclaredRoute("/{script:path}/recvdata.xml", dataloads, methods=["POST"], requires=PUSH_OF_DATALOADS),
+        DeclaredRoute("/api/v1/documents", documents, methods=DocumentsEndpoint.METHODS, requires=PUSH),
         DeclaredRoute("/getbacklogcount", resources.count_backlog, requires=TRUSTED_UNDER_ANY_HOST),
         DeclaredRoute("/push", _PushPage(config).show, requires=PUSH),
         DeclaredRoute("/", _go_to_push_page, requires=TRUSTED),

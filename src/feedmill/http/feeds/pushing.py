@@ -29,6 +29,7 @@ from feedmill.model.errors import BadRequest, Denied, DiskFull, FeedmillError, T
 from feedmill.services.feeds.intake import Intake
 from feedmill.services.signin.pushcheck import PushRight
 from feedmill.wire.registry import GSAFEED, GSAGROUPS
+from feedmill.wire.upload.form import BodyReader
 from feedmill.wire.upload.reader import FEED_FORM, GROUPS_FORM, Form, UploadReader, explain_limit, is_surely_too_large
 
 CountFeed = Callable[[str, int], None]
@@ -119,14 +120,14 @@ class PushEndpoint:
             raise
 
 
-def open_reader(form: Form, headers: Headers, config: GateConfig) -> UploadReader:
-    """Returns a reader for the body of a request. Errors: TooLarge, by its headers alone."""
+def open_reader(form: Form, headers: Headers, config: GateConfig, read: BodyReader | None = None) -> UploadReader:
+    """Returns a reader for the body of a request; ``read`` reads a body that is no form. Errors: TooLarge, by its headers alone."""
     content_type, coding = headers.get("content-type", ""), headers.get("content-encoding", "")
     length = headers.get("content-length", "")
     if length.isdecimal() and is_surely_too_large(int(length), content_type, coding, config.max_feed_bytes):
         raise TooLarge(explain_limit(config.max_feed_bytes))
     limits = {"max_feed_bytes": config.max_feed_bytes, "max_inflation": config.max_inflation}
-    return UploadReader(form, content_type=content_type, content_encoding=coding, **limits)
+    return UploadReader(form, content_type=content_type, content_encoding=coding, body=read, **limits)
 
 
 async def read_body(body: Body, reader: UploadReader, spool: Spool, idle_seconds: float, right: PushRight) -> None:

@@ -23,6 +23,7 @@ from feedmill.services.auditing import Auditing
 from feedmill.services.feeds.intake import Intake
 from feedmill.services.inspection import inspect_url, unknown_document
 from feedmill.services.signin.pushcheck import PushRight
+from feedmill.wire.registry import JSON_ARRAY, JSON_LINES
 
 LOG_ENTRIES: Final = 1000
 """The number of a feed's log entries in its receipt."""
@@ -32,6 +33,7 @@ _MAX_FEEDS: Final = 1000
 _READ_BYTES: Final = 262_144
 _REMOVAL_SECONDS: Final = 600.0
 _POLL_SECONDS: Final = (0.02, 0.5)
+_SUFFIXES: Final = {JSON_ARRAY: "json", JSON_LINES: "jsonl"}
 
 T = TypeVar("T")
 
@@ -84,13 +86,14 @@ class FeedResources:
         """Sends a feed's bytes as they were received. They are a download, because a feed may hold script that a browser would run."""
         feed_id = _read_id(request.path_params["feed_id"])
         right = find_right(request.scope)
-        stream, size_bytes = await self._run_in_workers(lambda: self._open_content(feed_id, right))
+        stream, feed = await self._run_in_workers(lambda: self._open_content(feed_id, right))
+        suffix = _SUFFIXES.get(feed.format, "xml")
         headers = {
-            "content-length": str(size_bytes),
-            "content-disposition": f'attachment; filename="feed-{feed_id}.xml"',
+            "content-length": str(feed.size_bytes),
+            "content-disposition": f'attachment; filename="feed-{feed_id}.{suffix}"',
             "x-content-type-options": "nosniff",
         }
-        return StreamingResponse(iter_file(stream, size_bytes), media_type="application/octet-stream", headers=headers)
+        return StreamingResponse(iter_file(stream, feed.size_bytes), media_type="application/octet-stream", headers=headers)
 
     async def show_document(self, request: Request) -> Response:
         url = request.query_params.get("url")
@@ -172,12 +175,12 @@ class FeedResources:
             return stuck
         return replace(stuck, document=None, reason="an administrator can see why")
 
-    def _open_content(self, feed_id: int, right: PushRight) -> tuple[BinaryIO, int]:
+    def _open_content(self, feed_id: int, right: PushRight) -> tuple[BinaryIO, Feed]:
         with self._store.reading() as unit:
             feed = _get_feed(unit, feed_id, right)
         if not feed.file:
             raise NotFound(f"feed {feed_id} came without content")
-        return self._intake.files.open(feed.file), feed.size_bytes
+        return self._intake.files.open(feed.file), feed
 
     def _render_sources(self, right: PushRight) -> list[Json]:
         with self._store.reading() as unit:

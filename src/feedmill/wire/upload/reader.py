@@ -48,15 +48,23 @@ class UploadReader:
     """Reads one body. ``values`` holds the short fields and ``size_bytes`` counts the feed's bytes so far."""
 
     def __init__(
-        self, form: Form, *, content_type: str, content_encoding: str, max_feed_bytes: int, max_inflation: int = DEFAULT_RATIO
+        self,
+        form: Form,
+        *,
+        content_type: str,
+        content_encoding: str,
+        max_feed_bytes: int,
+        max_inflation: int = DEFAULT_RATIO,
+        body: BodyReader | None = None,
     ) -> None:
+        """``body`` reads the body if its format is known; without it the first bytes decide."""
         self._form = form
         self._boundary = find_boundary(content_type)
         self._decoder = choose_decoder(content_encoding)
         self._max_feed_bytes = max_feed_bytes
         self._inflation = inflation_of_body(max_inflation)
         self._head = b""
-        self._body: BodyReader | None = None
+        self._body = body
         self._body_bytes = 0
         self._field: str | None = None
         self._value: bytearray | None = None

@@ -1,0 +1,140 @@
+"""Reads the body of a request that is JSON, and refuses one that is none before anything of it is stored.
+
+Of an array, all of the structure is checked, and each item of up to 1 MB as JSON; a larger item that is no JSON is an error of its own
+when the feed is read. Of JSON lines each line stands alone, so only a body without a line that looks like an object is refused.
+Source: docs/reference/feed-port.md, "Documents as JSON".
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from feedmill.model.errors import BadFeed, BadRequest
+from feedmill.wire.jsondocuments.split import ArraySplitter, LineSplitter, Piece
+from feedmill.wire.upload.form import FieldStart, FormEvent
+
+_CHECKED_BYTES: Final = 1_048_576
+_BOM: Final = b"\xef\xbb\xbf"
+_WHITE_SPACE: Final = b" \t\r\n"
+_DATA: Final = FieldStart("data")
+
+
+class ArrayBody:
+    """Reads a body that is an array of objects. Implements ``wire.upload.form.BodyReader``."""
+
+    def __init__(self) -> None:
+        self._splitter = ArraySplitter()
+        self._is_begun = False
+
+    @property
+    def count(self) -> int:
+        """How many items the body has so far."""
+        return self._splitter.count
+
+    def read_events(self, chunk: bytes) -> Iterator[FormEvent]:
+        """Yields the bytes as they come. Errors: BadRequest."""
+        try:
+            for piece in self._splitter.feed(chunk):
+                _check_item(piece)
+        except BadFeed as exc:
+            raise BadRequest(str(exc)) from exc
+        if not self._is_begun:
+            self._is_begun = True
+            yield _DATA
+        yield chunk
+
+    def finish(self) -> Iterator[FormEvent]:
+        """Ends the body. Errors: BadRequest if the array is not complete."""
+        try:
+            self._splitter.close()
+        except BadFeed as exc:
+            raise BadRequest(str(exc)) from exc
+        return iter(())
+
+
+class LinesBody:
+    """Reads a body of one object a line. Implements ``wire.upload.form.BodyReader``."""
+
+    def __init__(self) -> None:
+        self._splitter = LineSplitter()
+        self._is_begun = False
+        self._has_object = False
+
+    def read_events(self, chunk: bytes) -> Iterator[FormEvent]:
+        """Yields the bytes as they come."""
+        # The search ends with the first line that looks like an object.
+        if not self._has_object:
+            self._has_object = any(_may_be_object(piece) for piece in self._splitter.feed(chunk))
+        if not self._is_begun:
+            self._is_begun = True
+            yield _DATA
+        yield chunk
+
+    def finish(self) -> Iterator[FormEvent]:
+        """Ends the body. Errors: BadRequest if no line looks like an object."""
+        if not self._has_object:
+            try:
+                has_object = any(_may_be_object(piece) for piece in self._splitter.close())
+            except BadFeed as exc:
+                raise BadRequest(str(exc)) from exc
+            if not has_object:
+                raise BadRequest("no line of the body is a JSON object; send one object a line, or an array as application/json")
+        return iter(())
+
+
+class ObjectBody:
+    """Reads a body that is one object without ``url``, and yields an array with that object and the URL of the request."""
+
+    def __init__(self, url: str) -> None:
+        self._array = ArrayBody()
+        self._head = b""
+        self._is_open = False
+        self._url = b'[{"url": ' + json.dumps(url).encode("ascii")
+
+    def read_events(self, chunk: bytes) -> Iterator[FormEvent]:
+        """Yields the array as far as the object has come. Errors: BadRequest."""
+        if self._is_open:
+            yield from self._array.read_events(chunk)
+            return
+        head = (self._head + chunk).lstrip(_WHITE_SPACE)
+        body = head.removeprefix(_BOM).lstrip(_WHITE_SPACE)
+        if _BOM.startswith(head) or not body:
+            self._head = head[: len(_BOM)]
+            return
+        if body[:1] != b"{":
+            raise BadRequest("the body is no JSON object: it does not begin with {")
+        inner = body[1:].lstrip(_WHITE_SPACE)
+        if not inner:
+            self._head = b"{"
+            return
+        self._is_open, self._head = True, b""
+        yield from self._array.read_events(self._url + (b"" if inner.startswith(b"}") else b", ") + inner)
+
+    def finish(self) -> Iterator[FormEvent]:
+        """Ends the object. Errors: BadRequest if the body is not one whole object."""
+        if not self._is_open:
+            raise BadRequest("the body is no JSON object: it is empty or ends within the object")
+        yield from self._array.read_events(b"]")
+        yield from self._array.finish()
+        if self._array.count != 1:
+            raise BadRequest("the body holds more than one JSON object; send several documents with POST")
+
+
+def _check_item(piece: Piece) -> None:
+    if len(piece.text) > _CHECKED_BYTES or piece.fault:
+        return
+    try:
+        json.loads(piece.text.decode("utf-8"))
+    except ValueError as exc:
+        reason = "is not UTF-8" if isinstance(exc, UnicodeDecodeError) else f"is no JSON: {exc}"
+        raise BadRequest(f"item {piece.number}, which begins in line {piece.line} at byte {piece.offset}, {reason}") from exc
+
+
+def _may_be_object(piece: Piece) -> bool:
+    if piece.fault or piece.text.startswith(b"{"):
+        return True
+    try:
+        json.loads(piece.text.decode("utf-8"))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,258 @@
+"""Splits a JSON array, or JSON lines, into the bytes of its items, in pieces of any size.
+
+Only quotes, escapes, brackets and commas are read here. An item is bounded in size and depth; one beyond a bound is counted and
+dropped, and the items after it are found nevertheless. Source: RFC 8259; ndjson.org for JSON lines.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Final, Protocol
+
+from feedmill.model.errors import BadFeed
+
+MAX_ITEM_BYTES: Final = 50_331_648
+"""The maximum size of an item: a content of 30 MB in base64 fits."""
+
+MAX_DEPTH: Final = 32
+"""How deeply an item may be nested."""
+
+_WHITE_SPACE: Final = b" \t\r\n"
+_BOM: Final = b"\xef\xbb\xbf"
+_STRING_MARK: Final = re.compile(rb'["\\]')
+_MARK: Final = re.compile(rb'["{}\[\],]')
+_INNER_MARK: Final = re.compile(rb'["{}\[\]]')
+_TOO_LARGE: Final = f"the item is larger than {MAX_ITEM_BYTES} bytes; send the document in a feed of XML"
+_TOO_DEEP: Final = f"the item is nested deeper than {MAX_DEPTH} levels"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """The bytes of one item, not yet decoded.
+
+    Units: ``number`` and ``line`` count from 1, ``offset`` is the byte at which the item begins. ``fault`` says why ``text`` is empty.
+    """
+
+    number: int
+    line: int
+    offset: int
+    text: bytes = b""
+    fault: str = ""
+
+
+class Splitter(Protocol):
+    """Splits one body. ``count`` is the number of items so far."""
+
+    count: int
+
+    def feed(self, data: bytes) -> list[Piece]:
+        """Reads the next bytes and returns the items that ended in them. Errors: BadFeed."""
+
+    def close(self) -> list[Piece]:
+        """Ends the body and returns the last items. Errors: BadFeed."""
+
+
+class _Part(Enum):
+    BEFORE = "before"
+    INSIDE = "inside"
+    AFTER = "after"
+
+
+class _Item:
+    """The bytes of the item that is being read."""
+
+    def __init__(self) -> None:
+        self._text = bytearray()
+        self._fault = ""
+        self._line = 1
+        self._offset = 0
+        self._begin: tuple[int, int] | None = None
+
+    def add(self, data: bytes) -> None:
+        """Appends bytes, and counts lines and bytes."""
+        if self._begin is None:
+            stripped = data.lstrip(_WHITE_SPACE)
+            blank = data[: len(data) - len(stripped)]
+            self._line += blank.count(b"\n")
+            self._offset += len(blank)
+            if not stripped:
+                return
+            self._begin, data = (self._line, self._offset), stripped
+        self._line += data.count(b"\n")
+        self._offset += len(data)
+        if not self._fault and len(self._text) + len(data) > MAX_ITEM_BYTES:
+            self.fail(_TOO_LARGE)
+        if not self._fault:
+            self._text += data
+
+    def fail(self, fault: str) -> None:
+        """Drops the bytes of the item."""
+        self._fault = self._fault or fault
+        self._text.clear()
+
+    def skip(self, count: int) -> None:
+        """Counts bytes that separate items."""
+        self._offset += count
+
+    def end(self, number: int) -> Piece | None:
+        """Returns the item and begins the next one; None if there were only blanks."""
+        if self._begin is None:
+            return None
+        line, offset = self._begin
+        piece = Piece(number=number, line=line, offset=offset, text=bytes(self._text.rstrip(_WHITE_SPACE)), fault=self._fault)
+        self._text, self._fault, self._begin = bytearray(), "", None
+        return piece
+
+    def explain(self, reason: str) -> BadFeed:
+        """Returns the error at the present position."""
+        return BadFeed(f"{reason}, line {self._line}, byte {self._offset}", line=self._line)
+
+
+class ArraySplitter:
+    """Splits a JSON array into its items."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._part = _Part.BEFORE
+        self._item = _Item()
+        self._depth = 0
+        self._is_in_string = False
+        self._is_escaped = False
+        self._is_at_first_byte = True
+        self._head = b""
+
+    def feed(self, data: bytes) -> list[Piece]:
+        """Reads the next bytes and returns the items that ended in them. Errors: BadFeed."""
+        found: list[Piece] = []
+        at = 0
+        if self._part is _Part.BEFORE:
+            data = self._open(data)
+        while at < len(data) and self._part is not _Part.BEFORE:
+            if self._part is _Part.AFTER:
+                if data[at:].strip(_WHITE_SPACE):
+                    raise self._item.explain("there is more after the end of the array")
+                self._item.add(data[at:])
+                break
+            at = self._read_string(data, at) if self._is_in_string else self._read_structure(data, at, found)
+        return found
+
+    def close(self) -> list[Piece]:
+        """Ends the body. Errors: BadFeed."""
+        if self._part is _Part.BEFORE:
+            raise BadFeed("the body is no JSON array: it is empty")
+        if self._part is _Part.INSIDE:
+            raise self._item.explain("the body ends within the array")
+        return []
+
+    def _open(self, data: bytes) -> bytes:
+        """Reads up to the bracket at the beginning. Returns the bytes after it."""
+        data = self._head + data
+        self._head = b""
+        if self._is_at_first_byte:
+            if len(data) < len(_BOM) and _BOM.startswith(data):
+                self._head = data
+                return b""
+            self._is_at_first_byte = False
+            if data.startswith(_BOM):
+                self._item.skip(len(_BOM))
+                data = data[len(_BOM) :]
+        text = data.lstrip(_WHITE_SPACE)
+        self._item.add(data[: len(data) - len(text)])
+        if not text:
+            return b""
+        if text[:1] != b"[":
+            raise BadFeed("the body is no JSON array: it does not begin with [")
+        self._item.skip(1)
+        self._part = _Part.INSIDE
+        return text[1:]
+
+    def _read_string(self, data: bytes, at: int) -> int:
+        begin = at
+        if self._is_escaped:
+            self._is_escaped = False
+            at += 1
+        mark = _STRING_MARK.search(data, at)
+        while mark is not None and mark[0] == b"\\":
+            if mark.end() == len(data):
+                self._is_escaped = True
+                mark = None
+                break
+            mark = _STRING_MARK.search(data, mark.end() + 1)
+        if mark is None:
+            self._item.add(data[begin:])
+            return len(data)
+        self._is_in_string = False
+        self._item.add(data[begin : mark.end()])
+        return mark.end()
+
+    def _read_structure(self, data: bytes, at: int, found: list[Piece]) -> int:
+        begin = at
+        while (mark := (_INNER_MARK if self._depth else _MARK).search(data, at)) is not None:
+            at = mark.end()
+            sign = mark[0]
+            if sign == b'"':
+                self._is_in_string = True
+                break
+            if sign in b"{[":
+                self._depth += 1
+                if self._depth > MAX_DEPTH:
+                    self._item.add(data[begin:at])
+                    self._item.fail(_TOO_DEEP)
+                    return at
+            elif self._depth:
+                self._depth -= 1
+            else:
+                self._item.add(data[begin : at - 1])
+                self._end_item(sign, found)
+                return at
+        else:
+            at = len(data)
+        self._item.add(data[begin:at])
+        return at
+
+    def _end_item(self, sign: bytes, found: list[Piece]) -> None:
+        """Ends an item at a comma or at the end of the array."""
+        if sign == b"}":
+            raise self._item.explain("there is a } without its {")
+        piece = self._item.end(self.count + 1)
+        if piece is not None:
+            self.count += 1
+            found.append(piece)
+        elif sign == b"," or self.count:
+            raise self._item.explain("an item is missing beside a comma")
+        self._item.skip(1)
+        if sign == b"]":
+            self._part = _Part.AFTER
+
+
+class LineSplitter:
+    """Splits JSON lines. Blank lines are no items."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._item = _Item()
+
+    def feed(self, data: bytes) -> list[Piece]:
+        """Reads the next bytes and returns the lines that ended in them."""
+        *lines, rest = data.split(b"\n")
+        found = []
+        for line in lines:
+            self._item.add(line)
+            found += self._end_line()
+            self._item.add(b"\n")
+        self._item.add(rest)
+        return found
+
+    def close(self) -> list[Piece]:
+        """Ends the body and returns the last line. Errors: BadFeed for an empty body."""
+        last = self._end_line()
+        if not self.count:
+            raise BadFeed("the body is empty; send one JSON object a line")
+        return last
+
+    def _end_line(self) -> list[Piece]:
+        piece = self._item.end(self.count + 1)
+        if piece is None:
+            return []
+        self.count += 1
+        return [replace(piece, text=piece.text.removeprefix(_BOM)) if self.count == 1 else piece]

@@ -1,0 +1,132 @@
+"""Splitting JSON arrays and JSON lines into items, whatever the boundaries of the pieces."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedmill.model.errors import BadFeed, BadRequest
+from feedmill.wire.jsondocuments import split
+from feedmill.wire.jsondocuments.body import ArrayBody, LinesBody, ObjectBody
+from feedmill.wire.jsondocuments.split import ArraySplitter, LineSplitter, Piece, Splitter
+from feedmill.wire.upload.form import BodyReader
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+SIZES = st.integers(1, 9)
+INDENTS = st.sampled_from([None, 0, 2])
+
+
+def cut(data: bytes, size: int) -> list[bytes]:
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+def split_all(splitter: Splitter, data: bytes, size: int) -> list[Piece]:
+    return [piece for part in cut(data, size) for piece in splitter.feed(part)] + splitter.close()
+
+
+def read_all(reader: BodyReader, data: bytes, size: int = 3) -> bytes:
+    events = [event for part in cut(data, size) for event in reader.read_events(part)] + list(reader.finish())
+    return b"".join(event for event in events if isinstance(event, bytes))
+
+
+@given(st.lists(VALUES, max_size=6), SIZES, INDENTS, st.booleans())
+def test_array_is_split_into_its_items(values: list[Any], size: int, indent: int | None, is_ascii: bool) -> None:
+    data = json.dumps(values, indent=indent, ensure_ascii=is_ascii).encode("utf-8", "surrogatepass")
+    pieces = split_all(ArraySplitter(), data, size)
+    assert [json.loads(piece.text.decode("utf-8", "surrogatepass")) for piece in pieces] == values
+    assert [piece.number for piece in pieces] == list(range(1, len(values) + 1))
+    assert all(data[piece.offset :].startswith(piece.text) for piece in pieces)
+    assert [piece.line for piece in pieces] == [data[: piece.offset].count(b"\n") + 1 for piece in pieces]
+
+
+@given(st.lists(VALUES, min_size=1, max_size=6), SIZES, st.sampled_from([b"\n", b"\r\n", b"\n\n \t\n"]))
+def test_lines_are_split_into_their_items(values: list[Any], size: int, end: bytes) -> None:
+    data = end.join(json.dumps(value).encode() for value in values)
+    pieces = split_all(LineSplitter(), data, size)
+    assert [json.loads(piece.text) for piece in pieces] == values
+    assert all(data[piece.offset :].startswith(piece.text) for piece in pieces)
+    assert [piece.line for piece in pieces] == [data[: piece.offset].count(b"\n") + 1 for piece in pieces]
+
+
+@given(st.binary(max_size=60) | st.text('[]{},"\\ a1:', max_size=30).map(str.encode), SIZES)
+def test_what_comes_out_does_not_depend_on_the_pieces(data: bytes, size: int) -> None:
+    def run(splitter: Splitter, size: int) -> list[Piece] | str:
+        try:
+            return split_all(splitter, data, size)
+        except BadFeed as error:
+            return str(error).partition(",")[0]
+
+    for kind in (ArraySplitter, LineSplitter):
+        assert run(kind(), size) == run(kind(), len(data) + 1)
+
+
+@given(st.dictionaries(st.text(max_size=5), VALUES, max_size=3), SIZES, INDENTS)
+def test_object_becomes_an_array_with_its_url(members: dict[str, Any], size: int, indent: int | None) -> None:
+    members.pop("url", None)
+    url = 'http://a.example.com/"\\ü'
+    data = b"\xef\xbb\xbf \n" + json.dumps(members, indent=indent).encode()
+    assert json.loads(read_all(ObjectBody(url), data, size)) == [{"url": url, **members}]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "  ",
+        "{}",
+        "null",
+        '"a"',
+        "[",
+        "[{}",
+        "[{},]",
+        "[,{}]",
+        "[{}{}]",
+        "[{}] x",
+        "[{}}]",
+        '["a',
+        "[1 2]",
+        "[{'a': 1}]",
+        "[nope]",
+        "[\xff]",
+    ],
+)
+@pytest.mark.parametrize("size", [1, 100])
+def test_body_that_is_no_array_is_refused(body: str, size: int) -> None:
+    with pytest.raises(BadRequest):
+        read_all(ArrayBody(), body.encode("latin-1"), size)
+
+
+@pytest.mark.parametrize("body", ["", " \n ", "not json", "<xml/>\n<xml/>", "\xff\xfe"])
+def test_body_without_a_line_of_json_is_refused(body: str) -> None:
+    with pytest.raises(BadRequest):
+        read_all(LinesBody(), body.encode("latin-1"))
+
+
+@pytest.mark.parametrize("body", ['{"url": "a"}', "bad\n{}", '{"url": ', "[1]\n", "\xef\xbb\xbf{}"])
+def test_body_with_a_line_that_looks_like_json_passes(body: str) -> None:
+    assert read_all(LinesBody(), body.encode("latin-1")) == body.encode("latin-1")
+
+
+@pytest.mark.parametrize(
+    "body", ["", " ", "[]", "[{}]", "{", '{"a": 1', "{} {}", "{},{}", "{}]", "\xef\xbb", "\xef\xbb\xbf", "x{}", '{"a": nope}']
+)
+def test_body_that_is_not_one_object_is_refused(body: str) -> None:
+    with pytest.raises(BadRequest):
+        read_all(ObjectBody("http://a.example.com/"), body.encode("latin-1"), 1)
+
+
+def test_item_beyond_a_bound_costs_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(split, "MAX_ITEM_BYTES", 100)
+    deep = "[" * 40 + "]" * 40
+    data = f'[{{"a": "{"x" * 200}"}}, {deep}, {{"b": 1}}]'.encode()
+    pieces = split_all(ArraySplitter(), data, 7)
+    assert [bool(piece.fault) for piece in pieces] == [True, True, False]
+    assert pieces[2].text == b'{"b": 1}'
+    assert "larger than" in pieces[0].fault
+    assert "deeper" in pieces[1].fault
