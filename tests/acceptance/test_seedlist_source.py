@@ -61,11 +61,12 @@ def seedlist() -> Iterator[SeedlistServer]:
             "/list": page_of(
                 '<link rel="next" href="/list?Start=2&State=x"/>',
                 entry_of("1", '<content src="/load" type="text/plain"/><acls><acl>team</acl></acls>'),
-                entry_of("2", '<summary>wombat</summary><field id="dept">sales</field>'),
+                entry_of("2", '<summary>wombat</summary><link rel="related" href="/more" title="pouch.txt"/>'),
             ),
             "/list?Start=2&State=x": page_of("<timestamp>t/1=</timestamp>", entry_of("3", "<summary>wombat</summary><acls/>")),
             "/list?Timestamp=t%2F1%3D": page_of("<timestamp>t2</timestamp>", entry_of("2", '<action do="delete"/>')),
             "/load": b"wombat in a file",
+            "/more": b"a second file says marsupial",
         }
         server.tokens = {"LtpaToken2=carl-proof==": "team"}
         thread = threading.Thread(target=server.serve_forever)
@@ -106,9 +107,9 @@ def counts(**given: int) -> dict[str, int]:
     return {"added": 0, "changed": 0, "deleted": 0, "unchanged": 0, "errors": 0, **given}
 
 
-def seen_by(server: Appliance, user: str, cookie: str = "") -> list[str]:
+def seen_by(server: Appliance, user: str, cookie: str = "", word: str = "wombat") -> list[str]:
     headers = ({"X-Forwarded-User": user} if user else {}) | ({"Cookie": cookie} if cookie else {})
-    status, _, body = server.request("GET", server.search_port, "/api/v1/search?q=wombat&num=100", headers=headers)
+    status, _, body = server.request("GET", server.search_port, f"/api/v1/search?q={word}&num=100", headers=headers)
     assert status == 200, body
     return sorted(result["url"].rpartition("/")[2] for result in json.loads(body)["results"])
 
@@ -128,6 +129,7 @@ def test_seedlist_is_searched_by_those_with_its_tokens_and_follows_its_changes(s
     document = server.document("seedlist://127.0.0.1/connections/2")
     assert document is not None
     assert document["display_url"] == f"http://127.0.0.1:{seedlist.server_port}/show?id=2&x=1"
+    assert seen_by(server, "", word="marsupial") == seen_by(server, "", word="pouch") == ["2"]
     assert run(server, "--full") == (0, counts(unchanged=3))
 
     assert run(server) == (0, counts(deleted=1))

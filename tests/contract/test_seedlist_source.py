@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from feedmill.model.change import PutDocument
+from feedmill.model.document import Attachment
 from feedmill.model.errors import BadFeed, BadRequest, FeedmillError, UpstreamFailure
 from feedmill.model.pulling import RunMode
 from feedmill.ports import DeletedItem, FailedItem, ListedItem, PullPage, SkippedItem
-from feedmill.services.pulling.seedlists import FetchedBody, SeedlistAddress, SeedlistSource
+from feedmill.services.pulling.seedlists import FetchedBody, Oversized, SeedlistAddress, SeedlistSource
 
 HOST = "https://list.example.com"
 LIST = f"{HOST}/seedlist/myserver?Action=GetDocuments"
@@ -38,7 +39,7 @@ class Server:
         if isinstance(body, int):
             return FetchedBody(url=url, status=body, media_type="text/html", body=b"")
         if len(body) > max_bytes:
-            raise UpstreamFailure(f"its answer has more than {max_bytes} bytes")
+            raise Oversized(f"its answer has more than {max_bytes} bytes")
         return FetchedBody(url=url, status=200, media_type="text/plain", body=body)
 
     def open(self, url: str = LIST, user: str = "") -> SeedlistSource:
@@ -167,6 +168,61 @@ def test_content_that_cannot_be_read_costs_its_document_only(content: str) -> No
     (page,) = server.read()
     with pytest.raises(BadRequest):
         load(page)
+
+
+RELATED = '<link rel="related" type="text/plain" title="more.txt" href="/more"/>'
+
+
+def test_related_files_are_attachments_of_the_content() -> None:
+    listed = '<content src="/load"/>' + RELATED + '<link rel="related" href="/second"/>' + RELATED
+    server = Server({LIST: page_of(entry_of("1", listed)), f"{HOST}/load": b"own", f"{HOST}/more": b"first", f"{HOST}/second": b"last"})
+    change = load(server.read(user="ann")[0])
+    assert change.content is not None
+    assert change.content.stream.read() == b"ownfirstlast"
+    assert change.content.size_bytes == 12
+    assert change.attributes.attachments == (
+        Attachment(start=3, size_bytes=5, mimetype="text/plain", name="more.txt"),
+        Attachment(start=8, size_bytes=4, mimetype="text/plain"),
+    )
+    assert {proof for _, proof in server.requested} == {"Basic YW5uOnNlY3JldA=="}
+
+
+def test_related_file_of_an_entry_without_content_is_found() -> None:
+    change = load(Server({LIST: page_of(entry_of("1", RELATED)), f"{HOST}/more": b"first"}).read()[0])
+    assert change.content is not None
+    assert (change.content.stream.read(), change.attributes.attachments[0].start) == (b"first", 0)
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<link rel="related" href="https://other.example.com/x"/>',
+        '<link rel="related" type="application/atom+xml" href="/list"/>',
+        '<link rel="related" href="/load"/>',
+    ],
+)
+def test_related_link_that_is_no_other_file_of_the_server_is_only_metadata(link: str) -> None:
+    server = Server({LIST: page_of(entry_of("1", '<content src="/load"/>' + link)), f"{HOST}/load": b"own"})
+    change = load(server.read()[0])
+    assert change.attributes.attachments == ()
+    assert [name for name, _ in change.metadata or ()] == ["related"]
+    assert server.urls == [LIST, f"{HOST}/load"]
+
+
+@pytest.mark.parametrize("more", [404, 410, 403, b"x" * 998])
+def test_related_file_that_is_gone_or_too_large_is_left_out_with_a_warning(more: bytes | int) -> None:
+    server = Server({LIST: page_of(entry_of("1", '<content src="/load"/>' + RELATED)), f"{HOST}/load": b"own", f"{HOST}/more": more})
+    change = load(server.read()[0])
+    assert change.content is not None
+    assert change.content.stream.read() == b"own"
+    assert change.attributes.attachments == ()
+    assert f"{HOST}/more was left out" in change.notes[0].reason
+
+
+def test_related_file_that_may_come_later_is_tried_again() -> None:
+    server = Server({LIST: page_of(entry_of("1", RELATED)), f"{HOST}/more": 503})
+    with pytest.raises(BadRequest, match="answers 503"):
+        load(server.read()[0])
 
 
 def test_wrong_entries_are_named_so_that_their_documents_stay() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.urls.digests import digest_of_url
 from feedmill.model.access import Acl, AclOrigin, InheritanceType, Scope
-from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, DocumentState, EventKind, Origin, Text
+from feedmill.model.document import Attachment, Attributes, AuthMethod, BlobRef, Document, DocumentState, EventKind, Origin, Text
 from tests.builders.access import deny, make_stored_acl, permit
 from tests.builders.documents import make_document, make_event, save
 from tests.builders.times import NOW, minutes
@@ -35,6 +35,7 @@ RICH = make_document(
         scoring="web",
         crawl_immediately=True,
         crawl_once=True,
+        attachments=(Attachment(start=2, size_bytes=2**40, mimetype="text/html", name="b 😀"), Attachment(start=2**41, size_bytes=0)),
     ),
     metadata=(("Name", "value"), ("name", "\0 😀 \ud800"), ("Name", "value")),
     secure=True,

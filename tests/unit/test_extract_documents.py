@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedmill.adapters.extract.extract import extract
+from feedmill.adapters.extract.pool.frames import pack_task, read_task
+from feedmill.model.document import Attachment
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 from tests.thorough import count_examples
@@ -364,3 +366,36 @@ def test_text_before_a_document_is_read_up_to_the_limit() -> None:
     assert max(sizes) <= 101
     assert (answer.text, answer.title) == ("x" * 100, None)
     assert "cut after 100 bytes" in (answer.reason or "")
+
+
+def extract_with_files(own: bytes, *files: bytes, limits: ExtractionLimits | None = None, mimetype: str = "text/html") -> Extraction:
+    attachments, start = [], len(own)
+    for number, file in enumerate(files):
+        attachments.append(Attachment(start=start, size_bytes=len(file), name=f"file{number}"))
+        start += len(file)
+    task = Task(key=1, url="http://h/f", mimetype=mimetype, data=own + b"".join(files), attachments=tuple(attachments))
+    assert read_task(io.BytesIO(pack_task(task))) == task
+    return extract(task, limits or ExtractionLimits())
+
+
+def test_names_and_texts_of_attachments_follow_the_text() -> None:
+    result = extract_with_files(b"<title>own title</title><p>own", make_pdf(["of pdf"]), b"<title>not this</title>of page")
+    assert result.text.split("\n") == ["own", "file0", "of pdf", "file1", "of page"]
+    assert (result.title, result.mimetype, result.reason) == ("own title", "text/html", None)
+
+
+def test_attachment_without_content_before_it_is_the_whole_text() -> None:
+    assert extract_with_files(b"", b"of file").text == "file0\nof file"
+
+
+def test_attachment_that_cannot_be_read_is_named_and_the_rest_is_read() -> None:
+    result = extract_with_files(b"own", make_zip({"a": "x"}), b"last", mimetype="text/plain")
+    assert result.text.split("\n") == ["own", "file0", "file1", "last"]
+    assert "file0: compressed archives are not indexed" in (result.reason or "")
+
+
+def test_attachments_are_within_the_limits() -> None:
+    result = extract_with_files(b"own", b"y" * 100, mimetype="text/plain", limits=ExtractionLimits(max_document_bytes=50))
+    assert result.text == "own\nfile0"
+    assert "file0: it is beyond 50 bytes" in (result.reason or "")
+    assert extract_with_files(b"own", b"y" * 100, limits=ExtractionLimits(text_characters=20)).text == "own\nfile0\nyyyyyyyyyy"

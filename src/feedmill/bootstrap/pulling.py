@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from feedmill.adapters.commands import ProcessCommands
+from feedmill.adapters.crawling.formclient import FormClient
+from feedmill.adapters.crawling.options import FormLogin
 from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.adapters.http.client import ClientOptions
+from feedmill.adapters.http.errors import ExchangeFailure, FailureKind
 from feedmill.adapters.listings import FolderListings
 from feedmill.adapters.spool import FolderSpool
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.feeds import build_admission
 from feedmill.core.pulling.schedule import parse_schedule
+from feedmill.core.urls.targets import parse_target
 from feedmill.model.authorization import AuthorizationRule
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.ports import PullSource, RowSource
@@ -24,7 +28,7 @@ from feedmill.services.pulling.adaptors import AdaptorPlace, AdaptorSource, Adap
 from feedmill.services.pulling.puller import Puller, PullSetup
 from feedmill.services.pulling.pullrun import PullDependencies
 from feedmill.services.pulling.requesting import NamedSetup, PullRequests
-from feedmill.services.pulling.seedlists import FetchedBody, SeedlistAddress, SeedlistSource
+from feedmill.services.pulling.seedlists import FetchedBody, Oversized, SeedlistAddress, SeedlistSource
 from feedmill.settings import Settings
 from feedmill.settings.pulling import AdaptorSourceSettings, DatabaseSourceSettings, PullSourceSettings, SeedlistSourceSettings
 from feedmill.settings.secrets import read_secret
@@ -176,16 +180,43 @@ def _open_database(source: PullSourceSettings, max_bytes: int) -> "DatabaseSourc
 
 def _open_seedlist(source: PullSourceSettings, tools: SourceTools) -> PullSource:
     assert isinstance(source, SeedlistSourceSettings)
-    address = SeedlistAddress(url=source.url, user=source.user, password=read_secret(source.password, source.password_file))
+    address = SeedlistAddress(
+        url=source.url, user=source.user, password=read_secret(source.password, source.password_file), uses_basic=not source.login_url
+    )
     # the operator has chosen the host of the seedlist, and no other
-    client = BlockingHttpClient(ClientOptions(allows_private=lambda target: target.host == address.host, max_redirects=MAX_REDIRECTS))
+    options = ClientOptions(allows_private=lambda target: target.host == address.host, max_redirects=MAX_REDIRECTS)
+    client, session = BlockingHttpClient(options), _open_session(source, address, options)
 
     def fetch(url: str, headers: Mapping[str, str], max_bytes: int, seconds: float) -> FetchedBody:
-        fetched = client.fetch("GET", url, headers=headers, max_bytes=max_bytes, seconds=seconds)
+        try:
+            if session is not None and parse_target(url).host == address.host:
+                fetched = session.fetch(url, headers=headers, max_bytes=max_bytes, seconds=seconds)
+            else:
+                fetched = client.fetch("GET", url, headers=headers, max_bytes=max_bytes, seconds=seconds)
+        except ExchangeFailure as exc:
+            if exc.kind is FailureKind.TOO_LARGE:
+                raise Oversized(str(exc)) from exc
+            raise
         media_type = fetched.response.find_header("content-type").partition(";")[0].strip().lower()
         return FetchedBody(url=fetched.url, status=fetched.response.status, media_type=media_type, body=fetched.response.body)
 
-    return SeedlistSource(source.name, address, fetch, max_content_bytes=tools.max_bytes)
+    close = session.close if session is not None else lambda: None
+    return SeedlistSource(source.name, address, fetch, max_content_bytes=tools.max_bytes, close=close)
+
+
+def _open_session(source: SeedlistSourceSettings, address: SeedlistAddress, options: ClientOptions) -> FormClient | None:
+    """Opens a session at the server of a seedlist; None if the source has no login form."""
+    if not source.login_url:
+        return None
+    form = FormLogin(
+        login_url=source.login_url,
+        login_pattern=source.login_pattern,
+        action=source.form_action,
+        user_field=source.user_field,
+        password_field=source.password_field,
+        session_seconds=source.session_seconds,
+    )
+    return FormClient(address.user, address.password, form, options)
 
 
 OPENERS: Mapping[str, Callable[[PullSourceSettings, SourceTools], PullSource]] = {

@@ -39,6 +39,16 @@ class AuthMethod(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A file behind the content of a document. Shape: ``start`` is its first byte in the stored content; ``name`` may be ""."""
+
+    start: int
+    size_bytes: int
+    mimetype: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Attributes:
     """What a record says about its document besides content and metadata.
 
@@ -47,6 +57,7 @@ class Attributes:
     - ``links`` are absolute URLs to which the document links, besides those that extraction finds. ``link_texts`` are their anchor texts,
       one for each of them, or empty.
     - ``text_bytes``: the content begins with this many bytes of plain text, which replaces the text of the document in the bytes after it.
+    - ``attachments`` are further files at the end of the content, in order; their texts are part of the text of the document.
     - ``unsearchable``, ``unsortable`` and ``undisplayed`` are names of metadata, in lower case: searches do not find it, results are not
       sorted by it, results do not show it.
     - ``robots`` are rules such as ``noarchive`` that the document need not declare itself.
@@ -73,6 +84,7 @@ class Attributes:
     links: tuple[str, ...] = ()
     link_texts: tuple[str, ...] = ()
     text_bytes: int = 0
+    attachments: tuple[Attachment, ...] = ()
     overrides_own: bool = False
     unsearchable: tuple[str, ...] = ()
     unsortable: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from feedmill.model.document import Metadata
+from feedmill.model.document import Attachment, Metadata
 
 
 class Link(NamedTuple):
@@ -35,7 +35,8 @@ class Task:
     """One document to extract: its bytes, or the path of a file that holds them if they are large.
 
     ``mimetype`` is the sender's value and only a hint; ``charset`` is from a protocol header, None without one. ``text_bytes``: that many
-    bytes at the beginning are the text of the document in the bytes after them, and ``charset`` is theirs.
+    bytes at the beginning are the text of the document in the bytes after them, and ``charset`` is theirs. ``attachments`` are further
+    files at the end of the bytes.
     """
 
     key: int
@@ -45,6 +46,7 @@ class Task:
     path: str | None = None
     charset: str | None = None
     text_bytes: int = 0
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,6 +37,7 @@ class ListedPart:
 class FoundContent:
     """The bytes of a document, with its type and encoding as far as they are known."""
 
+    url: str
     data: bytes
     mimetype: str
     charset: str | None
@@ -129,5 +130,9 @@ class DocumentListing:
             raise NotFound("there is no such document, or it has no content")
         data = self._blobs.read(document.content)
         if document.attributes.text_bytes:
-            return FoundContent(data=data[: document.attributes.text_bytes], mimetype="text/plain", charset="utf-8")
-        return FoundContent(data=data, mimetype=document.attributes.mimetype or "application/octet-stream", charset=document.charset)
+            return FoundContent(url=document.url, data=data[: document.attributes.text_bytes], mimetype="text/plain", charset="utf-8")
+        for attachment in document.attributes.attachments[:1]:
+            data = data[: attachment.start]
+        return FoundContent(
+            url=document.url, data=data, mimetype=document.attributes.mimetype or "application/octet-stream", charset=document.charset
+        )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from os.path import isdir, isfile
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -21,7 +21,7 @@ from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.settings.adaptors import read_adaptor_config
 from feedmill.settings.keypaths import Fault
 from feedmill.settings.secrets import read_secret
-from feedmill.settings.section import Section
+from feedmill.settings.section import RulePattern, Section
 from feedmill.settings.signin import Namespace, OptionalHeaderName
 from feedmill.wire.adaptorconfig.keys import AdaptorConfig
 
@@ -122,9 +122,15 @@ class UserTokenSettings(Section):
 
 
 class SeedlistSourceSettings(PullSourceSettings):
-    """A seedlist whose entries are documents."""
+    """A seedlist whose entries are documents. Units: seconds after which the server signs in to a login form again."""
 
     url: str
+    login_url: str = ""
+    login_pattern: Literal[""] | RulePattern = ""
+    form_action: str = ""
+    user_field: str = ""
+    password_field: str = ""
+    session_seconds: Annotated[int, Field(ge=1, le=31_536_000)] = 1_800
     user_tokens: UserTokenSettings | None = None
 
 
@@ -219,8 +225,24 @@ def _check_seedlist(source: SeedlistSourceSettings) -> Iterator[tuple[str, str]]
         yield "url", str(exc)
     if (source.password or source.password_file) and not source.user:
         yield "user", "the password has no user; give user too"
+    yield from _check_login(source)
     if source.user_tokens is not None:
         yield from (("user_tokens", f"{key}: {reason}") for key, reason in _check_user_tokens(source.user_tokens))
+
+
+def _check_login(source: SeedlistSourceSettings) -> Iterator[tuple[str, str]]:
+    if not source.login_url:
+        given = [key for key in ("login_pattern", "form_action", "user_field", "password_field") if getattr(source, key)]
+        yield from ((key, "this is part of a login form; give login_url too") for key in given)
+        return
+    if not source.user:
+        yield "user", "the login form needs a user"
+    for key in ("login_url", "form_action"):
+        try:
+            if address := getattr(source, key):
+                parse_target(address)
+        except BadRequest as exc:
+            yield key, str(exc)
 
 
 def _check_user_tokens(tokens: UserTokenSettings) -> Iterator[tuple[str, str]]:

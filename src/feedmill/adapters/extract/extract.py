@@ -22,6 +22,7 @@ from feedmill.adapters.extract.readers.pdf import read_pdf
 from feedmill.adapters.extract.readers.plaintext import read_markdown, read_plain, read_xml
 from feedmill.adapters.extract.readers.xlsx import read_xlsx
 from feedmill.core.urls.links import resolve_links
+from feedmill.model.document import Attachment
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 
 _METADATA_CHARACTERS = 400_000
@@ -47,6 +48,8 @@ def extract(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int]
     try:
         if task.text_bytes:
             return _extract_around_text(task, limits, read_file)
+        if task.attachments:
+            return _extract_with_attachments(task, limits, read_file)
         data, cut = _load(task, limits, read_file)
         mimetype = sniff.sniff(data, task.mimetype, task.url)
         return _build_extraction(task, mimetype, _read_content(task, data, mimetype, cut, limits), cut, limits)
@@ -77,6 +80,34 @@ def _extract_around_text(task: Task, limits: ExtractionLimits, read_file: Callab
     answer = _build_extraction(task, _PLAIN, content, cut, limits)
     original = extract(replace(task, data=data, path=None, charset=None, text_bytes=0), limits)
     return replace(original, text=answer.text, language=answer.language or original.language, headings="", reason=answer.reason)
+
+
+def _extract_with_attachments(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int], bytes]) -> Extraction:
+    """Extracts the document, and adds the names and texts of the files behind it. What cannot be read of a file is in the reason."""
+    data, _ = _load(task, limits, read_file)
+    own = data[: task.attachments[0].start]
+    mimetype = sniff.normalize(task.mimetype) or _PLAIN
+    answer = extract(replace(task, data=own, path=None, attachments=()), limits) if own else Extraction(key=task.key, mimetype=mimetype)
+    texts, reasons = [answer.text], [answer.reason] if answer.reason else []
+    for attachment in task.attachments:
+        found = _extract_attachment(task, attachment, data, limits)
+        texts += [attachment.name, found.text]
+        if found.reason:
+            reasons.append(f"{attachment.name or 'attachment'}: {found.reason}")
+    text = "\n".join(filter(None, texts))
+    if len(text) > limits.text_characters:
+        text = text[: limits.text_characters]
+        reasons.append(f"the text was cut after {limits.text_characters} characters")
+    return replace(answer, text=text, language=answer.language or detect_language(text), reason="; ".join(reasons) or None)
+
+
+def _extract_attachment(task: Task, attachment: Attachment, data: bytes, limits: ExtractionLimits) -> Extraction:
+    end = attachment.start + attachment.size_bytes
+    if end > len(data):
+        reason = f"it is beyond {limits.max_document_bytes} bytes (setting limits.max_document_bytes)"
+        return Extraction(key=task.key, mimetype=attachment.mimetype, reason=reason)
+    inner = Task(key=task.key, url=attachment.name or task.url, mimetype=attachment.mimetype or None, data=data[attachment.start : end])
+    return extract(inner, limits)
 
 
 def _load(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int], bytes]) -> tuple[bytes, bool]:

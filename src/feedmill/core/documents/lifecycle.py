@@ -290,6 +290,7 @@ def _next_attributes(given: Attributes, document: Document | None, *, states_all
         links=given.links or old.links,
         link_texts=given.link_texts if given.links else old.link_texts,
         text_bytes=old.text_bytes,
+        attachments=old.attachments,
         overrides_own=given.overrides_own or old.overrides_own,
         unsearchable=given.unsearchable or old.unsearchable,
         unsortable=given.unsortable or old.unsortable,

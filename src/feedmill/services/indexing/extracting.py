@@ -228,6 +228,7 @@ class Extracting:
             path=path,
             charset=document.charset,
             text_bytes=document.attributes.text_bytes,
+            attachments=document.attributes.attachments,
         )
         self._jobs[index_task.document_id] = _Job(index_task=index_task, document=document, task=task)
         self._extractor.submit(task, quick=index_task.lane is Lane.QUICK and self._pacing.admit(task, document.datasource))

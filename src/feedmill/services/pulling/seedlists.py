@@ -8,8 +8,9 @@ Rules:
 3. A list of ``Action=GetChildren`` has only the nearest entries, so the lists of its containers are read too. Every other list has all
    documents, and containers are passed over.
 4. User and password go to the host of the seedlist only, on any port, and never from https to http. Nothing else is fetched from special-
-   purpose addresses.
-5. A content is fetched when its entry differs from that of the last run, never otherwise.
+   purpose addresses. A source that signs in by a form sends no password with its requests; ``fetch`` has the session.
+5. A content is fetched when its entry differs from that of the last run, never otherwise. So are the files at ``related`` links on the host
+   of the seedlist, which are part of the document. A file that is gone, or for which there is no room in the document, is left out.
 
 Source: HCL Connections, "Crawling data for the first time", "Subsequently crawling data"; docs/howto/pull-a-seedlist.md.
 """
@@ -25,19 +26,21 @@ from itertools import islice
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
-from feedmill.model.change import Content, Delete, InvalidRecord, PutDocument
+from feedmill.model.change import Content, Delete, InvalidRecord, Note, PutDocument
 from feedmill.model.errors import BadRequest, UpstreamFailure
+from feedmill.model.feed import LogLevel
 from feedmill.model.pulling import RunMode
 from feedmill.ports import DeletedItem, FailedItem, ListedItem, PulledItem, PullPage, SkippedItem
-from feedmill.wire.seedlist.adapt import SeedlistAdapter
+from feedmill.wire.seedlist.adapt import RelatedFile, SeedlistAdapter
 from feedmill.wire.seedlist.parse import iter_entries, scan_page
-from feedmill.wire.seedlist.schema import Action, InvalidEntry, SeedlistEntry, SeedlistPage
+from feedmill.wire.seedlist.schema import ATOM_TYPE, Action, InvalidEntry, Link, SeedlistEntry, SeedlistPage
 
 MAX_PAGE_BYTES: Final = 268_435_456
 PAGE_SECONDS: Final = 150.0
 CONTENT_SECONDS: Final = 300.0
 ITEMS_AT_ONCE: Final = 100
 """How many entries one page of the source has: the contents of these are read before they are applied in one transaction."""
+MAX_RELATED: Final = 50
 _NOT_FOUND: Final = 404
 _PIECE_BYTES: Final = 65_536
 
@@ -52,8 +55,14 @@ class FetchedBody:
     body: bytes
 
 
+class Oversized(UpstreamFailure):
+    """The response has more bytes than the call permits."""
+
+
 Fetch = Callable[[str, Mapping[str, str], int, float], FetchedBody]
-"""Gets a URL with headers, within a number of bytes and seconds. Errors: BadRequest for a URL that is none; UpstreamFailure."""
+"""Gets a URL with headers, within a number of bytes and seconds. Errors: BadRequest for a URL that is none; UpstreamFailure, as Oversized
+for a longer response.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +72,7 @@ class SeedlistAddress:
     url: str
     user: str = ""
     password: str = field(default="", repr=False)
+    uses_basic: bool = True
 
     @property
     def host(self) -> str:
@@ -89,8 +99,11 @@ class _Position:
 class SeedlistSource:
     """Implements ``ports.PullSource``."""
 
-    def __init__(self, name: str, address: SeedlistAddress, fetch: Fetch, *, max_content_bytes: int) -> None:
+    def __init__(
+        self, name: str, address: SeedlistAddress, fetch: Fetch, *, max_content_bytes: int, close: Callable[[], None] = lambda: None
+    ) -> None:
         self._address = address
+        self._close = close
         self._fetch = fetch
         self._max_content_bytes = max_content_bytes
         self._adapter = SeedlistAdapter(host=address.host, name=name)
@@ -117,7 +130,8 @@ class SeedlistSource:
             position = yield from self._iter_items(fetched, page, position, timestamp)
 
     def close(self) -> None:
-        """Closes nothing: each request has a connection of its own."""
+        """Ends the session at the server, if there is one."""
+        self._close()
 
     def _iter_items(
         self, fetched: FetchedBody, page: SeedlistPage, here: _Position, timestamp: str
@@ -168,15 +182,44 @@ class SeedlistSource:
             content = Content(stream=io.BytesIO(fetched.body), size_bytes=len(fetched.body))
             if not entry.content.media_type:
                 entry = replace(entry, content=replace(entry.content, media_type=fetched.media_type))
-        change = self._adapter.adapt(number, entry, page, content)
+        files, notes = self._fetch_related(entry, content.size_bytes if content is not None else 0)
+        change = self._adapter.adapt(number, entry, page, content, files)
         if isinstance(change, InvalidRecord):
             raise BadRequest(change.reason)
         assert not isinstance(change, Delete)
-        return change
+        return replace(change, notes=(*change.notes, *notes)) if notes else change
+
+    def _fetch_related(self, entry: SeedlistEntry, size_bytes: int) -> tuple[list[RelatedFile], list[Note]]:
+        """Fetches the related files of an entry whose content has so many bytes. Errors: BadRequest for one that can be fetched later."""
+        files: list[RelatedFile] = []
+        notes: list[Note] = []
+        for link in self._list_related(entry):
+            room = self._max_content_bytes - size_bytes - sum(len(file.data) for file in files)
+            try:
+                fetched = self._get(link.url, room, CONTENT_SECONDS) if room > 0 else None
+            except UpstreamFailure as exc:
+                if not isinstance(exc, Oversized):
+                    raise BadRequest(f"{link.url}: {exc}") from exc
+                fetched = None
+            if fetched is None:
+                notes.append(_warn(f"{link.url} was left out: with it the document has more than {self._max_content_bytes} bytes"))
+            elif fetched.status in (403, _NOT_FOUND, 410):
+                notes.append(_warn(f"{link.url} was left out: the server answers {fetched.status}"))
+            elif fetched.status != 200:
+                raise BadRequest(f"{link.url}: the server answers {fetched.status}")
+            else:
+                files.append(RelatedFile(data=fetched.body, media_type=link.media_type or fetched.media_type, name=link.title))
+        return files, notes
+
+    def _list_related(self, entry: SeedlistEntry) -> list[Link]:
+        """Lists the related links that lead to files on the host of the seedlist, each once."""
+        own = entry.content.url if entry.content is not None else ""
+        links = {link.url: link for link in entry.related if link.media_type != ATOM_TYPE and link.url != own}
+        return [link for link in links.values() if urlsplit(link.url).hostname == self._address.host][:MAX_RELATED]
 
     def _get(self, url: str, max_bytes: int, seconds: float) -> FetchedBody:
         headers = {"Accept-Encoding": "gzip"}
-        if self._address.user and self._may_know_user(url):
+        if self._address.uses_basic and self._address.user and self._may_know_user(url):
             proof = f"{self._address.user}:{self._address.password}".encode()
             headers["Authorization"] = f"Basic {b64encode(proof).decode()}"
         return self._fetch(url, headers, max_bytes, seconds)
@@ -191,6 +234,10 @@ def _check_status(fetched: FetchedBody) -> None:
         raise UpstreamFailure(f"{fetched.url}: the server answers {fetched.status}; check user and password")
     if fetched.status != 200:
         raise UpstreamFailure(f"{fetched.url}: the server answers {fetched.status}")
+
+
+def _warn(reason: str) -> Note:
+    return Note(level=LogLevel.WARNING, reason=reason)
 
 
 def _cut(data: bytes) -> Iterator[bytes]:
@@ -212,4 +259,6 @@ def _with_timestamp(url: str, timestamp: str) -> str:
 
 def _digest(entry: SeedlistEntry, page: SeedlistPage) -> bytes:
     """Returns the digest of what an entry says, wherever it is in its page."""
-    return hashlib.sha256(repr((replace(entry, line=0), page.categories)).encode("utf-8", "surrogatepass")).digest()
+    # earlier versions did not fetch related files
+    version = ("files",) if entry.related else ()
+    return hashlib.sha256(repr((replace(entry, line=0), page.categories, *version)).encode("utf-8", "surrogatepass")).digest()

@@ -13,6 +13,7 @@ Rules:
    out of searches. A facet narrows by its field, so ``parametric="true"`` makes the field searchable. A title that results must not show
    is only metadata. Whole values of every field can be searched exactly, so ``supportsExactMatch`` changes nothing.
 5. The content is that of the entry, or the bytes fetched from its URL. Without a content it is the summary, if results may show that.
+   The files at ``related`` links are attachments of the content.
 
 Source: HCL Connections, "Seedlist response"; HCL Digital Experience, "Search service configuration parameters" (names of date fields).
 """
@@ -30,7 +31,7 @@ import pybase64
 
 from feedmill.model.access import Access, Acl, Entry, Principal, Scope
 from feedmill.model.change import AclChange, Content, Delete, InvalidRecord, Note, PutDocument, SourcePosition
-from feedmill.model.document import Attributes
+from feedmill.model.document import Attachment, Attributes
 from feedmill.model.feed import LogLevel
 from feedmill.wire.seedlist.schema import Action, AtomText, Field, FieldInfo, FieldType, InvalidEntry, SeedlistEntry, SeedlistPage, TextType
 from feedmill.wire.tokens import MAX_NAME_CHARACTERS, Unreadable
@@ -39,6 +40,15 @@ _MARKUP: Final = re.compile(r"<[^<>]*>")
 _MILLISECONDS: Final = re.compile(r"-?[0-9]{1,14}")
 _XML_TYPE: Final = re.compile(r"(?:application|image)/(?:[a-z0-9.+-]+\+)?xml")
 _HTTP: Final = re.compile("https?://", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelatedFile:
+    """The file at a ``related`` link: its bytes, the media type, and its name or ""."""
+
+    data: bytes
+    media_type: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +63,17 @@ class SeedlistAdapter:
         return f"seedlist://{self.host}/{quote(self.name, safe='')}/{quote(identifier, safe='')}"
 
     def adapt(
-        self, number: int, entry: SeedlistEntry | InvalidEntry, page: SeedlistPage, fetched: Content | None = None
+        self,
+        number: int,
+        entry: SeedlistEntry | InvalidEntry,
+        page: SeedlistPage,
+        fetched: Content | None = None,
+        files: Sequence[RelatedFile] = (),
     ) -> PutDocument | Delete | InvalidRecord:
-        """Returns the change that an entry requests. Shape: it is no container; ``fetched`` are the bytes at its content's URL."""
+        """Returns the change that an entry requests.
+
+        Shape: it is no container; ``fetched`` are the bytes at its content's URL, ``files`` those of its related files.
+        """
         place = SourcePosition(record=number, line=entry.line)
         url = self.find_url(entry.id) if entry.id else None
         if isinstance(entry, InvalidEntry) or url is None:
@@ -67,6 +85,7 @@ class SeedlistAdapter:
             content, mimetype = _read_content(entry, fetched)
         except Unreadable as exc:
             return InvalidRecord(place=place, url=url, reason=f"content: {exc}", notes=tuple(notes))
+        content, attachments = _attach(content, files)
         values = list(_list_values(entry, page))
         title = _find_info(entry, "title")
         attributes = Attributes(
@@ -74,6 +93,7 @@ class SeedlistAdapter:
             mimetype=mimetype or None,
             last_modified=entry.updated_at,
             title=_plain(entry.title) or None if title.returnable else None,
+            attachments=attachments,
             overrides_own=True,
             unsearchable=_list_names(values, lambda info: not info.content_searchable and not _is_by_field(info)),
             only_by_field=_list_names(values, lambda info: not info.content_searchable and _is_by_field(info)),
@@ -198,6 +218,24 @@ def _read_content(entry: SeedlistEntry, fetched: Content | None) -> tuple[Conten
     except ValueError as exc:
         raise Unreadable("it is not base64") from exc
     return Content(stream=io.BytesIO(data), size_bytes=len(data)), content.media_type
+
+
+def _attach(content: Content | None, files: Sequence[RelatedFile]) -> tuple[Content | None, tuple[Attachment, ...]]:
+    """Returns the content with the related files behind it."""
+    if not files:
+        return content, ()
+    own = b""
+    if content is not None:
+        with content.stream as stream:
+            own = stream.read()
+    attachments: list[Attachment] = []
+    start = len(own)
+    for file in files:
+        attachments.append(Attachment(start=start, size_bytes=len(file.data), mimetype=file.media_type, name=file.name))
+        start += len(file.data)
+    stream = io.BytesIO(b"".join([own, *(file.data for file in files)]))
+    charset = content.charset if content is not None else None
+    return Content(stream=stream, size_bytes=start, charset=charset), tuple(attachments)
 
 
 def _hold(text: str) -> Content:

@@ -15,7 +15,7 @@ import struct
 from typing import Any, BinaryIO
 
 from feedmill.core.text.textblob import encode_text
-from feedmill.model.document import Metadata
+from feedmill.model.document import Attachment, Metadata
 from feedmill.model.extraction import Answer, Extraction, ExtractionLimits, Task
 
 _TASK = struct.Struct("<Q")
@@ -31,7 +31,8 @@ class BadFrame(Exception):
 def pack_task(task: Task) -> bytes:
     """Returns the message that sends a task to a worker."""
     # Both ends are the same program with the same interpreter, so a format that other versions cannot read does no harm.
-    body = marshal.dumps((task.key, task.url, task.mimetype, task.data, task.path, task.charset, task.text_bytes))
+    attachments = tuple((each.start, each.size_bytes, each.mimetype, each.name) for each in task.attachments)
+    body = marshal.dumps((task.key, task.url, task.mimetype, task.data, task.path, task.charset, task.text_bytes, attachments))
     return _TASK.pack(len(body)) + body
 
 
@@ -44,8 +45,18 @@ def read_task(stream: BinaryIO) -> Task | None:
     body = stream.read(size)
     if len(body) < size:
         return None
-    key, url, mimetype, data, path, charset, text_bytes = marshal.loads(body)  # noqa: S302 - written by the pool, never by a document
-    return Task(key=key, url=url, mimetype=mimetype, data=data, path=path, charset=charset, text_bytes=text_bytes)
+    # written by the pool, never by a document
+    key, url, mimetype, data, path, charset, text_bytes, attachments = marshal.loads(body)  # noqa: S302
+    return Task(
+        key=key,
+        url=url,
+        mimetype=mimetype,
+        data=data,
+        path=path,
+        charset=charset,
+        text_bytes=text_bytes,
+        attachments=tuple(Attachment(start=start, size_bytes=size, mimetype=kind, name=name) for start, size, kind, name in attachments),
+    )
 
 
 def pack_answer(answer: Extraction) -> bytes:

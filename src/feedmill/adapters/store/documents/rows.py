@@ -11,7 +11,19 @@ from feedmill.adapters.store.values import dumps, from_micros, loads, to_micros
 from feedmill.core.access.classes import class_by
 from feedmill.core.urls.digests import digest_of_url
 from feedmill.model.access import AccessClass
-from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, DocumentState, Event, EventKind, Metadata, Origin, Text
+from feedmill.model.document import (
+    Attachment,
+    Attributes,
+    AuthMethod,
+    BlobRef,
+    Document,
+    DocumentState,
+    Event,
+    EventKind,
+    Metadata,
+    Origin,
+    Text,
+)
 from feedmill.ports import StoredRefs
 
 R = TypeVar("R")
@@ -45,6 +57,8 @@ def _attributes_to_json(attributes: Attributes) -> str:
         value = getattr(attributes, name)
         if value:
             fields[name] = value
+    if attributes.attachments:
+        fields["attachments"] = [(each.start, each.size_bytes, each.mimetype, each.name) for each in attributes.attachments]
     return dumps(fields)
 
 
@@ -58,6 +72,10 @@ def _attributes_from_json(text: str) -> Attributes:
     for name in ("links", "link_texts", *_NAME_LISTS):
         if name in fields:
             fields[name] = tuple(fields[name])
+    if "attachments" in fields:
+        fields["attachments"] = tuple(
+            Attachment(start=start, size_bytes=size, mimetype=mimetype, name=name) for start, size, mimetype, name in fields["attachments"]
+        )
     return Attributes(**fields)
 
 
