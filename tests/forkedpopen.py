@@ -39,18 +39,22 @@ class Popen(subprocess.Popen[Any]):
         standard = [end if end != -1 else number for number, end in enumerate(child_ends)]
         self.pid = os.fork()
         if self.pid == 0:
-            _live(command, environment, standard, pass_fds)
+            live(command, environment, standard, pass_fds)
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
         self._child_created = True
 
 
 def _can_fork(command: object, environment: Mapping[str, str] | None) -> bool:
+    return threading.active_count() == 1 and is_forkable(command, os.environ if environment is None else environment)
+
+
+def is_forkable(command: object, environment: Mapping[str, str]) -> bool:
+    """Whether a command starts a module that may be forked, in an environment that changes no interpreter."""
     is_ours = isinstance(command, list) and command[:2] == [sys.executable, "-m"] and command[2] in FORKED
-    given = os.environ if environment is None else environment
-    return is_ours and not any(name.startswith(_INTERPRETER) for name in given) and threading.active_count() == 1
+    return is_ours and not any(name.startswith(_INTERPRETER) for name in environment)
 
 
-def _live(command: list[str], environment: Mapping[str, str] | None, standard: list[int], pass_fds: Collection[int]) -> None:
+def live(command: list[str], environment: Mapping[str, str] | None, standard: list[int], pass_fds: Collection[int]) -> None:
     """Runs the module as the process of a new interpreter does; never returns."""
     code = 1
     try:

@@ -16,6 +16,7 @@ from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.schema import metadata
 from feedmill.adapters.store.sqlite import open_sqlite
+from tests import zygote
 from tests.contract import mariadb
 from tests.contract.databases import NewDatabase
 from tests.contract.feedharness import FeedHarness
@@ -34,6 +35,13 @@ def start_postgres(folder: Path) -> Any:
         with suppress(subprocess.SubprocessError):
             return get_server(folder / attempt, cleanup_mode="stop")
     return get_server(folder / "third", cleanup_mode="stop")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_extractors() -> Iterator[None]:
+    """Forks the fork servers of extractors, which a new interpreter starts in two seconds of CPU time."""
+    with zygote.forking():
+        yield
 
 
 @pytest.fixture(scope="session")
