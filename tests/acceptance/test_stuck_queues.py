@@ -13,7 +13,8 @@ from tests.acceptance.promises import run_command, run_json
 from tests.appliance import Appliance, feed_of, hanging, record, running
 from tests.waiting import wait_until
 
-STUCK = {"indexer": "index", "extractor": "extract", "feeder-quick": "feeds-quick"}
+QUICK = "feeder-quick"
+STUCK = {"indexer": "index", "extractor": "extract", QUICK: "feeds-quick"}
 SETTINGS = "[limits]\nstuck_seconds = 3\n"
 
 
@@ -36,7 +37,7 @@ def is_ready(appliance: Appliance) -> bool:
     return all(status == 200 for status, _ in readiness(appliance))
 
 
-@pytest.mark.parametrize("role", STUCK)
+@pytest.mark.parametrize("role", [QUICK, *(pytest.param(role, marks=pytest.mark.thorough) for role in STUCK if role != QUICK)])
 def test_queue_of_a_process_that_hangs_is_reported_everywhere(watched: Appliance, role: str, tmp_path: Path) -> None:
     wait_until(lambda: is_ready(watched), "readiness")
     queue, url = STUCK[role], f"http://stuck.example.com/{role}"

@@ -254,8 +254,9 @@ def test_lister_that_floods_is_ended(harness: AdaptorHarness) -> None:
     run = harness.run()
     assert run.state is RunState.FAILED
     assert "BadStream" not in run.reason
-    harness.script("lister", "printf 'GSA Adaptor Data Version 1 [\\n]\\n'; exec yes id=same\n")
-    harness.put_document("same")
+    same = "same" * 50
+    harness.script("lister", f"printf 'GSA Adaptor Data Version 1 [\\n]\\n'; exec yes id={same}\n")
+    harness.put_document(same)
     assert "the lister printed more than 1000000 bytes, see limits.output_mb" in harness.run().reason
 
 

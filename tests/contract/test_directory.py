@@ -173,6 +173,7 @@ def test_directory_refuses_who_is_in_too_many_groups(store: SqlStore) -> None:
         table.resolve(ANN)
 
 
+@pytest.mark.parametrize("store", ["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)], indirect=True)
 def test_group_of_very_many_members_is_read_whole(store: SqlStore) -> None:
     members = 50_001
     staff = define_group("staff", user_principal("ann"), *(user_principal(f"user{number}") for number in range(members)))

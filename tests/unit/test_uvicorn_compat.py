@@ -117,8 +117,10 @@ def test_no_other_module_reaches_into_uvicorn() -> None:
     source = Path(feedmill.__file__).parent
     private = {"cycle", "pipeline", "flow", "server_state"}
     found = set()
-    for path in source.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+    texts = {path: path.read_text() for path in source.rglob("*.py")}
+    candidates = [path for path, text in texts.items() if "uvicorn" in text or any(f"self.{name}" in text for name in private)]
+    for path in candidates:
+        for node in ast.walk(ast.parse(texts[path])):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("uvicorn."):
                 found.add(path.name)
             if isinstance(node, ast.Attribute) and node.attr in private and isinstance(node.value, ast.Name) and node.value.id == "self":

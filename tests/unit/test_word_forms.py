@@ -8,6 +8,7 @@ from feedmill.adapters.index.stemming import Stems
 from feedmill.core.text.analysis import list_raw_words
 from feedmill.core.text.wordforms import ACCENTED, FOLDED, find_accented, fold_all, without_accents, write_all
 from tests.anytext import any_text
+from tests.thorough import IS_THOROUGH
 
 
 def _without_accents_one_by_one(text: str) -> str:
@@ -26,7 +27,8 @@ def _without_accents_one_by_one(text: str) -> str:
 
 
 def test_without_accents_every_code_point_is_judged_by_its_letter() -> None:
-    every = list(map(chr, range(0x110000)))
+    # what follows the first two planes are ideographs, and code points without a letter
+    every = list(map(chr, range(0x110000 if IS_THOROUGH else 0x20000)))
     joining = [one for one in every if unicodedata.category(one)[0] in "LM" and not "\u3400" <= one <= "\ud7a3" and one < "\U00017000"]
     for text in ("\n".join(every), "\n".join(f"a{one}\u0301\n\u0430\u0327{one}" for one in joining)):
         assert without_accents(text) == _without_accents_one_by_one(text)
