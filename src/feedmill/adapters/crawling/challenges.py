@@ -145,7 +145,9 @@ class PasswordAuthentication:
         challenges = {challenge.scheme: challenge for challenge in reversed(parse_challenges(response))}
         if self._context is not None:
             return await self._continue(challenges)
+        # the rule lists its schemes by strength, so the first that the server offers is the strongest
         scheme = next((each for each in self._rule.schemes if each.value in challenges), None)
+        # RFC 7616, 3.3: the nonce has expired, the password was not rejected
         is_stale = scheme is AccessScheme.DIGEST and challenges["digest"].parameters.get("stale", "").lower() == "true"
         was_tried = self._attempts > 0 and scheme is self._memory.scheme and not is_stale
         if scheme is None or was_tried or self._attempts > 1:
@@ -156,6 +158,7 @@ class PasswordAuthentication:
         if scheme is AccessScheme.BASIC:
             return self._make_basic()
         if scheme is AccessScheme.DIGEST:
+            # a new nonce: its uses are counted from 1
             self._memory.digest, self._memory.nonce_uses = challenges["digest"].parameters, 0
             return self._make_digest()
         return await self._start(scheme)
@@ -230,10 +233,12 @@ def make_digest(challenge: dict[str, str], *, user: str, password: str, method: 
         return hashlib.new(name, text.encode(), usedforsecurity=False).hexdigest()
 
     realm, nonce, count = challenge.get("realm", ""), challenge.get("nonce", ""), f"{uses:08x}"
+    # RFC 7616, 3.4.2: A1, of the session for algorithms that end in -sess; 3.4.3: A2; 3.4.1: the response of both
     first = digest(f"{user}:{realm}:{password}")
     if algorithm.lower().endswith("-sess"):
         first = digest(f"{first}:{nonce}:{client_nonce}")
     second = digest(f"{method}:{path}")
+    # without qop the server follows RFC 2069, which has no count and no nonce of the client
     middle = f"{nonce}:{count}:{client_nonce}:auth" if qops else nonce
     fields = {"username": user, "realm": realm, "nonce": nonce, "uri": path, "response": digest(f"{first}:{middle}:{second}")}
     fields |= {"cnonce": client_nonce} if qops else {}

@@ -144,6 +144,7 @@ class BearerSession:
             raise AccessRejected("the authorization server sends no token that can be read") from exc
         if not isinstance(token, str) or not token.isascii() or not token.isprintable() or not token:
             raise AccessRejected(f"the authorization server returned no token, but status {response.status}")
+        # renewed before it expires, so that it does not expire on the way to the server
         return token, max(seconds - 30.0, 1.0)
 
 
@@ -221,6 +222,7 @@ class FormSession:
         async with self._lock:
             now = time.monotonic()
             is_over = self._signed_in_at is None or now - self._signed_in_at > self._form.session_seconds
+            # another request has signed in while this one waited for the lock
             if not is_over and self._logins != after:
                 return self._logins
             if self._paused_until > now:
@@ -245,12 +247,15 @@ class FormSession:
             raise AccessRejected(f"the login page has no form with the fields of the settings (status {response.status})")
         if page.host != self._login.host and not self._matches(page.url):
             raise AccessRejected(f"the login leads to {page.host}, which neither login_url nor login_pattern names")
+        # the password: only to the host of the page with the form, unless the settings name the action
         page, response = await self._submit(sending, page, form, self._fill(form), same_host=True, action=self._form.action)
+        # single sign-on: pages with a form that a browser submits by a script, which takes an assertion to the next server
         for _ in range(_MAX_ASSERTIONS):
             assertion = next((each for each in find_forms(response.body) if each.is_post and set(_ASSERTIONS) & set(each.fields)), None)
             if assertion is None or response.status != 200:
                 break
             page, response = await self._submit(sending, page, assertion, assertion.fields, same_host=False)
+        # a server that rejects a password often shows the form again, with status 200
         is_again = any(self._has_fields(each) and self._is_login_form(page, each) for each in find_forms(response.body))
         if response.status >= 400 or (self._is_login(page) and any(map(self._has_fields, find_forms(response.body)))) or is_again:
             raise AccessRejected(f"the login is not accepted (status {response.status})")
@@ -300,6 +305,7 @@ class FormSession:
                 following = parse_target(urljoin(target.url, location))
             except (BadRequest, ValueError) as exc:
                 raise AccessRejected("the login redirects to what is no address") from exc
+            # RFC 9110, 15.4.8 and 15.4.9: these redirects repeat the method and the body, which may hold the password
             if response.status in (307, 308) and body:
                 if (following.is_tls, following.host, following.port) != (target.is_tls, target.host, target.port):
                     raise AccessRejected("the login would send the password to another host")

@@ -86,6 +86,7 @@ class SqlCrawlQueue:
         rows = [_row_of_new(mention, sites[site_of(mention.url)], now) for mention in new]
         if rows:
             self._connection.execute(sa.insert(crawl_entries), rows)
+        # an entry may be more urgent, or due earlier, than all others of its site
         self._advance_bounds((row["site_id"], row["urgency"], row["due_at"]) for row in rows)
         again = [row for url, mention in merged.items() if url in known and (row := _mentioned(known[url], mention, now)) is not None]
         self._update_rows(
@@ -244,6 +245,7 @@ class SqlCrawlQueue:
                 for urgency, due_at in zip(CrawlUrgency, due_times, strict=True):
                     if due_at is not None:
                         is_waiting = sites[site_id] > moment and urgency is not CrawlUrgency.IMMEDIATE
+                        # a site that is held back has only its immediate entries until then
                         bounds = {"urgency": int(urgency), "due_at": max(due_at, sites[site_id]) if is_waiting else due_at}
                         break
                 rows.append({"id_": site_id, "urgency_": bounds["urgency"], "due_": bounds["due_at"]})
@@ -385,6 +387,7 @@ def _mentioned(row: sa.RowMapping, mention: CrawlMention, now: datetime) -> dict
         if not is_done:
             is_renewed = bool(row["lease_owner"])
             urgency = CrawlUrgency.IMMEDIATE if mention.is_immediate else CrawlUrgency.NEW
+            # an entry that is due already is not put behind others that became due later
             waits_already = row["due_at"] is not None and row["due_at"] <= to_micros(now) and (not is_renewed or row["is_renewed"])
             changed["urgency"] = min(row["urgency"], int(urgency)) if waits_already else int(urgency)
             changed["due_at"] = row["due_at"] if waits_already else to_micros(now)

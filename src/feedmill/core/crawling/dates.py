@@ -131,6 +131,7 @@ def find_date_in_text(text: str) -> datetime | None:
         return None
     counts = Counter(number for number, _, _ in dates)
     first = {number: min(place for form, place, _ in dates if form == number) for number in counts}
+    # the most frequent form; of equally frequent ones that which occurs first
     best = min(counts, key=lambda number: (-counts[number], first[number]))
     return next(date for number, place, date in dates if (number, place) == (best, first[best]))
 

@@ -28,6 +28,7 @@ class LoadException:
             return False
         if self.start_hour < self.end_hour:
             return self.start_hour <= hour < self.end_hour
+        # over midnight, such as 22 to 6; equal hours are the whole day
         return hour >= self.start_hour or hour < self.end_hour
 
 

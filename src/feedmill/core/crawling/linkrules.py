@@ -24,6 +24,7 @@ from feedmill.core.urls.patterns import PatternSet, is_remark
 MAX_DIRECTORIES: Final = 40
 MAX_PARAMETERS: Final = 40
 
+# one to three directories, and the same ones three times more
 _REPEATED: Final = re.compile(r"(/[^/]+(?:/[^/]+){0,2})\1{3}(?=/|\Z)")
 _CRAWLED: Final = ("http://", "https://", "file://")
 _EVERY_URL: Final = ("", "/")
@@ -100,4 +101,5 @@ def _host_of(url: str) -> str:
 
 def _build_session_rule(names: Iterable[str]) -> re.Pattern[str] | None:
     escaped = "|".join(re.escape(name) for name in names)
+    # a parameter of the path, ``;NAME`` or ``;NAME=VALUE``, up to the next ``;``, ``?`` or ``/``; of a query the caller adds the ``;``
     return re.compile(rf";(?:{escaped})(?:=[^;?/]*)?(?![^;?/])", re.IGNORECASE) if escaped else None

@@ -101,6 +101,7 @@ def _after_success(entry: CrawlEntry, now: datetime, frequency: Frequency, *, is
     first, shortest, longest = frequency.value
     interval = timedelta(seconds=entry.interval_seconds) if entry.interval_seconds else first
     if entry.changed_at is not None and entry.interval_seconds:
+        # rule 1: half the time between the last two changes, or half the time since the last change, which never shortens the interval
         half = (now - entry.changed_at) / 2
         interval = half if is_changed else max(interval, half)
     interval = min(max(interval, shortest), longest)
@@ -119,6 +120,7 @@ def _after_failure(entry: CrawlEntry, now: datetime) -> tuple[CrawlEntry, bool]:
     """Returns the entry after a failure, and whether the URL is given up."""
     failed_at = entry.failed_at or now
     if entry.failures:
+        # rule 3: a fetch before the next retry, which a feed or an administrator requested, is no retry
         next_retry = failed_at + sum(RETRIES[: entry.failures], timedelta())
         if now < next_retry:
             return replace(entry, due_at=next_retry), False

@@ -147,7 +147,9 @@ class PageApplier:
         queue = unit.feeds.crawling.queue
         urls = [each.entry.url for each in planned]
         stored, documents = queue.find_many(urls), _find_live(unit, urls)
+        # a page whose lease has ended is fetched by another process: it counts for nothing here
         held = [each for each in planned if each.entry.url in stored and stored[each.entry.url].lease_owner in ("", self._tools.owner)]
+        # content was fed while the page was fetched; it takes over the URL
         owned = [url for url, document in documents.items() if document.origin is Origin.CONTENT]
         wanted = [each for each in held if each.entry.url not in owned]
         changes = [(each.change, each.content) for each in wanted if each.change is not None]
@@ -212,6 +214,7 @@ class PageApplier:
     def _plan_content(self, fetched: Fetched, headers: CrawlHeaders, document: Document | None) -> _Planned:
         entry, page = fetched.entry, fetched.page
         checksum = hashlib.blake2b(page.body, digest_size=16).digest()
+        # a server that ignores conditional requests sends the same body again
         is_same = checksum == entry.checksum and document is not None and document.content is not None
         head = self._tools.read_head(page)
         robots = tuple(dict.fromkeys((*headers.robots.names, *head.robots)))

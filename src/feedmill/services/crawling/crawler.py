@@ -355,6 +355,7 @@ class Crawler:
         for site in list(self._sites.values()):
             load = self._find_load(site.record.site, site.delay_seconds, now)
             while site.waiting and site.running < load.at_once and len(self._tasks) < AT_ONCE:
+                # its robots.txt is being fetched, and nothing else of the site is until then
                 if site.rules is None and site.running:
                     break
                 site.page = site.waiting[0].url
@@ -418,6 +419,7 @@ class Crawler:
             load = self._find_load(record.site, rules.delay_seconds, now)
             if load.pause_seconds:
                 record = replace(record, free_at=now + timedelta(seconds=load.pause_seconds))
+            # the request for robots.txt counts too: a pause begins now, and all entries go back to the queue
             given_back = list(site.waiting) if load.pause_seconds else []
             await self._in_thread(lambda: self._store_robots(record, given_back))
             if load.pause_seconds:

@@ -81,6 +81,7 @@ class LinkFollowing:
             crawled_page, depth = page.url if page.origin is Origin.WEB else "", depths.get(page.url, 0) + 1
             for link in dict.fromkeys(links):
                 url = rules.find_target(link, crawled_page=crawled_page)
+                # of several links to a URL the one nearest to a start URL counts
                 if url is not None and url != page.url and (url not in mentions or mentions[url].depth > depth):
                     mentions[url] = CrawlMention(url=url, referrer=page.url, depth=depth)
                 if len(mentions) >= ADDED_AT_ONCE:

@@ -211,6 +211,7 @@ class PullRunner:
         needed = [(place, self._bind(item, known, live)) for place, item in self._list_needed(page.items, known, live)]
         places = {place for place, _ in needed}
         planned: list[_Planned] = []
+        # parts of a page are applied with the checkpoint before it: an interrupted run reads the page again and finds them unchanged
         before, taken = PullPage(checkpoint=self.run.checkpoint), 0
         with Retrievals(needed, self._parallel, self._check_stopped) as retrievals:
             for place, item in enumerate(page.items):
@@ -264,6 +265,7 @@ class PullRunner:
             with self._tools.store.reading() as unit:
                 runs = unit.feeds.pulling.runs.list_newest(self.run.source, MAX_RUNS)
             begun = ((run.started_at, run) for run in runs if run.listing and not run.request.is_dry)
+            # a run whose reading began again has several numbers
             self._listed_at = {
                 number: at for at, run in begun if at is not None for number in range(run.first_listing or run.listing, run.listing + 1)
             }

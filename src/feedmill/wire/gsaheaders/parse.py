@@ -69,6 +69,7 @@ def _split(headers: Sequence[tuple[str, str]], name: str) -> Iterator[str]:
 def _decode(text: str) -> str:
     """Percent-decodes. Letters beyond ASCII that were not encoded come as the bytes of their UTF-8."""
     try:
+        # headers arrive decoded as Latin-1: encoding them again returns the bytes of the server
         raw = unquote_to_bytes(text.encode("latin-1"))
     except UnicodeEncodeError:
         raw = unquote_to_bytes(text)
@@ -161,6 +162,7 @@ def _read_robots(headers: Sequence[tuple[str, str]], agent: str) -> RobotsDirect
         for part in value.lower().split(","):
             named = _AGENT.match(part)
             if named is not None and named[1] not in _WITH_VALUE:
+                # a name holds for the directives behind it, up to the next name
                 counts, part = named[1] in (agent, "robots", "*"), named[2]
             if counts:
                 found.add(part.strip())
