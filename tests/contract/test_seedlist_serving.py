@@ -17,8 +17,9 @@ from feedmill.http.search import seedlists
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.http.search.seedlists import write_timestamp
 from feedmill.model.access import Acl
+from feedmill.model.audit import AuditKind
 from feedmill.model.change import PutDocument
-from feedmill.model.document import Attributes, Document, DocumentState
+from feedmill.model.document import Attachment, Attributes, Document, DocumentState
 from feedmill.model.pulling import RunMode
 from feedmill.ports import DeletedItem, ListedItem, PullPage
 from feedmill.services.pulling.seedlists import FetchedBody, SeedlistAddress, SeedlistSource
@@ -45,8 +46,12 @@ class World:
         harness = open_signin_harness(folder, clock=self.clock)
         self.harness: SearchHarness = harness.search
         self.app: ASGIApp = search_app(
-            self.harness.services(), SearchSite(signin=harness.site, clock=self.clock, seedlist_key=b"k" * 32, history=timedelta(days=7))
+            self.harness.services(),
+            SearchSite(
+                signin=harness.site, clock=self.clock, seedlist_key=b"k" * 32, history=timedelta(days=7), auditing=harness.signing.auditing
+            ),
         )
+        self.auditing = harness.signing.auditing
 
     def get(self, url: str, **headers: str) -> Answer:
         parts = urlsplit(url)
@@ -197,6 +202,29 @@ def test_wrong_parameters_are_named(world: World, query: str) -> None:
     found = world.get(f"{LIST}?{query}")
     assert found.status == 400
     assert query.partition("=")[0] in found.text
+
+
+def test_audit_log_says_who_read_what(world: World) -> None:
+    (number,) = world.add(world.make("http://x/secret", "words"))
+    world.page(f"{LIST}?Action=GetDocuments")
+    world.page(f"{LIST}?Action=GetChildren")
+    world.get(f"{HOST}/seedlist/content?id={number}")
+    world.get(f"{HOST}/seedlist/content?id=99")
+    world.get(LIST, authorization="Bearer wrong")
+    events = [entry.event for entry in world.auditing.iter_entries(kind="seedlist.")]
+    assert {(event.actor, event.kind) for event in events} == {("admin.token", AuditKind.SEEDLIST_READ)}
+    assert [dict(event.details) for event in events] == [
+        {"action": "GetDocuments", "seedlist": "", "start": 0, "entries": 1, "ids": ["http://x/secret"]},
+        {"action": "GetChildren", "seedlist": "", "start": 0, "entries": 0, "ids": []},
+        {"url": "http://x/secret"},
+    ]
+
+
+def test_content_is_that_without_attachments(world: World) -> None:
+    document = world.make("http://x/a", "wordsfile")
+    attributes = replace(document.attributes, attachments=(Attachment(start=5, size_bytes=4, name="b"),))
+    (number,) = world.add(replace(document, attributes=attributes))
+    assert world.get(f"{HOST}/seedlist/content?id={number}").body == b"words"
 
 
 @pytest.mark.parametrize("query", ["", "id=", "id=x", "id=99", "id=99999999999999999999999"])

@@ -18,6 +18,7 @@ class AuditKind(Enum):
     PUSH_REFUSED = "push.refused"
     COMMANDED = "command"
     DECISION_REQUESTED = "decision.asked"
+    SEEDLIST_READ = "seedlist.read"
     SETTINGS_READ = "settings.read"
     TRIMMED = "audit.trimmed"
 

@@ -112,6 +112,7 @@ def run_web(context: AppContext, ports: Ports) -> None:
         find_rows=find_rows(settings),
         seedlist_key=ensure_key(context.store),
         history=timedelta(days=settings.history.days),
+        auditing=signing.auditing,
         forwarded_cookies=frozenset(name for server in list_token_servers(settings.sources) for name in server.cookies),
         bounds=SearchBounds(deadline_seconds=settings.search.deadline_seconds, at_once=settings.search.searches_per_client),
     )

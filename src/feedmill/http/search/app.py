@@ -17,7 +17,7 @@ GET /signin, /signout     signing in and out; POST too
 GET /healthz, /readyz     whether the process lives, whether it can answer searches
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -66,16 +66,18 @@ from feedmill.http.search.profilesearch import FindProfile, ProfileSearch
 from feedmill.http.search.resultpage import show_page
 from feedmill.http.search.rowpage import PATH as ROW_PATH
 from feedmill.http.search.rowpage import FindRows, RowPages, find_no_rows
-from feedmill.http.search.seedlists import CONTENT_PATH, TOKENS_PATH, USER_PATH, Seedlists
+from feedmill.http.search.seedlists import CONTENT_PATH, TOKENS_PATH, USER_PATH, Seedlists, name_user
 from feedmill.http.search.seedlists import PATH as SEEDLIST_PATH
 from feedmill.http.search.suggestions import Suggestions
 from feedmill.http.signin.check import SignInCheck
 from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import AccessFilter
+from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.errors import BadRequest, FeedmillError
 from feedmill.model.results import ResultPage
 from feedmill.model.search import SearchRequest
 from feedmill.model.userrole import UserRole
+from feedmill.services.auditing import Auditing
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.clustering import FindClusters
 from feedmill.services.searching.searchservices import SearchServices
@@ -112,7 +114,7 @@ class SearchSite:
 
     By default ``identify`` is ``find_current_user``. ``find_problems`` adds to the problems of the searcher on ``/readyz``.
     ``seedlist_key`` makes the ACL tokens of seedlists; ``history`` is how long deletions are known.
-    ``forwarded_cookies`` are the names of the cookies that prove users to other servers.
+    ``forwarded_cookies`` are the names of the cookies that prove users to other servers. ``auditing`` records reads of the seedlist.
     Without ``signin`` only a trusted proxy, named by ``proxy``, names the user.
     """
 
@@ -133,6 +135,7 @@ class SearchSite:
     seedlist_key: bytes = b""
     history: timedelta = timedelta(days=90)
     forwarded_cookies: frozenset[str] = frozenset()
+    auditing: Auditing | None = None
 
     def list_own_origins(self) -> tuple[str, ...]:
         """Lists the origins whose pages may send forms: a proxy may use another name of this server than browsers do."""
@@ -166,7 +169,13 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
     clusters = ClusterRoute(services.searcher, identify, site.find_clusters)
     profiles = ProfileSearch(services.searcher, identify, site.find_profile, threads)
     rows = RowPages(services.documents, identify, site.find_rows)
-    seedlists = Seedlists(services.listing, identify, site.clock, key=site.seedlist_key, history=site.history)
+
+    def record_read(request: Request, details: Mapping[str, Detail]) -> None:
+        if site.auditing is not None:
+            address = clients.find_client(request.scope).address
+            site.auditing.log_event(AuditKind.SEEDLIST_READ, actor=name_user(request), address=address, details=details)
+
+    seedlists = Seedlists(services.listing, identify, site.clock, key=site.seedlist_key, history=site.history, record=record_read)
     own = [
         DeclaredRoute("/", in_thread(endpoints.show), methods=["GET"], requires=USER),
         DeclaredRoute("/search", protocol.answer, methods=["GET", "POST"], requires=USER),

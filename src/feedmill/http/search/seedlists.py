@@ -11,6 +11,7 @@ Rules:
 1. Only the last page of a crawl has a ``timestamp``, since some crawlers end where they find one. It is the time at which the crawl began.
 2. ``State`` says where a page begins; a crawler sends it as it was received. ``Start`` alone works too, but takes longer.
 3. A page has at most ``Range`` entries and ends before ``PAGE_BYTES``, because crawlers refuse larger ones.
+4. The audit log says which user has read which entries and contents, since they include secure documents.
 
 Source: HCL Connections, "Crawling data for the first time", "Subsequently crawling data", "Validating a user"; HCL Digital Experience,
 "The search seedlist 1.0 format"; docs/reference/seedlists.md.
@@ -19,7 +20,7 @@ Source: HCL Connections, "Crawling data for the first time", "Subsequently crawl
 import base64
 import binascii
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -37,6 +38,7 @@ from feedmill.http.common.searchthreads import find_deadline
 from feedmill.http.search.cachepage import POLICY
 from feedmill.http.search.gsasearch import Identify
 from feedmill.model.access import AccessClass
+from feedmill.model.audit import Detail
 from feedmill.model.errors import BadRequest
 from feedmill.ports import Clock
 from feedmill.services.documentlisting import OVERLAP, DocumentListing, ListedPart
@@ -70,6 +72,10 @@ _PASSED_OVER: Final = frozenset({"Source", "Locale", "locale", "Format"})
 _DIGITS_OF_A_ZONE: Final = re.compile(r"([+-][0-9]{2})([0-9]{2})$")
 
 
+RecordRead = Callable[[Request, Mapping[str, Detail]], None]
+"""Records what a request has read."""
+
+
 class ListAction(Enum):
     """What a seedlist lists."""
 
@@ -94,9 +100,12 @@ class ListRequest:
 
 
 class Seedlists:
-    """The handlers. ``key`` makes the ACL tokens, ``history`` is how long deletions are known."""
+    """The handlers. ``key`` makes the ACL tokens, ``history`` is how long deletions are known, ``record`` writes to the audit log."""
 
-    def __init__(self, listing: DocumentListing, identify: Identify, clock: Clock, *, key: bytes, history: timedelta) -> None:
+    def __init__(
+        self, listing: DocumentListing, identify: Identify, clock: Clock, *, key: bytes, history: timedelta, record: RecordRead
+    ) -> None:
+        self._record = record
         self._listing = listing
         self._identify = identify
         self._clock = clock
@@ -108,14 +117,24 @@ class Seedlists:
         list_request = read_list_request(dict(request.query_params), self._clock())
         if list_request.after is None:
             self._listing.check_part(list_request.part, self._clock(), self._history)
+        details: dict[str, Detail] = {
+            "action": list_request.action.value,
+            "seedlist": list_request.part.datasource,
+            "start": list_request.start,
+        }
+        if list_request.part.since is not None:
+            details["since"] = list_request.part.since.isoformat(timespec="seconds")
         if list_request.action is ListAction.COUNT:
+            self._record(request, details)
             return PlainTextResponse(f"{self._listing.count(list_request.part)}\n", headers=PRIVATE_NO_CACHE)
-        page = self._list_sources(list_request) if _lists_sources(list_request) else self._list_documents(list_request)
+        page, ids = self._list_sources(list_request) if _lists_sources(list_request) else self._list_documents(list_request)
+        self._record(request, {**details, "entries": len(ids), "ids": ids})
         return Response(page, media_type=f"{ATOM_TYPE}; charset=utf-8", headers=PRIVATE_NO_CACHE)
 
     def show_content(self, request: Request) -> Response:
         """Returns the content of a document as it was received. Errors: BadRequest; NotFound."""
         found = self._listing.read_content(_read_number(dict(request.query_params), "id", 0, 2**62))
+        self._record(request, {"url": found.url})
         mimetype = found.mimetype if _TYPE.fullmatch(found.mimetype) else "application/octet-stream"
         headers = {
             **PRIVATE_NO_CACHE,
@@ -130,9 +149,7 @@ class Seedlists:
 
     def show_user(self, request: Request) -> Response:
         """Returns the name of the signed-in user."""
-        current_user = find_current_user(request)
-        name = ", ".join(write_user(user) for user in current_user.identity.users) or current_user.label
-        return Response(render_user(name), media_type="text/xml", headers=PRIVATE_NO_CACHE)
+        return Response(render_user(name_user(request)), media_type="text/xml", headers=PRIVATE_NO_CACHE)
 
     def show_tokens(self, request: Request) -> Response:
         """Returns the tokens of the signed-in user: one for each access class that the user may see. Errors: OutOfTime."""
@@ -143,7 +160,8 @@ class Seedlists:
         tokens = sorted(write_token(number, self._key) for number in permitted if number > AccessClass.CLOSED)
         return Response(render_tokens(tokens), media_type="text/xml", headers=PRIVATE_NO_CACHE)
 
-    def _list_sources(self, list_request: ListRequest) -> bytes:
+    def _list_sources(self, list_request: ListRequest) -> tuple[bytes, list[str]]:
+        """Returns a page and the ids of its entries."""
         sources = self._listing.list_sources()
         here = sources[list_request.start : list_request.start + list_request.count]
         page = _describe_page(list_request, f"data sources: {len(sources)}")
@@ -155,12 +173,15 @@ class Seedlists:
             for source in here
         ]
         reached = list_request.start + len(here)
-        return join_page(_end_page(page, list_request, reached, reached if reached < len(sources) else None), entries)
+        ended = _end_page(page, list_request, reached, reached if reached < len(sources) else None)
+        return join_page(ended, entries), [source.name for source in here]
 
-    def _list_documents(self, list_request: ListRequest) -> bytes:
+    def _list_documents(self, list_request: ListRequest) -> tuple[bytes, list[str]]:
+        """Returns a page and the ids of its entries."""
         after = self._listing.find_position(list_request.part, list_request.start) if list_request.after is None else list_request.after
         page = _describe_page(list_request, "documents" if list_request.part.since is None else "changed documents")
         entries: list[bytes] = []
+        ids: list[str] = []
         size, moved, following = 0, 0, None
         for position, document in self._listing.iter_documents(list_request.part, after):
             if document is None:
@@ -174,8 +195,15 @@ class Seedlists:
                 following = after
                 break
             entries.append(entry)
+            ids.append(document.url)
             size, after = size + len(entry), position
-        return join_page(_end_page(page, list_request, list_request.start + len(entries), following), entries)
+        return join_page(_end_page(page, list_request, list_request.start + len(entries), following), entries), ids
+
+
+def name_user(request: Request) -> str:
+    """Returns the name of the user, or of the program, that sends a request."""
+    current_user = find_current_user(request)
+    return ", ".join(write_user(user) for user in current_user.identity.users) or current_user.label
 
 
 def read_list_request(values: Mapping[str, str], now: datetime) -> ListRequest:
