@@ -25,6 +25,7 @@ from bench import (
     results,
     rows,
     sandbox,
+    seedlist,
     upload,
 )
 
@@ -34,6 +35,7 @@ BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "leak": ("what scores and order reveal of hidden documents", leak.main),
     "dataload": ("items of a dataload a second, against the same documents in a GSA feed", dataload.main),
     "rows": ("rows of a database a second, against reading them alone; 100 changes until they are found", rows.main),
+    "seedlist": ("entries of a seedlist a second, against fetching and parsing them", seedlist.main),
     "queries": ("searches over 200,000 documents against the bare engine", queries.main),
     "relevance": ("ranking on judged collections against plain BM25", relevance.main),
     "results": ("an answer of 100 results as XML beside its query", results.main),
