@@ -61,7 +61,7 @@ class TokenGrant:
 class AccessRule:
     """The credentials of the crawler for the servers of a pattern.
 
-    - ``schemes`` are those that may be used with ``user`` and ``password``, the strongest first that the server offers.
+    - ``schemes`` are those that may be used with ``user`` and ``password``, the strongest first; the first that a server offers is used.
     - ``trust`` has the client certificate, and the certificates that the server's must come from.
     - ``token`` is a fixed bearer token.
     """
