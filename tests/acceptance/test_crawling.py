@@ -10,6 +10,7 @@ import pytest
 
 from feedmill.runtime.admintoken import read_token
 from tests.appliance import Appliance, feed_of, record, running
+from tests.browsers import needs_chromium
 from tests.crawlsite import CrawlSite, Reply, html, serving
 from tests.waiting import wait_for, wait_until
 
@@ -22,6 +23,7 @@ start = ["{start}", "file://files/docs/"]
 host_load = 0.0
 allow_private = ["127.0.0.1/"]
 mail = "admin@example.com"
+render = {patterns = ["contains:/app/"]}
 shares = [{prefix = "file://files/docs/", folder = "{folder}", make_public = true}]
 """
 LATE_ACL = '<acl url="{url}" inheritance-type="child-overrides"><principal scope="user" access="permit">ann</principal></acl>'
@@ -79,6 +81,20 @@ def test_links_of_a_start_url_are_crawled_and_found(server: Appliance, site: Cra
     wait_for_state(server, site.url("/closed/a"), 24)
     assert not {"/closed/a", "/no_crawl/a", "/unfollowed", "/deep?PHPSESSID=12"} & set(site.paths())
     assert all(headers["user-agent"] == "gsa-crawler (Enterprise; Feedmill; admin@example.com)" for _, headers in site.requests)
+
+
+@needs_chromium
+def test_page_made_by_a_script_is_rendered_and_found(server: Appliance, site: CrawlSite) -> None:
+    url = site.url("/app/")
+    site.pages["/app/"] = html(
+        "<title>t</title><script>fetch('/text.json').then(r => r.text()).then(t => { document.body.append(t) })</script>"
+    )
+    site.pages["/text.json"] = Reply(200, b'"renderedword"', (("Content-Type", "application/json"),))
+    name_urls(server, url)
+    wait_for([url], lambda: server.urls("renderedword"))
+    history = entry(server, url)["history"]
+    assert isinstance(history, list)
+    assert history[-1]["reason"] == "rendered with 1 files"
 
 
 def test_files_of_a_share_are_found_through_their_folders_which_are_not(server: Appliance) -> None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -119,3 +120,87 @@ def test_filters_fit_what_the_kernel_takes(architecture: object, rules: object) 
     code = assemble(rules, architecture)
     # BPF_MAXINSNS
     assert 0 < len(code) // 8 < 4096
+
+
+# --- the sandbox of browsers ---
+
+
+def launch(command: str, memory_bytes: int = 1_000_000_000) -> str:
+    """Runs a command of the shell as a browser is run. Returns what it wrote, and the last message of the launcher."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            module = "feedmill.adapters.crawling.rendering.launcher"
+            arguments = [sys.executable, "-m", module, str(theirs.fileno()), str(os.getpid()), str(memory_bytes)]
+            started = subprocess.Popen([*arguments, "/bin/sh", "-c", f"exec 1>&4 2>&4; {command}"], pass_fds=[theirs.fileno()])
+        ours.settimeout(60)
+        try:
+            return b"".join(iter(lambda: ours.recv(65_536), b"")).decode()
+        finally:
+            ours.close()
+            started.wait(60)
+
+
+needs_namespaces = pytest.mark.skipif(
+    sys.platform != "linux" or "permits no sandbox" in launch("true"), reason="this machine permits no namespaces"
+)
+
+
+@needs_namespaces
+def test_browser_sees_no_network_no_processes_and_no_files_of_others(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    network = "echo devices $(tail -n +3 /proc/net/dev | cut -d: -f1)"
+    shown = launch(f"id -u; {network}; echo $(ls /); echo $(ls -d /proc/[0-9]*); cat {tmp_path}/secret /etc/shadow")
+    assert shown.startswith("65534\ndevices lo\nbin dev etc lib")
+    assert "/proc/1 /proc/2" in shown
+    assert "secret: No such file" in shown
+    assert "shadow: No such file" in shown
+    assert '{"method": "Launcher.ended", "params": {"reason": "it ended with status 1"}}' in shown
+
+
+@needs_namespaces
+def test_browser_writes_to_its_own_memory_alone() -> None:
+    shown = launch(
+        "for f in /usr/x /etc/x /x /tmp/x /dev/shm/x; do (echo > $f) 2>/dev/null && echo wrote $f; done; umount /usr && echo umounted"
+    )
+    assert [line for line in shown.splitlines() if line.startswith(("wrote", "umounted"))] == ["wrote /tmp/x", "wrote /dev/shm/x"]
+
+
+@needs_namespaces
+def test_browser_that_uses_too_much_memory_is_ended() -> None:
+    assert "it used more than 50 MB of memory" in launch("tail /dev/zero", 50_000_000)
+
+
+@needs_namespaces
+def test_browser_ends_when_nothing_needs_it() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        module = "feedmill.adapters.crawling.rendering.launcher"
+        arguments = [sys.executable, "-m", module, str(theirs.fileno()), str(os.getpid()), "1000000000", "/bin/sleep", "600"]
+        started = subprocess.Popen(arguments, pass_fds=[theirs.fileno()])
+    ours.close()
+    assert started.wait(60) == 0
+
+
+SOCKETS = """
+import json, socket
+from feedmill.adapters.sandbox import seccomp
+from feedmill.adapters.sandbox.confinement import forbid_new_privileges
+forbid_new_privileges()
+seccomp.install(seccomp.RENDERING)
+def attempt(family, kind):
+    try:
+        socket.socket(family, kind).close()
+    except PermissionError:
+        return False
+    return True
+a, b = socket.socketpair()
+print(json.dumps([attempt(socket.AF_UNIX, socket.SOCK_STREAM), *(attempt(*each) for each in [
+    (socket.AF_INET, socket.SOCK_STREAM), (socket.AF_INET6, socket.SOCK_DGRAM), (socket.AF_NETLINK, socket.SOCK_RAW),
+    (socket.AF_PACKET, socket.SOCK_RAW), (socket.AF_UNIX, socket.SOCK_DGRAM)])]))
+"""
+
+
+@needs_seccomp
+def test_filter_of_browsers_refuses_sockets_of_networks() -> None:
+    assert json.loads(run(SOCKETS).stdout) == [True, False, False, False, False, False]

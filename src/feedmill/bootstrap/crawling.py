@@ -3,6 +3,10 @@
 import socket
 
 from feedmill.adapters.crawling.fetcher import HttpFetcher
+from feedmill.adapters.crawling.options import FetchOptions
+from feedmill.adapters.crawling.rendering.browser import START_SECONDS
+from feedmill.adapters.crawling.rendering.fetcher import RenderingFetcher
+from feedmill.adapters.crawling.rendering.options import RenderOptions
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.crawlfetching import build_fetch_options
 from feedmill.bootstrap.crawllinks import build_queue_review, build_sitemap_following
@@ -11,9 +15,11 @@ from feedmill.core.crawling.hostload import HostLoads, LoadException
 from feedmill.core.crawling.robots import find_agent_name
 from feedmill.core.crawling.schedule import FrequencyRules
 from feedmill.core.urls.patterns import PatternSet
+from feedmill.ports import Fetcher
 from feedmill.runtime.roles import CRAWLER
 from feedmill.services.crawling.applying import ApplyTools, PageApplier, read_head
-from feedmill.services.crawling.crawler import Crawler, CrawlTools
+from feedmill.services.crawling.crawler import AT_ONCE, Crawler, CrawlTools
+from feedmill.settings.crawling import Crawl
 from feedmill.wire.gsaheaders.parse import parse_headers
 
 
@@ -41,23 +47,51 @@ def build_crawler(context: AppContext) -> Crawler:
     exceptions = tuple(
         LoadException(host=each.host, start_hour=each.start_hour, end_hour=each.end_hour, load=each.load) for each in crawl.host_loads
     )
+    loads = HostLoads(default=crawl.host_load, exceptions=exceptions)
     return Crawler(
         CrawlTools(
             store=context.store,
             clock=utc_now,
             notifier=context.notifier,
             admission=lambda: admission,
-            open_fetcher=lambda: HttpFetcher(options),
+            open_fetcher=lambda: _open_fetcher(crawl, options, loads),
             applier=applier,
             owner=owner,
             agent=agent,
-            loads=HostLoads(default=crawl.host_load, exceptions=exceptions),
+            loads=loads,
             find_hour=lambda moment: moment.astimezone().hour,
             force=PatternSet(crawl.force),
             max_bytes=settings.limits.max_document_bytes,
             max_url_characters=crawl.max_url_characters,
             fetch_seconds=crawl.fetch_seconds,
+            wait_seconds=_find_wait(crawl),
             step=build_queue_review(context).step,
             follow_sitemap=build_sitemap_following(context),
         )
     )
+
+
+def _open_fetcher(crawl: Crawl, options: FetchOptions, loads: HostLoads) -> Fetcher:
+    """Opens the fetcher; where pages are to be rendered, it has browsers."""
+    render = crawl.render
+    if not render.patterns:
+        return HttpFetcher(options)
+    return RenderingFetcher(
+        RenderOptions(
+            patterns=render.patterns,
+            fetching=options,
+            agent=find_agent_name(crawl.user_agent),
+            loads=loads,
+            find_hour=lambda: utc_now().astimezone().hour,
+            browser=render.browser,
+            processes=render.processes,
+            seconds=render.seconds,
+            max_requests=render.max_requests,
+            max_bytes=render.max_bytes,
+        )
+    )
+
+
+def _find_wait(crawl: Crawl) -> float:
+    """Returns how long a page may wait for a browser, if all other requests of the crawler are pages that take all their time."""
+    return AT_ONCE * (crawl.render.seconds + START_SECONDS) / crawl.render.processes if crawl.render.patterns else 0.0

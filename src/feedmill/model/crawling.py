@@ -224,10 +224,12 @@ class FetchRequest:
     the settings allow for the page (a private address, credentials); what it redirects to may not, but needs no follow pattern.
     ``pause_seconds`` is the pause before a further request of the same fetch, which a redirect or a closed
     connection makes necessary. ``allows`` returns whether robots.txt permits a URL to which it redirects, as far as that is known.
+    ``headers`` are sent besides the fetcher's own, which they do not replace.
     """
 
     url: str
     needed_for: str = ""
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     etag: str = ""
     modified: str = ""
     max_bytes: int
@@ -248,7 +250,7 @@ class FetchedPage:
     - ``etag`` and ``modified`` are the validators for the next request, as the server wrote them, "" if there are none. They are empty
       after a redirect: a validator belongs to one URL, and the redirect may lead elsewhere next time.
     - ``used_access``: the request carried credentials of the settings, so the document is not public unless a rule makes it so.
-    - ``reason`` is a sentence for the administrator if there is no document.
+    - ``reason`` is a sentence for the administrator if there is no document, or about how the document came about.
     - ``retry_after_seconds`` is what the server requested, None if it did not.
     """
 

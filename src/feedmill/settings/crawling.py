@@ -196,6 +196,20 @@ class DuplicateHosts(Section):
     duplicates: tuple[Annotated[str, AfterValidator(_check_host)], ...]
 
 
+class CrawlRender(Section):
+    """The pages whose scripts are run in a browser, and the limits of one page.
+
+    Units: seconds of a page; requests and bytes of its files; browsers at once. ``browser`` is a program, "" = the one that is installed.
+    """
+
+    patterns: PatternList = ()
+    seconds: Annotated[float, Field(ge=2, le=300)] = 20.0
+    max_requests: Annotated[int, Field(ge=0, le=10_000)] = 100
+    max_bytes: Annotated[int, Field(ge=10_000, le=1_000_000_000)] = 20_000_000
+    browser: str = ""
+    processes: Annotated[int, Field(ge=1, le=64)] = 1
+
+
 class Crawl(Section):
     """The crawler and its limits.
 
@@ -226,6 +240,7 @@ class Crawl(Section):
     headers: tuple[CrawlHeader, ...] = ()
     shares: tuple[ShareSettings, ...] = ()
     dates: tuple[DateRule, ...] = ()
+    render: CrawlRender = CrawlRender()
     duplicate_hosts: tuple[DuplicateHosts, ...] = ()
 
     @property

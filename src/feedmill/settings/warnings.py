@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from feedmill.adapters.crawling.rendering.programs import find_browser
 from feedmill.core.urls.hostnames import ANY
 from feedmill.core.urls.networks import LOOPBACK, Networks
+from feedmill.model.errors import UpstreamFailure
 from feedmill.settings.keypaths import Fault, KeyPath
 from feedmill.settings.pulling import DatabaseSourceSettings
 from feedmill.settings.sections import Settings
@@ -145,6 +147,15 @@ def _warn_of_readable_secrets(given: SettingsSources) -> Iterator[Fault]:
             yield path, f"every account of this machine can read the secret in '{value}'; take that right away: chmod o-rwx"
 
 
+def _warn_of_missing_browser(given: SettingsSources) -> Iterator[Fault]:
+    render = given.settings.crawl.render
+    if render.patterns:
+        try:
+            find_browser(render.browser)
+        except UpstreamFailure as exc:
+            yield ("crawl", "render", "browser" if render.browser else "patterns"), f"pages of these patterns get state 25: {exc}"
+
+
 CHECKS: Final[tuple[Callable[[SettingsSources], Iterator[Fault]], ...]] = (
     _warn_of_open_gate,
     _warn_of_any_host,
@@ -159,6 +170,7 @@ CHECKS: Final[tuple[Callable[[SettingsSources], Iterator[Fault]], ...]] = (
     _warn_of_secrets_in_clear,
     _warn_of_readable_settings,
     _warn_of_readable_secrets,
+    _warn_of_missing_browser,
 )
 
 

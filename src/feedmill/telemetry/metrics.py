@@ -84,6 +84,12 @@ AUTHORIZATION_SECONDS = TimedMetric(
     "mechanism",
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30),
 )
+RENDER_PAGES = CountedMetric("feedmill_render_pages", "Pages that a browser rendered, by outcome: whole, cut or failed.", "outcome")
+RENDER_SECONDS = TimedMetric(
+    "feedmill_render_seconds",
+    "Duration of rendering a page in a browser.",
+    buckets=(0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120),
+)
 
 
 def count_in_files() -> None:

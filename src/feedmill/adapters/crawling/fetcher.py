@@ -127,7 +127,7 @@ class HttpFetcher:
         return self._access.find(sending.opened_for) if rule is None and sending.opened_for else rule
 
     def _make_headers(self, fetch: "_Fetch", target: Target) -> Headers:
-        headers = {"User-Agent": self._options.user_agent, "Accept": "*/*", "Accept-Encoding": ACCEPTED}
+        headers = {"Accept": "*/*", **dict(fetch.request.headers), "User-Agent": self._options.user_agent, "Accept-Encoding": ACCEPTED}
         for rule in self._headers.list_all(target.url):
             headers.update(rule.headers)
         if not fetch.passed:

@@ -1,4 +1,4 @@
-"""System call filters: a list of allowed calls; all others are refused.
+"""System call filters: a list of allowed calls, all others are refused; or, for programs that need many calls, a list of refused ones.
 
 A filter is a program of the classic Berkeley packet filter that the kernel runs before each system call. It sees the call's number, the
 architecture that the number belongs to, and the arguments as numbers, never the memory that they point to. A call that takes a path is
@@ -7,8 +7,9 @@ therefore refused as a whole. A call that is harmless with some arguments alone 
 - the program first compares the architecture, and on x86_64 the bit of the x32 ABI: calls by another table end the process;
 - a call without condition is allowed;
 - a call with conditions is allowed if all of them hold;
-- clone3, whose arguments lie in memory, returns ENOSYS, upon which the C library uses clone;
-- every other call returns EPERM, which libraries handle as an ordinary error.
+- clone3, whose arguments lie in memory, returns ENOSYS where it is not allowed, upon which the C library uses clone;
+- every other call returns EPERM, which libraries handle as an ordinary error. In a filter with ``refused``, it is allowed instead, and the
+  calls of that list return EPERM, as do the conditional ones whose conditions do not hold.
 
 Source: Linux, Documentation/userspace-api/seccomp_filter.rst; include/uapi/linux/seccomp.h, filter.h, bpf_common.h.
 """
@@ -44,6 +45,7 @@ _CLONE_NEW: Final = 0x7E020080
 """The flags of clone that create namespaces."""
 _AF_UNIX: Final = 1
 _SOCK_STREAM: Final = 1
+_SOCK_SEQPACKET: Final = 5
 _SOCK_FLAGS: Final = 0x80800
 """SOCK_NONBLOCK and SOCK_CLOEXEC, which may be combined with a socket's type."""
 
@@ -59,9 +61,13 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """The calls that a process may make: names without condition, and names with conditions that must all hold."""
+    """The calls that a process may make: names without condition, and names with conditions that must all hold.
 
-    allowed: tuple[str, ...]
+    With ``refused``, all calls are allowed but these.
+    """
+
+    allowed: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
     conditional: Mapping[str, tuple[Condition, ...]] = field(default_factory=dict)
 
 
@@ -120,6 +126,30 @@ EXTRACTING: Final = Filter(
 TRANSFORMING: Final = Filter(allowed=(*COMPUTING.allowed, "alarm", "setitimer"), conditional=COMPUTING.conditional)
 """Permits computing, and setting an alarm."""
 
+_LOCAL_SOCKETS: Final = (
+    Condition(argument=0, values=(_AF_UNIX,)),
+    Condition(argument=1, values=(_SOCK_STREAM, _SOCK_SEQPACKET), mask=0xFFFFFFFF & ~_SOCK_FLAGS),
+)
+
+RENDERING: Final = Filter(
+    refused=(
+        # makes calls that no filter sees
+        *("io_uring_setup", "io_uring_enter", "io_uring_register"),
+        *("ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp"),
+        *("bpf", "perf_event_open", "userfaultfd", "add_key", "request_key", "keyctl", "open_by_handle_at", "setns"),
+        *("mount", "umount2", "pivot_root", "move_mount", "open_tree", "fsopen", "fsmount", "mount_setattr"),
+    ),
+    conditional={
+        # which its own processes use; a file system of its own holds no socket of others
+        "socket": _LOCAL_SOCKETS,
+        "socketpair": _LOCAL_SOCKETS,
+    },
+)
+"""Refuses sockets of all networks, and what leads to other processes or into rarely used parts of the kernel.
+
+For a browser, which has a filter of its own for the processes that run the scripts of pages.
+"""
+
 
 def assemble(rules: Filter, architecture: Architecture) -> bytes:
     """Returns the program of a filter. Shape: an array of ``struct sock_filter``."""
@@ -132,13 +162,20 @@ def assemble(rules: Filter, architecture: Architecture) -> bytes:
     for name in rules.allowed:
         if (number := architecture.numbers.get(name)) is not None:
             code += [_instruction(_JUMP_EQUAL, number, 0, 1), _return(_ALLOW)]
+    for name in rules.refused:
+        if (number := architecture.numbers.get(name)) is not None:
+            code += [_instruction(_JUMP_EQUAL, number, 0, 1), _return(_ERRNO | errno.EPERM)]
     for name, conditions in rules.conditional.items():
         if (number := architecture.numbers.get(name)) is not None:
             # The block ends in ALLOW. Each condition that fails returns EPERM
             # inside the block, so the order of conditions does not matter.
             block = [*(part for condition in conditions for part in _compare(condition)), _return(_ALLOW)]
             code += [_instruction(_JUMP_EQUAL, number, 0, len(block)), *block]
-    code += [_instruction(_JUMP_EQUAL, architecture.numbers["clone3"], 0, 1), _return(_ERRNO | errno.ENOSYS), _return(_ERRNO | errno.EPERM)]
+    if rules.refused:
+        code.append(_return(_ALLOW))
+    else:
+        code += [_instruction(_JUMP_EQUAL, architecture.numbers["clone3"], 0, 1), _return(_ERRNO | errno.ENOSYS)]
+        code.append(_return(_ERRNO | errno.EPERM))
     return b"".join(code)
 
 

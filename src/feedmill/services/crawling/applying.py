@@ -221,7 +221,8 @@ class PageApplier:
         state = CrawlState.CRAWLED_FROM_CACHE if is_same else CrawlState.CRAWLED
         if "noindex" in robots:
             state = CrawlState.ROBOTS_NOINDEX if headers.robots.noindex else CrawlState.DISALLOWED_BY_META_TAG
-        scheduled, _ = self._schedule(fetched, state, _join_reasons(state, "; ".join(headers.faults)[:500]), is_changed=not is_same)
+        notes = "; ".join(filter(None, (page.reason, *headers.faults)))[:500]
+        scheduled, _ = self._schedule(fetched, state, _join_reasons(state, notes), is_changed=not is_same)
         scheduled = replace(scheduled, etag=page.etag, modified=page.modified, checksum=checksum)
         if headers.crawl_once:
             scheduled = replace(scheduled, is_once=True, due_at=None)

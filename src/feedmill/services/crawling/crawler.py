@@ -92,7 +92,7 @@ class CrawlTools:
 
     ``open_fetcher`` is called in its event loop; ``find_hour`` returns the hour of the server's day. ``step`` is a bounded piece of other
     work on the queue, which returns whether there is more. ``follow_sitemap`` adds the pages of a sitemap to the queue; None: sitemaps are
-    not read.
+    not read. ``wait_seconds`` is how long the fetcher may let a request wait.
     """
 
     store: Store
@@ -109,6 +109,7 @@ class CrawlTools:
     max_bytes: int
     max_url_characters: int
     fetch_seconds: float
+    wait_seconds: float = 0.0
     step: Callable[[], bool] = lambda: False
     follow_sitemap: FollowSitemap | None = None
 
@@ -280,7 +281,7 @@ class Crawler:
 
     def _lease_due(self, now: datetime, capacity: dict[str, int]) -> tuple[list[CrawlEntry], dict[str, CrawlSite], set[str]]:
         """Leases entries. Returns them, their sites, and the URLs that have no content to compare with."""
-        until = now + timedelta(seconds=self._tools.fetch_seconds) + LEASE_MARGIN
+        until = now + timedelta(seconds=self._tools.fetch_seconds + self._tools.wait_seconds) + LEASE_MARGIN
         with self._tools.store.writing() as unit:
             if unit.state.key_values.get(CRAWL_PAUSED):
                 self._note_progress(unit.processing.queues.note_progress, now)
