@@ -1,12 +1,24 @@
 """The Python client against a whole server, as the tutorial has it."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
-from feedmill.client import AclEntry, BadRequest, Busy, Client, FeedBuilder, GroupsBuilder, NotFound
+from feedmill.client import (
+    AclEntry,
+    AclPush,
+    BadRequest,
+    Busy,
+    Client,
+    DocumentPush,
+    FeedBuilder,
+    GroupsBuilder,
+    NotFound,
+    PrincipalPush,
+)
 from feedmill.client.feeds import FeedType
 from feedmill.client.transport import Transport
 from tests.appliance import Appliance
@@ -71,6 +83,23 @@ def test_client_deletes_and_lists(client: Client) -> None:
     client.delete_datasource("python_deletes")
 
 
+def test_client_pushes_documents_as_json(client: Client) -> None:
+    acl = AclPush(principals=[PrincipalPush(scope="user", access="permit", name="ann")])
+    documents: list[DocumentPush | Mapping[str, object]] = [
+        DocumentPush(url=f"{HOST}/json/1", content="pyjsonword", title="A title", metadata={"team": ["Käse", "Öl"]}),
+        {"url": f"{HOST}/json/2", "content": "pyjsonword", "colour": "red"},
+        DocumentPush(url=f"{HOST}/json/3", content="pyjsonword", acl=acl),
+    ]
+    receipt = client.wait(client.push_documents(iter(documents), datasource="python_json").id)
+    assert (receipt.state, receipt.included, [line.record for line in receipt.log]) == ("completed with errors", 2, [2])
+    assert [(result.url, result.title) for result in client.iter_results("pyjsonword")] == [(f"{HOST}/json/1", "A title")]
+    client.wait(client.put_document(f"{HOST}/json/2", DocumentPush(content="pyjsonword"), datasource="python_json").id)
+    client.wait(client.delete_document(f"{HOST}/json/1", datasource="python_json").id)
+    assert [result.url for result in client.iter_results("pyjsonword")] == [f"{HOST}/json/2"]
+    with pytest.raises(BadRequest, match="feedtype"):
+        client.push_documents([], datasource="python_json", feedtype="sideways")
+
+
 def test_client_pushes_groups(client: Client) -> None:
     with GroupsBuilder() as groups:
         groups.add("python staff", [AclEntry(name="ann"), AclEntry(name="python bosses", scope="group")])
@@ -113,7 +142,9 @@ def test_every_module_of_the_client_has_an_example() -> None:
 def test_example_of_the_client_runs(example: DocExample, server: Appliance, client: Client) -> None:
     with FeedBuilder() as feed:
         feed_id = client.push(feed, datasource="python_examples")
-    classes = {each.__name__: each for each in (AclEntry, Client, FeedBuilder, GroupsBuilder, Transport)}
+    classes = {
+        each.__name__: each for each in (AclEntry, AclPush, Client, DocumentPush, FeedBuilder, GroupsBuilder, PrincipalPush, Transport)
+    }
     # The examples name the default ports; the server of this test has others.
     code = example.code.replace(":8080", f":{server.search_port}").replace(":19900", f":{server.gate}")
     exec(compile(code, example.module, "exec"), {"client": client, "feed_id": feed_id, **classes})

@@ -31,11 +31,13 @@ from feedmill.client.answers import (
     Suggestions,
 )
 from feedmill.client.connection import Client
+from feedmill.client.documents import AclPush, DocumentPush, PrincipalPush
 from feedmill.client.feeds import AclEntry, FeedBuilder, GroupsBuilder
 from feedmill.model.errors import BadRequest, Busy, Denied, FeedmillError, NotFound, Stuck
 
 __all__ = [
     "AclEntry",
+    "AclPush",
     "AclShown",
     "BadRequest",
     "Busy",
@@ -43,6 +45,7 @@ __all__ = [
     "DataSourceShown",
     "Denied",
     "DocumentDetails",
+    "DocumentPush",
     "DocumentSummary",
     "EventShown",
     "FacetShown",
@@ -53,6 +56,7 @@ __all__ = [
     "KeyMatchShown",
     "LogLine",
     "NotFound",
+    "PrincipalPush",
     "PrincipalShown",
     "Problem",
     "Receipt",

@@ -3,8 +3,9 @@
 Errors, of every method: Denied (the user is unknown or lacks the permission), NotFound, BadRequest, Busy (no answer; try again).
 """
 
+import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,12 +22,15 @@ from feedmill.client.answers import (
     StuckShown,
     Suggestions,
 )
+from feedmill.client.documents import DocumentPush
 from feedmill.client.feeds import FeedBuilder, GroupsBuilder
 from feedmill.client.transport import Transport, quote_name
 from feedmill.model.errors import BadRequest, Busy, Stuck
 
 PAGE = 500
 POLL_SECONDS = (0.05, 1.0)
+
+_DOCUMENTS = "/api/v1/documents"
 
 A = TypeVar("A", bound=Answer)
 
@@ -112,6 +116,29 @@ class Client:
             raise BadRequest(f"{self._feeds.shown_url} accepted the feed and returned no id; is it a feedmill server")
         return feed_id
 
+    def push_documents(
+        self, documents: Iterable[DocumentPush | Mapping[str, object]], *, datasource: str, feedtype: str = "incremental"
+    ) -> Receipt:
+        """Pushes documents as one feed, and returns its receipt. They are sent as they come, so their number does not matter.
+
+        Example::
+
+            client.push_documents([{"url": "http://wiki.example.com/1", "content": "words"}], datasource="wiki")
+        """
+        answer = self._feeds.stream_lines(_DOCUMENTS, {"datasource": datasource, "feedtype": feedtype}, map(_write_line, documents))
+        return _read_answer(Receipt, answer, self._feeds)
+
+    def put_document(self, url: str, document: DocumentPush | Mapping[str, object], *, datasource: str) -> Receipt:
+        """Pushes one document, and returns the receipt."""
+        members = {name: value for name, value in _members_of(document).items() if name != "url"}
+        answer = self._feeds.send_json("PUT", _DOCUMENTS, members, {"url": url, "datasource": datasource})
+        return _read_answer(Receipt, answer, self._feeds)
+
+    def delete_document(self, url: str, *, datasource: str) -> Receipt:
+        """Deletes one document, and returns the receipt of the deletion."""
+        answer = self._feeds.delete(_DOCUMENTS, {"url": url, "datasource": datasource})
+        return _read_answer(Receipt, answer, self._feeds)
+
     def get_receipt(self, feed_id: str) -> Receipt:
         """Returns the current receipt of a feed."""
         return self._ask(Receipt, self._feeds, f"/api/v1/feeds/{quote_name(feed_id)}", {})
@@ -167,6 +194,14 @@ def describe_stuck(feed_id: str, stuck: StuckShown) -> str:
     """Returns, as a sentence, why the feed cannot finish."""
     about = f" ({stuck.document})" if stuck.document else ""
     return f"feed {feed_id} waits in queue {stuck.queue}, which has not moved since {stuck.since.isoformat()}: {stuck.reason}{about}"
+
+
+def _members_of(document: DocumentPush | Mapping[str, object]) -> Mapping[str, object]:
+    return document.model_dump(exclude_none=True) if isinstance(document, DocumentPush) else document
+
+
+def _write_line(document: DocumentPush | Mapping[str, object]) -> bytes:
+    return json.dumps(_members_of(document)).encode("ascii") + b"\n"
 
 
 def _read_answer(kind: type[A], answer: object, where: Transport) -> A:

@@ -1,4 +1,10 @@
-"""Documents as a program pushes them: the objects of ``/api/v1/documents`` on the feed port."""
+"""Documents as a program pushes them: the objects of ``/api/v1/documents`` on the feed port.
+
+Example::
+
+    acl = AclPush(principals=[PrincipalPush(scope="group", access="permit", name="staff")])
+    document = DocumentPush(url="http://wiki.example.com/1", content="words", acl=acl)
+"""
 
 from typing import Literal
 

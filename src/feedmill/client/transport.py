@@ -87,14 +87,20 @@ class Transport:
         """Sends JSON. Errors: as ``get_json``."""
         return self._ask_json(method, path, parameters, json.dumps(body).encode())
 
-    def delete(self, path: str, parameters: Mapping[str, Any] | None = None) -> None:
-        """Deletes a resource. Errors: as ``get_json``."""
-        self._ask_json("DELETE", path, parameters)
+    def stream_lines(self, path: str, parameters: Mapping[str, Any], lines: Iterator[bytes]) -> Any:
+        """Posts JSON lines of any number and size as they come. Errors: as ``get_json``."""
+        headers = {"Content-Type": "application/x-ndjson", "Transfer-Encoding": "chunked"}
+        return self._read_json(self._request("POST", path + _make_query(parameters), headers, lines))
+
+    def delete(self, path: str, parameters: Mapping[str, Any] | None = None) -> Any:
+        """Deletes a resource. Returns what the server answers. Errors: as ``get_json``."""
+        return self._ask_json("DELETE", path, parameters)
 
     def _ask_json(self, method: str, path: str, parameters: Mapping[str, Any] | None, body: bytes | None = None) -> Any:
-        query = "?" + urlencode(parameters, doseq=True, errors="replace") if parameters else ""
         headers = {"Content-Type": "application/json", "Content-Length": str(len(body))} if body is not None else {}
-        answer = self._request(method, path + query, headers, iter([body]) if body is not None else None)
+        return self._read_json(self._request(method, path + _make_query(parameters), headers, iter([body]) if body is not None else None))
+
+    def _read_json(self, answer: Response) -> Any:
         if not 200 <= answer.status < 300:
             raise _ERRORS.get(answer.status, BadRequest)(_explain(answer))
         try:
@@ -109,7 +115,7 @@ class Transport:
             headers = {**headers, "Authorization": authorization}
         try:
             try:
-                connection.request(method, prefix + path, body, dict(headers), encode_chunked=False)
+                connection.request(method, prefix + path, body, dict(headers), encode_chunked="Transfer-Encoding" in headers)
             # The server may refuse a feed before it has read all of it. Its response is still there to be read.
             except (BrokenPipeError, ConnectionResetError):
                 if body is None:
@@ -174,6 +180,10 @@ def _read_certificate(path: str) -> str:
 def quote_name(name: str) -> str:
     """Writes a name as one part of a path."""
     return quote(name, safe="")
+
+
+def _make_query(parameters: Mapping[str, Any] | None) -> str:
+    return "?" + urlencode(parameters, doseq=True, errors="replace") if parameters else ""
 
 
 def _frame(boundary: str, fields: Mapping[str, str]) -> tuple[bytes, bytes]:
