@@ -140,7 +140,7 @@ class LateLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenServer:
-    """The service of a seedlist's server that lists the ACL tokens of a user, and how the user is proved to it.
+    """The service of a seedlist's server that lists the ACL tokens of a user, and the proof of the user that it gets.
 
     - ``sources`` are the seedlists whose ACLs have these tokens; each is the namespace of its tokens.
     - ``cookies`` are names of cookies to forward, ``user_header`` the header with the user's name, "" for none.

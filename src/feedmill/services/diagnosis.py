@@ -57,7 +57,7 @@ class QueryMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlDiagnosis:
-    """Why searches find a URL or do not. ``causes`` are sentences, the first reason first; empty if it is wholly searchable.
+    """Why searches find a URL or do not. ``causes`` are sentences, the first reason first; empty if nothing prevents it.
 
     - ``visible``: whether the user of the question may see it, None without a user, or if another server decides.
     - ``document`` is None if there is none now; ``history`` is its events, oldest first, also of one that is gone.

@@ -108,7 +108,7 @@ class DatabaseSourceSettings(PullSourceSettings):
 
 
 class UserTokenSettings(Section):
-    """The service that lists the ACL tokens of a user at search time, and how the user is proved to it. Units: seconds."""
+    """The service that lists the ACL tokens of a user at search time, and the proof of the user that it gets. Units: seconds."""
 
     url: str
     # a list, as JSON has it: after a validator of the whole table a strict tuple would refuse it
@@ -169,7 +169,7 @@ KINDS: Final[dict[str, type[PullSourceSettings]]] = {
 
 
 def list_token_servers(sources: Sequence[PullSourceSettings]) -> list[TokenServer]:
-    """Lists the services that list the ACL tokens of users. Sources with the same service share one, so that it is asked only once."""
+    """Lists the services that list the ACL tokens of users. Sources with the same service share one, so that it gets one request only."""
     found: dict[TokenServer, list[str]] = {}
     for source in sources:
         if isinstance(source, SeedlistSourceSettings) and (given := source.user_tokens) is not None:

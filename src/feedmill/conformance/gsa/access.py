@@ -35,7 +35,7 @@ def membership(group: str, *members: str) -> str:
     return f'<membership><principal scope="GROUP">{group}</principal><members>{"".join(members)}</members></membership>'
 
 
-# --- what everybody sees ---
+# --- what every user sees ---
 
 
 @CASES.add(

@@ -43,7 +43,7 @@ _DONE: Final = (
     CrawlState.ROBOTS_NOINDEX,
     CrawlState.DISALLOWED_BY_META_TAG,
 )
-"""The document is kept. One that its server excludes from the index has links, and an ACL from which others inherit."""
+"""The document stays. One that its server excludes from the index has links, and an ACL from which others inherit."""
 
 
 class Frequency(Enum):

@@ -3,7 +3,7 @@
 - A run of plain words in a group of synonyms becomes an OR of itself and the others; the longest run is tried first. A phrase in quotes and
   a word with a leading plus match only themselves; a hyphenated word is a run.
 - A query that was typed with an operator (``intitle:``, ``site:``, ``inmeta:``, a number range ...) is not expanded at all, since a user
-  who narrows a query by hand wants exactly these words. Facet selections and separate parameters are no operators.
+  who narrows a query wants exactly these words. Facet selections and separate parameters are no operators.
 - In a two-way group each term finds the others; in a one-way list the first finds the rest. A synonym is not expanded again.
 - Stop words are omitted as long as another word or phrase is left.
 Source: "Query Expansion" in the appliance's manual; Search Protocol Reference, "entqr".

@@ -6,7 +6,7 @@ list.
 
 - The proof goes to the one address of the settings, and a redirect is not followed. It is the forwarded cookies, the password of HTTP
   Basic, or a header with the user's name. No request is sent without a proof.
-- Answers are cached by the proof, not by the user: who signs in again at the other server is asked about again. Rejections are cached too.
+- Answers are cached by the proof, not by the user: signing in again at the other server causes a new request. Rejections are cached too.
 - Searches for the same proof share one request. A request that takes too long goes on, and the next search uses its answer.
 - A server that fails repeatedly is skipped for a while (``circuitbreaker``).
 

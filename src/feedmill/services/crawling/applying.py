@@ -268,7 +268,7 @@ def _find_live(unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Document]:
 
 
 def _join_reasons(state: CrawlState, reason: str) -> str:
-    """Returns the reason of a fetched page, with why it is in no result. Such a page is kept for its links and its ACL."""
+    """Returns the reason of a fetched page, with why it is in no result. Such a page stays for its links and its ACL."""
     return "; ".join(filter(None, (_NOINDEX.get(state, ""), reason)))
 
 

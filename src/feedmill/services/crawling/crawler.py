@@ -187,14 +187,14 @@ class Crawler:
             await self._close(fetcher)
 
     async def _close(self, fetcher: Fetcher) -> None:
-        asked = [name for name, site in self._sites.items() if site.running]
+        requested = [name for name, site in self._sites.items() if site.running]
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await fetcher.close()
         try:
             await self._apply()
-            await self._in_thread(lambda: self._release(asked))
+            await self._in_thread(lambda: self._release(requested))
         except FeedmillError as error:
             log.warning("crawl_leases_left", reason=str(error))
         self._thread.shutdown()
@@ -205,14 +205,14 @@ class Crawler:
     def _release_after_crash(self) -> None:
         """Ends the leases of the previous process, if it did not end them itself."""
         with self._tools.store.reading() as unit:
-            asked = [site.site for site in unit.feeds.crawling.sites.list_leased(self._tools.owner)]
-        self._release(asked)
+            requested = [site.site for site in unit.feeds.crawling.sites.list_leased(self._tools.owner)]
+        self._release(requested)
 
-    def _release(self, asked: Sequence[str]) -> None:
+    def _release(self, requested: Sequence[str]) -> None:
         """Ends all leases. Sites that may have received a request a moment ago wait for their pause."""
         now = self._tools.clock()
         with self._tools.store.writing() as unit:
-            records = unit.feeds.crawling.sites.find_many(asked).values()
+            records = unit.feeds.crawling.sites.find_many(requested).values()
             unit.feeds.crawling.sites.save_many([self._pause(record, now) for record in records])
             unit.feeds.crawling.queue.release(self._tools.owner)
 

@@ -56,7 +56,7 @@ class OpenSpool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JsonRecord:
-    """A record, and the title that its object gives the document."""
+    """A record, and the title of the document in its object."""
 
     record: Record
     title: str | None

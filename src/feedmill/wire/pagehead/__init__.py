@@ -1,1 +1,1 @@
-"""What the head of an HTML page tells a crawler."""
+"""The instructions for crawlers in the head of an HTML page."""

@@ -1,4 +1,4 @@
-"""Reads what the head of an HTML page tells a crawler: the rules of its robots tags and its canonical URL.
+"""Reads the instructions for crawlers in the head of an HTML page: the rules of its robots tags and its canonical URL.
 
 1. Only the head counts: what stands behind ``<body``, in comments and in scripts does not, since other people may have written it.
 2. Rules in ``<meta name="robots">`` hold for all crawlers, those under a crawler's name for that crawler.
@@ -66,7 +66,7 @@ def _decode(data: bytes, charset: str | None) -> str:
 
 
 def _iter_tags(text: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yields the tags of a head that tell anything, with their attributes."""
+    """Yields the tags of a head that may hold instructions, with their attributes."""
     lowered, place = text.lower(), 0
     for _ in range(MAX_TAGS):
         place = text.find("<", place)

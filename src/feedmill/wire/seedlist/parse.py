@@ -50,7 +50,7 @@ from feedmill.wire.tokens import Unreadable, read_switch, read_word, shorten
 from feedmill.wire.xmlstream.reader import Attributes, Element, XmlReader, local_name
 from feedmill.wire.xmlstream.repair import Repairer
 
-# A later version of the namespace must not make ACLs unknown: without them, everybody could see the entries.
+# A later version of the namespace must not make ACLs unknown: without them, every user could see the entries.
 _NAMESPACES: Final = (ATOM.lower(), WPLC.partition("atom/")[0])
 _RELATION_PREFIX: Final = "http://www.iana.org/assignments/relation/"
 _BASE: Final = frozenset({"base"})

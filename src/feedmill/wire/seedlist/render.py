@@ -1,6 +1,6 @@
 """Writes pages of a seedlist that ``parse`` reads back as they were.
 
-Every entry has its own ACLs. An entry that everybody may see has none, so a page must not have any: they would hold for that entry.
+Every entry has its own ACLs. An entry that every user may see has none, so a page must not have any: they would hold for that entry.
 Characters that XML cannot hold become U+FFFD.
 Source: see ``schema``.
 """

@@ -134,7 +134,7 @@ class Author:
 class SeedlistPage:
     """What a page says apart from its entries.
 
-    Shape: URLs are "" if absent. ``acls``: tokens for the entries without their own; None means that everybody may see them.
+    Shape: URLs are "" if absent. ``acls``: tokens for the entries without their own; None means that every user may see them.
     ``remarks``: what was repaired.
     """
 
