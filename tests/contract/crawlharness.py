@@ -12,7 +12,7 @@ from feedmill.core.crawling.schedule import FrequencyRules
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.crawling import CrawlEntry, CrawlMention, CrawlState, FetchedPage, FetchRequest
 from feedmill.model.document import Document, DocumentState
-from feedmill.ports import InFlight
+from feedmill.ports import Fetcher, InFlight
 from feedmill.services.crawling.applying import ApplyTools, PageApplier, read_head
 from feedmill.services.crawling.crawler import Crawler, CrawlTools
 from feedmill.services.crawling.linkfollowing import FollowLimits, LinkFollowing
@@ -85,6 +85,8 @@ class CrawlHarness:
     notifier: IdleNotifier = field(default_factory=IdleNotifier)
     force: PatternSet = field(default_factory=lambda: PatternSet([]))
     in_flight: InFlight = field(default_factory=NoInFlight)
+    open_fetcher: Callable[[], Fetcher] | None = None
+    fetch_seconds: float = 30.0
 
     def crawler(self, owner: str = "one") -> Crawler:
         applier = PageApplier(
@@ -107,7 +109,7 @@ class CrawlHarness:
                 clock=self.clock,
                 notifier=self.notifier,
                 admission=lambda: self.admission,
-                open_fetcher=lambda: self.servers,
+                open_fetcher=self.open_fetcher or (lambda: self.servers),
                 applier=applier,
                 owner=owner,
                 agent="gsa-crawler",
@@ -116,7 +118,7 @@ class CrawlHarness:
                 force=self.force,
                 max_bytes=1_000_000,
                 max_url_characters=2_048,
-                fetch_seconds=30.0,
+                fetch_seconds=self.fetch_seconds,
                 follow_sitemap=self.follow_sitemap,
             )
         )
