@@ -1,6 +1,8 @@
 """The Python client against a whole server, as the tutorial has it."""
 
-from collections.abc import Mapping
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
@@ -10,21 +12,45 @@ import pytest
 from feedmill.client import (
     AclEntry,
     AclPush,
+    Administration,
     BadRequest,
     Busy,
     Client,
+    Conflict,
+    DataloadBuilder,
+    Denied,
     DocumentPush,
     FeedBuilder,
     GroupsBuilder,
     NotFound,
     PrincipalPush,
+    PullSourceShown,
+    SeedlistReader,
 )
 from feedmill.client.feeds import FeedType
+from feedmill.client.replies import parse_xml, read_reply
 from feedmill.client.transport import Transport
-from tests.appliance import Appliance
+from feedmill.runtime.admintoken import read_token
+from tests.appliance import Appliance, running
+from tests.crawlsite import CrawlSite, html, serving
 from tests.docexamples import DocExample, list_examples, list_modules_without
+from tests.waiting import wait_until
 
 HOST = "http://python-client.example.com"
+SETTINGS = """
+[crawl]
+allow_private = ["127.0.0.1/"]
+[[dataload.profiles]]
+name = "shop"
+allowed = ["127.0.0.0/8"]
+fields = [{name = "Price", type = "number"}]
+[[sources]]
+name = "staff"
+kind = "database"
+dsn = "sqlite:///staff.db"
+crawl_query = "SELECT id, body FROM articles"
+keys = ["id"]
+"""
 
 
 @pytest.fixture
@@ -49,7 +75,7 @@ def test_client_feeds_waits_and_finds(client: Client) -> None:
             pagerank=90,
             lock=True,
         )
-        feed.add(f"{HOST}/3", "pyclientword with a bell \x07 in it", mimetype="text/plain")
+        feed.add(f"{HOST}/3", "pyclientword with a tone \x07 in it", mimetype="text/plain")
         feed.add(f"{HOST}/secret", "pyclientword hidden", acl=[AclEntry(name="ann"), AclEntry(name="staff", scope="group", access="deny")])
         receipt = client.wait(client.push(feed, datasource="python_client"))
     assert (receipt.state, receipt.records, receipt.errors, receipt.log) == ("completed", 4, 0, [])
@@ -107,6 +133,128 @@ def test_client_pushes_groups(client: Client) -> None:
     assert (receipt.groups, receipt.state, receipt.records) == (True, "completed", 1)
 
 
+@pytest.fixture(scope="module")
+def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
+    """Returns a server with a pull source, a profile and a crawler."""
+    folder = tmp_path_factory.mktemp("doors")
+    with closing(sqlite3.connect(folder / "staff.db")) as connection, connection:
+        connection.execute("CREATE TABLE articles (id INTEGER, body TEXT)")
+        connection.execute("INSERT INTO articles VALUES (1, 'rowword'), (2, 'rowword')")
+    with running(folder / "data", SETTINGS) as made:
+        yield made
+
+
+@pytest.fixture
+def administration(doors: Appliance) -> Administration:
+    return Administration(f"http://127.0.0.1:{doors.admin}", token=read_token(doors.data))
+
+
+def test_client_loads_items_and_says_what_became_of_each(doors: Appliance) -> None:
+    client = Client(search=f"http://127.0.0.1:{doors.search_port}", feeds=f"http://127.0.0.1:{doors.gate}")
+    with DataloadBuilder() as items:
+        items.insert(f"{HOST}/a&b", "loadword <&> 1", elements={"Title": "One & only", "Keywords": "k"}, fields={"Price": "9.50"})
+        items.insert(f"{HOST}/c", "loadword with a tone \x07", fields={"Price": "dear"})
+        items.insert(f"{HOST}/raw", raw_data=b"<title>Raw</title><p>loadword</p>", elements={"Category": "none"})
+        items.update(f"{HOST}/unknown", "x")
+        items.delete(f"{HOST}/unknown")
+        items.delete_matching(f"{HOST}/c*")
+        items.refresh()
+        replies = client.load(items, profile="shop")
+    assert [(reply.type, reply.is_done) for reply in replies] == [
+        ("I", True),
+        ("I", True),
+        ("I", True),
+        ("U", False),
+        ("D", True),
+        ("DP", True),
+        ("UI", True),
+    ]
+    assert "Price" in replies[1].info
+    assert replies[5].deleted == 1
+    assert sorted(result.url for result in client.iter_results("loadword")) == [f"{HOST}/a&b", f"{HOST}/raw"]
+    document = client.inspect_document(f"{HOST}/a&b")
+    assert (document.title, document.metadata["Price"], document.metadata["keywords"]) == ("One & only", ["9.50"], ["k"])
+    with DataloadBuilder() as items:
+        items.refresh()
+        with pytest.raises(BadRequest, match="No Profile"):
+            client.load(items, profile="none")
+        with pytest.raises(BadRequest, match="no name of an element"):
+            items.insert(f"{HOST}/x", elements={"a b": ""})
+
+
+def request_often(administration: Administration) -> None:
+    for _ in range(1_000):
+        administration.request_run("staff")
+
+
+def test_client_runs_pull_sources(administration: Administration) -> None:
+    tried = administration.wait_for_run(administration.request_run("staff", dry_run=True).id)
+    done = administration.wait_for_run(administration.request_run("staff", full=True).id)
+    assert (tried.dry_run, tried.added, done.state, done.added, done.errors) == (True, 2, "completed", 2, 0)
+    administration.pause_source("staff")
+    (source,) = administration.list_sources()
+    assert (source.name, source.kind, source.paused, source.last_run) == ("staff", "database", True, done)
+    administration.resume_source("staff")
+    assert [run.id for run in administration.list_runs("staff")] == [done.id, tried.id]
+    with pytest.raises(NotFound):
+        administration.request_run("none")
+    with pytest.raises(Conflict):
+        request_often(administration)
+    with pytest.raises(Denied):
+        Administration(administration._transport.base_url, token="wrong").list_sources()
+
+
+def test_client_asks_the_crawler_and_why(doors: Appliance, administration: Administration) -> None:
+    client = Client(search=f"http://127.0.0.1:{doors.search_port}", feeds=f"http://127.0.0.1:{doors.gate}")
+    with serving(CrawlSite()) as site:
+        site.pages["/page"] = html("crawlword")
+        url = site.url("/page")
+        with FeedBuilder() as feed:
+            feed.add(url)
+            client.wait(client.push(feed, datasource="web"), searchable=False)
+        wait_until(lambda: client.search("crawlword").total == 1, "the page")
+        assert administration.get_crawl().groups["crawled"] == 1
+        assert [entry.url for entry in administration.list_crawl_queue(group="crawled")] == [url]
+        assert administration.recrawl(url) == 1
+        wait_until(lambda: len(administration.get_crawl_entry(url).history) == 2, "the second fetch")
+        administration.pause_crawl()
+        assert administration.get_crawl().paused
+        administration.resume_crawl()
+        wait_until(lambda: administration.why(url, query="crawlword").searchable, "the fetched version")
+        assert administration.why(url).crawl is not None
+        missing = administration.why(f"{HOST}/never")
+        assert (missing.searchable, bool(missing.causes)) == (False, True)
+
+
+def test_client_reads_seedlists(doors: Appliance) -> None:
+    client = Client(search=f"http://127.0.0.1:{doors.search_port}", feeds=f"http://127.0.0.1:{doors.gate}")
+    with FeedBuilder("full") as feed:
+        for number in range(5):
+            feed.add(f"{HOST}/seed/{number}", f"<title>Seed {number}</title>", acl=[AclEntry(name="ann")] if number == 1 else None)
+        client.wait(client.push(feed, datasource="seeds"))
+    url = f"http://127.0.0.1:{doors.search_port}/seedlist/myserver?SeedlistId=seeds&Range=2"
+    reader = SeedlistReader(url, token=read_token(doors.data))
+    items = list(reader.iter_items())
+    assert [item.url for item in items] == [f"{HOST}/seed/{number}" for number in range(5)]
+    assert (items[0].title, reader.timestamp != "") == ("Seed 0", True)
+    assert ["ann" in "".join(item.tokens or ()) or bool(item.tokens) for item in items] == [False, True, False, False, False]
+    with FeedBuilder() as feed:
+        feed.delete(f"{HOST}/seed/3")
+        client.wait(client.push(feed, datasource="seeds"))
+    later = list(SeedlistReader(url, token=read_token(doors.data), since=reader.timestamp).iter_items())
+    assert [item.is_deletion for item in later if item.id == items[3].id] == [True]
+    with pytest.raises(Denied):
+        list(SeedlistReader(url).iter_items())
+    with pytest.raises(BadRequest, match=r"no seedlist|no XML"):
+        list(SeedlistReader(f"http://127.0.0.1:{doors.search_port}/search?q=x&output=xml").iter_items())
+
+
+def test_replies_that_are_none_are_refused() -> None:
+    for body in (b"", b"<a", b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'):
+        with pytest.raises(BadRequest):
+            parse_xml(body)
+
+
 def test_client_errors_are_distinguished(client: Client, tmp_path: Path) -> None:
     with FeedBuilder() as feed:
         feed.add(f"{HOST}/x", "x")
@@ -142,9 +290,10 @@ def test_every_module_of_the_client_has_an_example() -> None:
 def test_example_of_the_client_runs(example: DocExample, server: Appliance, client: Client) -> None:
     with FeedBuilder() as feed:
         feed_id = client.push(feed, datasource="python_examples")
-    classes = {
-        each.__name__: each for each in (AclEntry, AclPush, Client, DocumentPush, FeedBuilder, GroupsBuilder, PrincipalPush, Transport)
-    }
+    exported = (AclEntry, AclPush, Administration, Client, DataloadBuilder, DocumentPush, FeedBuilder, GroupsBuilder, PrincipalPush)
+    more = (PullSourceShown, SeedlistReader, Transport)
+    classes = {each.__name__: each for each in (*exported, *more)} | {"read_reply": read_reply}
     # The examples name the default ports; the server of this test has others.
     code = example.code.replace(":8080", f":{server.search_port}").replace(":19900", f":{server.gate}")
-    exec(compile(code, example.module, "exec"), {"client": client, "feed_id": feed_id, **classes})
+    code = code.replace(":8000", f":{server.admin}")
+    exec(compile(code, example.module, "exec"), {"client": client, "feed_id": feed_id, "token": read_token(server.data), **classes})

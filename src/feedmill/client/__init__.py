@@ -12,6 +12,8 @@ Example::
         print(result.url, result.title)
 """
 
+from feedmill.client.adminanswers import CrawlEntryShown, CrawlShown, Diagnosis, FetchShown, PullSourceShown, RunShown
+from feedmill.client.administration import Administration
 from feedmill.client.answers import (
     AclShown,
     DataSourceShown,
@@ -31,19 +33,28 @@ from feedmill.client.answers import (
     Suggestions,
 )
 from feedmill.client.connection import Client
+from feedmill.client.dataloads import DataloadBuilder
 from feedmill.client.documents import AclPush, DocumentPush, PrincipalPush
 from feedmill.client.feeds import AclEntry, FeedBuilder, GroupsBuilder
-from feedmill.model.errors import BadRequest, Busy, Denied, FeedmillError, NotFound, Stuck
+from feedmill.client.replies import ItemReply
+from feedmill.client.seedlists import SeedlistItem, SeedlistReader
+from feedmill.model.errors import BadRequest, Busy, Conflict, Denied, FeedmillError, NotFound, Stuck
 
 __all__ = [
     "AclEntry",
     "AclPush",
     "AclShown",
+    "Administration",
     "BadRequest",
     "Busy",
     "Client",
+    "Conflict",
+    "CrawlEntryShown",
+    "CrawlShown",
     "DataSourceShown",
+    "DataloadBuilder",
     "Denied",
+    "Diagnosis",
     "DocumentDetails",
     "DocumentPush",
     "DocumentSummary",
@@ -52,16 +63,22 @@ __all__ = [
     "FacetValueShown",
     "FeedBuilder",
     "FeedmillError",
+    "FetchShown",
     "GroupsBuilder",
+    "ItemReply",
     "KeyMatchShown",
     "LogLine",
     "NotFound",
     "PrincipalPush",
     "PrincipalShown",
     "Problem",
+    "PullSourceShown",
     "Receipt",
     "ResultShown",
+    "RunShown",
     "SearchAnswer",
+    "SeedlistItem",
+    "SeedlistReader",
     "Stuck",
     "StuckShown",
     "Suggestions",

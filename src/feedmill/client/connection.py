@@ -22,12 +22,15 @@ from feedmill.client.answers import (
     StuckShown,
     Suggestions,
 )
+from feedmill.client.dataloads import DataloadBuilder
 from feedmill.client.documents import DocumentPush
 from feedmill.client.feeds import FeedBuilder, GroupsBuilder
+from feedmill.client.replies import ItemReply, read_reply
 from feedmill.client.transport import Transport, quote_name
-from feedmill.model.errors import BadRequest, Busy, Stuck
+from feedmill.model.errors import BadRequest, Busy, Denied, Stuck
 
 PAGE = 500
+RECEIVER = "/texis/dowalk/recvdata.xml"
 POLL_SECONDS = (0.05, 1.0)
 
 _DOCUMENTS = "/api/v1/documents"
@@ -138,6 +141,14 @@ class Client:
         """Deletes one document, and returns the receipt of the deletion."""
         answer = self._feeds.delete(_DOCUMENTS, {"url": url, "datasource": datasource})
         return _read_answer(Receipt, answer, self._feeds)
+
+    def load(self, items: DataloadBuilder | Path, *, profile: str) -> list[ItemReply]:
+        """Sends a dataload, from a builder or a file, and returns what became of each item once they are applied."""
+        path = items.finish() if isinstance(items, DataloadBuilder) else items
+        reply = self._feeds.post_file(RECEIVER, {"profile": profile}, path)
+        if reply.status in (401, 403):
+            raise Denied(f"{self._feeds.shown_url} refuses dataloads of this machine: status {reply.status}")
+        return read_reply(reply.body)
 
     def get_receipt(self, feed_id: str) -> Receipt:
         """Returns the current receipt of a feed."""

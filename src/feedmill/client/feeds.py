@@ -31,7 +31,7 @@ class AclEntry:
     case_sensitive: bool = True
 
 
-class _Builder:
+class FileBuilder:
     """A file that is written and then pushed."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class _Builder:
         self._file.close()
         self._is_closed = True
 
-    def _write(self, text: str) -> None:
+    def _append(self, text: str) -> None:
         self._check_open()
         if self._is_finished:
             raise BadRequest("this feed was pushed already; build another one")
@@ -68,7 +68,7 @@ class _Builder:
         return Path(self._file.name)
 
 
-class FeedBuilder(_Builder):
+class FeedBuilder(FileBuilder):
     """Builds a feed of documents. Push it with ``Client.push``, which names its data source.
 
     Example::
@@ -113,23 +113,23 @@ class FeedBuilder(_Builder):
         parts.append(gsafeed.render_metadata(pairs))
         if content is not None:
             parts.append(gsafeed.render_content(content))
-        self._write("".join([*parts, gsafeed.END_RECORD]))
+        self._append("".join([*parts, gsafeed.END_RECORD]))
 
     def delete(self, url: str) -> None:
         """Deletes a document."""
-        self._write(gsafeed.render_delete(url))
+        self._append(gsafeed.render_delete(url))
 
     def add_acl(self, url: str, entries: Iterable[AclEntry], *, inherit_from: str = "", inheritance_type: str = "") -> None:
         """Sets the ACL of a URL. The URL need not be a document; it can be a folder from which other documents inherit."""
         principals = (_render_entry(entry, with_access=True) for entry in entries)
-        self._write(gsafeed.render_acl(principals, url=url, inherit_from=inherit_from, inheritance_type=inheritance_type) + "\n")
+        self._append(gsafeed.render_acl(principals, url=url, inherit_from=inherit_from, inheritance_type=inheritance_type) + "\n")
 
     def finish(self) -> Path:
         """Ends the feed and returns its file, which stays until the builder is closed."""
         return self._end(gsafeed.END_FEED)
 
 
-class GroupsBuilder(_Builder):
+class GroupsBuilder(FileBuilder):
     """Builds a groups feed: the members of groups. Push it with ``Client.push_groups``.
 
     Example::
@@ -146,7 +146,7 @@ class GroupsBuilder(_Builder):
     def add(self, group: str, members: Iterable[AclEntry], *, namespace: str = "Default") -> None:
         """Defines a group; ``access`` of the members does not matter."""
         defined = _render_entry(AclEntry(name=group, scope="group", namespace=namespace), with_access=False)
-        self._write(gsagroups.render_membership(defined, (_render_entry(member, with_access=False) for member in members)))
+        self._append(gsagroups.render_membership(defined, (_render_entry(member, with_access=False) for member in members)))
 
     def finish(self) -> Path:
         """Ends the feed and returns its file, which stays until the builder is closed."""

@@ -10,7 +10,7 @@ import secrets
 import ssl
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
@@ -38,8 +38,8 @@ class Response:
 class Transport:
     """A server by its base URL, which may hold a user and a password or token: ``http://user:token@host:port``.
 
-    ``token`` is sent as Bearer and wins over those. ``certificate`` is a PEM file whose first certificate is the server's own. With it, no
-    other certificate is accepted, and the name in it does not matter.
+    ``token`` is sent as Bearer and wins over those; ``user`` and ``password`` stand for those in the URL. ``certificate`` is a PEM file
+    whose first certificate is the server's own. With it, no other certificate is accepted, and the name in it does not matter.
 
     Example::
 
@@ -50,6 +50,8 @@ class Transport:
     base_url: str
     token: str = ""
     certificate: str = ""
+    user: str = ""
+    password: str = field(default="", repr=False)
 
     @property
     def shown_url(self) -> str:
@@ -60,6 +62,15 @@ class Transport:
 
     def push(self, path: str, fields: Mapping[str, str], file: Path, on_progress: Progress) -> str | None:
         """Posts a feed and returns its id, or None if the server returns none. Errors: Denied, Busy, BadRequest with its answer."""
+        answer = self.post_file(path, fields, file, on_progress)
+        text = answer.body.decode("utf-8", "replace").strip()
+        if text.lower() != "success":
+            kind = Denied if "Unauthorized" in text else _ERRORS.get(answer.status, BadRequest)
+            raise kind(f"the server refused the feed with status {answer.status}: {text[:1000] or 'no text'}")
+        return answer.feed_id
+
+    def post_file(self, path: str, fields: Mapping[str, str], file: Path, on_progress: Progress = lambda _: None) -> Response:
+        """Posts a form whose last field, ``data``, is a file, and returns the response. Errors: Busy, BadRequest."""
         boundary = f"feedmill-{secrets.token_hex(16)}"
         head, tail = _frame(boundary, fields)
         with file.open("rb") as stream:
@@ -68,20 +79,22 @@ class Transport:
                 "Content-Type": f"multipart/form-data; boundary={boundary}",
                 "Content-Length": str(len(head) + size_bytes + len(tail)),
             }
-            answer = self._request("POST", path, headers, _iter_body(head, stream, size_bytes, tail, on_progress))
-        text = answer.body.decode("utf-8", "replace").strip()
-        if text.lower() != "success":
-            kind = Denied if "Unauthorized" in text else _ERRORS.get(answer.status, BadRequest)
-            raise kind(f"the server refused the feed with status {answer.status}: {text[:1000] or 'no text'}")
-        return answer.feed_id
+            return self._request("POST", path, headers, _iter_body(head, stream, size_bytes, tail, on_progress))
 
     def get_json(self, path: str, parameters: Mapping[str, Any] | None = None) -> Any:
         """Reads a resource. Errors: NotFound, Denied, Busy, BadRequest."""
         return self._ask_json("GET", path, parameters)
 
-    def post_json(self, path: str) -> Any:
+    def get_bytes(self, path: str) -> bytes:
+        """Reads a resource as it is. Errors: as ``get_json``."""
+        answer = self._request("GET", path, {}, None)
+        if not 200 <= answer.status < 300:
+            raise _ERRORS.get(answer.status, BadRequest)(_explain(answer))
+        return answer.body
+
+    def post_json(self, path: str, parameters: Mapping[str, Any] | None = None) -> Any:
         """Posts a request without a body. Errors: as ``get_json``."""
-        return self._ask_json("POST", path, None)
+        return self._ask_json("POST", path, parameters)
 
     def send_json(self, method: str, path: str, body: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> Any:
         """Sends JSON. Errors: as ``get_json``."""
@@ -151,9 +164,12 @@ class Transport:
         if self.token:
             return f"Bearer {self.token}"
         parts = self._split_url()
-        if parts.password is None:
+        if self.user:
+            pair = f"{self.user}:{self.password}"
+        elif parts.password is None:
             return ""
-        pair = f"{unquote(parts.username or '')}:{unquote(parts.password)}"
+        else:
+            pair = f"{unquote(parts.username or '')}:{unquote(parts.password)}"
         return "Basic " + b64encode(pair.encode()).decode("ascii")
 
     def _trust(self) -> ssl.SSLContext:
