@@ -98,7 +98,7 @@ api-reference: install-dev ## write the reference of the JSON resources anew out
 
 lock: | $(UV) ## write the lock files anew from pyproject.toml
 	$(UV) pip compile pyproject.toml --extra office --extra postgres --extra signin --group build --generate-hashes --python-version 3.11 --quiet --no-header -o locks/runtime.txt
-	$(UV) pip compile pyproject.toml --extra mysql --extra office --extra postgres --extra signin --group build --group dev --generate-hashes --python-version 3.11 --quiet --no-header -o locks/dev.txt
+	$(UV) pip compile pyproject.toml --extra mysql --extra office --extra postgres --extra signin --extra smb --group build --group dev --generate-hashes --python-version 3.11 --quiet --no-header -o locks/dev.txt
 	$(UV) pip compile --group fuzz --generate-hashes --python-version 3.11 --quiet --no-header -o locks/fuzz.txt
 	$(UV) pip compile --group docs --generate-hashes --python-version 3.11 --quiet --no-header -o locks/docs.txt
 	$(UV) pip compile --group audit --generate-hashes --python-version 3.11 --quiet --no-header -o locks/audit.txt

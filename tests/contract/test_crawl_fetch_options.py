@@ -30,6 +30,10 @@ def test_settings_reach_the_fetcher(tmp_path: Path) -> None:
             ]
             proxies = [{pattern = "x.com/"}, {pattern = "/", url = "http://proxy.example.com:8080", user = "u", password = "p"}]
             headers = [{pattern = "/", name = "Accept-Language", value = "de"}]
+            smb_shares = [
+              {prefix = "smb://files/docs/", user = "u", domain = "D", password_file = "secret"},
+              {prefix = "smb://10.0.0.1:4450/a%20b/", user = "u", everyone = "All", share_acl = false, namespace = "ad"},
+            ]
             """,
         ).settings
     )
@@ -48,4 +52,8 @@ def test_settings_reach_the_fetcher(tmp_path: Path) -> None:
     assert granted.grant is not None
     assert (granted.grant.client_secret, granted.token, fixed.token, fixed.grant) == ("from a file", "", "t", None)
     assert [(proxy.host, proxy.port) for proxy in options.proxies] == [("", 3128), ("proxy.example.com", 8080)]
+    files, other = options.smb_shares
+    assert (files.host, files.port, files.share, files.user, files.password) == ("files", 445, "docs", r"D\u", "from a file")
+    assert (other.host, other.port, other.share, other.everyone, other.namespace) == ("10.0.0.1", 4450, "a b", "All", "ad")
+    assert (files.reads_share_acl, other.reads_share_acl) == (True, False)
     assert options.headers[0].headers == (("Accept-Language", "de"),)

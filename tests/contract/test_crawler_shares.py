@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +101,15 @@ def test_large_file_is_cut_if_it_is_text(name: str, stored: int, tmp_path: Path)
 
 def test_other_file_urls_are_not_fetched(tmp_path: Path) -> None:
     assert fetch(tmp_path, "", url="file:///etc/passwd").state is CrawlState.UNHANDLED_PROTOCOL
+
+
+def test_large_folder_is_listed_in_pieces(tmp_path: Path) -> None:
+    for number in range(300):
+        (tmp_path / f"file {number:03}.txt").write_text("")
+    path, seen = ".", list[str]()
+    while path:
+        links = re.findall(r'<a href="([^"]+)"', fetch(tmp_path, path.removeprefix("."), max_bytes=8_000).body.decode())
+        assert 0 < len(links) < 300
+        seen += [link for link in links if "?after=" not in link]
+        path = next((link.removeprefix(PREFIX) for link in links if "?after=" in link), "")
+    assert len(seen) == len(set(seen)) == 300

@@ -1,11 +1,15 @@
 """The settings of the crawler: their faults, and that no secret of them is shown."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from feedmill.http.admin.status import list_settings
+from feedmill.http.admin.status import _SECRET, list_settings
 from feedmill.model.errors import BadSettings
+from feedmill.settings import Settings
+from feedmill.settings.section import Section
 from tests.builders.settings import load_text
 
 ACCESS = '[[crawl.access]]\npattern = "x.com/"\n'
@@ -44,6 +48,12 @@ ACCESS = '[[crawl.access]]\npattern = "x.com/"\n'
         ),
         ('[[crawl.shares]]\nprefix = "smb://x/"\nfolder = "."', "f.toml:2: crawl.shares[1].prefix: 'smb://x/' is no beginning"),
         ('[[crawl.shares]]\nprefix = "file://x/"\nfolder = "gone"', "f.toml:3: crawl.shares[1].folder: there is no folder '"),
+        ('[[crawl.smb_shares]]\nprefix = "smb://x"\nuser = "u"', "f.toml:2: crawl.smb_shares[1].prefix: 'smb://x' is no beginning"),
+        ('[[crawl.smb_shares]]\nprefix = "smb://x:0/y/"\nuser = "u"', "f.toml:2: crawl.smb_shares[1].prefix: 'smb://x:0/y/' is no"),
+        (
+            '[[crawl.smb_shares]]\nprefix = "smb://x/y/"\nuser = "u"\npassword = "env:NONE_OF_THESE"',
+            "f.toml:4: crawl.smb_shares[1].password: the variable NONE_OF_THESE is not set",
+        ),
         ('[[crawl.dates]]\npattern = "/"\nlocate = "meta"', "crawl.dates[1].name: name the meta tag"),
         ('[[crawl.dates]]\npattern = "/"\nlocate = "url"\nname = "x"', "f.toml:4: crawl.dates[1].name: this is the meta tag's name"),
         ('[[crawl.duplicate_hosts]]\nhost = "a.com"\nduplicates = ["a.com"]', "f.toml:3: crawl.duplicate_hosts[1].duplicates: 'a.com' is"),
@@ -93,7 +103,25 @@ def test_secrets_of_the_crawler_are_not_shown(tmp_path: Path) -> None:
         access = [{pattern = "a.com/", user = "u", password = "hidden1"}, {pattern = "b.com/", method = "bearer", token = "hidden2"}]
         proxies = [{pattern = "/", url = "http://proxy.example.com:3128", user = "u", password = "hidden3"}]
         headers = [{pattern = "/", name = "Authorization", value = "hidden4"}]
+        smb_shares = [{prefix = "smb://files/docs/", user = "u", password = "hidden5"}]
         """,
     )
     assert "hidden" not in repr(list_settings(loaded)) + repr(loaded.settings) + repr(loaded.warnings)
-    assert sum("the secret stands in the settings in clear" in text for text in loaded.warnings) == 3
+    assert sum("the secret stands in the settings in clear" in text for text in loaded.warnings) == 4
+
+
+def list_secret_settings(section: type[Section], place: str = "") -> Iterator[str]:
+    """Yields the settings that hold a secret, or tables with one, by their keys."""
+    for name, found in section.model_fields.items():
+        kinds = [kind for kind in (found.annotation, *get_args(found.annotation)) if isinstance(kind, type) and issubclass(kind, Section)]
+        key = f"{place}{name}"
+        if kinds and kinds[0] is found.annotation:
+            yield from list_secret_settings(kinds[0], f"{key}.")
+        elif not found.repr or any(True for kind in kinds for _ in list_secret_settings(kind)):
+            yield key
+
+
+def test_every_setting_with_a_secret_is_hidden() -> None:
+    found = set(list_secret_settings(Settings))
+    assert {"crawl.access", "crawl.smb_shares", "signin.proxy.secret"} <= found
+    assert found <= set(_SECRET)

@@ -7,7 +7,7 @@ from feedmill.core.crawling.linkrules import LinkRules, is_endless
 SESSIONS = ("jsessionid", "PHPSESSID")
 EVERYTHING = LinkRules(follow=["/"], start=["https://start.example.com/a"], allow_private=["10.1.2.3/"], session_parameters=SESSIONS)
 NAMED = LinkRules(
-    follow=["www.example.com/", "-www.example.com/private/", "file://files/"],
+    follow=["www.example.com/", "-www.example.com/private/", "file://files/", "smb://files/", "ftp://files/"],
     do_not_follow=[".zip$"],
     duplicate_hosts={"example.com": "www.example.com", "old.example.com:8080": "www.example.com"},
     session_parameters=SESSIONS,
@@ -22,6 +22,8 @@ NAMED = LinkRules(
         ("HTTP://WWW.Example.com/A", "http://www.example.com/A"),
         ("https://www.example.com", "https://www.example.com"),
         ("file://files/docs/", "file://files/docs/"),
+        ("smb://files/docs/", "smb://files/docs/"),
+        ("ftp://files/docs/", None),
         ("http://example.com/a", "http://www.example.com/a"),
         ("http://old.example.com:8080/a", "http://www.example.com/a"),
         ("http://www.example.com/a;jsessionid=12AB?x=1", "http://www.example.com/a?x=1"),

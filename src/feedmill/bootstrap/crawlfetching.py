@@ -10,13 +10,14 @@ from feedmill.adapters.crawling.options import (
     HeaderRule,
     ProxyRule,
     ShareRule,
+    SmbShareRule,
     TokenGrant,
 )
 from feedmill.bootstrap.context import utc_now
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.authorization import Trust
 from feedmill.settings import Settings
-from feedmill.settings.crawling import Crawl, CrawlAccess, CrawlProxy
+from feedmill.settings.crawling import Crawl, CrawlAccess, CrawlProxy, SmbShareSettings
 from feedmill.settings.secrets import read_secret
 
 _DEFAULT_PROXY_PORT = 3128
@@ -34,6 +35,7 @@ def build_fetch_options(settings: Settings) -> FetchOptions:
         access=build_access_rules(crawl),
         cookies=crawl.cookies,
         shares=tuple(ShareRule(prefix=share.prefix, folder=share.folder, is_public=share.make_public) for share in crawl.shares),
+        smb_shares=tuple(_build_smb_share(share) for share in crawl.smb_shares),
         trust=Trust(ca=crawl.ca_file),
         max_redirects=crawl.max_redirects,
         clock=utc_now,
@@ -86,6 +88,22 @@ def _build_form(rule: CrawlAccess) -> FormLogin | None:
         password_field=rule.password_field,
         fields=tuple((field.name, field.value) for field in rule.fields),
         session_seconds=float(rule.session_seconds),
+    )
+
+
+def _build_smb_share(share: SmbShareSettings) -> SmbShareRule:
+    host, port, name = share.place
+    return SmbShareRule(
+        prefix=share.prefix,
+        host=host,
+        port=port,
+        share=name,
+        user=f"{share.domain}\\{share.user}" if share.domain else share.user,
+        password=read_secret(share.password, share.password_file),
+        is_public=share.make_public,
+        reads_share_acl=share.share_acl,
+        everyone=share.everyone,
+        namespace=share.namespace,
     )
 
 

@@ -5,8 +5,10 @@ Keys of ``[[crawl.access]]`` that belong to another method than the table's own 
 
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from os.path import isdir, isfile
 from typing import Annotated, Literal
+from urllib.parse import unquote
 
 from pydantic import AfterValidator, Field
 
@@ -21,6 +23,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _USER_AGENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _HOST_AND_PORT = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s/:@\[\]]+)(?::[0-9]{1,5})?")
 _SHARE_PREFIX = re.compile(r"file://[^/\s?#]*/(?:[^\s?#]*/)?")
+_SMB_PREFIX = re.compile(r"smb://(?P<host>[^/\s:?#@]+)(?::(?P<port>[0-9]{1,5}))?/(?P<share>[^/\s?#\\:*\"<>|]{1,80})/")
 _OWN_HEADERS = frozenset(
     "accept-encoding connection content-length cookie host if-modified-since if-none-match proxy-authorization transfer-encoding".split()
 )
@@ -98,6 +101,15 @@ def _check_share_prefix(text: str) -> str:
     if not _SHARE_PREFIX.fullmatch(text):
         raise ValueError(
             f"'{text}' is no beginning of the URLs of a share; give one such as file://fileserver/documents/, with its last slash"
+        )
+    return text
+
+
+def _check_smb_prefix(text: str) -> str:
+    found = _SMB_PREFIX.fullmatch(text)
+    if found is None or not 0 < int(found["port"] or 445) < 65_536:
+        raise ValueError(
+            f"'{text}' is no beginning of the URLs of a share; give one such as smb://fileserver/documents/, with its last slash"
         )
     return text
 
@@ -181,6 +193,31 @@ class ShareSettings(Section):
     make_public: bool = False
 
 
+class SmbShareSettings(Section):
+    """An SMB share whose files are documents, with the account that reads it.
+
+    Only those may see a document whom its own ACL permits and, with ``share_acl``, that of the share, unless ``make_public`` is set.
+    ``everyone`` is the group that stands for all who sign in.
+    """
+
+    prefix: Annotated[str, AfterValidator(_check_smb_prefix)]
+    user: Annotated[str, Field(min_length=1)]
+    password: str = Field(default="", repr=False)
+    password_file: str = ""
+    domain: str = ""
+    make_public: bool = False
+    share_acl: bool = True
+    everyone: Annotated[str, Field(min_length=1)] = "Everyone"
+    namespace: Annotated[str, Field(min_length=1)] = "Default"
+
+    @property
+    def place(self) -> tuple[str, int, str]:
+        """Host, port and name of the share."""
+        found = _SMB_PREFIX.fullmatch(self.prefix)
+        assert found is not None
+        return found["host"], int(found["port"] or 445), unquote(found["share"])
+
+
 class DateRule(Section):
     """Where the date of documents is found. ``name`` is that of the meta tag."""
 
@@ -239,6 +276,7 @@ class Crawl(Section):
     proxies: tuple[CrawlProxy, ...] = ()
     headers: tuple[CrawlHeader, ...] = ()
     shares: tuple[ShareSettings, ...] = ()
+    smb_shares: tuple[SmbShareSettings, ...] = ()
     dates: tuple[DateRule, ...] = ()
     render: CrawlRender = CrawlRender()
     duplicate_hosts: tuple[DuplicateHosts, ...] = ()
@@ -268,11 +306,20 @@ def check_crawl(crawl: Crawl) -> Iterator[Fault]:
     for place, share in enumerate(crawl.shares):
         if not isdir(share.folder):
             yield ("crawl", "shares", place, "folder"), f"there is no folder '{share.folder}'; an empty folder is none that is not mounted"
+    for place, smb_share in enumerate(crawl.smb_shares):
+        for key, reason in _check_smb_share(smb_share):
+            yield ("crawl", "smb_shares", place, key), reason
     for place, date in enumerate(crawl.dates):
         if (date.locate == "meta") is not bool(date.name.strip()):
             what = "name the meta tag" if date.locate == "meta" else 'this is the meta tag\'s name; leave it out, or set locate to "meta"'
             yield ("crawl", "dates", place, "name"), what
     yield from _check_duplicates(crawl.duplicate_hosts)
+
+
+def _check_smb_share(share: SmbShareSettings) -> Iterator[tuple[str, str]]:
+    if find_spec("smbprotocol") is None:
+        yield "prefix", "the library for smb:// is not installed; install it with: pip install 'feedmill[smb]'"
+    yield from _check_secret(share, "password", "password_file")
 
 
 def _check_access(rule: CrawlAccess) -> Iterator[tuple[str, str]]:
@@ -293,7 +340,7 @@ def _check_access(rule: CrawlAccess) -> Iterator[tuple[str, str]]:
         yield from _check_bearer(rule)
 
 
-def _check_secret(rule: CrawlAccess | CrawlProxy, key: str, file_key: str) -> Iterator[tuple[str, str]]:
+def _check_secret(rule: CrawlAccess | CrawlProxy | SmbShareSettings, key: str, file_key: str) -> Iterator[tuple[str, str]]:
     text, file = getattr(rule, key), getattr(rule, file_key)
     if text and file:
         yield file_key, f"give either {key} or {file_key}"

@@ -221,6 +221,7 @@ def _resolve_crawl(reading: _Reading, folder: Path) -> None:
         _resolve_listed(crawl.get("access"), _ACCESS_FILES, folder)
         _resolve_listed(crawl.get("proxies"), ("password_file",), folder)
         _resolve_listed(crawl.get("shares"), ("folder",), folder)
+        _resolve_listed(crawl.get("smb_shares"), ("password_file",), folder)
 
 
 def _resolve_sources(listed: object, folder: Path) -> None:

@@ -1,6 +1,6 @@
 """Fetches URLs for the crawler.
 
-- A URL is requested percent-encoded as UTF-8. Of an address like ``smb://`` the state says that nothing fetches it.
+- A URL is requested percent-encoded as UTF-8. Of an address like ``ftp://`` the state says that nothing fetches it.
 - Redirects of GET are followed, also to another server, up to a number and within the time of the whole fetch. Private addresses,
   credentials, headers, cookies and the proxy are decided again for each URL on the way. After a redirect from https to http no credentials
   are sent.
@@ -29,6 +29,7 @@ from feedmill.adapters.crawling.outcomes import (
 from feedmill.adapters.crawling.rules import UrlRules
 from feedmill.adapters.crawling.sessions import make_session
 from feedmill.adapters.crawling.shares import ShareFetcher
+from feedmill.adapters.crawling.smb.shares import SmbShareFetcher
 from feedmill.adapters.crawling.transport import CUT_TYPES, Headers, Sending, Transport
 from feedmill.adapters.http.codings import ACCEPTED, Decoded, decode
 from feedmill.core.urls.patterns import PatternSet
@@ -58,12 +59,15 @@ class HttpFetcher:
         self._keeps_cookies = PatternSet(self._options.cookies)
         self._jar = CookieJar()
         self._shares = ShareFetcher(self._options.shares)
+        self._smb_shares = SmbShareFetcher(self._options.smb_shares)
 
     async def fetch(self, request: FetchRequest) -> FetchedPage:
         """Fetches a URL. Every failure is a ``FetchedPage`` with its state; does not raise."""
         begun = time.monotonic()
         if request.url[:5].lower() == "file:":
             return replace(await self._shares.fetch(request), seconds=time.monotonic() - begun)
+        if request.url[:4].lower() == "smb:":
+            return replace(await self._smb_shares.fetch(request), seconds=time.monotonic() - begun)
         fetch = _Fetch(request=request, deadline=begun + request.seconds)
         try:
             page = await self._fetch(fetch)
@@ -78,6 +82,7 @@ class HttpFetcher:
     async def close(self) -> None:
         """Closes all connections."""
         self._transport.close()
+        self._smb_shares.close()
 
     async def _fetch(self, fetch: "_Fetch") -> FetchedPage:
         if len(fetch.request.url) > MAX_URL_CHARACTERS:

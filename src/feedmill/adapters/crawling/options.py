@@ -11,6 +11,7 @@ from typing import Final
 
 from feedmill.adapters.http.lookup import Lookup, look_up
 from feedmill.model.authorization import Trust
+from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.ports.clock import Clock
 
 DEFAULT_USER_AGENT: Final = "gsa-crawler"
@@ -106,6 +107,26 @@ class ShareRule:
     is_public: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmbShareRule:
+    """An SMB share whose files are the documents below a URL prefix such as ``smb://files.example.com/public/``.
+
+    - ``reads_share_acl``: the ACL of the share itself counts besides that of each file; the server must show it to the account.
+    - ``everyone`` is the group that stands for all who sign in, ``namespace`` that of all principals.
+    """
+
+    prefix: str
+    host: str
+    port: int = 445
+    share: str
+    user: str
+    password: str = field(repr=False)
+    is_public: bool = False
+    reads_share_acl: bool = True
+    everyone: str = "Everyone"
+    namespace: str = DEFAULT_NAMESPACE
+
+
 def _follow_all(_url: str) -> bool:
     return True
 
@@ -130,6 +151,7 @@ class FetchOptions:
     access: tuple[AccessRule, ...] = ()
     cookies: tuple[str, ...] = ()
     shares: tuple[ShareRule, ...] = ()
+    smb_shares: tuple[SmbShareRule, ...] = ()
     trust: Trust = field(default_factory=Trust)
     max_redirects: int = MAX_REDIRECTS
     lookup: Lookup = look_up

@@ -3,28 +3,22 @@
 - A path is opened name by name below the folder of the share. Symbolic links are not followed, so nothing leads out of the folder.
 - A folder is a page of links to what is in it, which is not indexed itself.
 - A share whose folder is missing or empty is not mounted: its URLs fail, which removes none at once.
-- A file server that does not answer holds a thread of its own; neither the fetch nor the end of the process waits for it.
 """
 
-import asyncio
 import errno
 import os
 import stat
-import threading
-from collections.abc import Callable
-from contextlib import suppress
 from email.utils import formatdate
-from html import escape
 from mimetypes import MimeTypes
 from typing import Final
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import unquote_to_bytes
 
+from feedmill.adapters.crawling.blockingreads import BlockingReads
+from feedmill.adapters.crawling.blockingreads import fail as _fail
+from feedmill.adapters.crawling.folderpages import FolderPlace, split_piece, write_folder
 from feedmill.adapters.crawling.options import ShareRule
 from feedmill.adapters.crawling.transport import CUT_TYPES
 from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
-
-MAX_THREADS: Final = 16
-MAX_NAMES: Final = 200_000
 
 _ABSENT: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.ENXIO, errno.EINVAL})
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM})
@@ -36,45 +30,20 @@ class ShareFetcher:
 
     def __init__(self, shares: tuple[ShareRule, ...]) -> None:
         self._shares = shares
-        self._places = threading.BoundedSemaphore(MAX_THREADS)
+        self._reads = BlockingReads()
 
     async def fetch(self, request: FetchRequest) -> FetchedPage:
         """Fetches a file or a folder. Every failure is a ``FetchedPage`` with its state; does not raise."""
         share = next((each for each in self._shares if request.url.startswith(each.prefix)), None)
         if share is None:
             return _fail(request, CrawlState.UNHANDLED_PROTOCOL, "no share of [[crawl.shares]] has this URL")
-        if not self._places.acquire(blocking=False):
-            return _fail(request, CrawlState.CONNECTION_TIMED_OUT, "the file server does not answer other requests")
-        try:
-            async with asyncio.timeout(request.seconds):
-                return await self._run(lambda: read_share(share, request))
-        except TimeoutError:
-            return _fail(request, CrawlState.CONNECTION_TIMED_OUT, "the file server does not answer in time")
-
-    async def _run(self, work: Callable[[], FetchedPage]) -> FetchedPage:
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[FetchedPage] = loop.create_future()
-
-        def settle(page: FetchedPage) -> None:
-            if not future.done():
-                future.set_result(page)
-
-        def run() -> None:
-            try:
-                page = work()
-            finally:
-                self._places.release()
-            with suppress(RuntimeError):
-                # the loop may be closed by now
-                loop.call_soon_threadsafe(settle, page)
-
-        threading.Thread(target=run, name="share", daemon=True).start()
-        return await future
+        return await self._reads.run(request, lambda: read_share(share, request))
 
 
 def read_share(share: ShareRule, request: FetchRequest) -> FetchedPage:
     """Reads a file or a folder of a share. Errors: none."""
-    path = request.url[len(share.prefix) :].partition("#")[0]
+    piece = split_piece(request.url.partition("#")[0])
+    path = piece.url[len(share.prefix) :]
     names = [unquote_to_bytes(name) for name in path.removesuffix("/").split("/")] if path not in ("", "/") else []
     if any(name in (b"", b".", b"..") or b"/" in name or b"\0" in name for name in names):
         return _fail(request, CrawlState.NOT_FOUND, "the URL has a name that no file can have")
@@ -85,14 +54,14 @@ def read_share(share: ShareRule, request: FetchRequest) -> FetchedPage:
     try:
         if not _has_entries(root):
             return _fail(request, CrawlState.CONNECTION_FAILED, "the folder of the share is empty; it may not be mounted")
-        return _read_below(root, names, share, request)
+        return _read_below(root, names, piece, share, request)
     except OSError as exc:
         return _fail(request, _state_of(exc), f"it cannot be read: {exc.strerror}")
     finally:
         os.close(root)
 
 
-def _read_below(root: int, names: list[bytes], share: ShareRule, request: FetchRequest) -> FetchedPage:
+def _read_below(root: int, names: list[bytes], piece: FolderPlace, share: ShareRule, request: FetchRequest) -> FetchedPage:
     place = os.dup(root)
     try:
         for name in names:
@@ -102,10 +71,10 @@ def _read_below(root: int, names: list[bytes], share: ShareRule, request: FetchR
             place = below
         status = os.fstat(place)
         is_folder = stat.S_ISDIR(status.st_mode)
-        if not is_folder and (not stat.S_ISREG(status.st_mode) or request.url.endswith("/")):
+        if not is_folder and (not stat.S_ISREG(status.st_mode) or piece.url.endswith("/")):
             return _fail(request, CrawlState.NOT_FOUND, "it is neither a file nor a folder")
         etag = f'"{status.st_mtime_ns:x}-{status.st_size:x}-{status.st_ino:x}"'
-        url = request.url if not is_folder or request.url.endswith("/") else request.url + "/"
+        url = request.url if not is_folder or piece.url.endswith("/") else request.url + "/"
         page = FetchedPage(
             state=CrawlState.CRAWLED_FROM_CACHE if etag == request.etag else CrawlState.CRAWLED,
             url=url,
@@ -116,27 +85,21 @@ def _read_below(root: int, names: list[bytes], share: ShareRule, request: FetchR
         )
         if page.state is CrawlState.CRAWLED_FROM_CACHE:
             return page
-        return _add_folder(page, place, request) if is_folder else _add_file(page, place, names[-1], status, request)
+        return (
+            _add_folder(page, piece._replace(url=piece.url.removesuffix("/") + "/"), place, request)
+            if is_folder
+            else _add_file(page, place, names[-1], status, request)
+        )
     finally:
         os.close(place)
 
 
-def _add_folder(page: FetchedPage, place: int, request: FetchRequest) -> FetchedPage:
-    lines, size, is_cut = ["<!DOCTYPE html><meta charset=utf-8><title>", escape(page.url), "</title>"], 0, False
-    with os.scandir(place) as entries:
-        for number, entry in enumerate(entries):
-            if entry.is_symlink():
-                continue
-            name = os.fsencode(entry.name)
-            slash = "/" if entry.is_dir(follow_symlinks=False) else ""
-            line = f'<a href="{page.url}{quote(name, safe="")}{slash}">{escape(name.decode("utf-8", "replace"))}</a>\n'
-            size += len(line.encode("utf-8", "replace"))
-            is_cut = size > request.max_bytes or number == MAX_NAMES
-            if is_cut:
-                break
-            lines.append(line)
+def _add_folder(page: FetchedPage, piece: FolderPlace, folder: int, request: FetchRequest) -> FetchedPage:
+    with os.scandir(folder) as entries:
+        names = ((os.fsencode(entry.name), entry.is_dir(follow_symlinks=False)) for entry in entries if not entry.is_symlink())
+        body = write_folder(piece, names, request.max_bytes)
     headers = (("content-type", "text/html; charset=utf-8"), ("x-robots-tag", "noindex"), ("last-modified", page.modified))
-    return _fill(page, headers, "".join(lines).encode("utf-8", "replace"), is_cut)
+    return _fill(page, headers, body, False)
 
 
 def _add_file(page: FetchedPage, place: int, name: bytes, status: os.stat_result, request: FetchRequest) -> FetchedPage:
@@ -176,7 +139,3 @@ def _state_of(failure: OSError) -> CrawlState:
     if failure.errno in _ABSENT:
         return CrawlState.NOT_FOUND
     return CrawlState.AUTHENTICATION_FAILED if failure.errno in _FORBIDDEN else CrawlState.CONNECTION_FAILED
-
-
-def _fail(request: FetchRequest, state: CrawlState, reason: str) -> FetchedPage:
-    return FetchedPage(state=state, url=request.url, reason=reason)

@@ -3,7 +3,7 @@
 Rules, in the order in which they are applied to a link:
 
 1. The host of a duplicate becomes the canonical host, and parameters with session ids are removed.
-2. Only http, https and file are crawled. Longer URLs than the settings permit are not, and neither are directories named ``no_crawl``.
+2. Only http, https, file and smb are crawled. Longer URLs than the settings permit are not, and neither are directories named ``no_crawl``.
 3. URLs that repeat themselves are not: a group of directories four times in a row, or more directories or parameters than any real
    page has. Such URLs come from pages that link to themselves with ever longer URLs (an infinite URL space).
 4. The URL must pass the follow patterns of the settings. If only the pattern for every URL (``/``) matches, a link leads no further than
@@ -26,7 +26,7 @@ MAX_PARAMETERS: Final = 40
 
 # one to three directories, and the same ones three times more
 _REPEATED: Final = re.compile(r"(/[^/]+(?:/[^/]+){0,2})\1{3}(?=/|\Z)")
-_CRAWLED: Final = ("http://", "https://", "file://")
+_CRAWLED: Final = ("http://", "https://", "file://", "smb://")
 _EVERY_URL: Final = ("", "/")
 
 

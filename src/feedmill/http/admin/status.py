@@ -18,9 +18,12 @@ from feedmill.settings.serving import SECTIONS, WHOLE
 
 _SECRET = (
     "store.url",
+    "index.url",
+    "blobs.url",
     "crawl.access",
     "crawl.headers",
     "crawl.proxies",
+    "crawl.smb_shares",
     "sources",
     "dataload",
     "signin.proxy.secret",

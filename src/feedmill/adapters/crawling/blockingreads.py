@@ -1,0 +1,54 @@
+"""Runs reads that block in threads of their own: neither the fetch nor the end of the process waits for a server that does not answer."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
+
+MAX_THREADS: Final = 16
+
+
+class BlockingReads:
+    """The reads of one kind of server, a bounded number at once."""
+
+    def __init__(self) -> None:
+        self._places = threading.BoundedSemaphore(MAX_THREADS)
+
+    async def run(self, request: FetchRequest, work: Callable[[], FetchedPage], give_up: Callable[[], None] = lambda: None) -> FetchedPage:
+        """Returns what ``work`` returns, which does not raise. ``give_up`` is called if that takes longer than the request permits."""
+        if not self._places.acquire(blocking=False):
+            return fail(request, CrawlState.CONNECTION_TIMED_OUT, "the file server does not answer other requests")
+        try:
+            async with asyncio.timeout(request.seconds):
+                return await self._run(work)
+        except TimeoutError:
+            give_up()
+            return fail(request, CrawlState.CONNECTION_TIMED_OUT, "the file server does not answer in time")
+
+    async def _run(self, work: Callable[[], FetchedPage]) -> FetchedPage:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[FetchedPage] = loop.create_future()
+
+        def settle(page: FetchedPage) -> None:
+            if not future.done():
+                future.set_result(page)
+
+        def run() -> None:
+            try:
+                page = work()
+            finally:
+                self._places.release()
+            with suppress(RuntimeError):
+                # the loop may be closed by now
+                loop.call_soon_threadsafe(settle, page)
+
+        threading.Thread(target=run, name="share", daemon=True).start()
+        return await future
+
+
+def fail(request: FetchRequest, state: CrawlState, reason: str) -> FetchedPage:
+    """Returns a page that could not be fetched."""
+    return FetchedPage(state=state, url=request.url, reason=reason)

@@ -1,0 +1,1 @@
+"""How the crawler reads SMB shares, with their ACLs."""
