@@ -20,7 +20,7 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from tests import zygote
 from tests.contract import mariadb, sharedserver
 from tests.contract.databases import NewDatabase
-from tests.contract.feedharness import FeedHarness
+from tests.contract.feedharness import FeedHarness, open_harness
 from tests.contract.indexharness import ENGINES, Opened, open_index
 from tests.decisionpoint import DecisionPoint, running_point
 from tests.migratedstore import open_migrated
@@ -128,6 +128,14 @@ def new_harness(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], FeedHa
         return FeedHarness(store=open_migrated(tmp_path_factory.mktemp("harness") / "store.sqlite"))
 
     return make
+
+
+@pytest.fixture
+def harness(tmp_path: Path) -> Iterator[FeedHarness]:
+    """Makes a harness of the feeder on a fresh store; some files have one of their own."""
+    made = open_harness(tmp_path)
+    yield made
+    made.store.close()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

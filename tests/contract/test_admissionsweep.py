@@ -1,7 +1,5 @@
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -15,16 +13,9 @@ from feedmill.services.sweeps import admissionsweep
 from feedmill.services.sweeps.admissionsweep import AdmissionSweep
 from tests.builders.access import STAFF
 from tests.builders.changes import put, url
-from tests.contract.feedharness import FeedHarness, open_harness
+from tests.contract.feedharness import FeedHarness
 from tests.contract.fuses import LosingStore
 from tests.fakes import SilentNotifier
-
-
-@pytest.fixture
-def harness(tmp_path: Path) -> Iterator[FeedHarness]:
-    made = open_harness(tmp_path)
-    yield made
-    made.store.close()
 
 
 @dataclass(kw_only=True)

@@ -1,8 +1,6 @@
 """The crawl queue after feeds, runs, fetches and sweeps have changed documents."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,14 +14,7 @@ from feedmill.model.provenance import MAINTENANCE, Provenance, from_fetch, from_
 from feedmill.ports import Lane
 from feedmill.services.feeds.feeding import Admission, ChangeBatch, SliceLimits, push_out, take_slice
 from tests.builders.changes import OPEN, delete, put, url
-from tests.contract.feedharness import FeedHarness, open_harness
-
-
-@pytest.fixture
-def harness(tmp_path: Path) -> Iterator[FeedHarness]:
-    made = open_harness(tmp_path)
-    yield made
-    made.store.close()
+from tests.contract.feedharness import FeedHarness
 
 
 def request(name: str, **attributes: object) -> RequestCrawl:

@@ -1,7 +1,6 @@
 """Why searches find a URL or do not, on a real store."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -21,17 +20,10 @@ from feedmill.services.inspection import inspect_url
 from tests.asgi import ask_app
 from tests.builders.access import acl, permit
 from tests.builders.changes import OPEN, delete, put, put_acl, url
-from tests.contract.feedharness import BEGIN, FeedHarness, open_harness
+from tests.contract.feedharness import BEGIN, FeedHarness
 from tests.contract.searchharness import SearchHarness
 from tests.contract.searchharness import open_harness as open_search_harness
 from tests.contract.test_crawl_updates import entries, request
-
-
-@pytest.fixture
-def harness(tmp_path: Path) -> Iterator[FeedHarness]:
-    made = open_harness(tmp_path)
-    yield made
-    made.store.close()
 
 
 def set_fetched(harness: FeedHarness, name: str, state: CrawlState, status: int, reason: str = "") -> None:

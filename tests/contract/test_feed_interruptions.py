@@ -1,7 +1,7 @@
 """A record that ends the feeder's process twice is in error; all other records are applied."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,18 +20,11 @@ from feedmill.services.sweeps.admissionsweep import AdmissionSweep
 from tests.builders.changes import put, url
 from tests.builders.groups import make_groups_feed, make_membership
 from tests.childprocess import is_killed
-from tests.contract.feedharness import FeedHarness, open_harness
+from tests.contract.feedharness import FeedHarness
 from tests.contract.markedrecords import MARKED, name_of, records
 from tests.fakes import SilentNotifier
 
 MAX_DEATHS = 20
-
-
-@pytest.fixture
-def harness(tmp_path: Path) -> Iterator[FeedHarness]:
-    made = open_harness(tmp_path)
-    yield made
-    made.store.close()
 
 
 def live_as_feeder(harness: FeedHarness, folder: Path) -> None:

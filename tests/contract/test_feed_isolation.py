@@ -1,7 +1,6 @@
 """A record that fails in any step of the feeder costs itself: the others are applied, the log has its line, its step and its reason."""
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,19 +18,12 @@ from tests.builders.access import STAFF
 from tests.builders.changes import OPEN, delete, put, put_acl, url
 from tests.builders.groups import make_groups_feed, make_membership
 from tests.contract.databases import DAMAGES, damage
-from tests.contract.feedharness import FeedHarness, open_harness
+from tests.contract.feedharness import FeedHarness
 from tests.contract.markedrecords import MARKED, name_of, records
 from tests.fakes import SilentNotifier
 from tests.feedreaders import gsafeed_reader
 
 STEPS = ("content", "apply", "class", "store")
-
-
-@pytest.fixture
-def harness(tmp_path: Path) -> Iterator[FeedHarness]:
-    made = open_harness(tmp_path)
-    yield made
-    made.store.close()
 
 
 @pytest.mark.parametrize("step", STEPS)

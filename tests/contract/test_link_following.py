@@ -1,10 +1,9 @@
 """Links of fed and crawled documents in the crawl queue, on a real store."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
-from pathlib import Path
 
 import pytest
 
@@ -23,17 +22,10 @@ from feedmill.services.indexing.indexer import IndexDependencies, Indexing
 from tests.builders.access import STAFF
 from tests.builders.changes import OPEN, put, url
 from tests.contract.callablegenerations import CallableGenerations
-from tests.contract.feedharness import BEGIN, FeedHarness, open_harness
+from tests.contract.feedharness import BEGIN, FeedHarness
 from tests.fakes import SilentNotifier
 
 RULES = LinkRules(follow=["docs.test/"])
-
-
-@pytest.fixture
-def harness(tmp_path: Path) -> Iterator[FeedHarness]:
-    made = open_harness(tmp_path)
-    yield made
-    made.store.close()
 
 
 def follow(harness: FeedHarness, document: Document, links: Sequence[str], *, rules: LinkRules = RULES, **limits: int) -> int:

@@ -1,8 +1,6 @@
 """Policy ACLs at work: documents in their classes, searches by class, and what holds while patterns change."""
 
 import random
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -21,19 +19,12 @@ from feedmill.services.access.resulttrimming import ResultTrimmer, read_chains
 from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep, is_obeyed, is_swept
 from tests.builders.access import STAFF
 from tests.builders.changes import OPEN, put, url
-from tests.contract.feedharness import FeedHarness, open_harness
+from tests.contract.feedharness import FeedHarness
 from tests.fakes import SilentNotifier
 
 SECURE = Attributes(authmethod=AuthMethod.NTLM)
 ANN, BOB = read_identity("ann", "Default", []), read_identity("bob", "Default", ["staff"])
 POLICY_FIRST = (EarlyMechanism.POLICY, EarlyMechanism.ACL)
-
-
-@pytest.fixture
-def harness(tmp_path: Path) -> Iterator[FeedHarness]:
-    made = open_harness(tmp_path)
-    yield made
-    made.store.close()
 
 
 def policy(pattern: str, *users: str, groups: tuple[str, ...] = (), deny: tuple[str, ...] = ()) -> PolicyAcl:

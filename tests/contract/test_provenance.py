@@ -1,10 +1,5 @@
 """Changes that no feed brings, in a store."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from feedmill.core.documents.urlstate import ApplyContext
 from feedmill.model.change import Change
 from feedmill.model.document import EventKind, Origin
@@ -14,14 +9,7 @@ from feedmill.ports import Lane
 from feedmill.services.feeds.feeding import ChangeBatch, SliceLimits, take_slice
 from tests.builders.access import STAFF
 from tests.builders.changes import OPEN, delete, put, url
-from tests.contract.feedharness import FeedHarness, open_harness
-
-
-@pytest.fixture
-def harness(tmp_path: Path) -> Iterator[FeedHarness]:
-    made = open_harness(tmp_path)
-    yield made
-    made.store.close()
+from tests.contract.feedharness import FeedHarness
 
 
 def bring(harness: FeedHarness, provenance: Provenance, *changes: Change) -> None:

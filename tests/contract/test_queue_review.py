@@ -1,24 +1,14 @@
 """The crawl queue after the settings have changed, on a real store."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 from feedmill.core.documents.admission import build_rules
 from feedmill.model.crawling import CrawlState, CrawlUrgency
 from feedmill.services.crawling.reviewing import QueueReview
 from tests.builders.changes import put, url
-from tests.contract.feedharness import FeedHarness, open_harness
+from tests.contract.feedharness import FeedHarness
 from tests.contract.test_crawl_updates import entries, request
-
-
-@pytest.fixture
-def harness(tmp_path: Path) -> Iterator[FeedHarness]:
-    made = open_harness(tmp_path)
-    yield made
-    made.store.close()
 
 
 def make_review(
