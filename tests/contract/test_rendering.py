@@ -1,11 +1,14 @@
 """Pages rendered in a real browser, against servers on this machine."""
 
 import asyncio
+import os
 import re
 import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -17,7 +20,7 @@ from feedmill.adapters.http.lookup import FoundAddress
 from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
 from tests.browsers import needs_chromium
 from tests.rawserver import Server, running
-from tests.waiting import PATIENCE_SECONDS
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 pytestmark = needs_chromium
 
@@ -45,7 +48,6 @@ class Web:
     loop: asyncio.AbstractEventLoop
     fetcher: RenderingFetcher
     options: RenderOptions
-    others: list[RenderingFetcher] = field(default_factory=list)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(PATIENCE_SECONDS)
@@ -78,6 +80,17 @@ def options(server: Server, **given: Any) -> RenderOptions:
         lookup=look_up,
     )
     return RenderOptions(**{"patterns": ("/",), "fetching": fetching, "seconds": SECONDS, **given})
+
+
+def list_browsers() -> set[str]:
+    """Returns the processes of the browsers that this process has started."""
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = folder.joinpath("stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == os.getpid() and b"rendering.launcher" in folder.joinpath("cmdline").read_bytes():
+                found.add(folder.name)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -276,7 +289,7 @@ def test_credentials_and_headers_of_the_settings_are_for_the_page_alone(web: Web
         access=(AccessRule(pattern="/", token="sesame"),),
         headers=(HeaderRule(pattern="/", headers=(("X-Key", "sesame"),)),),
     )
-    web = with_options(fetching=fetching)
+    web, running_before = with_options(fetching=fetching), list_browsers()
     page = web.show(
         f"<script src=/own.js></script><script src='{web.url('/their.js', 'other.test')}'></script>",
         own_js=script(""),
@@ -285,6 +298,7 @@ def test_credentials_and_headers_of_the_settings_are_for_the_page_alone(web: Web
     assert page.used_access
     secret = [head.split()[1] for head in web.server.heads if b"sesame" in head]
     assert secret == [b"/page"]
+    assert list_browsers() == running_before, "the browser of a protected page renders no other page"
 
 
 # --- what a hostile page cannot reach ---
@@ -426,6 +440,13 @@ def test_browser_that_does_not_start_is_tried_again_later(with_options: Callable
     web = with_options(browser="/bin/false")
     assert "it ended with status 1" in web.show("<p>x").reason
     assert "it is started again in" in web.show("<p>x").reason
+
+
+def test_browser_without_work_is_ended_and_started_again(with_options: Callable[..., Web]) -> None:
+    web, running_before = with_options(idle_seconds=0.1), list_browsers()
+    assert renders_again(web)
+    wait_for(running_before, list_browsers)
+    assert renders_again(web)
 
 
 def test_cookies_and_storage_of_a_page_are_gone_for_the_next(web: Web) -> None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from feedmill.adapters.sandbox.seccomp import EXTRACTING, TRANSFORMING, assemble
 from feedmill.adapters.sandbox.syscalls import AARCH64, X86_64
 from tests.intruder.intrusion import NUMBERS
 from tests.sandboxparts import find_sandbox
+from tests.waiting import wait_for
 
 SANDBOX = find_sandbox()
 needs_seccomp = pytest.mark.skipif(not SANDBOX.seccomp, reason="this kernel has no system call filters")
@@ -204,3 +206,35 @@ print(json.dumps([attempt(socket.AF_UNIX, socket.SOCK_STREAM), *(attempt(*each) 
 @needs_seccomp
 def test_filter_of_browsers_refuses_sockets_of_networks() -> None:
     assert json.loads(run(SOCKETS).stdout) == [True, False, False, False, False, False]
+
+
+STARTER = """
+import os, socket, subprocess, sys, time
+ours, theirs = socket.socketpair()
+module = "feedmill.adapters.crawling.rendering.launcher"
+command = [sys.executable, "-m", module, str(theirs.fileno()), str(os.getpid()), "1000000000", "/bin/sh", "-c", "echo >&4; " + sys.argv[1]]
+subprocess.Popen(command, pass_fds=[theirs.fileno()])
+ours.recv(1)
+print("started", flush=True)
+time.sleep(600)
+"""
+
+
+@needs_namespaces
+def test_browser_dies_with_the_process_that_started_it(tmp_path: Path) -> None:
+    mark = f"sleep 600.{os.getpid()}"
+    with subprocess.Popen([sys.executable, "-c", STARTER, f"exec {mark}"], stdout=subprocess.PIPE, cwd=tmp_path) as starter:
+        assert starter.stdout is not None
+        assert starter.stdout.readline() == b"started\n"
+        assert list_commands(mark)
+        starter.kill()
+    wait_for([], lambda: list_commands(mark))
+
+
+def list_commands(text: str) -> list[str]:
+    """Returns the command lines of this machine's processes that contain a text."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found.append(file.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"))
+    return [line for line in found if text in line]

@@ -49,6 +49,7 @@ def test_networks_that_are_everybody_are_refused_where_all_is(tmp_path: Path, se
         (DIRECTORY.format(url="ldaps://x", start_tls="true") + 'password = "p"', "f.toml:6: signin.ldap[1].password: the secret stands"),
         ('[store]\nurl = "postgresql://u:p@host/x"', "f.toml:2: store.url: the password stands"),
         ('[[crawl.access]]\npattern = "x.com/"\npassword = "p"', "f.toml:3: crawl.access[1].password: the secret stands"),
+        ('[crawl.render]\npatterns = ["x.com/"]\nbrowser = "/nowhere/chromium"', "f.toml:3: crawl.render.browser: pages of these patterns"),
         (SOURCE + 'password = "p"', "f.toml:7: sources[1].password: the secret stands"),
         (SOURCE.replace("sqlite:////x", "postgresql://u:p@x/y"), "f.toml:4: sources[1].dsn: the secret stands"),
     ],
