@@ -15,6 +15,7 @@ from feedmill.model.document import Document, DocumentState
 from feedmill.ports import Fetcher, InFlight
 from feedmill.services.crawling.applying import ApplyTools, PageApplier, read_head
 from feedmill.services.crawling.crawler import Crawler, CrawlTools
+from feedmill.services.crawling.duplicates import DuplicateFinder
 from feedmill.services.crawling.linkfollowing import FollowLimits, LinkFollowing
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.isolation.inflight import NoInFlight
@@ -98,6 +99,7 @@ class CrawlHarness:
                 notifier=self.notifier,
                 frequency=FrequencyRules(frequently=PatternSet([]), seldom=PatternSet([])),
                 read_headers=lambda page: parse_headers(page.headers, page.url, "gsa-crawler"),
+                duplicates=DuplicateFinder(LinkRules(follow=["/"], duplicate_hosts={"mirror.test": "web.test"})),
                 read_head=lambda page: read_head(page, "gsa-crawler"),
                 owner=owner,
                 in_flight=self.in_flight,

@@ -21,6 +21,7 @@ from tests.builders.changes import put
 from tests.builders.crawling import mention, url_of
 from tests.contract.crawlharness import CrawlHarness, Servers
 from tests.contract.feedharness import FeedHarness
+from tests.contract.test_crawl_updates import request
 
 
 @pytest.fixture
@@ -340,6 +341,27 @@ def test_sitemaps_of_robots_txt_name_pages(harness: CrawlHarness) -> None:
     assert harness.entry("/b").referrer == url_of("/pages.txt")
 
 
+def test_sitemaps_that_are_left_are_read_by_the_next_crawler(harness: CrawlHarness) -> None:
+    harness.servers.put("/robots.txt", "Sitemap: http://web.test/1.txt\nSitemap: http://web.test/2.txt\nSitemap: http://web.test/3.txt")
+    for number in (1, 2, 3):
+        harness.servers.put(f"/{number}.txt", url_of(f"/page{number}"))
+    harness.servers.put("/a", "one")
+    harness.add("/a")
+    asked: list[str] = []
+
+    def is_stopped() -> bool:
+        asked.extend(harness.servers.take())
+        return "/2.txt" in asked
+
+    harness.crawler().work(is_stopped)
+    with harness.store.reading() as unit:
+        (left,) = unit.feeds.crawling.sites.find_many(["http://web.test"]).values()
+    assert left.sitemaps
+    asked += harness.crawl()
+    assert {"/1.txt", "/2.txt", "/3.txt", "/page1", "/page2", "/page3"} <= set(asked)
+    assert [asked.count(f"/{number}.txt") <= 2 for number in (1, 2, 3)] == [True] * 3
+
+
 def test_sitemap_with_a_later_change_makes_a_page_due(harness: CrawlHarness) -> None:
     harness.servers.put("/a", "one")
     harness.servers.put("/b", "two")
@@ -461,3 +483,117 @@ def test_page_that_ended_the_process_once_is_applied_after_the_others(harness: C
     harness.crawl()
     ids = {path: harness.document(path).id or 0 for path in paths}  # type: ignore[union-attr]
     assert max(ids, key=lambda path: ids[path]) == "/bad"
+
+
+# --- duplicates -----------------------------------------------------------------------------------------------------------------
+
+
+HTML = (("content-type", "text/html"),)
+
+
+def canonical(url: str, text: str = "") -> str:
+    return f'<html><head><link rel="canonical" href="{url}"></head><body>{text}</body>'
+
+
+def crawl_all(harness: CrawlHarness) -> None:
+    while harness.crawl():
+        pass
+
+
+def test_pages_with_the_same_bytes_are_one_document(harness: CrawlHarness) -> None:
+    for path in ("/a", "/b", "http://mirror.test/a", "http://other.test/a"):
+        harness.servers.put(path, "same")
+    harness.add("/a")
+    crawl_all(harness)
+    harness.add("/b", "http://mirror.test/a", "http://other.test/a")
+    crawl_all(harness)
+    assert [harness.text(path) for path in ("/a", "/b", "http://mirror.test/a", "http://other.test/a")] == ["same", None, None, "same"]
+    entry = harness.entry("/b")
+    assert (entry.state, entry.duplicate_of, entry.history[-1].reason) == (
+        CrawlState.CRAWLED,
+        url_of("/a"),
+        "it has the same content as http://web.test/a",
+    )
+
+
+def test_duplicate_becomes_a_document_when_its_original_goes_or_changes(harness: CrawlHarness) -> None:
+    for path in ("/a", "/b", "/c"):
+        harness.servers.put(path, "same")
+    harness.add("/a", "/b", "/c")
+    crawl_all(harness)
+    assert [harness.text(path) for path in ("/a", "/b", "/c")] == ["same", None, None]
+    harness.servers.put("/a", "other")
+    harness.add(mention("/a", is_request=True))
+    crawl_all(harness)
+    assert [harness.text(path) for path in ("/a", "/b", "/c")].count("same") == 1
+    original = next(path for path in ("/b", "/c") if harness.text(path))
+    del harness.servers.pages[url_of(original)]
+    harness.add(mention(original, is_request=True))
+    crawl_all(harness)
+    assert [harness.text(path) for path in ("/a", "/b", "/c") if path != original] == ["other", "same"]
+
+
+def test_canonical_url_gets_the_document(harness: CrawlHarness) -> None:
+    harness.servers.put("/a?s=1", canonical("/a", "one"), headers=HTML)
+    harness.servers.put("/a", canonical("/a", "two"), headers=HTML)
+    harness.servers.put("/b", "three", headers=(("link", '<http://web.test/a>; rel="canonical"'),))
+    harness.add("/a?s=1", "/b")
+    crawl_all(harness)
+    assert (harness.document("/a?s=1"), harness.document("/b")) == (None, None)
+    assert harness.text("/a") == canonical("/a", "two")
+    assert harness.entry("/a").referrer in (url_of("/a?s=1"), url_of("/b"))
+
+
+@pytest.mark.parametrize(
+    "pages",
+    [
+        {"/a": "/b", "/b": "/a"},
+        {"/a": "/b", "/b": "/c", "/c": "/a"},
+        {"/a": "/missing"},
+        {"/a": "http://elsewhere.test/a"},
+        {"/a": "/no_crawl/a"},
+    ],
+)
+def test_canonical_urls_never_make_all_pages_disappear(harness: CrawlHarness, pages: dict[str, str]) -> None:
+    for path, target in pages.items():
+        harness.servers.put(path, canonical(target, path), headers=HTML)
+    harness.add(*pages)
+    crawl_all(harness)
+    assert sum(harness.document(path) is not None for path in pages) >= 1
+    harness.clock.turn(days=1)
+    crawl_all(harness)
+    assert sum(harness.document(path) is not None for path in pages) >= 1
+
+
+def test_canonical_url_that_redirects_back_counts_for_nothing(harness: CrawlHarness) -> None:
+    harness.servers.put("/a", canonical("/b", "one"), headers=HTML)
+    harness.servers.put("/b", canonical("/b", "one"), headers=HTML, url=url_of("/a"))
+    harness.add("/a")
+    crawl_all(harness)
+    assert harness.document("/a") is not None
+
+
+def test_pages_that_a_feed_named_or_an_adaptor_describes_are_no_duplicates(harness: CrawlHarness) -> None:
+    described = (("x-gsa-external-metadata", "kind=x"),)
+    harness.servers.put("/a", "same")
+    harness.servers.put("/b", "same", headers=described)
+    harness.servers.put("/c", "same", used_access=True)
+    harness.servers.put("/d", canonical("/a"), headers=HTML, is_cut=True)
+    FeedHarness(store=harness.store, blobs=harness.blobs).push(replace(request("e"), url=url_of("/e")), datasource="web")
+    harness.servers.put("/e", "same")
+    harness.add("/a", "/b", "/c", "/d")
+    crawl_all(harness)
+    assert [harness.document(path) is not None for path in ("/a", "/b", "/c", "/d", "/e")] == [True] * 5
+
+
+def test_too_many_copies_are_an_infinite_url_space(harness: CrawlHarness) -> None:
+    harness.add("/0")
+    for number in range(60):
+        harness.servers.put(f"/{number}", "same")
+    crawl_all(harness)
+    harness.add(*(f"/{number}" for number in range(1, 51)))
+    crawl_all(harness)
+    harness.add(*(f"/{number}" for number in range(51, 60)))
+    crawl_all(harness)
+    assert {harness.entry(f"/{number}").state for number in range(51, 60)} == {CrawlState.INFINITE_URL_SPACE}
+    assert harness.entry("/1").duplicate_of == url_of("/0")

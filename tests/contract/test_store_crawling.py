@@ -257,7 +257,20 @@ def test_find_by_checksum_names_the_first_url(store: SqlStore) -> None:
     add(store, "/a")
     save(store, *(replace(crawled(entry), checksum=b"same") for entry in lease(store)))
     with store.reading() as unit:
-        assert unit.feeds.crawling.queue.find_by_checksum([b"same", b"other"]) == {b"same": url_of("/b")}
+        assert unit.feeds.crawling.queue.find_by_checksum([b"same", b"other"], [SITE]) == {b"same": url_of("/b")}
+        assert unit.feeds.crawling.queue.find_by_checksum([b"same"], ["http://other.test"]) == {}
+
+
+def test_duplicates_are_listed_by_their_original(store: SqlStore) -> None:
+    add(store, "/b", now=NOW - HOUR)
+    add(store, "/a")
+    entries = {entry.url: replace(crawled(entry), checksum=b"same") for entry in lease(store)}
+    save(store, replace(entries[url_of("/b")], duplicate_of=url_of("/a")), entries[url_of("/a")])
+    with store.reading() as unit:
+        queue, reports = unit.feeds.crawling.queue, unit.feeds.crawling.reports
+        assert queue.find_by_checksum([b"same"], [SITE]) == {b"same": url_of("/a")}
+        assert reports.list_duplicates([url_of("/a"), url_of("/b")], 10) == [url_of("/b")]
+        assert queue.find_many([url_of("/b")])[url_of("/b")].duplicate_of == url_of("/a")
 
 
 def test_list_entries_pages_through_what_begins_with_a_prefix(store: SqlStore) -> None:

@@ -9,7 +9,7 @@ from feedmill.adapters.crawling.rendering.fetcher import RenderingFetcher
 from feedmill.adapters.crawling.rendering.options import RenderOptions
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.crawlfetching import build_fetch_options
-from feedmill.bootstrap.crawllinks import build_queue_review, build_sitemap_following
+from feedmill.bootstrap.crawllinks import build_link_rules, build_queue_review, build_sitemap_following
 from feedmill.bootstrap.feeds import build_admission
 from feedmill.core.crawling.hostload import HostLoads, LoadException
 from feedmill.core.crawling.robots import find_agent_name
@@ -19,6 +19,7 @@ from feedmill.ports import Fetcher
 from feedmill.runtime.roles import CRAWLER
 from feedmill.services.crawling.applying import ApplyTools, PageApplier, read_head
 from feedmill.services.crawling.crawler import AT_ONCE, Crawler, CrawlTools
+from feedmill.services.crawling.duplicates import DuplicateFinder
 from feedmill.settings.crawling import Crawl
 from feedmill.wire.gsaheaders.parse import parse_headers
 
@@ -39,6 +40,7 @@ def build_crawler(context: AppContext) -> Crawler:
             notifier=context.notifier,
             frequency=FrequencyRules(frequently=PatternSet(crawl.frequently), seldom=PatternSet(crawl.seldom)),
             read_headers=lambda page: parse_headers(page.headers, page.url, agent),
+            duplicates=DuplicateFinder(build_link_rules(settings) if crawl.merge_duplicates else None),
             read_head=lambda page: read_head(page, agent),
             owner=owner,
             in_flight=context.in_flight(CRAWLER.name),

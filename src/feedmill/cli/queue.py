@@ -167,10 +167,12 @@ def _print_entries(listed: list[dict[str, Any]]) -> None:
 def _print_life(shown: dict[str, Any]) -> None:
     out = console()
     for key, value in shown.items():
-        if key not in ("history", "referrers"):
+        if key not in ("history", "referrers", "duplicates"):
             out.print(clean(f"{key + ':':<19}{'' if value is None else value}"))
     for referrer in shown["referrers"]:
         out.print(clean(f"linked by:         {referrer}"))
+    for duplicate in shown["duplicates"]:
+        out.print(clean(f"duplicate:         {duplicate}"))
     for record in shown["history"]:
         status = f", HTTP {record['http_status']}" if record["http_status"] else ""
         reason = f": {record['reason']}" if record["reason"] else ""

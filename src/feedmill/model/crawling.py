@@ -169,6 +169,7 @@ class CrawlEntry:
     - ``lease_owner`` fetches it until ``lease_expires_at``; "" = no process does.
     - ``history`` holds the last ten fetches, oldest first.
     - ``referrer`` is the first page that links to it.
+    - ``duplicate_of`` is the URL under which the same page is a document, "" if this one is no duplicate.
     """
 
     url: str
@@ -192,6 +193,7 @@ class CrawlEntry:
     lease_owner: str = ""
     lease_expires_at: datetime | None = None
     history: tuple[FetchRecord, ...] = field(default=())
+    duplicate_of: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +204,7 @@ class CrawlSite:
     - ``retry_at`` is the time before which only immediate URLs are fetched, because the server fails; None = at once. ``failures`` counts
       the failed requests since the last answer, ``failed_at`` is the time of the first of them, and ``reason`` says why the last failed.
     - ``robots`` is its robots.txt, b"" if there is none, fetched at ``robots_at``. ``robots_state`` says how that fetch ended.
+    - ``sitemaps`` are still to be read.
     """
 
     site: str
@@ -213,6 +216,7 @@ class CrawlSite:
     robots: bytes = field(default=b"", repr=False)
     robots_state: CrawlState = CrawlState.WAITING
     robots_at: datetime | None = None
+    sitemaps: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

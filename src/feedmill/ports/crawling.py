@@ -40,8 +40,8 @@ class CrawlQueue(Protocol):
     def remove_many(self, urls: Sequence[str]) -> None:
         """Removes entries."""
 
-    def find_by_checksum(self, checksums: Sequence[bytes]) -> dict[bytes, str]:
-        """Finds the URL that was crawled first with each checksum."""
+    def find_by_checksum(self, checksums: Sequence[bytes], sites: Sequence[str]) -> dict[bytes, str]:
+        """Finds the URL of these sites that is no duplicate and became known first with each checksum."""
 
     def release(self, owner: str) -> int:
         """Ends all leases of a process that ended. Returns how many there were."""
@@ -52,6 +52,9 @@ class CrawlReports(Protocol):
 
     def list_entries(self, *, prefix: str = "", group: CrawlGroup | None = None, after: str = "", limit: int = 100) -> list[CrawlEntry]:
         """Lists entries by URL behind ``after``."""
+
+    def list_duplicates(self, urls: Sequence[str], limit: int) -> list[str]:
+        """Lists URLs that are duplicates of any of these."""
 
     def count_by_site(self) -> dict[str, dict[CrawlGroup, int]]:
         """Counts the entries of each site by group."""
@@ -68,6 +71,9 @@ class CrawlSites(Protocol):
 
     def save_many(self, sites: Sequence[CrawlSite]) -> None:
         """Stores sites, known or not."""
+
+    def lease_with_sitemaps(self, owner: str, now: datetime, until: datetime, limit: int) -> list[CrawlSite]:
+        """Leases sites with sitemaps left to be read, except those of other owners."""
 
     def list_failing(self, limit: int) -> list[CrawlSite]:
         """Lists the sites whose servers fail, the longest failing first."""

@@ -261,5 +261,6 @@ def _diagnose_missing(store: Store, rules: Rules, url: str, entry: CrawlEntry | 
         causes.append("it has an acl and no document")
     if entry is not None:
         state = "not crawled" if entry.state is not CrawlState.WAITING else "waiting for the crawler"
+        state = "duplicate" if entry.duplicate_of else state
     named = tuple(causes or ("no feed, link, sitemap or start URL named this URL",))
     return UrlDiagnosis(url=url, searchable=False, state=state, causes=named, history=tuple(history), entry=entry)

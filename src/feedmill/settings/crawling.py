@@ -264,6 +264,7 @@ class Crawl(Section):
     follow_links: bool = True
     max_urls: Annotated[int, Field(ge=0)] = 0
     max_url_characters: Annotated[int, Field(ge=100, le=8_000)] = 2_048
+    merge_duplicates: bool = True
     max_redirects: Annotated[int, Field(ge=0, le=50)] = 10
     fetch_seconds: Annotated[float, Field(ge=1, le=3_600)] = 180.0
     frequently: PatternList = ()

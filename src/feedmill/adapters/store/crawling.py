@@ -23,6 +23,7 @@ HISTORY: Final = 10
 MAX_VALIDATOR_CHARACTERS: Final = 1_000
 DEFAULT_RANK: Final = 96
 """The pagerank of an entry without one, as for the licence limit."""
+_NO_SITEMAPS: Final = "[]"
 MAX_COUNTED: Final = 100_000
 """Up to this number the entries that wait are counted."""
 
@@ -171,11 +172,13 @@ class SqlCrawlQueue:
         for batch in batches([digest_of_url(url) for url in urls]):
             self._connection.execute(sa.delete(crawl_entries).where(_ENTRY.url_digest.in_(batch)))
 
-    def find_by_checksum(self, checksums: Sequence[bytes]) -> dict[bytes, str]:
-        """Finds the URL that was crawled first with each checksum."""
+    def find_by_checksum(self, checksums: Sequence[bytes], sites: Sequence[str]) -> dict[bytes, str]:
+        """Finds the first URL of some sites with each checksum."""
         found: dict[bytes, str] = {}
+        ids = list(self._find_site_ids(sites).values())
         for checksum in dict.fromkeys(checksums):
-            query = sa.select(_ENTRY.url_start, _ENTRY.url_rest).where(_ENTRY.checksum == checksum)
+            query = sa.select(_ENTRY.url_start, _ENTRY.url_rest)
+            query = query.where(_ENTRY.checksum == checksum, _ENTRY.original_digest.is_(None), _ENTRY.site_id.in_(ids))
             row = self._connection.execute(query.order_by(_ENTRY.added_at, _ENTRY.url_digest).limit(1)).first()
             if row is not None:
                 found[checksum] = row.url_start + row.url_rest
@@ -289,6 +292,14 @@ class SqlCrawlQueue:
             query = query.where(_ENTRY.state.in_(_STATES[group]))
         return [_entry_from_row(row) for row in self._connection.execute(query).mappings()]
 
+    def list_duplicates(self, urls: Sequence[str], limit: int) -> list[str]:
+        """Lists URLs that are duplicates of any of these."""
+        found: list[str] = []
+        for batch in batches([digest_of_url(url) for url in urls]):
+            query = sa.select(_ENTRY.url_start, _ENTRY.url_rest).where(_ENTRY.original_digest.in_(batch)).limit(limit - len(found))
+            found += [row.url_start + row.url_rest for row in self._connection.execute(query)]
+        return found
+
     def count_by_site(self) -> dict[str, dict[CrawlGroup, int]]:
         """Counts the entries of each site by group."""
         query = sa.select(_ENTRY.site_id, _ENTRY.state, sa.func.count().label("entries")).group_by(_ENTRY.site_id, _ENTRY.state)
@@ -327,6 +338,16 @@ class SqlCrawlSites:
         if sites:
             statement = upsert(self._connection, crawl_sites, ["site_digest"], keep=("id", "site", "lease_owner", "lease_expires_at"))
             self._connection.execute(statement, [_row_of_site(site) | _ANY_ENTRIES for site in sites])
+
+    def lease_with_sitemaps(self, owner: str, now: datetime, until: datetime, limit: int) -> list[CrawlSite]:
+        """Leases sites with sitemaps left to be read."""
+        is_free = sa.or_(_SITE.lease_owner.in_(["", owner]), _SITE.lease_expires_at <= to_micros(now))
+        query = sa.select(crawl_sites).where(_SITE.sitemaps != _NO_SITEMAPS, is_free).order_by(_SITE.id).limit(limit)
+        rows = self._connection.execute(query).mappings().all()
+        for batch in batches([row["id"] for row in rows]):
+            lease = {"lease_owner": owner, "lease_expires_at": to_micros(until)}
+            self._connection.execute(sa.update(crawl_sites).where(_SITE.id.in_(batch)).values(lease))
+        return [_site_from_row(row) for row in rows]
 
     def list_failing(self, limit: int) -> list[CrawlSite]:
         """Lists the sites whose servers fail, the longest failing first."""
@@ -429,6 +450,8 @@ _SAVED: Final = (
         "modified",
         "checksum",
         "history",
+        "duplicate_of",
+        "original_digest",
         "lease_owner",
         "lease_expires_at",
         "is_renewed",
@@ -461,6 +484,8 @@ def _row_of_entry(entry: CrawlEntry) -> dict[str, Any]:
         "modified": _validator(entry.modified),
         "checksum": entry.checksum or None,
         "history": dumps([_record_to_list(record) for record in entry.history[-HISTORY:]]),
+        "duplicate_of": plain(entry.duplicate_of),
+        "original_digest": digest_of_url(entry.duplicate_of) if entry.duplicate_of else None,
         "lease_owner": "",
         "lease_expires_at": None,
         "is_renewed": False,
@@ -475,7 +500,7 @@ def _validator(text: str) -> str:
 def _entry_from_row(row: sa.RowMapping | Mapping[str, Any]) -> CrawlEntry:
     times = (*_TIMES, "added_at", "lease_expires_at")
     return CrawlEntry(
-        **{name: row[name] for name in (*_SAME, "site", "referrer", "etag", "modified", "lease_owner")},
+        **{name: row[name] for name in (*_SAME, "site", "referrer", "etag", "modified", "duplicate_of", "lease_owner")},
         **{name: from_micros(row[name]) for name in times},
         url=row["url_start"] + row["url_rest"],
         urgency=CrawlUrgency(row["urgency"]),
@@ -508,6 +533,7 @@ def _row_of_site(site: CrawlSite) -> dict[str, Any]:
         "robots": site.robots,
         "robots_state": int(site.robots_state),
         "robots_at": to_micros(site.robots_at),
+        "sitemaps": dumps([plain(url) for url in site.sitemaps]),
         "lease_owner": "",
         "lease_expires_at": None,
     }
@@ -524,4 +550,5 @@ def _site_from_row(row: sa.RowMapping) -> CrawlSite:
         robots=bytes(row["robots"]),
         robots_state=CrawlState(row["robots_state"]),
         robots_at=from_micros(row["robots_at"]),
+        sitemaps=tuple(loads(row["sitemaps"])),
     )

@@ -10,6 +10,9 @@ Rules, in the order in which they are applied to a link:
    to the host of the page that was crawled, of a start URL, or of a pattern in ``allow_private``: one page that is fed must not have the
    whole internet crawled.
 
+A canonical URL (``rel="canonical"``) is a link too. It counts if it leads to the same host, with or without ``www.`` and under either
+scheme, or to a duplicate of it: a page can withdraw only itself.
+
 Rules 2 and 3 apply to links only; what a feed names is fetched as it is.
 Source: specifications of the appliance, "Preparing for a Crawl" (``no_crawl``), "Duplicate Hosts", "Infinite Space Detection".
 """
@@ -62,6 +65,23 @@ class LinkRules:
             return None
         return url if self._admitted.match_url(url).passes and self._is_near(url, crawled_page) else None
 
+    def find_canonical(self, page: str, link: str) -> str | None:
+        """Returns the URL that a page prefers to its own, None if it does not count: it leads to another host, or is not crawled."""
+        target = self.find_target(link, crawled_page=page)
+        if target is None or target == page:
+            return None
+        own = self._normalize(page)
+        return target if _bare_host(target) == _bare_host(own) else None
+
+    def list_same_sites(self, site: str) -> list[str]:
+        """Lists the sites that have the same pages as a site: its own under both schemes, and those of its duplicate hosts."""
+        scheme, _, host = site.partition("://")
+        if scheme not in ("http", "https"):
+            return [site]
+        canonical = self._canonical.get(host, host)
+        hosts = [canonical, *(duplicate for duplicate, one in self._canonical.items() if one == canonical)]
+        return list(dict.fromkeys([site, *(f"{one}://{name}" for name in hosts for one in ("http", "https"))]))
+
     def _normalize(self, link: str) -> str:
         parts = split_url(link)
         host = parts.host + (f":{parts.port}" if parts.port else "")
@@ -92,6 +112,10 @@ def is_endless(path: str) -> bool:
     if directories.count("/") > MAX_DIRECTORIES or query.count("&") >= MAX_PARAMETERS:
         return True
     return _REPEATED.search(directories) is not None
+
+
+def _bare_host(url: str) -> str:
+    return split_url(url).host.removeprefix("www.")
 
 
 def _host_of(url: str) -> str:

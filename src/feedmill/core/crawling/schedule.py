@@ -29,6 +29,7 @@ _GONE: Final = frozenset(
     {
         CrawlState.NOT_FOUND,
         CrawlState.OFF_DOMAIN_REDIRECT,
+        CrawlState.INFINITE_URL_SPACE,
         CrawlState.DISALLOWED_BY_ROBOTS_TXT,
         CrawlState.NOT_IN_URLS_TO_CRAWL,
         CrawlState.IN_URLS_NOT_TO_CRAWL,
@@ -94,7 +95,7 @@ def schedule(entry: CrawlEntry, record: FetchRecord, frequency: Frequency, *, is
 
 def _forget_content(entry: CrawlEntry) -> CrawlEntry:
     """Returns an entry without the validators and the digest of a document that is gone."""
-    return replace(entry, etag="", modified="", checksum=b"")
+    return replace(entry, etag="", modified="", checksum=b"", duplicate_of="")
 
 
 def _after_success(entry: CrawlEntry, now: datetime, frequency: Frequency, *, is_changed: bool) -> CrawlEntry:

@@ -31,6 +31,7 @@ from feedmill.model.provenance import from_fetch
 from feedmill.model.queue import QueueName
 from feedmill.model.topic import Topic
 from feedmill.ports import Clock, InFlight, Lane, Notifier, Store, UnitOfWork
+from feedmill.services.crawling.duplicates import CrawledPage, Duplicate, DuplicateFinder, Originals
 from feedmill.services.crawling.requesting import CRAWLER
 from feedmill.services.feeds.feeding import Admission, BatchResult, ChangeBatch, ItemsFailed, PutBlobs, push_out_isolated
 from feedmill.services.isolation.attempts import Attempts, key_of, read_interruptions
@@ -46,6 +47,8 @@ _NOINDEX: Final = {
     CrawlState.DISALLOWED_BY_META_TAG: "a robots tag of the page says noindex",
 }
 MAX_KEY_CHARACTERS: Final = 900
+LEFT_AT_ONCE: Final = 1_000
+"""How many duplicates of pages that are gone are fetched again at once; the others follow by their schedule."""
 QUICK_PAGES: Final = 50
 """Up to this number the pages of one transaction are indexed before longer work."""
 
@@ -75,6 +78,7 @@ class ApplyTools:
     admission: Callable[[], Admission]
     notifier: Notifier
     frequency: FrequencyRules
+    duplicates: DuplicateFinder
     read_headers: Callable[[FetchedPage], CrawlHeaders]
     read_head: Callable[[FetchedPage], PageHead]
     owner: str
@@ -87,6 +91,18 @@ class _Planned:
     change: Change | None = None
     content: BlobRef | None = None
     mention: CrawlMention | None = None
+    leaves_duplicates: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """A page with what it says of itself. ``candidate`` is None if it cannot be a duplicate."""
+
+    fetched: Fetched
+    headers: CrawlHeaders
+    robots: tuple[str, ...] = ()
+    checksum: bytes = b""
+    candidate: CrawledPage | None = None
 
 
 class PageApplier:
@@ -131,17 +147,24 @@ class PageApplier:
         urls = [each.entry.url for each in fetched]
         with self._tools.store.reading() as unit:
             documents = _find_live(unit, urls)
-        planned = [self._plan_noted(each, documents.get(each.entry.url)) for each in fetched]
+        read = [self._read_noted(each, documents.get(each.entry.url)) for each in fetched]
+        with self._tools.store.reading() as unit:
+            originals = self._tools.duplicates.look(unit, [each.candidate for each in read if each.candidate is not None])
+        planned = [self._plan_noted(each, documents.get(each.fetched.entry.url), originals) for each in read]
         if any(each.content is not None for each in planned):
             self._tools.blobs.sync()
         with self._tools.store.writing() as unit:
             self._write(unit, planned, sites)
 
-    def _plan_noted(self, fetched: Fetched, document: Document | None) -> _Planned:
+    def _read_noted(self, fetched: Fetched, document: Document | None) -> _Read:
         with self._attempts.on(_key_of(fetched)):
             if fetched.page.state in (CrawlState.CRAWLED, CrawlState.CRAWLED_FROM_CACHE):
                 fault_point(FETCH_STEP, fetched.entry.url)
-            return self._plan(fetched, document)
+            return self._read(fetched, document)
+
+    def _plan_noted(self, read: _Read, document: Document | None, originals: Originals) -> _Planned:
+        with self._attempts.on(_key_of(read.fetched)):
+            return self._plan(read, document, originals)
 
     def _write(self, unit: UnitOfWork, planned: Sequence[_Planned], sites: Sequence[CrawlSite]) -> None:
         queue = unit.feeds.crawling.queue
@@ -167,7 +190,11 @@ class PageApplier:
                 notes.end()
         queue.save_many([each.entry for each in wanted])
         queue.remove_many(owned)
-        queue.add_many([each.mention for each in wanted if each.mention is not None], self._tools.clock())
+        mentions = [each.mention for each in wanted if each.mention is not None]
+        if left := [each.entry.url for each in wanted if each.leaves_duplicates]:
+            # their original is no document any more, or another one
+            mentions += [CrawlMention(url=url, is_request=True) for url in unit.feeds.crawling.reports.list_duplicates(left, LEFT_AT_ONCE)]
+        queue.add_many(mentions, self._tools.clock())
         unit.feeds.crawling.sites.save_many(sites)
         unit.processing.queues.note_progress(QueueName.CRAWL)
 
@@ -181,22 +208,60 @@ class PageApplier:
 
     # --- planning ---
 
-    def _plan(self, fetched: Fetched, document: Document | None) -> _Planned:
+    def _read(self, fetched: Fetched, document: Document | None) -> _Read:
+        """Reads what a page says of itself."""
         entry, page = fetched.entry, fetched.page
+        headers = self._tools.read_headers(page)
+        if page.state is not CrawlState.CRAWLED:
+            return _Read(fetched=fetched, headers=headers)
+        head, checksum = self._tools.read_head(page), hashlib.blake2b(page.body, digest_size=16).digest()
+        robots = tuple(dict.fromkeys((*headers.robots.names, *head.robots)))
+        is_own = (document is not None and document.datasource != CRAWLER) or headers.describes or page.is_cut or not page.body
+        candidate = None
+        if not (is_own or "noindex" in robots or _find_redirect(entry.url, page)):
+            canonical = self._tools.duplicates.find_canonical(entry.url, headers.canonical or head.canonical)
+            is_secure = page.used_access and not page.make_public
+            candidate = CrawledPage(url=entry.url, canonical=canonical, checksum=checksum, is_secure=is_secure)
+        return _Read(fetched=fetched, headers=headers, robots=robots, checksum=checksum, candidate=candidate)
+
+    def _plan(self, read: _Read, document: Document | None, originals: Originals) -> _Planned:
+        duplicate = originals.decide(read.candidate) if read.candidate is not None else None
+        planned = self._plan_page(read, document) if duplicate is None else self._plan_duplicate(read, document, duplicate)
+        is_document = not isinstance(planned.change, Delete) and (document is not None or planned.change is not None)
+        if read.candidate is None:
+            originals.note(planned.entry.url, is_document=is_document)
+        is_new_content = planned.content is not None and read.fetched.entry.crawled_at is not None
+        return replace(planned, leaves_duplicates=not is_document or is_new_content)
+
+    def _plan_page(self, read: _Read, document: Document | None) -> _Planned:
+        fetched, entry, page = read.fetched, read.fetched.entry, read.fetched.page
         target = _find_redirect(entry.url, page)
         is_fed = document is not None and document.datasource != CRAWLER
         if page.state is CrawlState.CRAWLED and target and not is_fed:
             reason = f"it redirects to {target}, which is crawled under its own URL"
             following = self._schedule(fetched, CrawlState.CRAWLED, reason, is_changed=False)
             change = _delete(entry.url) if document is not None else None
-            return _Planned(entry=following[0], change=change, mention=CrawlMention(url=target, referrer=entry.url, depth=entry.depth))
-        headers = self._tools.read_headers(page)
+            mention = CrawlMention(url=target, referrer=entry.url, depth=entry.depth)
+            return _Planned(entry=replace(following[0], duplicate_of=""), change=change, mention=mention)
         if page.state is CrawlState.CRAWLED:
-            return self._plan_content(fetched, headers, document)
+            return self._plan_content(read, document)
         if page.state is CrawlState.CRAWLED_FROM_CACHE:
-            return self._plan_unchanged(fetched, headers)
+            return self._plan_unchanged(fetched, read.headers)
         following = self._schedule(fetched, page.state, page.reason, is_changed=False)
         return _Planned(entry=following[0], change=_delete(entry.url) if following[1] else None)
+
+    def _plan_duplicate(self, read: _Read, document: Document | None, duplicate: Duplicate) -> _Planned:
+        entry, page = read.fetched.entry, read.fetched.page
+        is_same = read.checksum == entry.checksum
+        state = CrawlState.CRAWLED_FROM_CACHE if is_same else CrawlState.CRAWLED
+        if duplicate.is_endless:
+            state = CrawlState.INFINITE_URL_SPACE
+        scheduled, _ = self._schedule(read.fetched, state, duplicate.reason, is_changed=not is_same)
+        if not duplicate.is_endless:
+            original = duplicate.original
+            scheduled = replace(scheduled, etag=page.etag, modified=page.modified, checksum=read.checksum, duplicate_of=original)
+        mention = CrawlMention(url=duplicate.original, referrer=entry.url, depth=entry.depth) if duplicate.is_new else None
+        return _Planned(entry=scheduled, change=_delete(entry.url) if document is not None else None, mention=mention)
 
     def _plan_unchanged(self, fetched: Fetched, headers: CrawlHeaders) -> _Planned:
         """Plans a page whose content is that of the last fetch. Its headers count if they state anything (204), or forbid the index."""
@@ -211,19 +276,17 @@ class PageApplier:
         states = headers.keeps_content or headers.robots.noindex
         return _Planned(entry=scheduled, change=_put(entry.url, page, headers, None, robots) if states else None)
 
-    def _plan_content(self, fetched: Fetched, headers: CrawlHeaders, document: Document | None) -> _Planned:
+    def _plan_content(self, read: _Read, document: Document | None) -> _Planned:
+        fetched, headers, robots = read.fetched, read.headers, read.robots
         entry, page = fetched.entry, fetched.page
-        checksum = hashlib.blake2b(page.body, digest_size=16).digest()
         # a server that ignores conditional requests sends the same body again
-        is_same = checksum == entry.checksum and document is not None and document.content is not None
-        head = self._tools.read_head(page)
-        robots = tuple(dict.fromkeys((*headers.robots.names, *head.robots)))
+        is_same = read.checksum == entry.checksum and document is not None and document.content is not None
         state = CrawlState.CRAWLED_FROM_CACHE if is_same else CrawlState.CRAWLED
         if "noindex" in robots:
             state = CrawlState.ROBOTS_NOINDEX if headers.robots.noindex else CrawlState.DISALLOWED_BY_META_TAG
         notes = "; ".join(filter(None, (page.reason, *headers.faults)))[:500]
         scheduled, _ = self._schedule(fetched, state, _join_reasons(state, notes), is_changed=not is_same)
-        scheduled = replace(scheduled, etag=page.etag, modified=page.modified, checksum=checksum)
+        scheduled = replace(scheduled, etag=page.etag, modified=page.modified, checksum=read.checksum, duplicate_of="")
         if headers.crawl_once:
             scheduled = replace(scheduled, is_once=True, due_at=None)
         if is_same:

@@ -5,7 +5,8 @@
    delay), the end of the pause is stored before the request is sent, and counts again from the answer. A process that ends while a request
    is under way knows neither when it was sent nor when it was answered: then the pause counts from the start of the next process.
 3. The first request to a site is for its robots.txt, which counts for a day. Nothing of a site is fetched without it.
-   The sitemaps of the site that it names are read then too, one at a time and within the host load.
+   The sitemaps of the site that it names are read then too, one at a time and within the host load. Those that are left to be read are
+   stored, so that the next process continues with them.
 4. Requests to a site whose server fails again and again are held back for ever longer times (exponential back-off), except those for
    immediate URLs.
 5. Pages are applied in batches. Until then their leases hold; after a crash they are fetched again.
@@ -118,8 +119,8 @@ class CrawlTools:
 class _Site:
     """A site with leased entries. ``rules`` None: its robots.txt must be read first.
 
-    ``sitemaps`` are still to be read, and ``known_sitemaps`` all that were found since robots.txt was read. ``page`` is a page of the site,
-    in whose name its robots.txt and its sitemaps are fetched.
+    ``sitemaps`` are still to be read, ``sitemap`` is read now ("" = none), and ``known_sitemaps`` are all that were found since robots.txt
+    was read. ``page`` is a page of the site, in whose name its robots.txt and its sitemaps are fetched.
     """
 
     record: CrawlSite
@@ -127,6 +128,7 @@ class _Site:
     waiting: deque[CrawlEntry] = field(default_factory=deque)
     running: int = 0
     sitemaps: deque[str] = field(default_factory=deque)
+    sitemap: str = ""
     known_sitemaps: set[str] = field(default_factory=set)
     page: str = ""
 
@@ -136,6 +138,10 @@ class _Site:
             if site_of(url) == self.record.site and url not in self.known_sitemaps and len(self.known_sitemaps) < MAX_SITEMAPS:
                 self.known_sitemaps.add(url)
                 self.sitemaps.append(url)
+
+    @property
+    def sitemaps_left(self) -> tuple[str, ...]:
+        return (*((self.sitemap,) if self.sitemap else ()), *self.sitemaps)
 
     @property
     def delay_seconds(self) -> float:
@@ -172,6 +178,7 @@ class Crawler:
                 try:
                     if not is_released:
                         await self._in_thread(self._release_after_crash)
+                        await self._continue_sitemaps()
                         is_released = True
                     is_busy = await self._turn(fetcher)
                 except Broken:
@@ -207,6 +214,19 @@ class Crawler:
         with self._tools.store.reading() as unit:
             requested = [site.site for site in unit.feeds.crawling.sites.list_leased(self._tools.owner)]
         self._release(requested)
+
+    async def _continue_sitemaps(self) -> None:
+        """Continues with the sitemaps that the previous process left."""
+        if self._tools.follow_sitemap is None:
+            return
+        now = self._tools.clock()
+        for record in await self._in_thread(lambda: self._lease_sitemaps(now)):
+            site = self._sites[record.site] = _Site(record=record, rules=self._read_stored_rules(record, now), page=record.site + "/")
+            site.add_sitemaps(record.sitemaps)
+
+    def _lease_sitemaps(self, now: datetime) -> list[CrawlSite]:
+        with self._tools.store.writing() as unit:
+            return unit.feeds.crawling.sites.lease_with_sitemaps(self._tools.owner, now, now + LEASE_MARGIN, MAX_SITES // 10)
 
     def _release(self, requested: Sequence[str]) -> None:
         """Ends all leases. Sites that may have received a request a moment ago wait for their pause."""
@@ -270,7 +290,11 @@ class Crawler:
             if name in self._changed:
                 # else what is stored next would end the pause that has begun with the lease
                 self._changed[name] = record
-            site = self._sites.setdefault(name, _Site(record=record))
+            site = self._sites.get(name)
+            if site is None:
+                site = self._sites[name] = _Site(record=record)
+                if self._tools.follow_sitemap is not None:
+                    site.add_sitemaps(record.sitemaps)
             site.record = record
             site.rules = self._read_stored_rules(record, now)
         self._unconditional |= bare
@@ -379,7 +403,13 @@ class Crawler:
 
     def _may_read_sitemap(self, site: _Site, load: HostLoad, now: datetime) -> bool:
         """Returns whether a sitemap of a site is read now. Where there are pauses, it waits until no page does, and begins a pause."""
-        if not site.sitemaps or self._sitemaps_running >= SITEMAPS_AT_ONCE or site.running >= load.at_once or len(self._tasks) >= AT_ONCE:
+        if (
+            not site.sitemaps
+            or site.sitemap
+            or self._sitemaps_running >= SITEMAPS_AT_ONCE
+            or site.running >= load.at_once
+            or len(self._tasks) >= AT_ONCE
+        ):
             return False
         record = site.record
         if site.rules is None or site.rules.closed_reason or (record.retry_at is not None and record.retry_at > now):
@@ -392,6 +422,7 @@ class Crawler:
 
     async def _fetch_sitemap(self, fetcher: Fetcher, site: _Site, url: str) -> None:
         try:
+            site.sitemap = url
             seconds = self._tools.fetch_seconds
             page = await fetcher.fetch(FetchRequest(url=url, needed_for=site.page, max_bytes=SITEMAP_BYTES, seconds=seconds))
             self._note_answer(site, page)
@@ -402,7 +433,12 @@ class Crawler:
                 log.warning("sitemap_not_read", url=url, reason=page.reason or page.state.words)
         except FeedmillError as error:
             log.warning("sitemap_not_followed", url=url, reason=str(error))
+        except asyncio.CancelledError:
+            site.sitemaps.appendleft(url)
+            raise
         finally:
+            site.sitemap = ""
+            site.record = self._changed[site.record.site] = replace(site.record, sitemaps=site.sitemaps_left)
             self._sitemaps_running -= 1
             site.running -= 1
 
@@ -420,15 +456,17 @@ class Crawler:
             load = self._find_load(record.site, rules.delay_seconds, now)
             if load.pause_seconds:
                 record = replace(record, free_at=now + timedelta(seconds=load.pause_seconds))
+            site.sitemaps.clear()
+            site.known_sitemaps.clear()
+            if self._tools.follow_sitemap is not None:
+                site.add_sitemaps(rules.sitemaps)
+            record = replace(record, sitemaps=site.sitemaps_left)
             # the request for robots.txt counts too: a pause begins now, and all entries go back to the queue
             given_back = list(site.waiting) if load.pause_seconds else []
             await self._in_thread(lambda: self._store_robots(record, given_back))
             if load.pause_seconds:
                 site.waiting.clear()
             site.record, site.rules = record, rules
-            if self._tools.follow_sitemap is not None:
-                site.known_sitemaps.clear()
-                site.add_sitemaps(rules.sitemaps)
         except FeedmillError as error:
             log.warning("robots_not_stored", site=site.record.site, reason=str(error))
             await asyncio.sleep(RETRY_SECONDS)

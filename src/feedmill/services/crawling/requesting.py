@@ -38,10 +38,11 @@ class QueueOverview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlLife:
-    """One URL: its entry, and documents that link to it."""
+    """One URL: its entry, documents that link to it, and URLs that are duplicates of it."""
 
     entry: CrawlEntry
     referrers: tuple[str, ...]
+    duplicates: tuple[str, ...] = ()
 
 
 class CrawlRequests:
@@ -76,7 +77,8 @@ class CrawlRequests:
             entry = unit.feeds.crawling.queue.find_many([url]).get(url)
             if entry is None:
                 raise NotFound(_describe_unknown(unit, url))
-            return UrlLife(entry=entry, referrers=_list_referrers(unit, entry))
+            duplicates = unit.feeds.crawling.reports.list_duplicates([url], REFERRERS)
+            return UrlLife(entry=entry, referrers=_list_referrers(unit, entry), duplicates=tuple(sorted(duplicates)))
 
     def recrawl(self, text: str) -> int:
         """Makes a known URL, or every known URL that the pattern matches, due at once. Returns how many. Errors: NotFound.

@@ -49,3 +49,8 @@ class CrawlHeaders:
     robots: RobotsDirectives = RobotsDirectives()
     canonical: str = ""
     faults: tuple[str, ...] = ()
+
+    @property
+    def describes(self) -> bool:
+        """Whether an adaptor describes the document, which is then one of its own whatever its content is."""
+        return self.metadata is not None or self.states_acl or self.legacy_acl is not None or self.is_secure is not None

@@ -15,6 +15,7 @@ from feedmill.adapters.store.schema.conventions import ID, metadata
 LEASABLE = sa.text("lease_owner = '' AND due_at IS NOT NULL")
 LEASED = sa.text("lease_owner <> ''")
 WITH_CHECKSUM = sa.text("checksum IS NOT NULL")
+DUPLICATES = sa.text("original_digest IS NOT NULL")
 
 # PostgreSQL orders these texts as SQLite does, by their bytes
 _ORDERED_TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
@@ -37,6 +38,7 @@ crawl_sites = sa.Table(
     sa.Column("robots_at", sa.BigInteger),
     sa.Column("robots_state", sa.Integer, nullable=False),
     sa.Column("robots", sa.LargeBinary, nullable=False),
+    sa.Column("sitemaps", sa.Text, nullable=False, server_default="[]"),
     sa.Index(None, "urgency", "due_at"),
     sqlite_autoincrement=True,
 )
@@ -69,6 +71,8 @@ crawl_entries = sa.Table(
     sa.Column("failures", sa.Integer, nullable=False),
     sa.Column("failed_at", sa.BigInteger),
     sa.Column("history", sa.Text, nullable=False),
+    sa.Column("duplicate_of", sa.Text, nullable=False, server_default=""),
+    sa.Column("original_digest", sa.LargeBinary),
     sa.Index(None, "url_start"),
     sa.Index(None, "site_id", "state"),
     sa.Index(
@@ -78,6 +82,12 @@ crawl_entries = sa.Table(
         postgresql_where=LEASABLE,
     ),
     sa.Index("ix_crawl_entries_due", "due_at", sqlite_where=LEASABLE, postgresql_where=LEASABLE),
-    sa.Index("ix_crawl_entries_checksum", "checksum", sqlite_where=WITH_CHECKSUM, postgresql_where=WITH_CHECKSUM),
+    sa.Index(
+        "ix_crawl_entries_checksum",
+        *("checksum", "original_digest", "added_at"),
+        sqlite_where=WITH_CHECKSUM,
+        postgresql_where=WITH_CHECKSUM,
+    ),
+    sa.Index("ix_crawl_entries_duplicates", "original_digest", sqlite_where=DUPLICATES, postgresql_where=DUPLICATES),
     sa.Index("ix_crawl_entries_leased", "lease_owner", "lease_expires_at", sqlite_where=LEASED, postgresql_where=LEASED),
 )

@@ -61,13 +61,14 @@ def render_crawl_entry(entry: CrawlEntry) -> Json:
         "pagerank": entry.pagerank,
         "depth": entry.depth,
         "referrer": entry.referrer or None,
+        "duplicate_of": entry.duplicate_of or None,
         "history": [_render_record(record) for record in entry.history],
     }
 
 
 def render_life(life: UrlLife) -> Json:
     """Returns the life of a URL as JSON."""
-    return render_crawl_entry(life.entry) | {"referrers": list(life.referrers)}
+    return render_crawl_entry(life.entry) | {"referrers": list(life.referrers), "duplicates": list(life.duplicates)}
 
 
 def _render_record(record: FetchRecord) -> Json:
