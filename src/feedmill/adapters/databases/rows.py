@@ -67,10 +67,12 @@ class Row:
         for name, value in zip(self.names, self.values, strict=True):
             if name.casefold() in without:
                 continue
-            data = bytes(value) if is_binary(value) else (text_of(value) or "").encode("utf-8", "surrogatepass")
+            # a value may be very large, so that bytes are not copied
+            data = memoryview(value).cast("B") if is_binary(value) else (text_of(value) or "").encode("utf-8", "surrogatepass")
             kind = b"n" if value is None else b"b" if is_binary(value) else b"t"
             # lengths keep neighbouring values apart
-            digest.update(f"{len(name)}:{name}:{len(data)}:".encode("utf-8", "surrogatepass") + kind + data)
+            digest.update(f"{len(name)}:{name}:{len(data)}:".encode("utf-8", "surrogatepass") + kind)
+            digest.update(data)
         return digest.digest()
 
 
