@@ -1,8 +1,11 @@
 """Pull sources at a whole server: a database whose rows are searched by users who may see them."""
 
 import json
+import os
+import signal
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -100,6 +103,37 @@ def test_database_is_searched_by_those_who_may_see_its_rows_and_follows_its_chan
     assert (code, counts["deleted"], counts["errors"]) == (1, 0, 1)
     assert "articles" in counts["reason"]
     assert seen_by(server, "bob") == ["2"]
+
+
+ROWS = """
+[[sources]]
+name = "staff"
+kind = "database"
+dsn = "sqlite:///staff.db"
+crawl_query = "SELECT id, body FROM articles"
+keys = ["id"]
+"""
+
+
+def test_run_that_is_killed_goes_on_at_its_page(tmp_path: Path) -> None:
+    change(
+        tmp_path,
+        "CREATE TABLE articles (id TEXT, body TEXT)",
+        "WITH RECURSIVE few (n) AS (SELECT 1000 UNION ALL SELECT n + 1 FROM few WHERE n < 1699)INSERT INTO articles SELECT n, 'x' FROM few",
+        "INSERT INTO articles VALUES ('1600-hangs', 'x')",
+    )
+    url = "googledb://localhost/staff"
+    with running(tmp_path / "data", ROWS, {"FEEDMILL_FAULTS": "load=hang:hangs"}) as server, ThreadPoolExecutor(1) as threads:
+        running_command = threads.submit(run, server)
+        wait_until(lambda: server.document(f"{url}/1499") is not None, "the first page")
+        # a reading from the beginning would not find the first row, and delete its document
+        change(tmp_path, "DELETE FROM articles WHERE id IN ('1000', '1600-hangs')")
+        (puller,) = server.role_pids()["puller"]
+        os.kill(puller, signal.SIGKILL)
+        assert running_command.result() == (0, {"added": 700, "changed": 0, "deleted": 0, "unchanged": 0, "errors": 0})
+        assert server.document(f"{url}/1000") is not None
+        code, counts = run(server, "--full")
+        assert (code, counts["deleted"], counts["unchanged"]) == (0, 1, 699)
 
 
 def open_row(server: Appliance, user: str, path: str) -> tuple[int, dict[str, str], str]:
