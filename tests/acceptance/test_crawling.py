@@ -12,6 +12,7 @@ from feedmill.runtime.admintoken import read_token
 from tests.appliance import Appliance, feed_of, record, running
 from tests.browsers import needs_chromium
 from tests.crawlsite import CrawlSite, Reply, html, serving
+from tests.sandboxparts import needs_namespaces
 from tests.waiting import wait_for, wait_until
 
 SETTINGS = """
@@ -84,6 +85,7 @@ def test_links_of_a_start_url_are_crawled_and_found(server: Appliance, site: Cra
 
 
 @needs_chromium
+@needs_namespaces
 def test_page_made_by_a_script_is_rendered_and_found(server: Appliance, site: CrawlSite) -> None:
     url = site.url("/app/")
     site.pages["/app/"] = html(

@@ -20,9 +20,10 @@ from feedmill.adapters.http.lookup import FoundAddress
 from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
 from tests.browsers import needs_chromium
 from tests.rawserver import Server, running
+from tests.sandboxparts import needs_namespaces
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, needs_namespaces]
 
 MAX_BYTES = 2_000_000
 SECONDS = 30.0

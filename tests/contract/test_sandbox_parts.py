@@ -16,7 +16,7 @@ from feedmill.adapters.sandbox import landlock
 from feedmill.adapters.sandbox.seccomp import EXTRACTING, TRANSFORMING, assemble
 from feedmill.adapters.sandbox.syscalls import AARCH64, X86_64
 from tests.intruder.intrusion import NUMBERS
-from tests.sandboxparts import find_sandbox
+from tests.sandboxparts import find_sandbox, launch, needs_namespaces
 from tests.waiting import wait_for
 
 SANDBOX = find_sandbox()
@@ -125,27 +125,6 @@ def test_filters_fit_what_the_kernel_takes(architecture: object, rules: object) 
 
 
 # --- the sandbox of browsers ---
-
-
-def launch(command: str, memory_bytes: int = 1_000_000_000) -> str:
-    """Runs a command of the shell as a browser is run. Returns what it wrote, and the last message of the launcher."""
-    ours, theirs = socket.socketpair()
-    with ours:
-        with theirs:
-            module = "feedmill.adapters.crawling.rendering.launcher"
-            arguments = [sys.executable, "-m", module, str(theirs.fileno()), str(os.getpid()), str(memory_bytes)]
-            started = subprocess.Popen([*arguments, "/bin/sh", "-c", f"exec 1>&4 2>&4; {command}"], pass_fds=[theirs.fileno()])
-        ours.settimeout(60)
-        try:
-            return b"".join(iter(lambda: ours.recv(65_536), b"")).decode()
-        finally:
-            ours.close()
-            started.wait(60)
-
-
-needs_namespaces = pytest.mark.skipif(
-    sys.platform != "linux" or "permits no sandbox" in launch("true"), reason="this machine permits no namespaces"
-)
 
 
 @needs_namespaces
