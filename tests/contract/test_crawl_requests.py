@@ -60,7 +60,7 @@ def fail(harness: FeedHarness, name: str) -> CrawlEntry:
 
 def test_overview_counts_urls_by_site_and_group(harness: FeedHarness, requests: CrawlRequests) -> None:
     fail(harness, "a")
-    counted = read_crawl_overview(harness.store)
+    counted = read_crawl_overview(harness.store, harness.clock())
     assert (counted["urls"], counted["sites"], counted["groups"]["waiting"], counted["paused"]) == (3, 1, 2, False)
     overview = requests.read_overview()
     assert (overview.due, overview.is_paused) == (2, False)

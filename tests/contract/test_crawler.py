@@ -17,6 +17,8 @@ from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.keyvalues import CRAWL_PAUSED
+from feedmill.services.overview import read_crawl_overview
+from feedmill.telemetry.metrics import render_metrics
 from tests.builders.changes import put
 from tests.builders.crawling import mention, url_of
 from tests.contract.crawlharness import CrawlHarness, Servers
@@ -44,6 +46,8 @@ def test_crawl_of_new_urls_stores_their_pages(harness: CrawlHarness) -> None:
     assert (entry.state, entry.etag, entry.crawled_at, entry.lease_owner) == (CrawlState.CRAWLED, '"1"', harness.clock.now, "")
     assert [(record.state, record.http_status, record.size_bytes) for record in entry.history] == [(CrawlState.CRAWLED, 200, 3)]
     assert (harness.entry("/missing").state, harness.document("/missing")) == (CrawlState.NOT_FOUND, None)
+    assert read_crawl_overview(harness.store, harness.clock())["fetches"][-1] == 2
+    assert b'feedmill_fetches_total{code="11"}' in render_metrics(dict, dict)
 
 
 def test_crawl_again_is_conditional_and_keeps_what_is_unchanged(harness: CrawlHarness) -> None:

@@ -10,6 +10,8 @@ from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print
 from feedmill.http.admin.status import read_status
 from feedmill.runtime.runstate import find_start
 
+BARS = " ▁▂▃▄▅▆▇█"
+
 STATUS_EXAMPLES = """Examples:
 
   feedmill status
@@ -46,6 +48,8 @@ def _print_status(status: dict[str, Any]) -> None:
     if crawl["urls"]:
         counts = ", ".join(f"{count} {group}" for group, count in crawl["groups"].items())
         out.print(f"crawl:      {crawl['urls']} urls of {crawl['sites']} sites: {counts}{'; paused' if crawl['paused'] else ''}")
+    if any(crawl["fetches"]):
+        out.print(f"  the last hour, a bar a minute: |{draw_bars(crawl['fetches'])}| at most {max(crawl['fetches']) / 60:.1f} a second")
     _print_queues(status["queues"])
     for source in status["pull_sources"]:
         last = source["last_run"]
@@ -85,6 +89,12 @@ def _print_queues(queues: list[dict[str, Any]]) -> None:
             out.print(f"error:      queue {queue['name']} has not moved since {queue['since']}{about}")
         if queue["reason"]:
             out.print(f"    {clean(queue['reason'])}")
+
+
+def draw_bars(values: list[int]) -> str:
+    """Returns a picture of numbers, a bar each. Every number above 0 has a bar."""
+    highest = max(values)
+    return "".join(BARS[max(8 * value // highest, 1)] if value else " " for value in values)
 
 
 def _report_progress(progress: dict[str, int] | None) -> str:

@@ -61,5 +61,8 @@ HISTORY_SINCE = "history.since"
 CRAWL_PAUSED = "crawl.paused"
 """Set while an administrator has paused the crawler; else empty."""
 
+CRAWL_RATE = "crawl.rate"
+"""The number of URLs fetched in each minute of the last hour, as ``core.crawling.rate`` writes it."""
+
 CRAWL_REVIEWED = "crawl.reviewed"
 """The digest of the settings against which the URLs of the crawl queue were last checked."""

@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
+from feedmill.core.crawling.rate import list_fetches
 from feedmill.model.crawling import CrawlGroup
 from feedmill.ports import Store, UnitOfWork
 from feedmill.services.authorization.circuitnote import read_open_circuits
 from feedmill.services.keyvalues import (
     CRAWL_PAUSED,
+    CRAWL_RATE,
     INDEX_FOLDER,
     INDEX_GENERATION,
     INDEX_PARTIAL,
@@ -39,16 +42,26 @@ def read_overview(store: Store) -> dict[str, Any]:
         }
 
 
-def read_crawl_overview(store: Store) -> dict[str, Any]:
-    """Returns how many URLs the crawl queue has in which group. It counts all of them, which takes a while for millions. Errors: Busy."""
+def read_crawl_overview(store: Store, now: datetime) -> dict[str, Any]:
+    """Returns how many URLs the crawl queue has in which group, and the fetches of each minute of the last hour.
+
+    It counts all of them, which takes a while for millions. Errors: Busy.
+    """
     with store.reading() as unit:
-        return _read_crawl(unit)
+        return _read_crawl(unit, now)
 
 
-def _read_crawl(unit: UnitOfWork) -> dict[str, Any]:
+def _read_crawl(unit: UnitOfWork, now: datetime) -> dict[str, Any]:
     sites = unit.feeds.crawling.reports.count_by_site().values()
     groups = {group.value: sum(counts.get(group, 0) for counts in sites) for group in CrawlGroup}
-    return {"paused": bool(unit.state.key_values.get(CRAWL_PAUSED)), "sites": len(sites), "urls": sum(groups.values()), "groups": groups}
+    fetches = list_fetches(unit.state.key_values.get(CRAWL_RATE) or "", now)
+    return {
+        "paused": bool(unit.state.key_values.get(CRAWL_PAUSED)),
+        "sites": len(sites),
+        "urls": sum(groups.values()),
+        "groups": groups,
+        "fetches": fetches,
+    }
 
 
 def read_gauges(store: Store) -> Mapping[str, float]:

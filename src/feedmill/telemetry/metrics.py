@@ -66,6 +66,13 @@ EXTRACTIONS = CountedMetric("feedmill_extractions", "Documents extracted, by out
 FAILURES = CountedMetric("feedmill_failures", "Documents and records with a failed step, by step.", "step")
 COMMITS = CountedMetric("feedmill_index_commits", "Commits of the index.")
 COMMITTED_DOCUMENTS = CountedMetric("feedmill_index_documents", "Documents that commits added to or removed from the index.")
+FETCHES = CountedMetric("feedmill_fetches", "URLs of the crawler whose fetch ended, by the code of their state.", "code")
+FETCHED_BYTES = CountedMetric("feedmill_fetched_bytes", "Bytes of the bodies that the crawler fetched.")
+FETCH_SECONDS = TimedMetric(
+    "feedmill_fetch_seconds",
+    "Duration of the crawler's fetches.",
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180),
+)
 QUERY_SECONDS = TimedMetric(
     "feedmill_query_seconds",
     "Duration of searches.",

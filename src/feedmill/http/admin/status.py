@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def read_status(store: Store, data: Path, loaded: LoadedSettings, watch: QueueWa
         "roles": {name: asdict(role) for name, role in server.roles.items()} if server else {},
         "sandbox": server.sandbox if server else {},
         **read_overview(store),
-        "crawl": read_crawl_overview(store),
+        "crawl": read_crawl_overview(store, datetime.now(UTC)),
         "queues": watch.describe(),
         "pull_sources": [render_pull_source(source) for source in pulling.list_sources()],
         "warnings": list(loaded.warnings),

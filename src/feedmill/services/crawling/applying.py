@@ -18,6 +18,7 @@ from typing import Final
 
 import structlog
 
+from feedmill.core.crawling.rate import add_fetches
 from feedmill.core.crawling.schedule import FrequencyRules, schedule
 from feedmill.core.documents.urlstate import ApplyContext
 from feedmill.core.urls.digests import digest_of_url
@@ -38,6 +39,8 @@ from feedmill.services.isolation.attempts import Attempts, key_of, read_interrup
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.isolation.inflight import NoInFlight
+from feedmill.services.keyvalues import CRAWL_RATE
+from feedmill.telemetry.metrics import FETCH_SECONDS, FETCHED_BYTES, FETCHES
 from feedmill.wire.gsaheaders.schema import CrawlHeaders
 from feedmill.wire.pagehead.parse import PageHead, read_page_head
 
@@ -155,6 +158,8 @@ class PageApplier:
             self._tools.blobs.sync()
         with self._tools.store.writing() as unit:
             self._write(unit, planned, sites)
+        for one in planned:
+            _count(one.entry)
 
     def _read_noted(self, fetched: Fetched, document: Document | None) -> _Read:
         with self._attempts.on(_key_of(fetched)):
@@ -195,6 +200,9 @@ class PageApplier:
             # their original is no document any more, or another one
             mentions += [CrawlMention(url=url, is_request=True) for url in unit.feeds.crawling.reports.list_duplicates(left, LEFT_AT_ONCE)]
         queue.add_many(mentions, self._tools.clock())
+        if wanted:
+            rate = unit.state.key_values.get(CRAWL_RATE) or ""
+            unit.state.key_values.put(CRAWL_RATE, add_fetches(rate, self._tools.clock(), len(wanted)))
         unit.feeds.crawling.sites.save_many(sites)
         unit.processing.queues.note_progress(QueueName.CRAWL)
 
@@ -307,6 +315,14 @@ class PageApplier:
         )
         following = schedule(fetched.entry, record, self._tools.frequency.find(fetched.entry.url), is_changed=is_changed)
         return following.entry, following.removes
+
+
+def _count(entry: CrawlEntry) -> None:
+    """Counts the last fetch of an entry."""
+    for record in entry.history[-1:]:
+        FETCHES.add(str(int(record.state)))
+        FETCHED_BYTES.add(count=record.size_bytes)
+        FETCH_SECONDS.observe(record.seconds)
 
 
 def _key_of(fetched: Fetched) -> str:
