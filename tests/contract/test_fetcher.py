@@ -16,6 +16,7 @@ import brotli
 import pytest
 import zstandard
 
+from bench import crawl, crawlsite
 from feedmill.adapters.crawling.fetcher import HttpFetcher
 from feedmill.adapters.crawling.options import FetchOptions, HeaderRule, ProxyRule
 from feedmill.adapters.http.lookup import FoundAddress
@@ -419,3 +420,24 @@ def test_proxy_of_a_pattern_is_used_and_names_that_only_it_knows_pass() -> None:
     assert inside.state is CrawlState.CONNECTION_FAILED
     assert len(proxy.heads) == 1
     assert "pa:ss" not in repr(rule)
+
+
+# --- the site of the benchmarks ---
+
+
+def test_every_page_of_the_benchmark_is_reached_by_links() -> None:
+    pages, known, waiting = 500, {0}, [0]
+    while waiting:
+        number = waiting.pop()
+        if crawlsite.kind_of(number, 1) in (crawlsite.Kind.PAGE, crawlsite.Kind.SLOW):
+            fresh = set(crawlsite.list_links(number, pages, 1)) - known
+            known |= fresh
+            waiting += fresh
+    assert known == set(range(pages))
+
+
+def test_pages_of_the_benchmark_are_fetched(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FEEDMILL_SCRAPY", raising=False)
+    with crawlsite.serving(30, 1) as site:
+        crawl.measure_fetching(site, 30)
+    assert capsys.readouterr().out.count("pages/s") == 1
