@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 from feedmill.conformance.cases import Case, CaseList, Unmet, expect
 from feedmill.conformance.exchange import Exchange, Reply, make_word, parse_xml
 from feedmill.core.text.dates import parse_iso
-from feedmill.model.errors import BadFeed, BadRequest
+from feedmill.model.errors import BadFeed, BadRequest, UpstreamFailure
 from feedmill.wire.seedlist.parse import iter_entries, scan_page
-from feedmill.wire.seedlist.schema import ATOM, WPLC, Action, FieldType, InvalidEntry, SeedlistEntry, SeedlistPage
+from feedmill.wire.seedlist.schema import ATOM, ATOM_TYPE, WPLC, Action, FieldType, InvalidEntry, SeedlistEntry, SeedlistPage
+from feedmill.wire.seedlist.usertokens import parse_user_tokens
 
 MAX_PAGES: Final = 10_000
 SHORT_PAGES: Final = 3
@@ -19,6 +20,7 @@ CONTENTS: Final = 3
 _FIRST: Final = "HCL Connections, Crawling data for the first time"
 _NEXT: Final = "HCL Connections, Subsequently crawling data"
 _RESPONSE: Final = "HCL Connections, Seedlist response"
+_SECURING: Final = "HCL Connections, Securing access to seedlist SPIs"
 _REST: Final = "HCL Digital Experience, Seedlist 1.0 REST service API"
 _SWITCHES: Final = ("contentSearchable", "fieldSearchable", "parametric", "returnable", "sortable", "supportsExactMatch")
 _TYPES: Final = frozenset(kind.value for kind in FieldType)
@@ -222,6 +224,39 @@ def check_contents(trial: ListTrial) -> None:
         expect(reply.status == 200, f"the content {url} is answered with {reply.describe()}")
 
 
+@CASES.add("related-files", "Files at related links can be fetched with the credentials of the list", _RESPONSE)
+def check_related(trial: ListTrial) -> None:
+    entries = trial.read().entries
+    links = [link for entry in entries for link in entry.related if link.media_type != ATOM_TYPE]
+    for link in links[:CONTENTS]:
+        reply = trial.target.server.send("GET", link.url)
+        expect(reply.status == 200, f"the related file {link.url} is answered with {reply.describe()}")
+
+
+@CASES.add("user-tokens", "getACLTokens lists the ACL tokens of the signed-in user, the same each time", _SECURING)
+def check_user_tokens(trial: ListTrial) -> None:
+    found = [_read_authverify(trial, "getACLTokens") for _ in range(2)]
+    try:
+        tokens = [sorted(parse_user_tokens(body)) for body in found if body is not None]
+    except UpstreamFailure as exc:
+        raise Unmet(f"the tokens of the user cannot be read: {exc}") from exc
+    if tokens:
+        expect(tokens[0] == tokens[-1], f"the user has the tokens {tokens[0][:3]}, then {tokens[-1][:3]}")
+
+
+@CASES.add("validate-user", "validateUser says whether the user is signed in, as true or false", _SECURING)
+def check_validate_user(trial: ListTrial) -> None:
+    body = _read_authverify(trial, "validateUser")
+    if body is None:
+        return
+    try:
+        root = ElementTree.fromstring(body)  # noqa: S314 - the parser of Python refuses large expansions of entities
+    except ElementTree.ParseError as exc:
+        raise Unmet(f"validateUser is not answered with XML: {exc}") from exc
+    said = next((element.text or "" for element in root.iter() if element.tag.rpartition("}")[2] == "validated"), None)
+    expect((said or "").strip() in ("true", "false"), f"validated is '{said}'")
+
+
 @CASES.add("dates", "updated and published are dates of RFC 3339 with an offset", "RFC 4287, 3.3", _RESPONSE)
 def check_dates(trial: ListTrial) -> None:
     for found in trial.iter_pages():
@@ -291,6 +326,18 @@ def check_wrong_numbers(trial: ListTrial) -> None:
         for value in ("-1", "x", "9" * 40):
             reply = trial.target.server.send("GET", trial.make_url(**{name: value}))
             expect(reply.status < 500, f"{name}={value} is answered with status {reply.status}")
+
+
+def _read_authverify(trial: ListTrial, name: str) -> bytes | None:
+    """Returns what a resource of authverify says, None if the server has none, as those of Portal. Errors: Unmet."""
+    before, found, _ = trial.target.url.partition("/seedlist/")
+    if not found:
+        return None
+    reply = trial.target.server.send("GET", f"{before}/seedlist/authverify/{name}")
+    if reply.status == 404:
+        return None
+    expect(reply.status == 200, f"{reply.url} is answered with {reply.describe()}")
+    return reply.body
 
 
 def _find_timestamp(trial: ListTrial) -> str:
