@@ -14,6 +14,10 @@ from tests.appliance import Appliance, running
 from tests.waiting import wait_until
 
 AUTHORIZATION = "Basic Y3Jhd2xlcjpzZWNyZXQ="
+FIELDS = (
+    '<category scheme="com.ibm.wplc.taxonomy://location_taxonomy" term="id7" label="Reports"/>'
+    '<field id="address"><field id="city">Perth</field><field id="street">Main</field></field>'
+)
 TOKENS_PATH = "/seedlist/authverify/getACLTokens"
 
 
@@ -61,7 +65,7 @@ def seedlist() -> Iterator[SeedlistServer]:
             "/list": page_of(
                 '<link rel="next" href="/list?Start=2&State=x"/>',
                 entry_of("1", '<content src="/load" type="text/plain"/><acls><acl>team</acl></acls>'),
-                entry_of("2", '<summary>wombat</summary><link rel="related" href="/more" title="pouch.txt"/>'),
+                entry_of("2", f'<summary>wombat</summary><link rel="related" href="/more" title="pouch.txt"/>{FIELDS}'),
             ),
             "/list?Start=2&State=x": page_of("<timestamp>t/1=</timestamp>", entry_of("3", "<summary>wombat</summary><acls/>")),
             "/list?Timestamp=t%2F1%3D": page_of("<timestamp>t2</timestamp>", entry_of("2", '<action do="delete"/>')),
@@ -114,6 +118,16 @@ def seen_by(server: Appliance, user: str, cookie: str = "", word: str = "wombat"
     return sorted(result["url"].rpartition("/")[2] for result in json.loads(body)["results"])
 
 
+def check_facets(server: Appliance) -> None:
+    path = "/api/v1/search?q=wombat&facet=location_taxonomy&facet=address.city&select=location_taxonomy:Reports"
+    status, _, body = server.request("GET", server.search_port, path)
+    assert status == 200, body
+    answer = json.loads(body)
+    assert [result["url"].rpartition("/")[2] for result in answer["results"]] == ["2"]
+    counted = {facet["name"]: [(value["value"], value["count"]) for value in facet["values"]] for facet in answer["facets"]}
+    assert counted == {"location_taxonomy": [("Reports", 1)], "address.city": [("Perth", 1)]}
+
+
 def test_seedlist_is_searched_by_those_with_its_tokens_and_follows_its_changes(server: Appliance, seedlist: SeedlistServer) -> None:
     assert run(server) == (0, counts(added=3))
     groups = b"""<xmlgroups><membership><principal scope="GROUP" namespace="connections">team</principal>
@@ -129,6 +143,7 @@ def test_seedlist_is_searched_by_those_with_its_tokens_and_follows_its_changes(s
     document = server.document("seedlist://127.0.0.1/connections/2")
     assert document is not None
     assert document["display_url"] == f"http://127.0.0.1:{seedlist.server_port}/show?id=2&x=1"
+    check_facets(server)
     assert seen_by(server, "", word="marsupial") == seen_by(server, "", word="pouch") == ["2"]
     assert run(server, "--full") == (0, counts(unchanged=3))
 
