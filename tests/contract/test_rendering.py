@@ -66,7 +66,7 @@ class Web:
         self.routes |= {f"/{name.replace('_', '.')}": content for name, content in files.items()}
         return self.render()
 
-    def asked(self) -> list[str]:
+    def requested(self) -> list[str]:
         return [head.split()[1].decode() for head in self.server.heads]
 
 
@@ -182,7 +182,7 @@ def test_links_after_a_change_of_the_address_are_relative_to_the_new_one(web: We
     assert f'<base href="{web.url("/app/home")}">'.encode() in page.body
 
 
-def test_validators_are_neither_sent_nor_kept(web: Web) -> None:
+def test_validators_are_neither_sent_nor_returned(web: Web) -> None:
     web.routes["/page"] = answer("<p>x", 'ETag: "1"', "Last-Modified: Mon, 23 Nov 2026 10:00:00 GMT")
     page = web.render(etag='"1"')
     assert (page.etag, page.modified) == ("", "")
@@ -231,7 +231,7 @@ def test_redirect_by_a_script_is_refused_as_by_the_server(web: Web, target: str,
 def test_reload_is_not_done(web: Web) -> None:
     page = web.show("<p>text<script>location.reload()</script>")
     assert (page.state, b"text" in page.body) == (CrawlState.CRAWLED, True)
-    assert web.asked().count("/page") == 1
+    assert web.requested().count("/page") == 1
 
 
 def test_redirect_to_a_file_that_is_no_page_gives_that_file(web: Web) -> None:
@@ -251,7 +251,7 @@ def test_only_get_requests_for_scripts_styles_and_data_reach_servers(web: Web) -
         "new EventSource('/events'); navigator.serviceWorker && navigator.serviceWorker.register('/sw.js'); f.submit()</script>",
         s_css=answer("p {}", kind="text/css"),
     )
-    assert sorted(set(web.asked()) - {"/robots.txt"}) == ["/page", "/s.css"]
+    assert sorted(set(web.requested()) - {"/robots.txt"}) == ["/page", "/s.css"]
 
 
 def test_files_of_another_site_follow_the_rules_of_browsers(web: Web) -> None:
@@ -278,7 +278,7 @@ def test_robots_txt_holds_for_files(web: Web) -> None:
     }
     page = web.render(host="closed.test")
     assert b"opened" in page.body
-    assert "/closed.js" not in web.asked()
+    assert "/closed.js" not in web.requested()
     assert "1 requests were refused" in page.reason
 
 
@@ -381,7 +381,7 @@ def test_endless_requests_are_bounded(with_options: Callable[..., Web]) -> None:
     page = web.show("<p>x<script>let n = 0; (async () => { for (;;) await fetch('/f' + n++).catch(() => 0) })()</script>")
     assert page.state is CrawlState.CONVERSION_ERROR
     assert "requests" in page.reason
-    assert len([path for path in web.asked() if path.startswith("/f")]) == 5
+    assert len([path for path in web.requested() if path.startswith("/f")]) == 5
     assert renders_again(web)
 
 
@@ -430,7 +430,7 @@ def test_document_that_is_too_long_is_cut(web: Web) -> None:
     assert (page.is_cut, len(page.body)) == (True, 10_000)
 
 
-def test_browser_of_another_name_is_asked_for(with_options: Callable[..., Web]) -> None:
+def test_browser_that_is_not_there_is_named(with_options: Callable[..., Web]) -> None:
     web = with_options(browser="/nowhere/chromium")
     page = web.show("<p>x")
     assert page.state is CrawlState.CONVERSION_ERROR
@@ -452,7 +452,7 @@ def test_browser_without_work_is_ended_and_started_again(with_options: Callable[
 
 def test_cookies_and_storage_of_a_page_are_gone_for_the_next(web: Web) -> None:
     read = "x.textContent = document.cookie + localStorage.a"
-    body = f"<pre id=x></pre><script>{read}; document.cookie = 'c=1'; localStorage.a = 'kept'</script>"
+    body = f"<pre id=x></pre><script>{read}; document.cookie = 'c=1'; localStorage.a = 'stored'</script>"
     assert b"undefined" in web.show(body).body
     again = web.show(body)
     assert b"undefined</pre>" in again.body

@@ -46,7 +46,7 @@ class View:
 
 
 def become_nobody() -> None:
-    """Gives up the rights of root, for good; of another user nothing is given up. Errors: OSError."""
+    """Drops the privileges of root, for good; another user has none to drop. Errors: OSError."""
     if os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -106,18 +106,18 @@ def _bind(path: str, *, is_device: bool = False) -> None:
         _make_folder(os.path.dirname(path))
         _write(_ROOT + path, "")
     _mount(path, _ROOT + path, None, _BIND | _RECURSIVE)
-    # the flags that the mount has cannot be taken back in a user namespace
-    kept = os.statvfs(_ROOT + path).f_flag & (_NO_SUID | _NO_DEVICES | _NO_PROGRAMS | os.ST_NOATIME | os.ST_RELATIME | os.ST_NODIRATIME)
+    # in a user namespace, the flags of a mount cannot be cleared
+    flags = os.statvfs(_ROOT + path).f_flag & (_NO_SUID | _NO_DEVICES | _NO_PROGRAMS | os.ST_NOATIME | os.ST_RELATIME | os.ST_NODIRATIME)
     if not is_device:
-        _mount(None, _ROOT + path, None, _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | _keep_flags(kept))
+        _mount(None, _ROOT + path, None, _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | _translate_flags(flags))
 
 
-def _keep_flags(flags: int) -> int:
+def _translate_flags(flags: int) -> int:
     """Returns flags of statvfs(3) as flags of mount(2), which differ for access times."""
-    kept = flags & (_NO_SUID | _NO_DEVICES | _NO_PROGRAMS)
+    translated = flags & (_NO_SUID | _NO_DEVICES | _NO_PROGRAMS)
     for found, flag in ((os.ST_NOATIME, 0x400), (os.ST_NODIRATIME, 0x800), (os.ST_RELATIME, 0x200000)):
-        kept |= flag if flags & found else 0
-    return kept
+        translated |= flag if flags & found else 0
+    return translated
 
 
 def _make_folder(path: str) -> None:

@@ -51,7 +51,7 @@ class DevTools(asyncio.Protocol):
         except TimeoutError:
             raise UpstreamFailure(f"the browser did not answer {method} within {seconds:g} s") from None
 
-    def tell(self, method: str, session: str = "", **parameters: object) -> None:
+    def send(self, method: str, session: str = "", **parameters: object) -> None:
         """Sends a command whose result does not matter."""
         if not self._failure:
             self._send(method, session, parameters).add_done_callback(_forget)

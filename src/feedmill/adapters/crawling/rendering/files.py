@@ -4,7 +4,7 @@
 - A file gets no credentials, no cookies and none of the headers of the settings; those are for the pages themselves.
 - A file at a private address is fetched only if the settings open it *and* the page. So no page of the internet reaches the intranet by
   the crawler.
-- A redirect is an answer for the browser, which asks for the next URL and applies the rules of its own (same-origin policy).
+- A redirect is an answer for the browser, which requests the next URL and applies the rules of its own (same-origin policy).
 """
 
 import asyncio

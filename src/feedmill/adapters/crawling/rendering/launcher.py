@@ -1,6 +1,6 @@
 """Starts a browser in a sandbox: ``python -m feedmill.adapters.crawling.rendering.launcher SOCKET PARENT MEMORY COMMAND...``.
 
-1. The launcher gives up the rights of root and enters namespaces: no network device, no other processes, a file system of chosen folders.
+1. The launcher drops the privileges of root and enters namespaces: no network device, no other processes, a file system of chosen folders.
 2. Number 1 of these processes sets the limits and the system call filter, starts the browser and adds up what memory its processes use.
    It ends when the browser has ended, when that uses too much, or when the other end of the socket is closed; the kernel ends the rest.
 3. If the sandbox cannot be made, no browser is started. The reason is a message on the socket, like those of the browser.

@@ -30,7 +30,7 @@ MOVING_SECONDS: Final = 6.0
 READ_SECONDS: Final = 5.0
 FILES_AT_ONCE: Final = 6
 MAX_ANSWERS: Final = 10
-"""A page that asks for this many times its number of requests is ended."""
+"""A page that makes this many times its number of requests is ended."""
 
 _FETCHED_TYPES: Final = frozenset({"Document", "Stylesheet", "Script", "XHR", "Fetch", "Other"})
 _REFUSED_HEADERS: Final = frozenset({"purpose", "sec-purpose", "service-worker"})
@@ -103,7 +103,7 @@ class Visit:
     _is_loaded: bool = False
     _running: set[asyncio.Task[None]] = field(default_factory=set)
     _moved_at: float = 0.0
-    _asked: int = 0
+    _requested: int = 0
     _fetched: int = 0
     _refused: int = 0
     _left_bytes: int = 0
@@ -148,7 +148,7 @@ class Visit:
         await tools.call("Page.addScriptToEvaluateOnNewDocument", self._session, source=_WATCH, worldName=_WORLD)
         self._moved_at = time.monotonic()
         # the answer comes only when the page has been answered, which this task does not wait for
-        tools.tell("Page.navigate", self._session, url=parse_target(self.page.url).url)
+        tools.send("Page.navigate", self._session, url=parse_target(self.page.url).url)
 
     async def _close(self) -> None:
         tools = self.browser.tools
@@ -171,15 +171,15 @@ class Visit:
             self._is_loaded = True
             self._note_move()
         elif method == "Page.javascriptDialogOpening":
-            self.browser.tools.tell("Page.handleJavaScriptDialog", session, accept=False)
+            self.browser.tools.send("Page.handleJavaScriptDialog", session, accept=False)
         elif method == "Target.targetCreated":
             self._close_popup(given.get("targetInfo") or {})
         elif method == "Inspector.targetCrashed" and session == self._session:
-            self._give_up("the page crashed the browser")
+            self._end_with("the page crashed the browser")
         elif method == "Target.detachedFromTarget" and given.get("sessionId") == self._session:
-            self._give_up("the page closed itself")
+            self._end_with("the page closed itself")
 
-    def _give_up(self, reason: str) -> None:
+    def _end_with(self, reason: str) -> None:
         self._failure = self._failure or reason
         self._changed.set()
 
@@ -191,7 +191,7 @@ class Visit:
             and info.get("browserContextId") == self._context
             and info.get("targetId") != self._target
         ):
-            self.browser.tools.tell("Target.closeTarget", targetId=info.get("targetId"))
+            self.browser.tools.send("Target.closeTarget", targetId=info.get("targetId"))
 
     def _note_move(self) -> None:
         self._moved_at = time.monotonic()
@@ -274,10 +274,10 @@ class Visit:
     # --- requests ---
 
     def _note_request(self, given: Message, session: str) -> None:
-        self._asked += 1
+        self._requested += 1
         self._note_move()
-        if self._asked > MAX_ANSWERS * self.options.max_requests:
-            self._give_up(f"it made more than {self._asked - 1} requests")
+        if self._requested > MAX_ANSWERS * self.options.max_requests:
+            self._end_with(f"it made more than {self._requested - 1} requests")
             return
         task = asyncio.create_task(self._answer(given, session))
         self._running.add(task)
@@ -287,7 +287,7 @@ class Visit:
         self._running.discard(task)
         self._note_move()
         if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, UpstreamFailure):
-            self._give_up(f"a request of the page cannot be answered: {error}")
+            self._end_with(f"a request of the page cannot be answered: {error}")
         self._changed.set()
 
     async def _answer(self, given: Message, session: str) -> None:
@@ -309,9 +309,9 @@ class Visit:
             self._refused += int(not is_page and kind in _FETCHED_TYPES and not _is_icon(url))
             # a page that is refused stays the one that is shown; a file that is refused fails as it would without a network
             reason = "Aborted" if is_page else "BlockedByClient"
-            self.browser.tools.tell("Fetch.failRequest", session, requestId=number, errorReason=reason)
+            self.browser.tools.send("Fetch.failRequest", session, requestId=number, errorReason=reason)
             return
-        self.browser.tools.tell(
+        self.browser.tools.send(
             "Fetch.fulfillRequest",
             session,
             requestId=number,
@@ -328,8 +328,8 @@ class Visit:
     async def _fetch_file(self, url: str, headers: Message) -> FetchedPage | None:
         self._fetched += 1
         async with self._turns:
-            kept = tuple((name, str(value)) for name, value in headers.items() if _is_sent(name, str(value)))
-            request = FileRequest(url=url, page=self.page.url, headers=kept, max_bytes=max(self._left_bytes, 1), deadline=self.deadline)
+            sent = tuple((name, str(value)) for name, value in headers.items() if _is_sent(name, str(value)))
+            request = FileRequest(url=url, page=self.page.url, headers=sent, max_bytes=max(self._left_bytes, 1), deadline=self.deadline)
             file = await self.files.fetch(request)
         self._left_bytes -= len(file.body)
         return None if file.is_cut else file
