@@ -124,10 +124,10 @@ def _with_raw_sids(entries: tuple[tuple[int, int, int, str], ...]) -> Iterator[t
 
 @contextmanager
 def running_samba() -> Iterator[Samba]:
-    """Runs a server for a block. Its folder has a short name, because sockets stand in it."""
+    """Runs a server for a block. Its folder has a short name, because sockets stand in it, and lets other accounts in."""
     assert SMBD is not None
     assert RPCD is not None
-    with tempfile.TemporaryDirectory(prefix="smb") as name, reserve_port() as held:
+    with tempfile.TemporaryDirectory(prefix="smb", dir="/tmp") as name, reserve_port() as held:
         folder, port = Path(name), int(held.getsockname()[1])
         folder.chmod(0o755)
         for part in ("private", "state", "lock", "cache", "ncalrpc", "pid", "share"):

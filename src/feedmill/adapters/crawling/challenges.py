@@ -190,7 +190,7 @@ class PasswordAuthentication:
         name = f"{self._rule.domain}\\{self._rule.user}" if self._rule.domain else self._rule.user
         try:
             self._context = spnego.client(
-                name or None, self._rule.password or None, hostname=self._target.host, service="http", protocol=scheme.value
+                name or None, self._rule.password or None, hostname=self._target.host, service="HTTP", protocol=scheme.value
             )
         except (SpnegoError, ImportError) as exc:
             raise AccessRejected(f"{scheme.value} cannot be used: {type(exc).__name__}") from exc

@@ -93,6 +93,8 @@ def make_context(trust: Trust) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=trust.ca or None)
     if trust.certificate:
         context.load_cert_chain(trust.certificate, trust.key, password=lambda: "")
+        # Servers that protect only some folders ask for the certificate once they know the path.
+        context.post_handshake_auth = True
     return context
 
 
