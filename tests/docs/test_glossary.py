@@ -11,7 +11,7 @@ ROWS = [line.split("|")[1:5] for line in GLOSSARY.splitlines() if line.startswit
 WORDS = {word for row in ROWS for word in re.findall("[a-z]+", row[0].lower())}
 CODE = {name for row in ROWS for name in re.findall("`([^`]+)`", row[2])}
 
-COMMON = {"received", "bytes", "seconds", "waiting", "oldest", "bounded", "restarts", "extract"}
+COMMON = {"received", "fetched", "bytes", "seconds", "waiting", "oldest", "bounded", "restarts", "extract"}
 """Words of metrics that say what is measured of a thing."""
 
 
