@@ -3,6 +3,7 @@
 1. Fetching alone: all pages of a site, at most ``PARALLEL`` at once, without politeness, links or storing. Scrapy fetches the same pages in
    the same run, if ``FEEDMILL_SCRAPY`` names a Python that has it (``pip install scrapy`` in an environment of its own).
 2. A server crawls the site from its first page until all documents are found. Another server gets the same documents in one feed.
+   Copies, redirects, failures and PDFs, seven pages of a hundred, are fetched besides and not counted.
    Processor time is that of all processes of a server from its start.
 
 ``python -m bench.crawl 20000`` measures a site of 20,000 pages.
