@@ -279,14 +279,14 @@ def test_crawl_after_a_stop_within_a_request_keeps_the_pause(harness: CrawlHarne
     harness.add("/a")
     harness.crawl()
     harness.clock.turn(seconds=10)
-    asked: list[str] = []
+    requested: list[str] = []
 
     def ask(url: str) -> None:
-        asked.append(url)
+        requested.append(url)
         harness.clock.turn(seconds=9)
 
     servers, harness.servers = harness.servers, HangingServers(on_request=ask)
-    harness.crawler().work(lambda: bool(asked))
+    harness.crawler().work(lambda: bool(requested))
     harness.servers = servers
     harness.clock.turn(seconds=9.9)
     assert harness.crawl() == []
@@ -318,13 +318,13 @@ def test_crawl_while_paused_fetches_nothing(harness: CrawlHarness) -> None:
 
 def test_crawl_asks_robots_txt_before_a_redirect_is_followed(harness: CrawlHarness) -> None:
     harness.servers.put("/robots.txt", "User-agent: *\nDisallow: /closed\nCrawl-delay: 2\n")
-    asked: list[FetchRequest] = []
+    requested: list[FetchRequest] = []
     harness.add("/a")
     harness.crawl()
     harness.clock.turn(seconds=2)
-    harness.servers.on_request = lambda _url: asked.append(harness.servers.requests[-1])
+    harness.servers.on_request = lambda _url: requested.append(harness.servers.requests[-1])
     harness.crawl()
-    (request,) = asked
+    (request,) = requested
     assert request.allows is not None
     urls = map(url_of, ("/open", "/closed", "http://other.test/closed"))
     assert (request.pause_seconds, [request.allows(url) for url in urls]) == (2.0, [True, False, True])
@@ -351,19 +351,19 @@ def test_sitemaps_that_are_left_are_read_by_the_next_crawler(harness: CrawlHarne
         harness.servers.put(f"/{number}.txt", url_of(f"/page{number}"))
     harness.servers.put("/a", "one")
     harness.add("/a")
-    asked: list[str] = []
+    requested: list[str] = []
 
     def is_stopped() -> bool:
-        asked.extend(harness.servers.take())
-        return "/2.txt" in asked
+        requested.extend(harness.servers.take())
+        return "/2.txt" in requested
 
     harness.crawler().work(is_stopped)
     with harness.store.reading() as unit:
         (left,) = unit.feeds.crawling.sites.find_many(["http://web.test"]).values()
     assert left.sitemaps
-    asked += harness.crawl()
-    assert {"/1.txt", "/2.txt", "/3.txt", "/page1", "/page2", "/page3"} <= set(asked)
-    assert [asked.count(f"/{number}.txt") <= 2 for number in (1, 2, 3)] == [True] * 3
+    requested += harness.crawl()
+    assert {"/1.txt", "/2.txt", "/3.txt", "/page1", "/page2", "/page3"} <= set(requested)
+    assert [requested.count(f"/{number}.txt") <= 2 for number in (1, 2, 3)] == [True] * 3
 
 
 def test_sitemap_with_a_later_change_makes_a_page_due(harness: CrawlHarness) -> None:

@@ -1,4 +1,4 @@
-"""ACL tokens of users, asked for at a server on real HTTP at search time: who gets them, for how long, and what happens without them."""
+"""ACL tokens of users, requested from a server on real HTTP at search time: who gets them, for how long, and searches without them."""
 
 import threading
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ class Service:
     status: int = 200
     location: str = ""
     body: bytes | None = None
-    asked: list[dict[str, str]] = field(default_factory=list)
+    requested: list[dict[str, str]] = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -49,7 +49,7 @@ def service() -> Iterator[Service]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            service.asked.append(headers)
+            service.requested.append(headers)
             service.released.wait(PATIENCE_SECONDS)
             proof = headers.get("cookie", headers.get("authorization", headers.get("x-user", "")))
             listed = "".join(f"<token>{token}</token>" for token in service.tokens.get(proof, "").split())
@@ -96,13 +96,13 @@ def server(service: Service, *sources: str, **given: Any) -> TokenServer:
     return TokenServer(sources=sources or ("con",), url=service.url, **given)
 
 
-def test_tokens_are_groups_of_each_source_and_asked_for_once(service: Service) -> None:
+def test_tokens_are_groups_of_each_source_and_requested_for_once(service: Service) -> None:
     service.tokens = {"LtpaToken2=ann-proof=": "a b"}
     world = World(server(service, "files", "blogs"))
     expected = [("files", "a"), ("files", "b"), ("blogs", "a"), ("blogs", "b")]
     assert world.groups() == expected
     assert world.groups() == expected
-    assert len(service.asked) == 1
+    assert len(service.requested) == 1
     assert world.deadline.missing == ()
 
 
@@ -135,7 +135,7 @@ def test_answer_holds_for_its_time_and_its_proof(service: Service) -> None:
 )
 def test_no_request_is_sent_without_a_user_and_a_proof(service: Service, user: Identity, login: Login | None) -> None:
     assert World(server(service, forwards_password=True)).groups(user, login) == []
-    assert service.asked == []
+    assert service.requested == []
 
 
 def test_password_and_name_prove_the_user_where_the_settings_say_so(service: Service) -> None:
@@ -143,7 +143,7 @@ def test_password_and_name_prove_the_user_where_the_settings_say_so(service: Ser
     login = Login(name="ann", password="pa:ss", namespaces=("Default",))
     assert World(server(service, cookies=(), forwards_password=True)).groups(login=login) == [("con", "by-password")]
     assert World(server(service, cookies=(), user_header="X-User")).groups(login=login) == [("con", "by-name")]
-    assert "authorization" not in service.asked[-1]
+    assert "authorization" not in service.requested[-1]
 
 
 @pytest.mark.parametrize("status", [302, 401, 403])
@@ -152,7 +152,7 @@ def test_rejected_proof_brings_no_tokens_and_no_warning(service: Service, status
     service.tokens = {"LtpaToken2=ann-proof=": "a"}
     world = World(server(service), open_after_failures=1)
     assert world.groups() == [] == world.groups()
-    assert len(service.asked) == 1
+    assert len(service.requested) == 1
     assert (world.deadline.missing, world.reports) == ((), [])
 
 
@@ -163,7 +163,7 @@ def test_failure_closes_and_the_circuit_opens(service: Service, status: int, bod
     for _ in range(3):
         assert world.groups() == []
         assert "files, blogs" in world.deadline.missing[0]
-    assert len(service.asked) == 2
+    assert len(service.requested) == 2
     assert world.reports[-1].rule == "files, blogs"
     service.status, service.body, service.tokens = 200, None, {"LtpaToken2=ann-proof=": "a"}
     world.now.seconds += 31
@@ -180,7 +180,7 @@ def test_slow_answer_counts_for_the_next_search(service: Service) -> None:
     assert world.deadline.missing
     service.released.set()
     wait_until(lambda: world.groups() == [("con", "a")], "the answer")
-    assert len(service.asked) == 1
+    assert len(service.requested) == 1
 
 
 def test_many_slow_answers_do_not_collect_requests(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +191,7 @@ def test_many_slow_answers_do_not_collect_requests(service: Service, monkeypatch
     for number in range(5):
         assert world.tokens.add(ANN, Login(cookies=(("LtpaToken2", str(number)),)), past) == ANN
     service.released.set()
-    wait_until(lambda: len(service.asked) == 2, "both requests")
+    wait_until(lambda: len(service.requested) == 2, "both requests")
     world.tokens.close()
 
 

@@ -196,7 +196,7 @@ class ShareSettings(Section):
 class SmbShareSettings(Section):
     """An SMB share whose files are documents, with the account that reads it.
 
-    Only those may see a document whom its own ACL permits and, with ``share_acl``, that of the share, unless ``make_public`` is set.
+    Only users that its own ACL permits and, with ``share_acl``, that of the share, may see a document, unless ``make_public`` is set.
     ``everyone`` is the group that stands for all who sign in.
     """
 

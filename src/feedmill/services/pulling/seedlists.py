@@ -10,7 +10,7 @@ Rules:
 4. User and password go to the host of the seedlist only, on any port, and never from https to http. Nothing else is fetched from special-
    purpose addresses. A source that signs in by a form sends no password with its requests; ``fetch`` has the session.
 5. A content is fetched when its entry differs from that of the last run, never otherwise. So are the files at ``related`` links on the host
-   of the seedlist, which are part of the document. A file that is gone, or for which there is no room in the document, is left out.
+   of the seedlist, which are part of the document. A file that is gone, or for which the limit of the document has no space, is left out.
 
 Source: HCL Connections, "Crawling data for the first time", "Subsequently crawling data"; docs/howto/pull-a-seedlist.md.
 """
@@ -194,9 +194,9 @@ class SeedlistSource:
         files: list[RelatedFile] = []
         notes: list[Note] = []
         for link in self._list_related(entry):
-            room = self._max_content_bytes - size_bytes - sum(len(file.data) for file in files)
+            free = self._max_content_bytes - size_bytes - sum(len(file.data) for file in files)
             try:
-                fetched = self._get(link.url, room, CONTENT_SECONDS) if room > 0 else None
+                fetched = self._get(link.url, free, CONTENT_SECONDS) if free > 0 else None
             except UpstreamFailure as exc:
                 if not isinstance(exc, Oversized):
                     raise BadRequest(f"{link.url}: {exc}") from exc

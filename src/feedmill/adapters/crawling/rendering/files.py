@@ -26,7 +26,7 @@ from feedmill.model.crawling import FetchedPage, FetchRequest
 from feedmill.model.errors import UpstreamFailure
 
 MAX_SITES: Final = 1_000
-"""Of how many sites the robots.txt is kept in memory."""
+"""Of how many sites the robots.txt is held in memory."""
 ROBOTS_SECONDS: Final = 3_600.0
 ROBOTS_BYTES: Final = 600_000
 

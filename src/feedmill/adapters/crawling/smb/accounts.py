@@ -12,13 +12,13 @@ from feedmill.adapters.crawling.smb.descriptors import EVERYONE, Readers
 from feedmill.adapters.crawling.smb.rpc import Account
 
 MAX_REMEMBERED: Final = 100_000
-ASKED_AT_ONCE: Final = 50
+LOOKED_UP_AT_ONCE: Final = 50
 LIFE_SECONDS: Final = 3_600.0
 
 _USER: Final = 1
 _SIGNED_IN: Final = frozenset({EVERYONE, "S-1-5-2", "S-1-5-11", "S-1-5-15"})
 """Everyone, Network, Authenticated Users, This Organization: all who sign in."""
-_NOBODY: Final = frozenset(
+_NO_USER: Final = frozenset(
     {"S-1-0-0", "S-1-3-0", "S-1-3-1", "S-1-3-4", "S-1-5-1", "S-1-5-3", "S-1-5-4", "S-1-5-6", "S-1-5-7", "S-1-5-18", "S-1-5-19", "S-1-5-20"}
 )
 """Owners in general, services, and ways to sign in other than over the network: no user of a search is one of these."""
@@ -34,19 +34,19 @@ class Accounts:
         self._known: dict[str, tuple[float, Account | None]] = {}
 
     def list_entries(self, readers: Readers, everyone: str, namespace: str, look_up: LookUp) -> list[dict[str, str]]:
-        """Returns the entries of an ACL, none if nobody may read. A denial that cannot be named is one of everyone.
+        """Returns the entries of an ACL, none if no user may read. A denial that cannot be named is one of everyone.
 
         Errors: those of ``look_up``.
         """
-        sids = [sid for sid in (*readers.permitted, *readers.denied) if sid not in _SIGNED_IN | _NOBODY]
+        sids = [sid for sid in (*readers.permitted, *readers.denied) if sid not in _SIGNED_IN | _NO_USER]
         found = self._find(sids, look_up)
-        if any(sid in _SIGNED_IN or (sid not in _NOBODY and found[sid] is None) for sid in readers.denied):
+        if any(sid in _SIGNED_IN or (sid not in _NO_USER and found[sid] is None) for sid in readers.denied):
             return []
         entries: dict[tuple[str, ...], dict[str, str]] = {}
         for access, listed in (("permit", readers.permitted), ("deny", readers.denied)):
             for sid in listed:
                 account = found.get(sid)
-                if sid in _NOBODY or (account is None and access == "permit" and sid not in _SIGNED_IN):
+                if sid in _NO_USER or (account is None and access == "permit" and sid not in _SIGNED_IN):
                     continue
                 entry = _make_entry(access, account, everyone, namespace)
                 entries[tuple(entry.values())] = entry
@@ -56,11 +56,11 @@ class Accounts:
         now = time.monotonic()
         wanted = list(dict.fromkeys(sids))
         missing = [sid for sid in wanted if sid not in self._known or self._known[sid][0] < now - LIFE_SECONDS]
-        for begin in range(0, len(missing), ASKED_AT_ONCE):
-            asked = missing[begin : begin + ASKED_AT_ONCE]
-            if len(self._known) + len(asked) > MAX_REMEMBERED:
+        for begin in range(0, len(missing), LOOKED_UP_AT_ONCE):
+            batch = missing[begin : begin + LOOKED_UP_AT_ONCE]
+            if len(self._known) + len(batch) > MAX_REMEMBERED:
                 self._known = {sid: self._known[sid] for sid in wanted if sid in self._known}
-            self._known.update({sid: (now, account) for sid, account in zip(asked, look_up(asked), strict=True)})
+            self._known.update({sid: (now, account) for sid, account in zip(batch, look_up(batch), strict=True)})
         return {sid: self._known[sid][1] for sid in wanted}
 
 

@@ -59,7 +59,7 @@ logging.getLogger("smbprotocol").setLevel(logging.CRITICAL)
 
 
 class _BoundedTcp(Tcp):  # type: ignore[misc]
-    """The library's transport, which by itself makes room for as many bytes as a server announces."""
+    """The library's transport, which by itself allocates as many bytes as a server announces."""
 
     def _recv(self, length: int, timeout: float) -> tuple[bytes | None, float]:
         if length > MAX_FRAME_BYTES:

@@ -3,7 +3,7 @@
 1. Entries are read in their order, as Windows does. For one account the first entry that decides on reading counts.
 2. A permit counts if it includes reading the data; a denial counts if it includes any of that.
 3. Entries that only files below inherit do not count, and neither do permits with a condition. A denial with a condition counts.
-4. A descriptor without a DACL permits everyone; one whose DACL is empty permits nobody.
+4. A descriptor without a DACL permits everyone; one whose DACL is empty permits no user.
 Source: MS-DTYP, 2.4.2 (SID), 2.4.4 (ACE), 2.4.5 (ACL), 2.4.6 (SECURITY_DESCRIPTOR), 2.5.3.2 (access check).
 """
 

@@ -56,8 +56,8 @@ class Pipe:
 
     def call(self, number: int, stub: bytes) -> "Answer":
         """Returns the answer to a call. Errors: RpcFailure."""
-        room = _FRAGMENT - 24
-        if len(stub) > room:
+        free = _FRAGMENT - 24
+        if len(stub) > free:
             raise RpcFailure("the question is too long")
         kind, answer = self._read(self._exchange(_make_fragment(_REQUEST, 2, struct.pack("<IHH", len(stub), 0, number) + stub)))
         if kind != _RESPONSE:
@@ -155,7 +155,7 @@ def look_up_accounts(exchange: Exchange, sids: Sequence[str]) -> list[Account | 
     if len(found) != count or count != len(sids):
         if not found:
             return [None] * len(sids)
-        raise RpcFailure("the server names other accounts than those it was asked for")
+        raise RpcFailure("the server names other accounts than those of the request")
     return [_make_account(domains, name, kind, domain) for name, (kind, _, domain) in zip(names, found, strict=True)]
 
 

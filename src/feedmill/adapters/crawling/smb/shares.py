@@ -1,6 +1,6 @@
 """Fetches URLs of the scheme ``smb``: files and folders of SMB shares, with who may read them.
 
-- A file is closed to all but those whom its own ACL permits and, if the settings want that, the ACL of the share too. The latter is the ACL
+- A file is closed to all but the users that its own ACL permits and, if set, the ACL of the share too. The latter is the ACL
   of the share's first folder, from which all others inherit (and-both-permit).
 - A file that is absent is gone only if the share is not empty; an empty one may have lost its disk.
 - A password that the server rejects is not sent again for some minutes, so that the account is not locked.
