@@ -2,8 +2,8 @@
 
 A server in a process of its own sends pages of 500 entries; each entry has its text, four fields, a category and two ACL tokens. There are
 two references in the same run: fetching all pages alone, and fetching and parsing them. The first run stores every entry, the second finds
-nothing changed. Memory is the most that this process ever had: it must not grow with the list. Extraction and index are left out,
-``python -m bench ingest`` measures them.
+nothing changed. Memory is the most that this process ever had: it must not grow with the list, apart from the pages of the store's file
+that SQLite maps (up to 256 MB) and caches (32 MB). Extraction and index are left out, ``python -m bench ingest`` measures them.
 
 ``python -m bench.seedlist 100000`` measures so many entries.
 """
