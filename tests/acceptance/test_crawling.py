@@ -26,6 +26,8 @@ allow_private = ["127.0.0.1/"]
 mail = "admin@example.com"
 render = {patterns = ["contains:/app/"]}
 shares = [{prefix = "file://files/docs/", folder = "{folder}", make_public = true}]
+[signin.proxy]
+trusted = ["127.0.0.0/8"]
 """
 LATE_ACL = '<acl url="{url}" inheritance-type="child-overrides"><principal scope="user" access="permit">ann</principal></acl>'
 
@@ -69,6 +71,14 @@ def entry(server: Appliance, url: str) -> dict[str, object]:
 
 def name_urls(server: Appliance, *urls: str) -> None:
     assert server.feed(feed_of(*(record(url) for url in urls)), "web")["state"] == "completed"
+
+
+def urls_for(server: Appliance, user: str, query: str) -> list[str]:
+    """Returns the URLs that a signed-in user finds."""
+    path = f"/api/v1/search?{urlencode({'q': query})}"
+    status, _, body = server.request("GET", server.search_port, path, None, {"X-Forwarded-User": user})
+    assert status == 200
+    return [result["url"] for result in json.loads(body)["results"]]
 
 
 def wait_for_state(server: Appliance, url: str, code: int) -> None:
@@ -196,8 +206,10 @@ def test_adaptor_is_crawled_and_its_acls_hold(server: Appliance, site: CrawlSite
     assert server.urls("adaptorword") == []
     wait_for([anchor], lambda: server.urls("anchorword"))
 
+    assert urls_for(server, "ann", "adaptorword") == []
     server.feed(feed_of(LATE_ACL.replace("{url}", parent)), "adaptor", "incremental")
-    assert server.urls("adaptorword") == []
+    wait_for([url], lambda: urls_for(server, "ann", "adaptorword"))
+    assert server.urls("adaptorword") + urls_for(server, "bob", "adaptorword") == []
 
     unchanged = (("X-Gsa-Skip-Updating-Content", "true"), ("X-Gsa-External-Metadata", "author=Ann"), ("X-Gsa-Doc-Controls", "acl="))
     site.pages[path] = Reply(204, b"", (*unchanged, ("X-Gsa-Serve-Security", "public")))
