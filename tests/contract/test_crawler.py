@@ -46,6 +46,8 @@ def test_crawl_of_new_urls_stores_their_pages(harness: CrawlHarness) -> None:
     assert (entry.state, entry.etag, entry.crawled_at, entry.lease_owner) == (CrawlState.CRAWLED, '"1"', harness.clock.now, "")
     assert [(record.state, record.http_status, record.size_bytes) for record in entry.history] == [(CrawlState.CRAWLED, 200, 3)]
     assert (harness.entry("/missing").state, harness.document("/missing")) == (CrawlState.NOT_FOUND, None)
+    with harness.store.reading() as unit:
+        assert [(source.name, source.kind, source.documents) for source in unit.feeds.sources.list()] == [("crawler", "web", 1)]
     assert read_crawl_overview(harness.store, harness.clock())["fetches"][-1] == 2
     assert b'feedmill_fetches_total{code="11"}' in render_metrics(dict, dict)
 
@@ -585,6 +587,9 @@ def test_pages_that_a_feed_named_or_an_adaptor_describes_are_no_duplicates(harne
     harness.servers.put("/d", canonical("/a"), headers=HTML, is_cut=True)
     FeedHarness(store=harness.store, blobs=harness.blobs).push(replace(request("e"), url=url_of("/e")), datasource="web")
     harness.servers.put("/e", "same")
+    harness.crawl()
+    with harness.store.reading() as unit:
+        assert [source.name for source in unit.feeds.sources.list()] == ["web"]
     harness.add("/a", "/b", "/c", "/d")
     crawl_all(harness)
     assert [harness.document(path) is not None for path in ("/a", "/b", "/c", "/d", "/e")] == [True] * 5

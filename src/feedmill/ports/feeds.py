@@ -111,6 +111,9 @@ class Sources(Protocol):
     def list(self) -> list[DataSource]:
         """Lists all data sources by name, with their counts."""
 
+    def note_crawled(self, name: str) -> None:
+        """Makes the source of crawled documents known, also if it was deleted."""
+
     def note_deleted(self, name: str) -> None:
         """Shows a source as deleted until a feed writes to it again."""
 

@@ -193,6 +193,8 @@ class PageApplier:
                 _check(batch.finish())
             finally:
                 notes.end()
+        if any(each.content is not None and _is_own(documents.get(each.entry.url)) for each in wanted):
+            unit.feeds.sources.note_crawled(CRAWLER)
         queue.save_many([each.entry for each in wanted])
         queue.remove_many(owned)
         mentions = [each.mention for each in wanted if each.mention is not None]
@@ -344,6 +346,11 @@ def _check(result: BatchResult) -> None:
 def _find_live(unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Document]:
     found = unit.documents.reader.find_many(urls)
     return {url: document for url, document in found.items() if document.state is DocumentState.LIVE}
+
+
+def _is_own(document: Document | None) -> bool:
+    """Returns whether a document is, or will be, the crawler's, because no feed named its URL."""
+    return document is None or document.datasource == CRAWLER
 
 
 def _join_reasons(state: CrawlState, reason: str) -> str:

@@ -189,6 +189,13 @@ class SqlSources:
         found = self._connection.execute(query.order_by(datasources.c.name)).mappings()
         return [DataSource(name=row["name"], kind=row["kind"], documents=row["documents"], feeds=row["feeds"]) for row in found]
 
+    def note_crawled(self, name: str) -> None:
+        """Makes the source of crawled documents known."""
+        statement = insert(self._connection, datasources).values(name=name, kind="web")
+        self._connection.execute(
+            statement.on_conflict_do_update(index_elements=["name"], set_={"kind": "web"}, where=datasources.c.kind == "deleted")
+        )
+
     def note_deleted(self, name: str) -> None:
         """Shows a source as deleted, unless a feed wrote to it meanwhile."""
         if self._is_fed_again(name):
