@@ -1,7 +1,7 @@
 """What holds for every test run.
 
-With FEEDMILL_NO_SKIPS set, a skipped test fails the run; only tests that want the sample collection or a Keycloak may be skipped then,
-since no package brings them. ``make test-keycloak`` runs the latter.
+With FEEDMILL_NO_SKIPS set, a skipped test fails the run; only tests that want the sample collection, a Keycloak, or namespaces that the
+machine does not permit may be skipped then, since no package brings them. ``make test-keycloak`` runs the latter.
 
 Without FEEDMILL_THOROUGH, tests with the mark ``thorough`` are left out, and listed at the end.
 """
@@ -51,6 +51,7 @@ LEFT_OUT = pytest.StashKey[list[str]]()
 
 SAMPLES = "FEEDMILL_SAMPLES"
 KEYCLOAK = "FEEDMILL_KEYCLOAK"
+NAMESPACES = "permits no namespaces"
 
 # no test is timed: what a machine does beside it is not its fault; and the same tree tests the same examples everywhere, while
 # ``make explore`` looks for new ones
@@ -153,4 +154,4 @@ def _forbidden_skips(config: pytest.Config) -> list[str]:
     if not os.environ.get("FEEDMILL_NO_SKIPS") or reporter is None:
         return []
     reports: Iterable[Any] = reporter.stats.get("skipped", ())
-    return [report.nodeid for report in reports if not any(name in str(report.longrepr) for name in (SAMPLES, KEYCLOAK))]
+    return [report.nodeid for report in reports if not any(name in str(report.longrepr) for name in (SAMPLES, KEYCLOAK, NAMESPACES))]
