@@ -140,7 +140,15 @@ def running_samba() -> Iterator[Samba]:
             subprocess.run(["smbpasswd", "-c", str(conf), "-a", "-s", user], input=given, check=True, capture_output=True)
         listed = subprocess.run(["pdbedit", "-s", str(conf), "-L", "-v"], check=True, capture_output=True, text=True).stdout
         options = ["--foreground", "--no-process-group", "-l", str(folder), "-s", str(conf)]
-        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "umask": 0o022}
+        # the accounts that sign in may not enter the folder for temporary files of these tests
+        environment = {**os.environ, "TMPDIR": "/tmp"}
+        quiet = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.DEVNULL,
+            "stderr": subprocess.DEVNULL,
+            "umask": 0o022,
+            "env": environment,
+        }
         programs = [[SMBD, *options], [RPCD, "--libexec-rpcds", *options]]
         # an ending server ends its whole process group
         processes = [subprocess.Popen(program, start_new_session=True, **quiet) for program in programs]  # type: ignore[call-overload]

@@ -1,6 +1,7 @@
 """SMB shares on a real Samba server: folders, files, who may read them, and servers that do not answer."""
 
 import asyncio
+import os
 import re
 import socket
 import threading
@@ -28,10 +29,13 @@ EVERYONE = "S-1-1-0"
 
 @pytest.fixture(scope="module")
 def samba() -> Iterator[Samba]:
+    # the server reads the files of the share as the account that is signed in
+    umask = os.umask(0o022)
     with running_samba() as server:
         (server.share / "sub").mkdir()
         (server.share / "sub" / "ü b.txt").write_text("text")
         yield server
+    os.umask(umask)
 
 
 def fetch(rule: SmbShareRule, *paths: str, seconds: float = 60.0, **given: object) -> list[FetchedPage]:
