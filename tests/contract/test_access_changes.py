@@ -335,7 +335,7 @@ def test_changes_of_times_that_are_not_stored_are_refused(new_harness: Callable[
     harness = new_harness()
     with pytest.raises(BadRequest, match="known from"):
         changes_of(harness, "ann", harness.now - timedelta(days=91))
-    with pytest.raises(BadRequest, match="before the one"):
+    with pytest.raises(BadRequest, match="before its beginning"):
         changes_of(harness, "ann", harness.now, harness.now - timedelta(days=1))
 
 
