@@ -125,14 +125,14 @@ def test_adaptor_is_run_searched_and_survives_a_kill(server: Appliance, adaptor:
     assert adaptor.take_calls() == ["lister", *names]
     wait_until(lambda: seen_by(server, "") == ["public"], "what everybody may see")
     wait_until(lambda: seen_by(server, "ann") == ["ann", "public"], "what ann may see")
-    assert seen_by(server, "bob") == ["bob", "listed", "public"]
+    wait_until(lambda: seen_by(server, "bob") == ["bob", "listed", "public"], "what bob may see")
 
     adaptor.put("public", "wombat changed")
     adaptor.name(ListedDocument("public", last_modified=2), ListedDocument("listed", delete=True))
     code, counts = run(server)
     assert (code, counts["changed"], counts["deleted"]) == (0, 1, 1)
     wait_until(lambda: seen_by(server, "", "changed") == ["public"], "the changed document")
-    assert seen_by(server, "bob") == ["bob", "public"]
+    wait_until(lambda: seen_by(server, "bob") == ["bob", "public"], "the end of a deleted document")
 
     # the process is killed while a retriever hangs: the run goes on, without the lister
     adaptor.take_calls()
@@ -157,4 +157,4 @@ def test_adaptor_is_run_searched_and_survives_a_kill(server: Appliance, adaptor:
     assert {"slow", *first} <= set(calls)
     # only documents that were not applied yet are retrieved a second time
     assert sum(calls.count(name) > 1 for name in first) <= 5
-    assert set(first) <= set(seen_by(server, ""))
+    wait_until(lambda: set(first) <= set(seen_by(server, "")), "the documents that were applied before the kill")

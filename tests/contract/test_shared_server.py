@@ -11,12 +11,14 @@ from tests.contract.sharedserver import use_folder
 from tests.waiting import wait_for
 
 USER = """
-import subprocess, sys
+import signal, subprocess, sys
 from pathlib import Path
 from tests.appliance import is_alive
 from tests.contract.sharedserver import start_using
 folder = Path(sys.argv[1])
 use = start_using(folder)
+# a shell that starts the tests in the background lets them ignore it
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 (folder / "pid").write_text(str(subprocess.Popen(["sleep", "1000"]).pid))
 print("up", flush=True)
 sys.stdin.read()
