@@ -14,19 +14,17 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
-from urllib.parse import urlencode, urljoin
+from urllib.parse import urlencode
 
 from feedmill.adapters.crawling.challenges import AccessRejected
 from feedmill.adapters.crawling.forms import MAX_PAGE_BYTES, PageForm
 from feedmill.adapters.crawling.options import AccessRule, FetchOptions, FormLogin
-from feedmill.adapters.crawling.outcomes import REDIRECTS
 from feedmill.adapters.crawling.sessions import FormSession
 from feedmill.adapters.crawling.transport import Sending, Transport
-from feedmill.adapters.http.client import ClientOptions, FetchedResponse
-from feedmill.adapters.http.codings import decode
+from feedmill.adapters.http.client import ClientOptions, FetchedResponse, find_redirect, unpack
 from feedmill.adapters.http.errors import ExchangeFailure, FailureKind
 from feedmill.core.urls.targets import Target, parse_target
-from feedmill.model.errors import BadRequest, UpstreamFailure
+from feedmill.model.errors import UpstreamFailure
 from feedmill.ports.http import HttpResponse
 
 SECURITY_CHECK: Final = "/j_security_check"
@@ -86,7 +84,7 @@ class _Session(FormSession):
         target = sending.target
         for _ in range(options.max_redirects + 1):
             response = await self._exchange(replace(sending, target=target, is_chosen=options.allows_private(target)))
-            following = None if self._asks_to_sign_in(target, response) else _find_redirect(target, response)
+            following = None if self._asks_to_sign_in(target, response) else find_redirect(target, response)
             if following is None:
                 return target, response
             target = following
@@ -121,21 +119,9 @@ class _Session(FormSession):
             raise AccessRejected("the login sets no cookie; check user and password")
 
 
-def _find_redirect(target: Target, response: HttpResponse) -> Target | None:
-    location = response.find_header("location")
-    if response.status not in REDIRECTS or not location:
-        return None
-    try:
-        following = parse_target(urljoin(target.url, location))
-    except (BadRequest, ValueError) as exc:
-        raise UpstreamFailure("it redirects to what is no address") from exc
-    if target.is_tls and not following.is_tls:
-        raise UpstreamFailure("it redirects from https to http")
-    return following
-
-
 def _unpack(response: HttpResponse, max_bytes: int) -> HttpResponse:
-    decoded = decode(response.body, response.find_header("content-encoding"), max_bytes)
-    if decoded.is_cut or response.is_cut:
+    unpacked = unpack(response, max_bytes)
+    # A transport returns the beginning of a body that is too long, where the client of whole URLs raises.
+    if unpacked.is_cut:
         raise ExchangeFailure(f"its answer has more than {max_bytes} bytes", FailureKind.TOO_LARGE)
-    return replace(response, body=decoded.body)
+    return unpacked

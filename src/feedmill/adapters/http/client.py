@@ -76,9 +76,10 @@ class AsyncHttpClient:
         target, sent = parse_target(url), dict(headers or {})
         for _ in range(self._options.max_redirects + 1):
             response = await self._send(target, method, sent, body, max_bytes, deadline)
-            following = self._find_redirect(target, method, response)
+            follows = self._options.max_redirects > 0 and method in ("GET", "HEAD")
+            following = find_redirect(target, response) if follows else None
             if following is None:
-                return FetchedResponse(url=target.url, response=_unpack(response, max_bytes))
+                return FetchedResponse(url=target.url, response=unpack(response, max_bytes))
             # Another server, or the same one without TLS, must not learn cookies, tokens or passwords.
             if following.authority != target.authority or following.is_tls != target.is_tls:
                 sent = {name: value for name, value in sent.items() if name.lower() in _SHARED}
@@ -104,21 +105,22 @@ class AsyncHttpClient:
         finally:
             connection.close()
 
-    def _find_redirect(self, target: Target, method: str, response: HttpResponse) -> Target | None:
-        """Returns where a response leads, None if it is to be returned. Errors: UpstreamFailure."""
-        location = response.find_header("location")
-        if not self._options.max_redirects or response.status not in _REDIRECTS or not location or method not in ("GET", "HEAD"):
-            return None
-        try:
-            following = parse_target(urljoin(target.url, location))
-        except (BadRequest, ValueError) as exc:
-            raise UpstreamFailure("it redirects to what is no address") from exc
-        if target.is_tls and not following.is_tls:
-            raise UpstreamFailure("it redirects from https to http")
-        return following
+
+def find_redirect(target: Target, response: HttpResponse) -> Target | None:
+    """Returns where a response of ``target`` redirects, None if it is no redirect. Errors: UpstreamFailure, also from https to http."""
+    location = response.find_header("location")
+    if response.status not in _REDIRECTS or not location:
+        return None
+    try:
+        following = parse_target(urljoin(target.url, location))
+    except (BadRequest, ValueError) as exc:
+        raise UpstreamFailure("it redirects to what is no address") from exc
+    if target.is_tls and not following.is_tls:
+        raise UpstreamFailure("it redirects from https to http")
+    return following
 
 
-def _unpack(response: HttpResponse, max_bytes: int) -> HttpResponse:
+def unpack(response: HttpResponse, max_bytes: int) -> HttpResponse:
     """Returns a response with its body unpacked. Errors: UpstreamFailure."""
     decoded = decode(response.body, response.find_header("content-encoding"), max_bytes)
     if decoded.is_cut:
