@@ -13,7 +13,6 @@ import asyncio
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -98,20 +97,18 @@ class DataloadEndpoint:
     async def _receive(self, scope: Scope, body: Body, client: str) -> tuple[int, int]:
         """Returns the id of the stored feed, and its size. Errors: Refused, ClientDisconnected, Busy."""
         config, headers, right = self._config(), Headers(scope=scope), find_right(scope)
-        spool = Spool(self._intake, self._workers)
         try:
-            reader = open_reader(DATALOAD_FORM, headers, config)
-            await read_body(body, reader, spool, config.idle_seconds, right)
-            profile = _check_profile(reader.values.get("profile", "").strip(), config, [client, *_list_forwarded(headers)])
-            if not right.allows(profile):
-                raise explain_right(profile)
-            if reader.size_bytes == 0:
-                raise Refused(Status.NO_DATA, "field data is missing or empty")
-            submission = Submission(datasource=profile, kind=FeedKind.INCREMENTAL, format=DATALOAD)
-            return await spool.keep(submission, client), reader.size_bytes
+            async with Spool(self._intake, self._workers) as spool:
+                reader = open_reader(DATALOAD_FORM, headers, config)
+                await read_body(body, reader, spool, config.idle_seconds, right)
+                profile = _check_profile(reader.values.get("profile", "").strip(), config, [client, *_list_forwarded(headers)])
+                if not right.allows(profile):
+                    raise explain_right(profile)
+                if reader.size_bytes == 0:
+                    raise Refused(Status.NO_DATA, "field data is missing or empty")
+                submission = Submission(datasource=profile, kind=FeedKind.INCREMENTAL, format=DATALOAD)
+                return await spool.keep(submission, client), reader.size_bytes
         except BaseException as exc:
-            with suppress(asyncio.CancelledError):
-                await spool.discard()
             raise _refusal_of(exc) from exc
 
     async def _reply(self, feed_id: int, scope: Scope, body: Body, send: Send) -> None:

@@ -8,7 +8,6 @@ import asyncio
 import json
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
@@ -83,18 +82,13 @@ class DocumentsEndpoint:
         config, right, submission = self._config(), find_right(scope), request.submission
         if not right.allows(submission.datasource):
             raise explain_right(submission.datasource)
-        spool = Spool(self._intake, self._workers)
-        try:
+        async with Spool(self._intake, self._workers) as spool:
             if request.body is None:
                 await spool.add(request.data)
                 return await spool.keep(submission, client), len(request.data)
             reader = open_reader(_NO_FORM, Headers(scope=scope), config, request.body)
             await read_body(body, reader, spool, config.idle_seconds, right)
             return await spool.keep(submission, client), reader.size_bytes
-        except BaseException:
-            with suppress(asyncio.CancelledError):
-                await spool.discard()
-            raise
 
     def _render(self, feed_id: int) -> Json:
         with self._intake.store.reading() as unit:

@@ -11,7 +11,6 @@ A request that fails at any step stores nothing. docs/reference/feed-port.md lis
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -102,8 +101,7 @@ class PushEndpoint:
     async def _receive(self, scope: Scope, body: Body, client: str) -> tuple[int, Submission, int]:
         config, right = self._config(), find_right(scope)
         reader = open_reader(self._intent.form, Headers(scope=scope), config)
-        spool = Spool(self._intake, self._workers)
-        try:
+        async with Spool(self._intake, self._workers) as spool:
             await read_body(body, reader, spool, config.idle_seconds, right)
             submission = replace(self._intent.read(reader.values, reader.size_bytes > 0), format=self._intent.format)
             if not right.allows(submission.datasource):
@@ -113,11 +111,6 @@ class PushEndpoint:
             if reader.size_bytes == 0:
                 raise BadRequest("field data is missing or empty; give the feed's XML")
             return await spool.keep(submission, client), submission, reader.size_bytes
-        except BaseException:
-            # A cancellation during the clean-up must not take the place of the first error, which is raised after it.
-            with suppress(asyncio.CancelledError):
-                await spool.discard()
-            raise
 
 
 def open_reader(form: Form, headers: Headers, config: GateConfig, read: BodyReader | None = None) -> UploadReader:

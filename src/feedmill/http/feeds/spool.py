@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from functools import partial
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 from feedmill.core.documents.submission import Submission
 from feedmill.ports import FeedFile
@@ -30,7 +31,10 @@ _JOIN_BELOW_BYTES: Final = 16_384
 
 
 class Spool:
-    """Receives one feed; ends with ``keep`` or ``discard``."""
+    """Receives one feed, and ends with ``keep`` or ``keep_bare``. Leaving its context by an exception discards the feed.
+
+    A cancellation during that clean-up does not take the place of the exception.
+    """
 
     def __init__(self, intake: Intake, workers: Executor) -> None:
         self._intake = intake
@@ -40,6 +44,14 @@ class Spool:
         self._file: FeedFile | None = None
         self._writing: asyncio.Future[None] | None = None
         self._is_direct = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None) -> None:
+        if exc is not None:
+            with suppress(asyncio.CancelledError):
+                await self._discard()
 
     async def add(self, piece: bytes) -> None:
         """Appends bytes. Errors: those of writing these or earlier ones."""
@@ -68,8 +80,7 @@ class Spool:
         accept = partial(self._intake.accept_bare, submission, client=client)
         return await asyncio.get_running_loop().run_in_executor(self._workers, accept)
 
-    async def discard(self) -> None:
-        """Discards the feed."""
+    async def _discard(self) -> None:
         with suppress(Exception):
             await self._wait()
         if self._file is not None:
