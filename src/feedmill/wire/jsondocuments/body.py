@@ -10,12 +10,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from feedmill.model.errors import BadFeed, BadRequest
-from feedmill.wire.jsondocuments.split import ArraySplitter, LineSplitter, Piece
+from feedmill.wire.jsondocuments.split import BOM, WHITE_SPACE, ArraySplitter, LineSplitter, Piece
 from feedmill.wire.upload.form import FieldStart, FormEvent
 
 _CHECKED_BYTES: Final = 1_048_576
-_BOM: Final = b"\xef\xbb\xbf"
-_WHITE_SPACE: Final = b" \t\r\n"
 _DATA: Final = FieldStart("data")
 
 
@@ -96,14 +94,14 @@ class ObjectBody:
         if self._is_open:
             yield from self._array.read_events(chunk)
             return
-        head = (self._head + chunk).lstrip(_WHITE_SPACE)
-        body = head.removeprefix(_BOM).lstrip(_WHITE_SPACE)
-        if _BOM.startswith(head) or not body:
-            self._head = head[: len(_BOM)]
+        head = (self._head + chunk).lstrip(WHITE_SPACE)
+        body = head.removeprefix(BOM).lstrip(WHITE_SPACE)
+        if BOM.startswith(head) or not body:
+            self._head = head[: len(BOM)]
             return
         if body[:1] != b"{":
             raise BadRequest("the body is no JSON object: it does not begin with {")
-        inner = body[1:].lstrip(_WHITE_SPACE)
+        inner = body[1:].lstrip(WHITE_SPACE)
         if not inner:
             self._head = b"{"
             return

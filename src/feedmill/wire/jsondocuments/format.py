@@ -11,7 +11,7 @@ from feedmill.model.feed import FeedHeader, LogEntry
 from feedmill.ports.feedformats import FormatOptions
 from feedmill.wire.gsafeed.adapt import Adapter
 from feedmill.wire.jsondocuments.record import find_url, read_record
-from feedmill.wire.jsondocuments.split import ArraySplitter, LineSplitter, Piece, Splitter
+from feedmill.wire.jsondocuments.split import BOM, WHITE_SPACE, ArraySplitter, LineSplitter, Piece, Splitter
 from feedmill.wire.tokens import Unreadable
 
 
@@ -101,7 +101,7 @@ def is_lines(head: bytes) -> bool:
 
 
 def _strip(head: bytes) -> bytes:
-    return head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+    return head.removeprefix(BOM).lstrip(WHITE_SPACE)
 
 
 def _position_of(item: Piece) -> SourcePosition:

@@ -13,13 +13,13 @@ Source: docs/reference/feed-port.md, "Documents as JSON"; RFC 8259.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final, Protocol
+from typing import Any, Final
 
 from feedmill.core.text.dates import parse_date
 from feedmill.core.urls.validation import MAX_URL_CHARACTERS
 from feedmill.model.change import Content
 from feedmill.wire.gsafeed.attributes import PAGERANKS
-from feedmill.wire.gsafeed.content import ContentWriter
+from feedmill.wire.gsafeed.content import ContentWriter, Spool
 from feedmill.wire.gsafeed.schema import MAX_META_CHARACTERS, MAX_METAS, MAX_PRINCIPALS, AclElement, Record
 from feedmill.wire.jsondocuments.split import Piece
 from feedmill.wire.tokens import MAX_NAME_CHARACTERS, Unreadable, shorten
@@ -46,12 +46,6 @@ _ACTIONS: Final = ("add", "delete")
 _INSENSITIVE: Final = "everything-case-insensitive"
 
 Members = Mapping[str, Any]
-
-
-class OpenSpool(Protocol):
-    """Opens a temporary file for one large content."""
-
-    def __call__(self) -> BinaryIO: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +81,7 @@ def find_url(piece: Piece) -> str | None:
     return text if 0 < len(text) <= MAX_URL_CHARACTERS else None
 
 
-def read_record(piece: Piece, spool: OpenSpool, max_inflated_bytes: int) -> JsonRecord:
+def read_record(piece: Piece, spool: Spool, max_inflated_bytes: int) -> JsonRecord:
     """Returns the record of an item. Errors: Unreadable."""
     if piece.fault:
         raise Unreadable(piece.fault)
@@ -140,8 +134,7 @@ def _read_text(members: Members, name: str, max_characters: int | None = None, p
         return None
     if not isinstance(value, str):
         raise Unreadable(f'the member "{place}{name}" is {_name_type(value)} and not a text')
-    if not _is_text(value):
-        raise Unreadable(f'the member "{place}{name}" holds half of a surrogate pair, or the character U+0000')
+    _check_text(value, f'the member "{place}{name}"')
     if max_characters is not None and len(value) > max_characters:
         raise Unreadable(f'the member "{place}{name}" is longer than {max_characters} characters')
     return value
@@ -195,8 +188,7 @@ def _read_value(name: str, value: Any) -> str:
         return json.dumps(value)
     if not isinstance(value, str):
         raise Unreadable(f'a value of "metadata.{shorten(name)}" is {_name_type(value)} and not a text or a number')
-    if not _is_text(value):
-        raise Unreadable(f'a value of "metadata.{shorten(name)}" holds half of a surrogate pair, or the character U+0000')
+    _check_text(value, f'a value of "metadata.{shorten(name)}"')
     return value
 
 
@@ -238,7 +230,7 @@ def _read_principal(value: Any) -> tuple[dict[str, str], str]:
     return attributes, name
 
 
-def _read_content(members: Members, spool: OpenSpool, max_inflated_bytes: int) -> Content | None:
+def _read_content(members: Members, spool: Spool, max_inflated_bytes: int) -> Content | None:
     text, encoded = members.get("content"), members.get("content_base64")
     if text is None and encoded is None:
         return None
@@ -256,6 +248,11 @@ def _read_content(members: Members, spool: OpenSpool, max_inflated_bytes: int) -
     if content is None:
         raise Unreadable(f'the member "{name}" cannot be decoded: {writer.fault}')
     return content
+
+
+def _check_text(value: str, what: str) -> None:
+    if not _is_text(value):
+        raise Unreadable(f"{what} holds half of a surrogate pair, or the character U+0000")
 
 
 def _is_text(value: str) -> bool:

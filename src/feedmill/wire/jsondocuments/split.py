@@ -17,8 +17,9 @@ MAX_ITEM_BYTES: Final = 50_331_648
 MAX_DEPTH: Final = 32
 """How deeply an item may be nested."""
 
-_WHITE_SPACE: Final = b" \t\r\n"
-_BOM: Final = b"\xef\xbb\xbf"
+WHITE_SPACE: Final = b" \t\r\n"
+BOM: Final = b"\xef\xbb\xbf"
+
 _STRING_MARK: Final = re.compile(rb'["\\]')
 _MARK: Final = re.compile(rb'["{}\[\],]')
 _INNER_MARK: Final = re.compile(rb'["{}\[\]]')
@@ -71,7 +72,7 @@ class _Item:
     def add(self, data: bytes) -> None:
         """Appends bytes, and counts lines and bytes."""
         if self._begin is None:
-            stripped = data.lstrip(_WHITE_SPACE)
+            stripped = data.lstrip(WHITE_SPACE)
             blank = data[: len(data) - len(stripped)]
             self._line += blank.count(b"\n")
             self._offset += len(blank)
@@ -99,7 +100,7 @@ class _Item:
         if self._begin is None:
             return None
         line, offset = self._begin
-        piece = Piece(number=number, line=line, offset=offset, text=bytes(self._text.rstrip(_WHITE_SPACE)), fault=self._fault)
+        piece = Piece(number=number, line=line, offset=offset, text=bytes(self._text.rstrip(WHITE_SPACE)), fault=self._fault)
         self._text, self._fault, self._begin = bytearray(), "", None
         return piece
 
@@ -129,7 +130,7 @@ class ArraySplitter:
             data = self._open(data)
         while at < len(data) and self._part is not _Part.BEFORE:
             if self._part is _Part.AFTER:
-                if data[at:].strip(_WHITE_SPACE):
+                if data[at:].strip(WHITE_SPACE):
                     raise self._item.explain("there is more after the end of the array")
                 self._item.add(data[at:])
                 break
@@ -149,14 +150,14 @@ class ArraySplitter:
         data = self._head + data
         self._head = b""
         if self._is_at_first_byte:
-            if len(data) < len(_BOM) and _BOM.startswith(data):
+            if len(data) < len(BOM) and BOM.startswith(data):
                 self._head = data
                 return b""
             self._is_at_first_byte = False
-            if data.startswith(_BOM):
-                self._item.skip(len(_BOM))
-                data = data[len(_BOM) :]
-        text = data.lstrip(_WHITE_SPACE)
+            if data.startswith(BOM):
+                self._item.skip(len(BOM))
+                data = data[len(BOM) :]
+        text = data.lstrip(WHITE_SPACE)
         self._item.add(data[: len(data) - len(text)])
         if not text:
             return b""
@@ -255,4 +256,4 @@ class LineSplitter:
         if piece is None:
             return []
         self.count += 1
-        return [replace(piece, text=piece.text.removeprefix(_BOM)) if self.count == 1 else piece]
+        return [replace(piece, text=piece.text.removeprefix(BOM)) if self.count == 1 else piece]
