@@ -107,7 +107,7 @@ class JsonLines:
 
 
 JSON_LINES = RegisteredFormat[Change](open=JsonLines, recognizes=lambda head: head.startswith(b"#lines"))
-INTENT = PushRules(form=FEED_FORM, format="notes", read=lambda values, _has_data: read_submission(values))
+RULES = PushRules(form=FEED_FORM, format="notes", read=lambda values, _has_data: read_submission(values))
 
 # --- the server with that protocol ----------------------------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ def context(tmp_path: Path) -> Iterator[AppContext]:
 def push(context: AppContext, lines: list[str], *, path: str = "/jsonlines", feedtype: str = "full") -> Answer:
     intake = build_intake(context)
     with ThreadPoolExecutor(1) as workers:
-        endpoint = PushEndpoint(config=GateConfig, intake=intake, workers=workers, count_feed=lambda *_: None, intent=INTENT)
+        endpoint = PushEndpoint(config=GateConfig, intake=intake, workers=workers, count_feed=lambda *_: None, rules=RULES)
         routes = [DeclaredRoute("/jsonlines", endpoint, methods=["POST"], requires=PUSH)]
         app = gate_app(config=GateConfig, intake=intake, dtd="", count_feed=lambda *_: None, find_problems=list, routes=routes)
         fields = {"datasource": "notes", "feedtype": feedtype, "data": "\n".join(lines)}

@@ -1,4 +1,7 @@
-"""The sections of search settings. The file or the API can set each key, and these models check both."""
+"""The sections of the settings that decide which results are shown and how. The file or the API can set each key; these models check both.
+
+The section ``[search]``, of the search port itself, is in ``sections``.
+"""
 
 from typing import Annotated, Literal
 

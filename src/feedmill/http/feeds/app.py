@@ -95,7 +95,7 @@ def gate_app(
     # Slow uploads have threads of their own, so that they delay no receipt and no check of a token.
     uploads = ThreadPoolExecutor(_UPLOAD_THREADS, thread_name_prefix="gate-upload")
     push = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed)
-    push_groups = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed, intent=GROUPS)
+    push_groups = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed, rules=GROUPS)
     dataloads = DataloadEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed)
     documents = DocumentsEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed)
     own = [

@@ -65,9 +65,9 @@ class PushEndpoint:
     """The ASGI application that receives a feed."""
 
     def __init__(
-        self, *, config: CurrentConfig, intake: Intake, workers: Executor, count_feed: CountFeed, intent: PushRules = DOCUMENTS
+        self, *, config: CurrentConfig, intake: Intake, workers: Executor, count_feed: CountFeed, rules: PushRules = DOCUMENTS
     ) -> None:
-        self._intent = intent
+        self._rules = rules
         self._config = config
         self._intake = intake
         self._workers = workers
@@ -100,10 +100,10 @@ class PushEndpoint:
 
     async def _receive(self, scope: Scope, body: Body, client: str) -> tuple[int, Submission, int]:
         config, right = self._config(), find_right(scope)
-        reader = open_reader(self._intent.form, Headers(scope=scope), config)
+        reader = open_reader(self._rules.form, Headers(scope=scope), config)
         async with Spool(self._intake, self._workers) as spool:
             await read_body(body, reader, spool, config.idle_seconds, right)
-            submission = replace(self._intent.read(reader.values, reader.size_bytes > 0), format=self._intent.format)
+            submission = replace(self._rules.read(reader.values, reader.size_bytes > 0), format=self._rules.format)
             if not right.allows(submission.datasource):
                 raise explain_right(submission.datasource)
             if submission.kind.command is not None:

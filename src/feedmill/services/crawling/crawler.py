@@ -4,7 +4,8 @@
 2. A site has at most as many requests at once as its host load permits. If there is a pause between requests (a load below 1, a crawl
    delay), the end of the pause is stored before the request is sent, and counts again from the answer. A process that ends while a request
    is under way knows neither when it was sent nor when it was answered: then the pause counts from the start of the next process.
-3. The first request to a site is for its robots.txt, which counts for a day. Nothing of a site is fetched without it.
+3. The first request to a site is for its robots.txt, which counts for a day. No URL of the queue is fetched without it; the target of a
+   redirect to a site of which none is known is (``_allows``).
    The sitemaps of the site that it names are read then too, one at a time and within the host load. Those that are left to be read are
    stored, so that the next process continues with them.
 4. Requests to a site whose server fails again and again are held back for ever longer times (exponential back-off), except those for
