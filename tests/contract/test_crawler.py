@@ -318,6 +318,54 @@ def test_crawl_while_paused_fetches_nothing(harness: CrawlHarness) -> None:
     assert harness.crawl() == ["/a"]
 
 
+@pytest.mark.parametrize("default", [1.0, 0.1], ids=["at once", "with pauses"])
+def test_pause_gives_leased_urls_back(harness: CrawlHarness, default: float) -> None:
+    """No request that has not been sent goes out after the pause; the next crawler may have the URLs at once."""
+    harness.loads = HostLoads(default=default)
+    harness.add("/first")
+    while harness.entry("/first").crawled_at is None and not harness.entry("/first").failures:
+        harness.crawl()
+        harness.clock.turn(seconds=10)
+    harness.add(*(f"/{number}" for number in range(20)))
+    harness.clock.turn(seconds=20)
+
+    def pause(url: str) -> None:
+        if url.endswith("/robots.txt"):
+            return
+        with harness.store.writing() as unit:
+            unit.state.key_values.put(CRAWL_PAUSED, "1")
+        harness.clock.turn(seconds=1)
+
+    harness.servers.on_request = pause
+    assert len(harness.crawl()) == 1
+    with harness.store.reading() as unit:
+        leased = [entry.url for entry in unit.feeds.crawling.reports.list_entries() if entry.lease_owner]
+    assert leased == []
+    with harness.store.writing() as unit:
+        unit.state.key_values.put(CRAWL_PAUSED, "")
+    harness.servers.on_request = lambda _url: None
+    harness.clock.turn(seconds=20)
+    assert len(harness.crawl()) == (19 if default == 1 else 1)
+
+
+def test_pause_reads_no_further_sitemap(harness: CrawlHarness) -> None:
+    sitemaps = "".join(f"Sitemap: http://web.test/s{number}.txt\n" for number in range(5))
+    harness.loads = HostLoads(default=1.0)
+    harness.servers.put("/robots.txt", sitemaps)
+    for number in range(5):
+        harness.servers.put(f"/s{number}.txt", f"http://web.test/p{number}\n")
+
+    def pause(url: str) -> None:
+        if url.endswith(".txt") and not url.endswith("/robots.txt"):
+            with harness.store.writing() as unit:
+                unit.state.key_values.put(CRAWL_PAUSED, "1")
+            harness.clock.turn(seconds=1)
+
+    harness.servers.on_request = pause
+    harness.add("/a")
+    assert len([path for path in harness.crawl() if path.endswith(".txt")]) == 1
+
+
 def test_crawl_asks_robots_txt_before_a_redirect_is_followed(harness: CrawlHarness) -> None:
     harness.servers.put("/robots.txt", "User-agent: *\nDisallow: /closed\nCrawl-delay: 2\n")
     requested: list[FetchRequest] = []

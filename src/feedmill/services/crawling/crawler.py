@@ -11,6 +11,7 @@
 4. Requests to a site whose server fails again and again are held back for ever longer times (exponential back-off), except those for
    immediate URLs.
 5. Pages are applied in batches. Until then their leases hold; after a crash they are fetched again.
+6. While an administrator has paused the crawler, no request is begun. The URLs that wait for theirs are given back to the queue.
 """
 
 import asyncio
@@ -34,9 +35,9 @@ from feedmill.model.errors import Broken, FeedmillError
 from feedmill.model.queue import QueueName
 from feedmill.ports import Clock, Fetcher, Notifier, Store
 from feedmill.services.crawling.applying import Fetched, PageApplier
+from feedmill.services.crawling.requesting import is_paused
 from feedmill.services.failurenote import FailureNote
 from feedmill.services.feeds.feeding import Admission
-from feedmill.services.keyvalues import CRAWL_PAUSED
 
 AT_ONCE: Final = 64
 """How many requests run at once, over all sites."""
@@ -46,6 +47,8 @@ BATCH_BYTES: Final = 64_000_000
 APPLY_SECONDS: Final = 0.5
 POLL_SECONDS: Final = 0.5
 TICK_SECONDS: Final = 0.1
+PAUSE_SECONDS: Final = 0.1
+"""How often the crawler looks whether it is paused."""
 RETRY_SECONDS: Final = 2.0
 PROGRESS_SECONDS: Final = 10.0
 MAX_SITES: Final = 10_000
@@ -163,6 +166,8 @@ class Crawler:
         self._changed: dict[str, CrawlSite] = {}
         self._leased_at: datetime | None = None
         self._noted_at: datetime | None = None
+        self._is_paused = False
+        self._looked_at: datetime | None = None
         self._trouble = FailureNote(tools.store, QueueName.CRAWL)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="crawl-store")
 
@@ -249,13 +254,36 @@ class Crawler:
         """Applies what is done, leases what is due, begins what may begin. Returns whether there is anything to wait for."""
         if self._is_apply_due():
             await self._apply()
-        has_more = await self._in_thread(self._tools.step)
+        has_more = await self._in_thread(self._step)
+        if self._is_paused:
+            await self._give_back()
         leased = await self._lease() if self._is_lease_due() else 0
         begun = self._begin(fetcher)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=TICK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             return True
         return bool(leased or begun or self._done or has_more)
+
+    def _step(self) -> bool:
+        """Does a piece of other work, and looks whether the crawler is paused. Returns whether there is more of the work."""
+        now = self._tools.clock()
+        if self._looked_at is None or not timedelta() <= now - self._looked_at < timedelta(seconds=PAUSE_SECONDS):
+            with self._tools.store.reading() as unit:
+                self._is_paused = is_paused(unit)
+            self._looked_at = now
+        return self._tools.step()
+
+    async def _give_back(self) -> None:
+        """Gives the URLs back whose requests were not begun."""
+        waiting = [entry for site in self._sites.values() for entry in site.waiting]
+        if waiting:
+            await self._in_thread(lambda: self._store_given_back(waiting))
+            for site in self._sites.values():
+                site.waiting.clear()
+
+    def _store_given_back(self, entries: Sequence[CrawlEntry]) -> None:
+        with self._tools.store.writing() as unit:
+            unit.feeds.crawling.queue.save_many(entries)
 
     def _is_apply_due(self) -> bool:
         if not self._done or self._done_at is None:
@@ -308,7 +336,7 @@ class Crawler:
         """Leases entries. Returns them, their sites, and the URLs that have no content to compare with."""
         until = now + timedelta(seconds=self._tools.fetch_seconds + self._tools.wait_seconds) + LEASE_MARGIN
         with self._tools.store.writing() as unit:
-            if unit.state.key_values.get(CRAWL_PAUSED):
+            if is_paused(unit):
                 self._note_progress(unit.processing.queues.note_progress, now)
                 return [], {}, set()
             queue, sites = unit.feeds.crawling.queue, unit.feeds.crawling.sites
@@ -378,6 +406,8 @@ class Crawler:
     def _begin(self, fetcher: Fetcher) -> int:
         """Begins the requests that may begin. Returns how many."""
         now, begun = self._tools.clock(), 0
+        if self._is_paused:
+            return begun
         for site in list(self._sites.values()):
             load = self._find_load(site.record.site, site.delay_seconds, now)
             while site.waiting and site.running < load.at_once and len(self._tasks) < AT_ONCE:
