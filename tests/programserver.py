@@ -27,7 +27,8 @@ from typing import cast
 from setproctitle import setproctitle
 
 from feedmill.adapters.extract.pool import forkserver
-from feedmill.cli.main import build_app, main
+from feedmill.cli.commandtable import COMMANDS
+from feedmill.cli.main import load_command, main
 from feedmill.runtime.roles import ROLES
 from feedmill.services.isolation import faultpoints
 from tests import forkedpopen
@@ -138,7 +139,8 @@ def _report(client: socket.socket, number: int) -> None:
 
 def _load() -> None:
     """Loads all that a command or a server loads, and what its extractor loads in a process of its own."""
-    build_app()
+    for name in COMMANDS:
+        load_command(name)
     for role in ROLES:
         role.load()
     forkserver.preload()

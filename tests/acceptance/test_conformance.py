@@ -40,7 +40,7 @@ def count_left(server: Appliance) -> int:
 )
 def test_our_server_keeps_every_promise(server: Appliance, protocol: str, options: list[str]) -> None:
     urls = ["--url", f"http://127.0.0.1:{server.gate}", "--search-url", f"http://127.0.0.1:{server.search_port}"]
-    done = CliRunner().invoke(build_app(["conformance", "status"]), ["conformance", protocol, *urls, *options, "--wait", "120", "--json"])
+    done = CliRunner().invoke(build_app(), ["conformance", protocol, *urls, *options, "--wait", "120", "--json"])
 
     report = json.loads(done.stdout)
     assert [(case["name"], case["detail"]) for case in report["cases"] if case["outcome"] != "held"] == []
@@ -61,7 +61,7 @@ def test_our_seedlist_keeps_every_promise(server: Appliance, monkeypatch: pytest
     monkeypatch.setenv("FEEDMILL_CONFORMANCE_PASSWORD", PASSWORD)
 
     options = ["--url", f"http://127.0.0.1:{server.search_port}/seedlist/myserver", "--user", "crawler", "--json"]
-    done = CliRunner().invoke(build_app(["conformance", "status"]), ["conformance", "seedlist", *options])
+    done = CliRunner().invoke(build_app(), ["conformance", "seedlist", *options])
 
     report = json.loads(done.stdout)
     assert [(case["name"], case["detail"]) for case in report["cases"] if case["outcome"] != "held"] == []

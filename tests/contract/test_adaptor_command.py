@@ -16,7 +16,7 @@ HEADER = b"GSA Adaptor Data Version 1 [\n]\n"
 
 
 def run(*words: str | Path, stdin: bytes | None = None) -> Result:
-    return CliRunner().invoke(build_app(["adaptor"]), ["adaptor", "parse", *map(str, words)], input=stdin)
+    return CliRunner().invoke(build_app(), ["adaptor", "parse", *map(str, words)], input=stdin)
 
 
 def run_process(*words: str, stdin: bytes) -> tuple[int, list[dict[str, Any]], str]:
@@ -224,7 +224,7 @@ def check(folder: Path, lister: str, retriever: str, *words: str) -> Result:
     keys = '[sources.adaptor]\ncommandline.lister.cmd = "./lister"\ncommandline.retriever.cmd = "./retriever"\n'
     (folder / "f.toml").write_text(f'[[sources]]\nname = "files"\nkind = "adaptor"\n{keys}')
     given = ["adaptor", "check", "files", *words, "--config", str(folder / "f.toml"), "--data", str(folder / "none")]
-    return CliRunner().invoke(build_app(["adaptor"]), given)
+    return CliRunner().invoke(build_app(), given)
 
 
 RETRIEVER = 'printf "id=$1\\nmime-type=text/plain\\nmeta-name=time\\nmeta-value=$2\\ncontent\\nhello"'

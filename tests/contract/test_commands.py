@@ -1,6 +1,7 @@
 """Commands that need no server, called in this process."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +10,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.cli.commandtable import COMMANDS
 from feedmill.cli.documents import LISTED_AT_ONCE
-from feedmill.cli.main import COMMANDS, build_app
+from feedmill.cli.main import build_app
 from feedmill.model.errors import BadSettings, NotFound
 from tests.builders.documents import make_document, save
 from tests.migratedstore import open_migrated
@@ -154,6 +156,31 @@ def test_commands_load_the_store_and_the_engine_only_when_they_open_a_folder() -
 
 def find_loaded(*names: str) -> set[str]:
     """Returns the packages, of those that are slow to load, that a process has loaded with these commands."""
-    code = "import sys; from feedmill.cli.main import build_app; build_app(sys.argv[1:]); print(*sys.modules)"
+    code = "import sys; from feedmill.cli.main import load_command; [load_command(name) for name in sys.argv[1:]]; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code, *names], check=True, capture_output=True, text=True)
     return SLOW_PACKAGES.intersection(done.stdout.split())
+
+
+def test_help_lists_every_command_and_imports_none() -> None:
+    code = "import sys; from feedmill.cli.main import main\ntry: main()\nfinally: print('LOADED', *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, "--help"], check=True, capture_output=True, text=True)
+    text, _, loaded = done.stdout.partition("LOADED")
+    for name, place in COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(place.summary)}$", text, re.MULTILINE), name
+    modules = {f"feedmill.cli.{place.module}" for place in COMMANDS.values()}
+    assert modules.isdisjoint(loaded.split())
+    assert {"structlog", "pydantic", "rich.console"}.isdisjoint(loaded.split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command_names_values_in_plain_words(name: str) -> None:
+    done = run(name, "--help")
+    assert done.exit_code == 0
+    options = done.stdout.partition("Options:")[2].partition("Commands:")[0]
+    assert not re.search(r"<\w+( range)?>", options), options
+
+
+def test_command_that_is_mistyped_is_suggested() -> None:
+    done = run("serv")
+    assert done.exit_code == 2
+    assert "Did you mean 'serve'" in done.output

@@ -19,7 +19,7 @@ Serve = Callable[[bytes], str]
 
 
 def run(*words: str) -> Result:
-    return CliRunner().invoke(build_app(["conformance", "status"]), ["conformance", *words])
+    return CliRunner().invoke(build_app(), ["conformance", *words])
 
 
 @pytest.fixture

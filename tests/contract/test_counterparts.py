@@ -66,7 +66,7 @@ def send(server: CounterpartServer, path: str, headers: Mapping[str, str] | None
 
 def run_kit(*words: str) -> dict[str, str]:
     """Runs cases, and returns the results of those that did not hold."""
-    done = CliRunner().invoke(build_app(["conformance", "status"]), ["conformance", *words, "--json"])
+    done = CliRunner().invoke(build_app(), ["conformance", *words, "--json"])
     report = json.loads(done.stdout)
     assert done.exit_code == (1 if report["failed"] else 0)
     return {case["name"]: case["detail"] for case in report["cases"] if case["outcome"] == "failed"}
@@ -215,7 +215,7 @@ def test_seedlist_keeps_the_promises_of_seedlists() -> None:
 def test_seedlist_needs_the_password_and_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with seedlist(user="crawler", password="secret") as server:
         url = f"{server.url}/seedlist/myserver"
-        done = CliRunner().invoke(build_app(["conformance", "status"]), ["conformance", "seedlist", "--url", url])
+        done = CliRunner().invoke(build_app(), ["conformance", "seedlist", "--url", url])
         assert "name a user with --user" in str(done.exception)
         monkeypatch.setenv("FEEDMILL_CONFORMANCE_PASSWORD", "secret")
         assert run_kit("seedlist", "--url", url, "--user", "crawler", "--case", "paging", "--case", "contents") == {}

@@ -179,7 +179,7 @@ def test_commands_show_and_change_the_queue(tmp_path: Path) -> None:
     made.store.close()
 
     def run(*words: str) -> str:
-        done = CliRunner().invoke(build_app(["queue", "recrawl"]), [*words, "--data", str(data)])
+        done = CliRunner().invoke(build_app(), [*words, "--data", str(data)])
         assert done.exit_code == 0, done.output + repr(done.exception)
         return done.stdout
 

@@ -27,9 +27,7 @@ INDEX = '<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{}\
 def make(folder: Path, source: str | Path, *words: str, code: int = 0) -> tuple[etree._Element, list[str]]:
     """Makes a feed, and returns it with the reasons for what was left out."""
     output = folder / "out.xml"
-    done = CliRunner().invoke(
-        build_app(["make-feed", "status"]), ["make-feed", str(source), "--datasource", "d", "--output", str(output), *words, "--json"]
-    )
+    done = CliRunner().invoke(build_app(), ["make-feed", str(source), "--datasource", "d", "--output", str(output), *words, "--json"])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code == code, done.output
@@ -224,7 +222,7 @@ def test_sitemap_that_cannot_be_read_names_the_place(tmp_path: Path, data: bytes
 def test_large_feed_is_split_and_only_its_first_part_is_full(tmp_path: Path) -> None:
     lines = "".join(json.dumps({"url": f"http://a/{number}", "content": "x" * 400_000}) + "\n" for number in range(5))
     done = CliRunner().invoke(
-        build_app(["make-feed", "status"]),
+        build_app(),
         [
             "make-feed",
             str(write(tmp_path / "o.jsonl", lines)),
@@ -247,5 +245,5 @@ def test_large_feed_is_split_and_only_its_first_part_is_full(tmp_path: Path) -> 
 @pytest.mark.parametrize("name", ["none", "unknown.bin"])
 def test_source_that_is_none_is_wrong_use(tmp_path: Path, name: str) -> None:
     write(tmp_path / "unknown.bin", "x")
-    done = CliRunner().invoke(build_app(["make-feed", "status"]), ["make-feed", str(tmp_path / name), "--datasource", "d"])
+    done = CliRunner().invoke(build_app(), ["make-feed", str(tmp_path / name), "--datasource", "d"])
     assert done.exit_code == 2

@@ -8,79 +8,117 @@ import atexit
 import gc
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
-from importlib.metadata import version
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
+from typer.core import TyperGroup, TyperOption
+from typer.main import get_group
 
-from feedmill.cli.options import clean, error_console, print_json
+from feedmill.cli.commandtable import COMMANDS, Section
 from feedmill.model.errors import BadSettings, FeedmillError
-from feedmill.runtime.datafolder import UMASK
-from feedmill.telemetry.logs import configure_logs
+
+EXAMPLES: Final = """Examples:
+
+  feedmill serve --data /var/lib/feedmill --config /etc/feedmill.toml
+
+  feedmill push feed.xml
+
+  feedmill why http://intranet.example.com/soup --user ann --query leek
+
+  feedmill COMMAND --help explains a command and shows examples."""
+
+_VALUE_NAMES: Final = {"str": "TEXT", "list[str]": "TEXT", "int": "N", "int range": "N", "dir": "FOLDER", "file": "FILE", "path": "PATH"}
+
+UMASK: Final = 0o077
+"""The umask of every command: only the owner may read what it writes."""
+
+# What typer passes to its groups has no public name.
+Command: TypeAlias = Any
+HelpFormatter: TypeAlias = Any
 
 
-class _Command(NamedTuple):
-    """The place of a command: its module, the function or the group of commands in it, and its examples if it has some."""
+class CommandList(TyperGroup):
+    """The commands of the program. The module of a command is imported when the command is used, so the help lists all without any."""
 
-    module: str
-    name: str
-    examples: str = ""
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands: Any = _Commands()
 
-
-COMMANDS = {
-    "serve": _Command("serve", "serve", "SERVE_EXAMPLES"),
-    "push": _Command("push", "push", "PUSH_EXAMPLES"),
-    "push-groups": _Command("push", "push_groups", "PUSH_GROUPS_EXAMPLES"),
-    "validate": _Command("validate", "validate", "VALIDATE_EXAMPLES"),
-    "adaptor": _Command("adaptor", "adaptor_app"),
-    "make-feed": _Command("makefeed", "make_feed", "MAKE_FEED_EXAMPLES"),
-    "search": _Command("search", "search", "SEARCH_EXAMPLES"),
-    "status": _Command("status", "status", "STATUS_EXAMPLES"),
-    "sources": _Command("sources", "sources_app", "SOURCES_EXAMPLES"),
-    "queue": _Command("queue", "queue_app", "QUEUE_EXAMPLES"),
-    "recrawl": _Command("queue", "recrawl", "RECRAWL_EXAMPLES"),
-    "why": _Command("why", "why", "WHY_EXAMPLES"),
-    "documents": _Command("documents", "documents_app", "DOCUMENTS_EXAMPLES"),
-    "reindex": _Command("reindex", "reindex", "REINDEX_EXAMPLES"),
-    "import": _Command("importing", "import_settings", "IMPORT_EXAMPLES"),
-    "users": _Command("users", "users_app", "USERS_EXAMPLES"),
-    "tokens": _Command("tokens", "tokens_app", "TOKENS_EXAMPLES"),
-    "audit": _Command("audit", "audit_app"),
-    "access": _Command("access", "access_app"),
-    "policies": _Command("policies", "policies_app", "POLICIES_EXAMPLES"),
-    "conformance": _Command("conformance", "conformance_app"),
-    "config": _Command("configuration", "config_app"),
-}
-"""All commands by name. A module is imported when its command runs: all of them together take seconds to load on a small machine."""
+    def format_commands(self, ctx: Any, formatter: HelpFormatter) -> None:
+        """Writes the names of the commands, each under the title of its section and with its summary."""
+        del ctx
+        width = max(map(len, COMMANDS))
+        for section in Section:
+            with formatter.section(section.value):
+                rows = [(name.ljust(width), place.summary) for name, place in COMMANDS.items() if place.section is section]
+                formatter.write_dl(rows)
 
 
-def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
-    """Builds the program with these commands, all by default."""
+class _Commands(Mapping[str, Command]):
+    """All commands by name, each imported when it is read."""
+
+    def __getitem__(self, name: str) -> Command:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        return load_command(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+def build_app() -> typer.Typer:
+    """Builds the program with all its commands."""
     app = typer.Typer(
         name="feedmill",
         help="The open search appliance: feeds in over the old wire, documents out of search.",
+        epilog=EXAMPLES,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback()(_program)
-    for name in names:
-        found = COMMANDS[name]
-        module = import_module(f"feedmill.cli.{found.module}")
-        command, examples = getattr(module, found.name), getattr(module, found.examples) if found.examples else None
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name, epilog=examples)
-        else:
-            app.command(name, epilog=examples)(command)
+    app.callback(cls=CommandList)(_program)
     return app
+
+
+@cache
+def load_command(name: str) -> Command:
+    """Imports a command of ``COMMANDS``."""
+    place = COMMANDS[name]
+    module = import_module(f"feedmill.cli.{place.module}")
+    found, examples = getattr(module, place.name), getattr(module, place.examples) if place.examples else None
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    if isinstance(found, typer.Typer):
+        app.add_typer(found, name=name, epilog=examples)
+    else:
+        app.command(name, epilog=examples)(found)
+    command = get_group(app).commands[name]
+    _name_values(command)
+    return command
+
+
+def _name_values(command: Command) -> None:
+    """Gives each option without a name for its value the one that fits its type, for the help of a command and of those within it."""
+    context = typer.Context(command)
+    for option in command.params:
+        if isinstance(option, TyperOption) and option.metavar is None and not option.is_flag:
+            kind = option.display_type(context).strip("<>")
+            option.metavar = _VALUE_NAMES.get(kind, kind.removeprefix("list[").rstrip("]"))
+    for within in getattr(command, "commands", {}).values():
+        _name_values(within)
 
 
 def _print_version(is_requested: bool) -> None:
     if is_requested:
+        from importlib.metadata import version
+
         sys.stdout.write(f"feedmill {version('feedmill')}\n")
         raise typer.Exit
 
@@ -90,6 +128,9 @@ def _program(
 ) -> None:
     """The open search appliance: feeds in over the old wire, documents out of search."""
     del show_version
+    # not before a command runs: the help needs no log
+    from feedmill.telemetry.logs import configure_logs
+
     configure_logs("command", level="warning")
 
 
@@ -99,7 +140,7 @@ def main() -> None:
     # collections at the end of the interpreter would visit every object of the program, which takes a fifth of a second
     atexit.register(gc.freeze)
     try:
-        _app_of(sys.argv[1:])()
+        build_app()()
     except FeedmillError as exc:
         _report(exc)
         sys.exit(1)
@@ -112,12 +153,9 @@ def main() -> None:
         sys.exit(1)
 
 
-def _app_of(arguments: Sequence[str]) -> typer.Typer:
-    """Builds the program with the command of the first argument; with all commands if the argument is no command."""
-    return build_app(arguments[:1]) if arguments and arguments[0] in COMMANDS else build_app()
-
-
 def _report(exc: Exception) -> None:
+    from feedmill.cli.options import clean, error_console, print_json
+
     texts = exc.faults if isinstance(exc, BadSettings) else [str(exc)]
     if "--json" in sys.argv[1:]:
         print_json({"error": "; ".join(texts)})

@@ -8,9 +8,6 @@ import structlog
 
 from feedmill.model.errors import Denied
 
-UMASK = 0o077
-"""The umask of every command: only the owner may read what it writes."""
-
 _OTHERS = 0o077
 
 log = structlog.get_logger(__name__)
