@@ -28,6 +28,7 @@ from feedmill.services.access.explaining import AccessQuestion, Explaining
 from feedmill.services.access.grouptable import GroupTable
 from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.access.resulttrimming import read_chains
+from feedmill.services.access.snapshotpreloading import SnapshotPreloader
 from tests.builders.access import acl, deny, group_principal, identity, make_stored_acl, permit, user_principal
 from tests.builders.documents import make_document
 from tests.builders.groups import define_group, publish_groups
@@ -162,6 +163,21 @@ def test_groups_read_ahead_are_those_that_are_published(store: SqlStore, grown: 
     assert seen(store, directory, ANN) == expected == seen(store, PermissionCache(store), ANN)
     bob = identity("bob")
     assert seen(store, directory, bob) == {url for url in URLS[:4] if not (redefined and url == URLS[1])}
+
+
+def test_older_transaction_reads_no_snapshot_ahead_that_was_taken(store: SqlStore) -> None:
+    preloader = SnapshotPreloader()
+    with store.writing() as unit:
+        unit.groups.snapshot_builder.begin_snapshot(1, "src", is_full=True)
+        unit.groups.snapshot_builder.define_many(1, [define_group(f"group{number}", user_principal("bob")) for number in range(4)])
+    with store.reading() as older:
+        assert older.groups.snapshots.list_building() == [1]
+        with store.writing() as unit:
+            unit.groups.snapshot_builder.publish(1)
+        with store.reading() as newer:
+            assert len(preloader.pop_load(newer.groups.snapshots, 1).definitions) == 4
+        preloader.read_slice(older.groups.snapshots)
+    assert len(preloader) == 0
 
 
 def test_directory_refuses_who_is_in_too_many_groups(store: SqlStore) -> None:

@@ -40,7 +40,7 @@ class SnapshotLoad:
         return len(found) == DEFINITIONS_PER_SLICE
 
     def finish(self, snapshots: GroupSnapshots, feed_id: int) -> bool:
-        """Reads the rest of a complete snapshot. Returns whether everything in the store was read."""
+        """Reads the rest of a complete snapshot. Returns whether what was read is what the store holds."""
         definitions = snapshots.iter_definitions(feed_id, after=self._reached)
         while rest := list(islice(definitions, DEFINITIONS_PER_SLICE)):
             self._read_definitions(snapshots, feed_id, rest)
@@ -65,20 +65,28 @@ class SnapshotPreloader:
     """The snapshots that are being built, as far as they were read. One thread reads ahead, others take."""
 
     def __init__(self) -> None:
+        # Taken under ``PermissionCache._lock`` by ``pop_load``, so a slice that is being read delays a refresh.
         self._lock = threading.Lock()
         self._loads: dict[int, SnapshotLoad] = {}
+        self._taken: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._loads)
 
     def read_slice(self, snapshots: GroupSnapshots) -> bool:
-        """Reads a piece of each snapshot that is being built. Returns whether there may be more. ``snapshots`` is of one snapshot of the
-        store.
+        """Reads a piece of each snapshot that is being built. Returns whether there may be more.
+
+        ``snapshots`` belongs to one read transaction.
         """
         with self._lock:
             building = snapshots.list_building()
             # A published snapshot stays until it is taken. One that is neither was dropped by its feed.
             awaited = {*building, *snapshots.list_visible()}
             self._loads = {feed_id: load for feed_id, load in self._loads.items() if feed_id in awaited}
+            self._taken &= awaited
             has_more = False
-            for feed_id in building:
+            # This transaction may be older than the one that took a snapshot. What it would read again, nobody would take.
+            for feed_id in set(building) - self._taken:
                 has_more |= self._loads.setdefault(feed_id, SnapshotLoad()).read_slice(snapshots, feed_id)
             return has_more
 
@@ -86,6 +94,7 @@ class SnapshotPreloader:
         """Returns the complete reading of a published snapshot, most of which may have been read ahead."""
         with self._lock:
             load = self._loads.pop(feed_id, None)
+            self._taken.add(feed_id)
         # Without the lock, so that reading ahead goes on meanwhile.
         if load is not None and load.finish(snapshots, feed_id):
             return load
