@@ -6,9 +6,10 @@ are eight such functions.
 
 - Without a chain above, the local decision stays as it is (``AS_IT_IS``).
 - The function of an ACL follows from its inheritance type, its own local decision and its parent's function (``_TABLE``).
-- ACLs are therefore processed level by level, roots first. Each level takes one array operation.
+- ACLs are therefore processed level by level, roots first. Each level takes a few array operations.
 - A class is permitted if the bit of its local decision is set in the function of its parent.
-- ACLs whose chain is broken, circular or too long are in no level. They retain the function that permits nothing.
+- ACLs whose chain is broken, circular or too long, or has a leaf-node parent, are in no level. They retain the function that permits
+  nothing.
 
 ``evaluator`` is the reference; tests check that both return the same decisions.
 """
@@ -36,6 +37,7 @@ RULES = (InheritanceType.CHILD_OVERRIDES, InheritanceType.PARENT_OVERRIDES, Inhe
 LEAF, NO_ACL = len(RULES), len(RULES) + 1
 """The inheritance types as numbers: positions in ``RULES``, then leaf-node, then a class without an ACL."""
 
+# in the order of UNNAMED, PERMITTED, DENIED
 _VERDICTS = (Verdict.INDETERMINATE, Verdict.PERMIT, Verdict.DENY)
 _FUNCTIONS = 8
 
@@ -54,11 +56,10 @@ def _build_table() -> Bytes:
         # The lowest digit of the index (base 8) is the parent's function; the rest is type * 3 + local decision.
         above, own = place % _FUNCTIONS, place // _FUNCTIONS
         # The type and local decision of the ACL. In the combination below it is the parent, and what inherits from it is the child.
-        rule, parent = RULES[own // len(_VERDICTS)], _VERDICTS[own % len(_VERDICTS)]
+        rule, this = RULES[own // len(_VERDICTS)], _VERDICTS[own % len(_VERDICTS)]
         # the combined decision for each of the three decisions that the child may have
-        ends = (_VERDICTS.index(combine(rule, parent=parent, child=child)) for child in _VERDICTS)
-        # Bit ``end`` of the parent's function says whether the combined decision ends in PERMIT; it becomes bit ``child`` of this
-        # function.
+        ends = (_VERDICTS.index(combine(rule, parent=this, child=child)) for child in _VERDICTS)
+        # Bit ``end`` of ``above`` says whether the combined decision ends in PERMIT; it becomes bit ``child`` of this function.
         table[place] = sum((above >> end & 1) << child for child, end in enumerate(ends))
     return table
 
@@ -68,7 +69,10 @@ _TABLE = _build_table()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """ACLs that have children and whose chains are equally long. Shape: positions of ACLs, their classes, their parents' positions."""
+    """ACLs that have children and whose chains are equally long.
+
+    Shape: positions of ACLs, their classes, the numbers of their types, and the positions of their parents.
+    """
 
     nodes: Numbers
     classes: Numbers
@@ -107,12 +111,15 @@ def sort_levels(node_classes: Numbers, types: Bytes, parents: Numbers) -> list[L
 
 
 def functions_of(levels: Sequence[Level], local: Bytes, nodes: int) -> Bytes:
-    """Returns the function of each ACL that has children. Shape: ``local`` is indexed by class; ``nodes`` includes position 0."""
+    """Returns the function of each ACL that has children.
+
+    Shape: ``local`` is indexed by class; ``nodes`` is the number of positions, with position 0.
+    """
     # zero is NOTHING: an ACL in no level permits nothing
     functions = np.zeros(nodes, np.uint8)
     functions[0] = AS_IT_IS
     for level in levels:
-        # the upper part of the table index for every ACL of the level: type * 3 + local decision
+        # the upper part of the table index for every ACL of the level: type * 3 + local decision, at most 2 * 3 + 2, so a byte holds it
         own = level.types * np.uint8(len(_VERDICTS)) + local[level.classes]
         # The parent's function is the lowest digit; an earlier level has set it. ``intp`` is numpy's type for indexes.
         functions[level.nodes] = _TABLE[own.astype(np.intp) * _FUNCTIONS + functions[level.parents]]

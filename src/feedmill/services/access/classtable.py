@@ -46,8 +46,10 @@ class ClassTable:
         self._policy_numbers: Numbers = np.zeros(_FIRST_CAPACITY, np.int32)
         # A node is a URL from which a class inherits. Node 0 stands for "inherits from nothing".
         self._nodes: dict[str, int] = {}
+        # the class of each node's ACL, -1 where the URL has none
         self._node_classes: Numbers = np.full(_FIRST_CAPACITY, -1, np.int32)
         self._entries = DigestTable()
+        # the numbers of the classes whose ACL permits somebody, an array for each call of ``add_classes``
         self._permitting: list[Longs] = []
         self._levels: list[Level] | None = None
 
@@ -56,6 +58,7 @@ class ClassTable:
         fresh: list[str] = []
         entries = [self._put_classes(found, fresh) for found in classes if found.numbers]
         if entries:
+            # from a triple of arrays for each batch to three arrays
             high, low, owners = (np.concatenate(each) for each in zip(*entries, strict=True))
             self._entries.add_pairs(high, low, owners)
         self._levels = None
@@ -80,8 +83,10 @@ class ClassTable:
         entries = np.frombuffer(b"".join(classes.keys), np.uint8).reshape(-1, _KEY_BYTES)
         # ``places`` is the index in ``numbers`` of the class that each entry belongs to
         places, is_denial = np.repeat(np.arange(numbers.size), counts), entries[:, -1] != 0
+        # for each class: has it any permit, has it any denial
         self._note_permitting(classes, _flags(numbers.size, places[~is_denial]), _flags(numbers.size, places[is_denial]))
-        halves = split_digests(np.ascontiguousarray(entries[:, :DIGEST_BYTES]).tobytes())
+        # without the last byte of each row, the kind
+        halves = split_digests(entries[:, :DIGEST_BYTES].tobytes())
         # the lowest bit holds the kind of the entry: 0 permits, 1 denies
         return (*halves, numbers[places] * 2 + is_denial)
 
@@ -129,6 +134,7 @@ class ClassTable:
         # For each node: the function that maps a class's local decision to the final one. Node 0 stands for "no parent".
         functions = functions_of(self._sorted_levels(), local, len(self._nodes) + 1)
         found = permitted(functions, local, self._parents[: self.newest + 1])
+        # The class CLOSED stays 0, because it has no ACL.
         found[AccessClass.PUBLIC] = 1
         return ClassMap(found.tobytes())
 

@@ -1,8 +1,8 @@
 """Maps digests to numbers, millions of them, in memory. Adding and finding work on many digests at a time.
 
 The pairs lie sorted in a few segments, and each newer segment is much smaller than the one before. Added pairs become a new segment.
-Neighbours of similar size are merged, so adding costs little however many pairs the table holds. A digest may have many numbers, and a
-number many digests.
+Neighbours of similar size are merged, so adding costs little however many pairs the table holds. Only ``absorb`` adds segments unmerged;
+``prepare_merge`` joins them. A digest may have many numbers, and a number many digests.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,6 +28,7 @@ def split_digests(digests: bytes) -> tuple[Halves, Halves]:
     return np.ascontiguousarray(both[:, 0]), np.ascontiguousarray(both[:, 1])
 
 
+# segments are compared by identity (eq=False): comparing their arrays would raise
 @dataclass(frozen=True, slots=True, eq=False)
 class _Segment:
     """Digests in halves, sorted by the first half, and the number of each.
@@ -65,8 +66,8 @@ def _bucket_bits(size: int) -> int:
 
 
 def _buckets_of(high: Halves, bits: int) -> Numbers:
-    # Shifts right by 64 - bits in two steps: with bits = 0 a single shift would be by 64, which does nothing.
-    return (high >> np.uint64(63 - bits) >> np.uint64(1)).astype(np.int64)
+    # With bits = 0 this shifts by 64, for which NumPy returns 0: the only bucket.
+    return (high >> np.uint64(64 - bits)).astype(np.int64)
 
 
 def _segment(high: Halves, low: Halves, numbers: Numbers) -> _Segment:
@@ -146,6 +147,6 @@ def _merge_all(segments: Sequence[_Segment], is_wanted: Callable[[Numbers], Flag
 
 
 def _sorted(high: Halves, low: Halves, numbers: Numbers) -> _Segment:
-    # The second halves need no order: ``find`` compares every digest of a bucket.
+    # The second halves need no order: ``find_pairs`` compares every digest of a bucket.
     order = np.argsort(high)
     return _segment(high[order], low[order], numbers[order])

@@ -19,7 +19,8 @@ from feedmill.ports import GroupSnapshots
 from feedmill.services.access.digesttable import DIGEST_BYTES, DigestTable, Flags, Halves, Numbers, split_digests
 from feedmill.services.access.snapshotpreloading import SnapshotLoad, SnapshotPreloader
 
-# The table is compacted only if at least so many definitions no longer count, since compacting copies all of it.
+# Compacting copies the whole table. It happens once the definitions that no longer count are more than this plus half of all, and so at
+# least twice this.
 STRUCK_OUT_AT_LEAST = 100_000
 
 
@@ -55,9 +56,9 @@ class _State:
     """The content of a table.
 
     Shape: groups and definitions are arrays by position. ``exact`` and ``folded`` have 16 bytes for each group. ``newest`` holds the
-    definition that counts, by source and group. Additions are made in the reverse of the order of lookups: groups, definitions,
-    ``is_seen``, members, snapshots. Another thread that compacts the table meanwhile never finds a reference to something that is not
-    there yet.
+    definition that counts, by source and group. Additions are made in the reverse of the order in which ``_compact`` copies: groups,
+    definitions, ``is_seen``, members, snapshots. Another thread that compacts the table meanwhile never finds a reference to something
+    that is not there yet.
     """
 
     snapshots: dict[int, _Snapshot] = field(default_factory=dict)
@@ -104,7 +105,8 @@ class GroupTable:
         state = self._state
         staying = {snapshot.source for feed_id, snapshot in state.snapshots.items() if feed_id not in gone}
         going = (state.snapshots[feed_id] for feed_id in gone if state.snapshots[feed_id].source in staying)
-        # looks at the removed definitions that count now and have members, one flag for each definition
+        # The removed definitions that count now and have members, one flag for each. An empty definition that counts is only removed once
+        # it hides nothing (``GroupGarbage.list_dead``), so it uncovers none.
         return any((state.is_seen[snapshot.definitions] & state.has_members[snapshot.definitions]).any() for snapshot in going)
 
     def _strike_out(self, gone: set[int]) -> None:
@@ -148,6 +150,7 @@ class GroupTable:
                 state.groups.append(definition.group)
                 state.exact += definition.key
                 state.folded += load.folded[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES]
+        # none is None now; the condition is for the type checker
         return [position for position in found if position is not None]
 
     def _cover(self, newest: dict[int, int], defined: dict[int, int], feed_id: int) -> None:
@@ -196,6 +199,7 @@ class GroupTable:
     def arrays(self) -> "_Arrays":
         """Returns the arrays that lookups of many keys use, built once after each change."""
         if self._arrays is None:
+            # ``bytes`` makes a copy: while NumPy views a bytearray, ``+=`` cannot extend it (BufferError).
             self._arrays = _Arrays(
                 exact=split_digests(bytes(self._state.exact)),
                 folded=split_digests(bytes(self._state.folded)),
@@ -224,8 +228,8 @@ class GroupTable:
         """Returns the digests of the two keys of each group."""
         arrays, chosen = self.arrays(), np.array(positions, np.int64)
         halves = [half[chosen] for key in (arrays.exact, arrays.folded) for half in key]
-        # The halves stand in rows of 16 bytes. A view as the type void makes one item of each row; as byte strings they would lose
-        # trailing zeros.
+        # Each row is the four halves of one group, 32 bytes: its exact key, then its folded key. The view makes two items of 16 bytes of
+        # it. Their type is void; as byte strings they would lose trailing zeros.
         keys: list[bytes] = np.stack(halves, axis=1).view(f"V{DIGEST_BYTES}").ravel().tolist()
         return keys
 
@@ -234,37 +238,40 @@ def _compact(state: _State) -> _State:
     """Returns a state without the definitions that no longer count, and without the groups that no definition uses."""
     # copied in this order, since another thread may add to the state meanwhile: what is copied first is added last
     snapshots, members, is_seen = dict(state.snapshots), state.members.copy(), state.is_seen.copy()
-    first = np.flatnonzero(is_seen)
+    remaining = np.flatnonzero(is_seen)
     # the new position of a remaining definition is the number of remaining definitions before it
     new_position_of = np.cumsum(is_seen) - 1
     # the groups still defined, and their new positions; the other positions in ``group_of`` are never read
-    used = np.unique(state.definition_groups[first])
+    used = np.unique(state.definition_groups[remaining])
     group_of = np.zeros(len(state.groups), np.int64)
     group_of[used] = np.arange(used.size)
-    groups = group_of[state.definition_groups[first]]
+    groups = group_of[state.definition_groups[remaining]]
     compacted = _State(
         groups=[state.groups[position] for position in used.tolist()],
         exact=_take_digests(state.exact, used),
         folded=_take_digests(state.folded, used),
         definition_groups=groups,
-        definition_feeds=state.definition_feeds[first],
-        is_seen=np.ones(first.size, np.bool_),
-        has_members=state.has_members[first],
+        definition_feeds=state.definition_feeds[remaining],
+        is_seen=np.ones(remaining.size, np.bool_),
+        has_members=state.has_members[remaining],
         members=members.renumbered(lambda definitions: is_seen[definitions], lambda definitions: new_position_of[definitions]),
     )
     keys = (bytes(compacted.exact[start : start + DIGEST_BYTES]) for start in range(0, len(compacted.exact), DIGEST_BYTES))
     compacted.group_positions = {key: position for position, key in enumerate(keys)}
     for feed_id, snapshot in snapshots.items():
+        # those of its definitions that remain, under their new positions
         positions = new_position_of[snapshot.definitions[is_seen[snapshot.definitions]]]
         compacted.snapshots[feed_id] = _Snapshot(snapshot.source, positions)
         newest = compacted.newest.setdefault(snapshot.source, {})
+        # at most one definition of a group counts in a source, so the order of the snapshots does not matter
         newest.update(zip(groups[positions].tolist(), positions.tolist(), strict=True))
     return compacted
 
 
 def _take_digests(digests: bytearray, positions: Numbers) -> bytearray:
+    # another thread may append more digests after this line
     count = len(digests) // DIGEST_BYTES
-    # one row of bytes for each digest, then the chosen rows
+    # A copy, as in ``arrays``. One row of bytes for each digest, then the chosen rows.
     taken = np.frombuffer(bytes(digests), np.uint8)[: count * DIGEST_BYTES].reshape(count, DIGEST_BYTES)[positions]
     return bytearray(taken.tobytes())
 
@@ -285,7 +292,7 @@ class _Search:
         self._identity = identity
         signed_in = (*identity.users, *identity.groups)
         self.found: dict[int, int] = {}
-        self._ends = {position for group in identity.groups if (position := table.find_group(group)) is not None}
+        self._signed_in = {position for group in identity.groups if (position := table.find_group(group)) is not None}
         self._own_keys: dict[bytes, int] = {}
         for position, subject in enumerate(signed_in):
             for key in signed_in_keys(subject):
@@ -302,7 +309,7 @@ class _Search:
         fresh: list[int] = []
         for owner, group in zip(self._owners[positions].tolist(), groups.tolist(), strict=True):
             # a group that signed in itself is a start of the search, not a result
-            if group not in self.found and group not in self._ends:
+            if group not in self.found and group not in self._signed_in:
                 self.found[group] = owner
                 fresh.append(group)
         self._go_to(fresh)

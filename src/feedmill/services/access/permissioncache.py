@@ -1,7 +1,8 @@
 """Computes and caches what a user may see: their groups, and the classes that the ACLs permit them.
 
-Classes, ACLs and groups are held in memory and refreshed from the store before every answer, so each committed transaction counts for the
-next call. The result for a user is cached until ACLs or groups change, up to a bound of memory.
+Classes, ACLs and groups are held in memory and refreshed from the store before access filters are returned, so each committed transaction
+counts for the next one. The principal keys of a user are those of the last refresh (``principal_keys_of``). The result for a user is
+cached until ACLs or groups change, up to a bound of memory.
 
 A call with a deadline returns at once if the answer is cached and the store has not changed since. Otherwise a separate thread reads and
 computes it. The call gives up on that thread when its time is over; the next call uses the thread's result.
@@ -71,6 +72,8 @@ class PermissionCache:
     def __init__(self, store: Store, *, cache_bytes: int = CACHE_BYTES, order: Sequence[EarlyMechanism] = EARLY_ORDER) -> None:
         self.order = tuple(order)
         self._store = store
+        # Lock order: a reading transaction (``ResultTrimmer.decide_each``), this lock, then the preloader's lock (``GroupTable.refresh``).
+        # ``read_ahead`` and ``prepare_merge`` run without this lock.
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, "access")
         self._classes = ClassTable()

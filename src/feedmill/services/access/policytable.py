@@ -59,7 +59,8 @@ class PolicyTable:
         # without ACLs in the order, ACLs leave every class undecided
         found = unsaid.copy() if EarlyMechanism.ACL in self._order else np.ones_like(unsaid)
         if EarlyMechanism.POLICY in self._order:
-            # a policy in force decides for all users, so 1 minus its flag clears the class
+            # A policy in force decides for all users, so 1 minus its flag clears the class. The classes of a closed policy that is gone
+            # stay undecided; the trimming decides their documents by URL.
             found &= 1 - self._in_force[self._known(policy_numbers)]
         found[AccessClass.PUBLIC] = 0
         return ClassMap(found.tobytes())

@@ -61,8 +61,9 @@ class ResultTrimmer:
         verdicts = {each.url: self._decide(each.url, principal_keys, acls.get, read_policies, permits_end=not confirms) for each in guarded}
         # An early document without a verdict is public: all others of them are guarded.
         shown = [each for each in early if verdicts.get(each.url, Verdict.PERMIT) is Verdict.PERMIT]
-        deferred = {Verdict.INDETERMINATE, *([Verdict.PERMIT] if confirms else [])}
-        undecided = [each for each in guarded if class_of(each) in late and verdicts[each.url] in deferred]
+        # the verdicts for which an authorization server may be asked
+        left_open = {Verdict.INDETERMINATE, *([Verdict.PERMIT] if confirms else [])}
+        undecided = [each for each in guarded if class_of(each) in late and verdicts[each.url] in left_open]
         return TrimmedResults(shown=shown, undecided=undecided)
 
     def _decide(
@@ -89,7 +90,7 @@ def _is_guarded(number: int, permitted: Set[int], late: Set[int]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrimmedResults:
-    """The decisions about documents. Shape: each list keeps the order of the input; a document in neither list is refused."""
+    """The decisions about documents. Shape: each list keeps the order of the input; the user may not see a document in neither list."""
 
     shown: list[Document]
     undecided: list[Document] = field(default_factory=list)
@@ -121,6 +122,7 @@ class Chains:
             return found
 
     def _forget(self, version: int) -> None:
+        # != and not >: an older transaction must neither read nor leave classes of another version
         if version != self._version or len(self._classes) > self._remembered:
             self._version = version
             self._classes.clear()
@@ -158,14 +160,14 @@ def read_chains_at(unit: UnitOfWork, urls: Sequence[str], at: datetime) -> dict[
 
 def _climb(urls: Sequence[str], find: Callable[[Sequence[str]], dict[str, Acl]]) -> dict[str, Acl]:
     acls: dict[str, Acl] = {}
-    deferred: set[str] = set()
+    visited: set[str] = set()
     wanted = list(dict.fromkeys(urls))
     for _ in range(MAX_CHAIN + 1):
         if not wanted:
             break
-        deferred.update(wanted)
+        visited.update(wanted)
         found = find(wanted)
         acls.update(found)
         parents = (acl.inherit_from for acl in found.values())
-        wanted = [parent for parent in dict.fromkeys(parents) if parent is not None and parent not in deferred]
+        wanted = [parent for parent in dict.fromkeys(parents) if parent is not None and parent not in visited]
     return acls
