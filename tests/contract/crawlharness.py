@@ -62,7 +62,9 @@ class Servers:
         if page is None:
             return FetchedPage(state=CrawlState.NOT_FOUND, url=request.url, http_status=404, reason="the server answered 404")
         if request.etag and request.etag == page.etag:
-            return FetchedPage(state=CrawlState.CRAWLED_FROM_CACHE, url=request.url, http_status=304, etag=page.etag)
+            return FetchedPage(
+                state=CrawlState.CRAWLED_FROM_CACHE, url=request.url, http_status=304, etag=page.etag, used_access=page.used_access
+            )
         return page
 
     async def close(self) -> None:

@@ -643,6 +643,48 @@ def test_pages_that_a_feed_named_or_an_adaptor_describes_are_no_duplicates(harne
     assert [harness.document(path) is not None for path in ("/a", "/b", "/c", "/d", "/e")] == [True] * 5
 
 
+def test_closed_pages_are_never_merged(harness: CrawlHarness) -> None:
+    """ACLs, policies and servers decide about each URL, so a user may see the one copy and not the other."""
+    harness.servers.put("/open/a", "same")
+    harness.servers.put("/closed/a", "same", used_access=True)
+    harness.servers.put("/closed/b", "same", used_access=True)
+    harness.servers.put("/open/b", canonical("/closed/a"), headers=HTML)
+    harness.add("/closed/a")
+    crawl_all(harness)
+    harness.add("/closed/b", "/open/a", "/open/b")
+    crawl_all(harness)
+    documents = {path: harness.document(path) for path in ("/open/a", "/open/b", "/closed/a", "/closed/b")}
+    assert {path: None if found is None else found.secure for path, found in documents.items()} == {
+        "/open/a": False,
+        "/open/b": False,
+        "/closed/a": True,
+        "/closed/b": True,
+    }
+
+
+@pytest.mark.parametrize("is_unchanged", [False, True])
+def test_duplicate_of_a_page_that_becomes_closed_is_a_document(harness: CrawlHarness, is_unchanged: bool) -> None:
+    harness.servers.put("/a", "same", etag='"1"')
+    harness.servers.put("/b", "same")
+    harness.add("/a")
+    crawl_all(harness)
+    harness.add("/b")
+    crawl_all(harness)
+    assert harness.entry("/b").duplicate_of == url_of("/a")
+    harness.servers.put("/a", "same", etag='"1"' if is_unchanged else '"2"', used_access=True)
+    harness.add(mention("/a", is_request=True))
+    crawl_all(harness)
+    assert (harness.text("/b"), harness.entry("/b").duplicate_of) == ("same", "")
+
+
+def test_canonical_url_that_turns_out_to_be_closed_counts_for_nothing(harness: CrawlHarness) -> None:
+    harness.servers.put("/open", canonical("/closed"), headers=HTML)
+    harness.servers.put("/closed", "for staff", used_access=True)
+    harness.add("/open")
+    crawl_all(harness)
+    assert (harness.document("/open") is not None, harness.text("/closed")) == (True, "for staff")
+
+
 def test_too_many_copies_are_an_infinite_url_space(harness: CrawlHarness) -> None:
     harness.add("/0")
     for number in range(60):

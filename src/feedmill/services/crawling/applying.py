@@ -99,10 +99,11 @@ class _Planned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Read:
-    """A page with what it says of itself. ``candidate`` is None if it cannot be a duplicate."""
+    """A page with what it says of itself. ``candidate`` is None if it cannot be a duplicate; ``is_secure``: not all users may see it."""
 
     fetched: Fetched
     headers: CrawlHeaders
+    is_secure: bool
     robots: tuple[str, ...] = ()
     checksum: bytes = b""
     candidate: CrawledPage | None = None
@@ -222,26 +223,27 @@ class PageApplier:
         """Reads what a page says of itself."""
         entry, page = fetched.entry, fetched.page
         headers = self._tools.read_headers(page)
+        is_stored_secure = document is not None and document.secure
+        is_secure = (page.used_access and not page.make_public) or bool(headers.is_secure) or headers.states_acl or is_stored_secure
         if page.state is not CrawlState.CRAWLED:
-            return _Read(fetched=fetched, headers=headers)
+            return _Read(fetched=fetched, headers=headers, is_secure=is_secure)
         head, checksum = self._tools.read_head(page), hashlib.blake2b(page.body, digest_size=16).digest()
         robots = tuple(dict.fromkeys((*headers.robots.names, *head.robots)))
         is_own = (document is not None and document.datasource != CRAWLER) or headers.describes or page.is_cut or not page.body
         candidate = None
-        if not (is_own or "noindex" in robots or _find_redirect(entry.url, page)):
+        if not (is_own or is_secure or "noindex" in robots or _find_redirect(entry.url, page)):
             canonical = self._tools.duplicates.find_canonical(entry.url, headers.canonical or head.canonical)
-            is_secure = page.used_access and not page.make_public
-            candidate = CrawledPage(url=entry.url, canonical=canonical, checksum=checksum, is_secure=is_secure)
-        return _Read(fetched=fetched, headers=headers, robots=robots, checksum=checksum, candidate=candidate)
+            candidate = CrawledPage(url=entry.url, canonical=canonical, checksum=checksum)
+        return _Read(fetched=fetched, headers=headers, is_secure=is_secure, robots=robots, checksum=checksum, candidate=candidate)
 
     def _plan(self, read: _Read, document: Document | None, originals: Originals) -> _Planned:
         duplicate = originals.decide(read.candidate) if read.candidate is not None else None
         planned = self._plan_page(read, document) if duplicate is None else self._plan_duplicate(read, document, duplicate)
         is_document = not isinstance(planned.change, Delete) and (document is not None or planned.change is not None)
         if read.candidate is None:
-            originals.note(planned.entry.url, is_document=is_document)
+            originals.note(planned.entry.url, is_document=is_document, is_secure=read.is_secure)
         is_new_content = planned.content is not None and read.fetched.entry.crawled_at is not None
-        return replace(planned, leaves_duplicates=not is_document or is_new_content)
+        return replace(planned, leaves_duplicates=not is_document or is_new_content or read.is_secure)
 
     def _plan_page(self, read: _Read, document: Document | None) -> _Planned:
         fetched, entry, page = read.fetched, read.fetched.entry, read.fetched.page
@@ -256,7 +258,7 @@ class PageApplier:
         if page.state is CrawlState.CRAWLED:
             return self._plan_content(read, document)
         if page.state is CrawlState.CRAWLED_FROM_CACHE:
-            return self._plan_unchanged(fetched, read.headers)
+            return self._plan_unchanged(read, document)
         following = self._schedule(fetched, page.state, page.reason, is_changed=False)
         return _Planned(entry=following[0], change=_delete(entry.url) if following[1] else None)
 
@@ -273,8 +275,12 @@ class PageApplier:
         mention = CrawlMention(url=duplicate.original, referrer=entry.url, depth=entry.depth) if duplicate.is_new else None
         return _Planned(entry=scheduled, change=_delete(entry.url) if document is not None else None, mention=mention)
 
-    def _plan_unchanged(self, fetched: Fetched, headers: CrawlHeaders) -> _Planned:
-        """Plans a page whose content is that of the last fetch. Its headers count if they state anything (204), or forbid the index."""
+    def _plan_unchanged(self, read: _Read, document: Document | None) -> _Planned:
+        """Plans a page whose content is that of the last fetch. Its headers count if they state anything (204), or forbid the index.
+
+        A document becomes closed if its server requires credentials now.
+        """
+        fetched, headers = read.fetched, read.headers
         entry, page, robots = fetched.entry, fetched.page, headers.robots.names
         state = page.state
         if entry.state is CrawlState.DISALLOWED_BY_META_TAG:
@@ -283,7 +289,8 @@ class PageApplier:
         elif headers.robots.noindex or (entry.state is CrawlState.ROBOTS_NOINDEX and not headers.keeps_content):
             state = CrawlState.ROBOTS_NOINDEX
         scheduled, _ = self._schedule(fetched, state, _join_reasons(state, page.reason), is_changed=False)
-        states = headers.keeps_content or headers.robots.noindex
+        closes = read.is_secure and document is not None and not document.secure
+        states = headers.keeps_content or headers.robots.noindex or closes
         return _Planned(entry=scheduled, change=_put(entry.url, page, headers, None, robots) if states else None)
 
     def _plan_content(self, read: _Read, document: Document | None) -> _Planned:

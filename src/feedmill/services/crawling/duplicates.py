@@ -6,7 +6,9 @@ A duplicate has no document; its entry names the URL of the original. The origin
 1. A page keeps its own document if a feed named it, if headers of an adaptor describe it, or if only a part of it was read.
 2. A canonical URL counts if it was not fetched yet, or is a document. So pages that name each other do not all disappear, and neither
    does one whose canonical URL fails, is excluded, or redirects back.
-3. Bytes are compared with those of pages that are public if the page is, and closed if it is closed.
+3. Only public documents have duplicates, and only public pages are duplicates. Who may see a closed document is decided for its URL, by
+   ACLs, policies or its server, and may change: users who may see one of two copies must find it. When an original becomes closed, its
+   duplicates are fetched again.
 4. If more pages than ``MAX_COPIES`` have the same bytes, the site makes ever new URLs for one page: the others are an infinite URL space.
 """
 
@@ -25,12 +27,11 @@ MAX_COPIES: Final = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawledPage:
-    """A page that may be a duplicate. ``canonical`` is the URL that it prefers, "" for none; ``checksum`` is that of its bytes."""
+    """A public page that may be a duplicate. ``canonical`` is the URL that it prefers, "" for none; ``checksum`` is that of its bytes."""
 
     url: str
     canonical: str
     checksum: bytes
-    is_secure: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ class Originals:
         self._documents = documents
         self._by_bytes = dict(by_bytes)
         self._copies = copies
-        self._secure = {url: document.secure for url, document in documents.items()}
+        self._secure = {url for url, document in documents.items() if document.secure}
         self._decided: dict[str, bool] = {}
 
     def decide(self, page: CrawledPage) -> Duplicate | None:
@@ -96,17 +97,20 @@ class Originals:
         found = self._find_by_canonical(page) or self._find_by_bytes(page)
         self.note(page.url, is_document=found is None)
         if found is None:
-            self._secure[page.url] = page.is_secure
             self._by_bytes.setdefault((site_of(page.url), page.checksum), page.url)
         return found
 
-    def note(self, url: str, *, is_document: bool) -> None:
-        """Notes whether a URL that was just fetched is a document."""
+    def note(self, url: str, *, is_document: bool, is_secure: bool = False) -> None:
+        """Notes whether a URL that was just fetched is a document, and a closed one."""
         self._decided[url] = is_document
+        if is_secure:
+            self._secure.add(url)
+        else:
+            self._secure.discard(url)
 
     def _find_by_canonical(self, page: CrawledPage) -> Duplicate | None:
         target = page.canonical
-        if not target:
+        if not target or target in self._secure:
             return None
         entry, is_document = self._entries.get(target), self._decided.get(target)
         is_new = is_document is None and target not in self._documents and (entry is None or entry.state is CrawlState.WAITING)
@@ -121,7 +125,7 @@ class Originals:
         entry = self._entries.get(original)
         is_document = self._decided.get(original, original in self._documents)
         is_hidden = entry is not None and original not in self._decided and entry.state.group is CrawlGroup.EXCLUDED
-        if not is_document or is_hidden or self._secure.get(original) is not page.is_secure:
+        if not is_document or is_hidden or original in self._secure:
             return None
         is_endless = original in self._documents and self._copies(original) >= MAX_COPIES
         reason = f"it has the same content as {original}"
