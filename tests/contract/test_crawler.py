@@ -380,6 +380,51 @@ def test_crawl_asks_robots_txt_before_a_redirect_is_followed(harness: CrawlHarne
     assert (request.pause_seconds, [request.allows(url) for url in urls]) == (2.0, [True, False, True])
 
 
+# --- bodies that are too large or empty -----------------------------------------------------------------------------------------
+
+
+def test_body_that_is_too_large_keeps_the_earlier_content(harness: CrawlHarness) -> None:
+    """A body that never ends says nothing about the document; after a month of it the document goes, as after any other failure."""
+    harness.servers.put("/a", "one")
+    harness.servers.put("/new", is_cut=True)
+    harness.add("/a", "/new")
+    harness.crawl()
+    new = harness.entry("/new")
+    assert (new.state, harness.text("/new"), "limits.max_document_bytes" in new.history[-1].reason) == (CrawlState.CRAWLED, "", True)
+    harness.servers.put("/a", is_cut=True)
+    for _ in range(2):
+        harness.clock.turn(days=1)
+        harness.crawl()
+    entry = harness.entry()
+    assert (harness.text(), entry.state, "limits.max_document_bytes" in entry.history[-1].reason) == ("one", CrawlState.OTHER_ERROR, True)
+    harness.servers.put("/a", "two")
+    harness.clock.turn(days=3)
+    harness.crawl()
+    assert (harness.text(), harness.entry().state) == ("two", CrawlState.CRAWLED)
+    harness.servers.put("/a", is_cut=True)
+    for _ in range(40):
+        harness.clock.turn(days=1)
+        harness.crawl()
+    assert (harness.document(), harness.document("/new") is not None) == (None, True)
+
+
+def test_empty_page_is_an_empty_document(harness: CrawlHarness) -> None:
+    described = (("x-gsa-external-metadata", "kind=x"),)
+    harness.servers.put("/a", "one")
+    harness.servers.put("/described", "", headers=described)
+    harness.servers.put("/new", "")
+    FeedHarness(store=harness.store, blobs=harness.blobs).push(replace(request("fed"), url=url_of("/fed")), datasource="web")
+    harness.servers.put("/fed", "")
+    harness.add("/a", "/described", "/new")
+    harness.crawl()
+    harness.servers.put("/a", "")
+    harness.clock.turn(days=1)
+    harness.crawl()
+    states = {path: harness.entry(path).state for path in ("/a", "/described", "/new", "/fed")}
+    assert {path for path, state in states.items() if state is CrawlState.EMPTY_DOCUMENT} == {"/a", "/new"}
+    assert [harness.text(path) for path in ("/a", "/described", "/new", "/fed")] == ["one", "", None, ""]
+
+
 # --- sitemaps -------------------------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,8 @@
 A page counts only if its lease still holds. A URL whose content a feed or a run owns is not crawled any more. The final URL of redirects is
 the record: a URL that only links named gets no document of its own then, one that a feed named keeps its record.
 
+A body that is empty, or too large to be read, is a failed fetch: what was fetched before stays until the fetches of a month have failed.
+
 A page that says noindex is excluded. It stays a document that no search finds, for its links and its ACL.
 """
 
@@ -49,6 +51,7 @@ _NOINDEX: Final = {
     CrawlState.ROBOTS_NOINDEX: "its X-Robots-Tag says noindex",
     CrawlState.DISALLOWED_BY_META_TAG: "a robots tag of the page says noindex",
 }
+_TOO_LARGE: Final = "its body is larger than limits.max_document_bytes"
 MAX_KEY_CHARACTERS: Final = 900
 LEFT_AT_ONCE: Final = 1_000
 """How many duplicates of pages that are gone are fetched again at once; the others follow by their schedule."""
@@ -256,11 +259,30 @@ class PageApplier:
             mention = CrawlMention(url=target, referrer=entry.url, depth=entry.depth)
             return _Planned(entry=replace(following[0], duplicate_of=""), change=change, mention=mention)
         if page.state is CrawlState.CRAWLED:
-            return self._plan_content(read, document)
+            failure = self._find_failure(read, document)
+            return self._plan_content(read, document) if failure is None else self._plan_failure(fetched, *failure)
         if page.state is CrawlState.CRAWLED_FROM_CACHE:
             return self._plan_unchanged(read, document)
-        following = self._schedule(fetched, page.state, page.reason, is_changed=False)
-        return _Planned(entry=following[0], change=_delete(entry.url) if following[1] else None)
+        return self._plan_failure(fetched, page.state, page.reason)
+
+    def _plan_failure(self, fetched: Fetched, state: CrawlState, reason: str) -> _Planned:
+        scheduled, removes = self._schedule(fetched, state, reason, is_changed=False)
+        return _Planned(entry=scheduled, change=_delete(fetched.entry.url) if removes else None)
+
+    def _find_failure(self, read: _Read, document: Document | None) -> tuple[CrawlState, str] | None:
+        """Returns why a body counts for nothing, with the state, None if it does count.
+
+        A document of which nothing could be read before has its URL and its metadata, so a body that is too large takes nothing from it.
+        What a feed named, or an adaptor describes, is a document without a body too.
+        """
+        page = read.fetched.page
+        if page.body:
+            return None
+        if page.is_cut:
+            has_content = document is not None and document.content is not None and document.content_bytes > 0
+            return (CrawlState.OTHER_ERROR, f"{_TOO_LARGE}; the content that was fetched before stays") if has_content else None
+        is_own = read.headers.describes or (document is not None and document.datasource != CRAWLER)
+        return None if is_own else (CrawlState.EMPTY_DOCUMENT, "its body is empty")
 
     def _plan_duplicate(self, read: _Read, document: Document | None, duplicate: Duplicate) -> _Planned:
         entry, page = read.fetched.entry, read.fetched.page
@@ -301,7 +323,7 @@ class PageApplier:
         state = CrawlState.CRAWLED_FROM_CACHE if is_same else CrawlState.CRAWLED
         if "noindex" in robots:
             state = CrawlState.ROBOTS_NOINDEX if headers.robots.noindex else CrawlState.DISALLOWED_BY_META_TAG
-        notes = "; ".join(filter(None, (page.reason, *headers.faults)))[:500]
+        notes = "; ".join(filter(None, (page.reason, _describe_size(page), *headers.faults)))[:500]
         scheduled, _ = self._schedule(fetched, state, _join_reasons(state, notes), is_changed=not is_same)
         scheduled = replace(scheduled, etag=page.etag, modified=page.modified, checksum=read.checksum, duplicate_of="")
         if headers.crawl_once:
@@ -363,6 +385,13 @@ def _is_own(document: Document | None) -> bool:
 def _join_reasons(state: CrawlState, reason: str) -> str:
     """Returns the reason of a fetched page, with why it is in no result. Such a page stays for its links and its ACL."""
     return "; ".join(filter(None, (_NOINDEX.get(state, ""), reason)))
+
+
+def _describe_size(page: FetchedPage) -> str:
+    """Returns what of a page that is too large is a document, "" if it is not."""
+    if not page.is_cut:
+        return ""
+    return f"{_TOO_LARGE}; its beginning is searched" if page.body else f"{_TOO_LARGE}; its URL and its metadata are searched"
 
 
 def _delete(url: str) -> Delete:
