@@ -4,9 +4,11 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from feedmill.core.crawling.hostload import UNBOUNDED, HostLoad, HostLoads, LoadException
-from feedmill.core.crawling.schedule import Frequency, FrequencyRules, schedule
+from feedmill.core.crawling.schedule import RETRIES, Frequency, FrequencyRules, schedule
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.crawling import CrawlEntry, CrawlState, FetchRecord
 from tests.builders.crawling import NOW, make_crawl_entry
@@ -71,6 +73,65 @@ def test_schedule_of_an_endless_redirect_removes_after_a_month_and_tries_again()
 def test_schedule_of_a_page_without_index_that_is_kept_follows_its_changes() -> None:
     following = schedule(make_crawl_entry(), FetchRecord(at=NOW, state=CrawlState.DISALLOWED_BY_META_TAG), Frequency.NORMAL)
     assert (following.removes, following.entry.due_at, following.entry.crawled_at) == (False, NOW + DAY, NOW)
+
+
+def test_schedule_of_retries_that_come_late_keeps_their_times_apart() -> None:
+    """The crawler was paused for months after a first failure, and then the server failed for an hour."""
+    entry = schedule(make_crawl_entry(), FetchRecord(at=NOW, state=CrawlState.HTTP_SERVER_ERROR), Frequency.NORMAL).entry
+    late = NOW + 200 * DAY
+    following = schedule(entry, FetchRecord(at=late, state=CrawlState.HTTP_SERVER_ERROR), Frequency.NORMAL)
+    assert (following.entry.failures, following.entry.due_at, following.removes) == (2, late + 3 * DAY, False)
+    again = schedule(following.entry, FetchRecord(at=late + DAY, state=CrawlState.HTTP_SERVER_ERROR), Frequency.NORMAL)
+    assert (again.entry.failures, again.entry.due_at, again.removes) == (2, late + 3 * DAY, False)
+
+
+FAILING = (CrawlState.HTTP_SERVER_ERROR, CrawlState.HTTP_CLIENT_ERROR, CrawlState.CONNECTION_TIMED_OUT, CrawlState.ROBOTS_TXT_UNREACHABLE)
+SUCCEEDING = (CrawlState.CRAWLED, CrawlState.CRAWLED_FROM_CACHE, CrawlState.ROBOTS_NOINDEX)
+GONE = (CrawlState.NOT_FOUND, CrawlState.DISALLOWED_BY_ROBOTS_TXT, CrawlState.OFF_DOMAIN_REDIRECT)
+
+
+@given(
+    fetches=st.lists(
+        st.tuples(
+            st.sampled_from([*FAILING, *FAILING, *SUCCEEDING, *GONE]),
+            st.one_of(st.just(timedelta()), st.timedeltas(-21 * DAY, 60 * DAY)),
+            st.booleans(),
+        ),
+        max_size=20,
+    ),
+    frequency=st.sampled_from(Frequency),
+)
+def test_schedule_of_any_history_removes_by_the_rules_alone(
+    fetches: list[tuple[CrawlState, timedelta, bool]], frequency: Frequency
+) -> None:
+    """Fetches come when they are due, or earlier, because a feed asks for them, or later, because the server is busy or stopped."""
+    entry, now = make_crawl_entry(), NOW
+    failing_since: datetime | None = None
+    for state, shift, is_changed in fetches:
+        now = max(now, (entry.due_at or now) + shift)
+        following = schedule(entry, FetchRecord(at=now, state=state), frequency, is_changed=is_changed)
+        entry = following.entry
+        if state in SUCCEEDING:
+            _, shortest, longest = frequency.value
+            assert not following.removes
+            assert entry.due_at is not None
+            assert shortest <= entry.due_at - now <= longest
+            failing_since = None
+        elif state in GONE:
+            assert following.removes
+            assert entry.due_at is None or entry.due_at >= now + min(RETRIES)
+            failing_since = failing_since or now if state is CrawlState.NOT_FOUND and entry.failures else None
+        else:
+            failing_since = failing_since or now
+            assert following.removes == (entry.due_at is None)
+            if following.removes:
+                assert now - failing_since >= sum(RETRIES, timedelta())
+                failing_since = None
+            else:
+                assert entry.due_at is not None
+                assert entry.due_at > now
+                # what is fetched when it is due is given up after five failures, however often it was fetched in between
+                assert entry.failures <= len(RETRIES)
 
 
 def test_schedule_of_extra_failures_does_not_remove_earlier() -> None:

@@ -4,7 +4,8 @@
    it did not, the interval grows to half the time since its last change. Bounds depend on the patterns of the settings.
 2. ``NOT_FOUND`` and what the server or the settings exclude removes the document at once.
 3. After any other failure the URL is retried after a day, three days, a week and three weeks, and removed when the last of these
-   retries fails too. Further fetches in between, which a feed or an administrator asks for, do not count.
+   retries fails too. Further fetches in between, which a feed or an administrator asks for, do not count. A retry that comes late, since
+   the crawler was stopped or its host held back, delays the next ones by as much: a URL is never given up within less than these times.
 4. A URL that is crawled once is due no more once it was fetched.
 5. A page that says noindex is fetched as often as any other, for its links and its ACL.
 6. What counts as excluded is tried again a week after it was given up: its server decides, and may decide otherwise.
@@ -125,9 +126,10 @@ def _after_failure(entry: CrawlEntry, now: datetime) -> tuple[CrawlEntry, bool]:
         next_retry = failed_at + sum(RETRIES[: entry.failures], timedelta())
         if now < next_retry:
             return replace(entry, due_at=next_retry), False
+        failed_at += now - next_retry
     failures = entry.failures + 1
     if failures > len(RETRIES):
         again = now + _EXCLUDED_AGAIN if entry.state.group is CrawlGroup.EXCLUDED else None
         return replace(entry, failures=0, failed_at=None, due_at=again), True
-    due_at = max(now, failed_at + sum(RETRIES[:failures], timedelta()))
+    due_at = failed_at + sum(RETRIES[:failures], timedelta())
     return replace(entry, failures=failures, failed_at=failed_at, due_at=due_at), False
