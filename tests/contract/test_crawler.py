@@ -10,7 +10,7 @@ import pytest
 
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.core.crawling.hostload import HostLoads
+from feedmill.core.crawling.hostload import HostLoads, LoadException
 from feedmill.core.documents.urlstate import Rules
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
@@ -306,6 +306,28 @@ def test_crawl_leaves_a_failing_server_alone_but_for_immediate_urls(harness: Cra
     assert harness.crawl() == []
     harness.add(mention("/now", is_request=True, is_immediate=True))
     assert harness.crawl()[0] == "/now"
+
+
+def test_crawl_of_a_host_waits_for_its_hours_and_leaves_the_others_their_turn(harness: CrawlHarness) -> None:
+    hosts = ("one.test", "two.test", "three.test")
+    harness.loads = HostLoads(default=0.0, exceptions=[LoadException(host=host, start_hour=8, end_hour=18, load=0) for host in hosts])
+    harness.add(*(f"http://{host}/{number}" for host in hosts for number in range(70)))
+    harness.clock.turn(seconds=1)
+    harness.add("/a")
+    assert harness.crawl() == ["/a"]
+    harness.clock.turn(hours=5)
+    assert harness.crawl() == []
+    harness.clock.turn(hours=1)
+    assert len(harness.crawl()) == 210
+
+
+def test_crawl_of_a_host_stops_when_its_hours_end(harness: CrawlHarness) -> None:
+    harness.loads = HostLoads(default=1.0, exceptions=[LoadException(host="web.test", start_hour=13, end_hour=12, load=0)])
+    harness.servers.on_request = lambda url: harness.clock.turn(hours=1) if url.endswith("/0") else None
+    harness.add("/0", "/1", "/2")
+    assert harness.crawl() == ["/0"]
+    harness.clock.turn(hours=23)
+    assert sorted(harness.crawl()) == ["/1", "/2"]
 
 
 def test_crawl_while_paused_fetches_nothing(harness: CrawlHarness) -> None:

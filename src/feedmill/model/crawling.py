@@ -165,8 +165,8 @@ class CrawlEntry:
     - ``interval_seconds`` is the present interval of its schedule, 0 until it is known.
     - ``etag`` and ``modified`` are the validators of the last complete fetch, as the server wrote them.
     - ``checksum`` is the digest of the last body, b"" if there is none. ``changed_at`` is when it last differed.
-    - ``failures`` counts failed fetches since the last one that did not fail. The retries count from ``failed_at``: the time of the first of
-      them, moved by as much as retries came late.
+    - ``failures`` counts failed fetches since the last one that did not fail. The retries count from ``failed_at``, the time of
+      the first of them, moved by as much as retries came late.
     - ``lease_owner`` fetches it until ``lease_expires_at``; "" = no process does.
     - ``history`` holds the last ten fetches, oldest first.
     - ``referrer`` is the first page that links to it.

@@ -8,10 +8,11 @@
    redirect to a site of which none is known is (``_allows``).
    The sitemaps of the site that it names are read then too, one at a time and within the host load. Those that are left to be read are
    stored, so that the next process continues with them.
-4. Requests to a site whose server fails again and again are held back for ever longer times (exponential back-off), except those for
+4. In hours in which nothing of a site may be fetched, its entries go back to the queue, so that they keep no other site waiting.
+5. Requests to a site whose server fails again and again are held back for ever longer times (exponential back-off), except those for
    immediate URLs.
-5. Pages are applied in batches. Until then their leases hold; after a crash they are fetched again.
-6. While an administrator has paused the crawler, no request is begun. The URLs that wait for theirs are given back to the queue.
+6. Pages are applied in batches. Until then their leases hold; after a crash they are fetched again.
+7. While an administrator has paused the crawler, no request is begun. The URLs that wait for theirs are given back to the queue.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, TypeVar
 from urllib.parse import urljoin
 
@@ -67,6 +68,8 @@ FIRST_BACK_OFF: Final = timedelta(minutes=1)
 MAX_BACK_OFF: Final = timedelta(hours=4)
 MAX_RETRY_AFTER: Final = timedelta(days=1)
 LEASE_MARGIN: Final = timedelta(minutes=10)
+HOURS_CHECKED: Final = timedelta(minutes=15)
+"""How often the crawler looks whether a site may be fetched again: in every time zone the hours begin at a quarter of an hour."""
 
 _SERVER_FAILS: Final = frozenset(
     {
@@ -82,6 +85,7 @@ _SERVER_FAILS: Final = frozenset(
         CrawlState.NO_ROUTE_TO_HOST,
     }
 )
+_MIDNIGHT: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _WITH_ROBOTS: Final = ("http://", "https://")
 
 FollowSitemap = Callable[[FetchedPage], Sequence[str]]
@@ -257,6 +261,7 @@ class Crawler:
         has_more = await self._in_thread(self._step)
         if self._is_paused:
             await self._give_back()
+        await self._give_back_closed()
         leased = await self._lease() if self._is_lease_due() else 0
         begun = self._begin(fetcher)
         if self._tasks:
@@ -303,6 +308,20 @@ class Crawler:
         self._done_at = self._tools.clock() if self._done else None
 
     # --- leasing ---
+
+    async def _give_back_closed(self) -> None:
+        """Gives the entries of sites back of which nothing may be fetched in this hour."""
+        now = self._tools.clock()
+        closed = [site for site in self._sites.values() if site.waiting and not self._find_load(site.record.site, 0.0, now).at_once]
+        if closed:
+            given_back = [entry for site in closed for entry in site.waiting]
+            checked_at = now + HOURS_CHECKED - (now - _MIDNIGHT) % HOURS_CHECKED
+            for site in closed:
+                site.record = self._changed[site.record.site] = replace(site.record, free_at=max(site.record.free_at or now, checked_at))
+            records = [site.record for site in closed]
+            await self._in_thread(lambda: self._store_sites(records, given_back))
+            for site in closed:
+                site.waiting.clear()
 
     def _is_lease_due(self) -> bool:
         waiting = sum(len(site.waiting) for site in self._sites.values())
@@ -494,7 +513,7 @@ class Crawler:
             record = replace(record, sitemaps=site.sitemaps_left)
             # the request for robots.txt counts too: a pause begins now, and all entries go back to the queue
             given_back = list(site.waiting) if load.pause_seconds else []
-            await self._in_thread(lambda: self._store_robots(record, given_back))
+            await self._in_thread(lambda: self._store_sites([record], given_back))
             if load.pause_seconds:
                 site.waiting.clear()
             site.record, site.rules = record, rules
@@ -504,9 +523,9 @@ class Crawler:
         finally:
             site.running -= 1
 
-    def _store_robots(self, record: CrawlSite, given_back: Sequence[CrawlEntry]) -> None:
+    def _store_sites(self, records: Sequence[CrawlSite], given_back: Sequence[CrawlEntry]) -> None:
         with self._tools.store.writing() as unit:
-            unit.feeds.crawling.sites.save_many([record])
+            unit.feeds.crawling.sites.save_many(records)
             unit.feeds.crawling.queue.save_many(given_back)
 
     async def _visit(self, fetcher: Fetcher, site: _Site, entry: CrawlEntry) -> None:
