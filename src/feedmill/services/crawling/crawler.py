@@ -282,13 +282,9 @@ class Crawler:
         """Gives the URLs back whose requests were not begun."""
         waiting = [entry for site in self._sites.values() for entry in site.waiting]
         if waiting:
-            await self._in_thread(lambda: self._store_given_back(waiting))
+            await self._in_thread(lambda: self._store_sites([], waiting))
             for site in self._sites.values():
                 site.waiting.clear()
-
-    def _store_given_back(self, entries: Sequence[CrawlEntry]) -> None:
-        with self._tools.store.writing() as unit:
-            unit.feeds.crawling.queue.save_many(entries)
 
     def _is_apply_due(self) -> bool:
         if not self._done or self._done_at is None:
