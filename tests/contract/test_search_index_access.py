@@ -9,6 +9,7 @@ import pytest
 from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
 from feedmill.adapters.index.tantivy import accessfilter, guardedfacets, reader
 from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
+from feedmill.adapters.index.tantivy.schema import SAMPLES, sample_of
 from feedmill.core.ranking.facets import read_facet_range
 from feedmill.model.access import ANONYMOUS, AccessClass, AccessFilter, ClassMap
 from feedmill.model.facets import Facet, FacetType
@@ -144,6 +145,14 @@ def test_totals_are_exact_to_a_thousand_and_estimated_beyond(index: SearchIndex,
         else:
             assert found.total > 1_000 < expected
             assert abs(found.total - expected) < expected * 0.2
+
+
+def test_total_is_estimated_where_all_matches_are_in_one_half_of_the_samples(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accessfilter, "COST_OF_A_TERM", 1_000.0)
+    keys = [key for key in range(1, 6_000) if sample_of(key) >= SAMPLES // 2][:2_500]
+    put(opened, *(make_index_document(key=key, access_class=2 + key % CLASSES, body="word") for key in keys))
+    found = find(opened[0], ClassMap(b"\0\0" + bytes([1]) * CLASSES), Word("word"), num=10)
+    assert found.total == len(keys)
 
 
 def test_empty_set_finds_nothing(index: SearchIndex) -> None:

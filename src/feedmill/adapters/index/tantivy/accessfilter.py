@@ -5,7 +5,7 @@ visible class. If fewer classes are hidden than visible, it has one term for eac
 class that the filter knows, so that newer classes stay hidden.
 
 With thousands of classes such a clause costs more than the query itself. Then the engine returns the best matches without it, and each
-match is checked by its class. This goes on until the page is full and a thousand more visible matches are known. A longer list is not
+match is checked by its class. This goes on until the page is full and more than a thousand visible matches are known. A longer list is not
 counted to its end; its length is estimated from a random sample. If so little is visible that too many matches would be read, one short
 read still finds out whether the query has few matches at all.
 
@@ -37,6 +37,7 @@ The unit is the cost of reading and checking one match, about a microsecond."""
 
 _CACHED_CLAUSES = 16
 EXACT_TO = 1_000
+# the short read: ``EXACT_TO`` times ``MARGIN``, and a little more
 LEAST_TAKEN = 1_150
 MOST_TAKEN = 25_000
 MARGIN = 1.1
@@ -96,7 +97,9 @@ def _permitted_of(table: bytes) -> Query:
     # everything up to the newest class that the filter knows, except the hidden classes
     known = Query.range_query(schema, "access_class", FieldType.Unsigned, 0, flags.size - 1)
     hidden = np.flatnonzero(flags == 0).tolist()
-    clauses = [(Occur.Must, known), *((Occur.MustNot, part) for part in ([_terms(hidden)] if hidden else []))]
+    clauses = [(Occur.Must, known)]
+    if hidden:
+        clauses.append((Occur.MustNot, _terms(hidden)))
     return Query.const_score_query(Query.boolean_query(clauses), 0.0)
 
 
@@ -143,7 +146,8 @@ def find_permitted(
     exact = max(wanted, exact_to)
     if found.is_exact and found.total <= exact:
         return found
-    # Estimate even if the total is known: whether it is known depends on how much is hidden, which the total must not reveal.
+    # More than ``exact`` are visible. Estimate even if their number is known: whether it is depends on how much is hidden, which the total
+    # must not reveal.
     estimate = _estimate(searcher, unguarded, access, max(found.total, 1), min(ENOUGH_DRAWN, exact_to))
     return replace(found, total=max(estimate, exact + 1), is_exact=False)
 
@@ -170,6 +174,7 @@ def _go_through(searcher: Searcher, unguarded: Query, access: AccessFilter, star
     # expect the visible share of the matches to be the visible share of the classes, and read a little more than that
     depth = max(int(needed * MARGIN / _share_of(access)), least)
     depth = depth if depth <= limit else least
+    # each read goes as deep as the one before suggests
     for _ in range(3):
         found = searcher.search(unguarded, depth, count=True)
         total = _total(found)
@@ -182,6 +187,7 @@ def _go_through(searcher: Searcher, unguarded: Query, access: AccessFilter, star
         if total <= len(hits):
             return PermittedMatches(pairs=_choose(hits, permitted, start, num), total=known)
         if known >= needed:
+            # the total is a first guess, which ``find_permitted`` replaces by an estimate
             return PermittedMatches(
                 pairs=_choose(hits, permitted, start, num), total=max(round(total * known / len(hits)), known), is_exact=False
             )
@@ -206,15 +212,18 @@ def _estimate(searcher: Searcher, unguarded: Query, access: AccessFilter, about:
     """
     # A sample of ``part`` holds part/SAMPLES of all documents. Begin at a power of two that should hold about ``enough`` visible matches.
     part = min(1 << (SAMPLES * enough // about).bit_length(), SAMPLES)
-    while True:
-        seen = _see_drawn(searcher, unguarded, access, part)
-        # None: too many matches to read, so halve the sample; too few visible ones: double it
+    too_small, too_large = 0, 2 * SAMPLES
+    # None: too many matches to read, so halve the sample; too few visible ones: double it
+    while (seen := _see_drawn(searcher, unguarded, access, part)) is None or (seen.size < enough and part < SAMPLES):
         if seen is None:
-            part //= 2
-        elif seen.size < enough and part < SAMPLES:
-            part *= 2
+            too_large, part = part, part // 2
         else:
-            break
+            too_small, part = part, part * 2
+        # Feeds may leave documents in one half of the samples only. Between a sample that is too small and one that is too large there is
+        # none, so the larger one is counted without being read.
+        if part in (too_small, too_large):
+            counted = searcher.search(guarded(_draw(unguarded, too_large), access, searcher), 1, count=True)
+            return _total(counted) * SAMPLES // too_large
     # A smaller sample is a part of the larger one: halve as long as the lower half still has enough, so that the start makes no difference.
     while part > 1 and np.count_nonzero(seen < part // 2) >= enough:
         part //= 2
@@ -223,9 +232,8 @@ def _estimate(searcher: Searcher, unguarded: Query, access: AccessFilter, about:
 
 def _see_drawn(searcher: Searcher, unguarded: Query, access: AccessFilter, part: int) -> Places | None:
     """Returns the sample positions, below ``part``, of the matches that the user may see; None if there are too many."""
-    # each document has a random but fixed number in ``sample``; those below ``part`` are the sample
-    lot = Query.range_query(build_schema(), "sample", FieldType.Unsigned, 0, part - 1)
-    drawn = Query.const_score_query(Query.boolean_query([(Occur.Must, unguarded), (Occur.Must, lot)]), 0.0)
+    drawn = _draw(unguarded, part)
+    # three times as many as should hold ``ENOUGH_DRAWN`` visible ones
     limit = int(min(MOST_TAKEN, LEAST_TAKEN + 3 * ENOUGH_DRAWN / _share_of(access)))
     # first without the clause, which is cheaper; with it only if there are too many matches to check one by one
     found = searcher.search(drawn, limit, count=True)
@@ -237,6 +245,12 @@ def _see_drawn(searcher: Searcher, unguarded: Query, access: AccessFilter, part:
     # ``compress`` leaves the addresses of hits whose byte is 1
     addresses = [address for _, address in compress(hits, _filter_pairs(searcher, hits, access))]
     return np.array(searcher.fast_field_values("sample", addresses) if addresses else [], np.int64)
+
+
+def _draw(unguarded: Query, part: int) -> Query:
+    # each document has a random but fixed number in ``sample``; those below ``part`` are the sample
+    lot = Query.range_query(build_schema(), "sample", FieldType.Unsigned, 0, part - 1)
+    return Query.const_score_query(Query.boolean_query([(Occur.Must, unguarded), (Occur.Must, lot)]), 0.0)
 
 
 def _total(found: SearchResult) -> int:
@@ -255,7 +269,7 @@ def _filter_pairs(searcher: Searcher, pairs: Sequence[Pair], access: AccessFilte
             # Looks up each number in the table of bytes, without a loop in Python.
             return bytes(map(access.permitted.table.__getitem__, numbers))  # type: ignore[arg-type]  # None is a TypeError
         except (IndexError, TypeError):
-            pass  # one is newer than the set
+            pass  # one is newer than the table (IndexError), or without a class (TypeError)
     # a set of few classes, or a hit that the table does not know: tested one by one
     return bytes(number is not None and int(number) in access.permitted for number in numbers)
 
