@@ -86,7 +86,10 @@ class StoredAcl:
 
 
 class AccessClass(IntEnum):
-    """The class numbers that exist before any ACL is evaluated: public documents and closed ones, which no user may see."""
+    """The class numbers that exist before any ACL is evaluated.
+
+    Public documents are of the one. Closed documents, which no ACL and no policy permits, are of the other; late binding may permit them.
+    """
 
     PUBLIC = 0
     CLOSED = 1

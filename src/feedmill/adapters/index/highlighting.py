@@ -1,7 +1,7 @@
 """What a query highlights: its words in all the forms that it finds, and its phrases as written.
 
-The words of a passage are stemmed as the words of the query were. A word that shares a stem with a word of the query is returned as that
-query word. A passage is short, and only words with the same beginning as a stem are stemmed.
+The words of a passage are stemmed as the words of the query were. A word that shares a stem with a word of the query counts as that
+word. A passage is short, and only words with the same beginning as a stem are stemmed.
 """
 
 from collections.abc import Sequence, Set
@@ -65,15 +65,15 @@ class _Forms(dict[str, str]):
         return [(self[token], start, end) for token, start, end in fold_words(text)]
 
     def find_forms(self, words: Set[str], wanted: Set[str]) -> set[str]:
-        """Returns those of some folded words that are wanted words or forms of them. Only the few that begin like a stem are stemmed."""
+        """Returns the words that are in ``wanted`` or are forms of one. Only the few that begin like a stem are stemmed."""
         likely = [word for word in words if word[:_START] in self._starts]
         return {word for word in likely if self[word] in wanted} | (words & wanted)
 
     def __missing__(self, token: str) -> str:
-        made = self[token] = self._recognise(token) if FOLDED[token] else ""
+        made = self[token] = self._recognize(token) if FOLDED[token] else ""
         return made
 
-    def _recognise(self, token: str) -> str:
+    def _recognize(self, token: str) -> str:
         if token in self._words:
             return token
         if self._hangul and (word := next((word for word in self._hangul if token.startswith(word)), None)) is not None:

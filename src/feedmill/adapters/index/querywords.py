@@ -42,7 +42,7 @@ def read_single(text: str) -> str:
 
 
 def list_run_grams(raw: str) -> list[str]:
-    """Returns the different pairs of neighbours in a run, or nothing for a run that is too short."""
+    """Returns the different groups of ``gram_size`` neighbours in a run, or nothing for a run that is too short."""
     size = gram_size(raw)
     run = "".join(list_characters(raw)) if is_spaceless(raw) else FOLDED[raw]
     if is_spaceless(raw) and len(run) < size:

@@ -1,7 +1,7 @@
 """Result biasing: how a bias from the settings moves results.
 
     score = score x 2 ^ (sum of the weights that fit / 5)          -10 a quarter, -5 half, 0 as it is, 5 twice, 10 four times
-    score = score x (1 + date x 0.3 x 2 ^ -(age in 90 days))       for a date from 0 to 10
+    score = score x (1 + date x 0.3 x 2 ^ -(age / freshness_days)) for a date from 0 to 10
 
 - The weights of all source patterns and metadata values that fit are summed, up to 20 in either direction.
 - A result without words, such as one of a restriction alone, has no score. It counts as a small score, so that a bias orders it too.

@@ -16,6 +16,7 @@ from feedmill.core.ranking.bias import WORDLESS_SCORE, bias_factor
 from feedmill.model.document import Attributes
 from feedmill.model.ranking import Ranking
 
+# no larger: the engine adds in 32-bit floats, which still tell thousandths apart at this size
 HOLDS_ALL_BONUS = 8_192.0
 """The bonus in the first score of a document that contains all optional parts; it exceeds every sum of word scores."""
 
@@ -82,6 +83,7 @@ def rank(candidates: Sequence[Candidate], parts: Mapping[int, float], ranking: R
         freshness = freshness_factor(date, ranking, now) if ranking.freshness else 1.0
         plain, bias = words + parts.get(key, 0.0), 1.0
         if weight is not None:
+            # a result without words has no score; a small one lets the bias order it
             plain, bias = plain or WORDLESS_SCORE, bias_factor(weight)
         static_rank, links = factors[value], 1.0 + ranking.links * linked / MOST_LINKED if linked else 1.0
         score = plain * static_rank * links * freshness * bias

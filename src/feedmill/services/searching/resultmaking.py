@@ -109,6 +109,7 @@ class ResultMaker:
         snippet = highlighter.make_snippet(self.read_text(document, decode_quotable_text))
         if description and not snippet.marks:
             described = highlighter.make_snippet(description)
+            # without the words of the query, a description stands only in for a missing text
             return described if described.marks or not snippet.text else snippet
         return snippet
 

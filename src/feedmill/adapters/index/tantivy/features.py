@@ -22,7 +22,7 @@ NEAR = 3
 
 
 def build_parts(word_queries: WordQueries, ranking: Ranking) -> dict[str, list[Query]]:
-    """Builds the queries of the parts by name. A part without any query is left out."""
+    """Builds the queries of the parts by name. A part without any query has an empty list."""
     exact, url, metadata = (_weighed(word_queries, one) for one in (ranking.exact, ranking.url, ranking.metadata))
     return {
         "title": _build_stem_queries(word_queries, "title_stems", ranking.title),
@@ -80,7 +80,8 @@ def _weighed(word_queries: WordQueries, weight: float) -> list[tuple[QueryWord, 
 def _weigh(words: Sequence[QueryWord], weight: float) -> list[tuple[QueryWord, float]]:
     counts: dict[str, tuple[QueryWord, float]] = {}
     for word in words:
-        counts[word.raw] = (word, counts[word.raw][1] + weight * word.weight if word.raw in counts else weight * word.weight)
+        before = counts[word.raw][1] if word.raw in counts else 0.0
+        counts[word.raw] = (word, before + weight * word.weight)
     return list(counts.values())[:MAX_WORDS]
 
 
@@ -112,5 +113,5 @@ def _in_text(word_queries: WordQueries, words: list[str]) -> list[Query]:
 
 
 def _characters(word_queries: WordQueries) -> list[str]:
-    """Returns the single characters of the query's runs of Han and kana."""
+    """Returns the single characters of the query's runs from U+3000 on: Han and kana, and a few Burmese letters."""
     return list(dict.fromkeys(one for run in word_queries.runs for one in run if one >= "\u3000"))[:MAX_PHRASE_WORDS]

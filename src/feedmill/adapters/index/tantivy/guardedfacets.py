@@ -69,7 +69,7 @@ def _floor_power(number: int) -> int:
 
 
 class _Counting:
-    """Counts by class for one query, independent of the user."""
+    """Counts by class for one query, and sums the counts of the classes that one user may see."""
 
     def __init__(self, searcher: tantivy.Searcher, unguarded: Query, table: Flags) -> None:
         self._searcher = searcher

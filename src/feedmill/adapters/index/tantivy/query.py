@@ -71,7 +71,10 @@ def build_query(root: Node, access: AccessFilter, word_queries: WordQueries) -> 
 
 
 def build_unguarded(root: Node, word_queries: WordQueries) -> Query:
-    """Builds the query of the tree without the access filter. Only for ``find_permitted``, which removes what the user may not see."""
+    """Builds the query of the tree without the access filter.
+
+    Its callers must remove what the user may not see, as ``find_permitted`` and ``guardedfacets`` do.
+    """
     return _Translator(word_queries).translate(root) or Query.empty_query()
 
 
@@ -116,9 +119,9 @@ class _Translator:
         clauses: list[tuple[Occur, Query]] = []
         for part in parts:
             if isinstance(part, Not):
-                refused = self.translate(part.part)
-                if refused is not None:
-                    clauses.append((Occur.MustNot, refused))
+                excluded = self.translate(part.part)
+                if excluded is not None:
+                    clauses.append((Occur.MustNot, excluded))
             elif (translated := self.translate(part)) is not None:
                 clauses.append((Occur.Must, translated))
         if not clauses:

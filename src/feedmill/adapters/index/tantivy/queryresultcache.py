@@ -26,7 +26,7 @@ ENTRY_BYTES: Final = 300
 
 FEW_CLASSES: Final = 100
 
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 
 
 class QueryResultCache:
@@ -35,36 +35,36 @@ class QueryResultCache:
     def __init__(self, cache_bytes: int = CACHE_BYTES) -> None:
         self._lock = threading.Lock()
         # pairs of a result and its size in bytes
-        self._answers: LRUCache[bytes, tuple[Any, int]] = LRUCache(cache_bytes, getsizeof=itemgetter(1))
+        self._results: LRUCache[bytes, tuple[Any, int]] = LRUCache(cache_bytes, getsizeof=itemgetter(1))
 
     @property
     def size_bytes(self) -> int:
         """Returns how many bytes the keys and the results take together."""
-        return int(self._answers.currsize)
+        return int(self._results.currsize)
 
-    def get(self, question: object, find: Callable[[], _Answer], count_bytes: Callable[[_Answer], int]) -> _Answer:
+    def get(self, request: object, find: Callable[[], _Result], count_bytes: Callable[[_Result], int]) -> _Result:
         """Returns the cached result, or computes it with ``find`` and caches it.
 
-        Shape: questions whose ``repr`` is the same are the same. Errors: those of ``find``, after which nothing is cached.
+        Shape: requests whose ``repr`` is the same are the same. Errors: those of ``find``, after which nothing is cached.
         """
-        key = hashlib.blake2b(repr(question).encode("utf-8", "surrogatepass"), digest_size=32).digest()
+        key = hashlib.blake2b(repr(request).encode("utf-8", "surrogatepass"), digest_size=32).digest()
         with self._lock:
-            cached = self._answers.get(key)
+            cached = self._results.get(key)
             if cached is not None:
-                answer: _Answer = cached[0]
-                return answer
-        answer = find()
-        self._store_result(key, answer, count_bytes(answer) + ENTRY_BYTES)
-        return answer
+                result: _Result = cached[0]
+                return result
+        result = find()
+        self._store_result(key, result, count_bytes(result) + ENTRY_BYTES)
+        return result
 
-    def _store_result(self, key: bytes, answer: object, size_bytes: int) -> None:
+    def _store_result(self, key: bytes, result: object, size_bytes: int) -> None:
         # a result that is larger than the whole cache is refused, and the others stay
         with self._lock, suppress(ValueError):
-            self._answers[key] = answer, size_bytes
+            self._results[key] = result, size_bytes
 
 
 def name_classes(access: AccessFilter) -> object:
-    """Returns a text that identifies the classes of a filter, or None for a filter that is too large to be cached."""
+    """Returns what identifies the classes of a filter, or None for a filter that is too large to be cached."""
     permitted = access.permitted
     if isinstance(permitted, ClassMap):
         return _digest_table(permitted.table)

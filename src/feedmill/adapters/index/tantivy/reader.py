@@ -38,7 +38,7 @@ from feedmill.ports.search import go_on
 
 __all__ = ["MAX_REACH", "TantivyIndex", "TantivyWriter", "can_serve"]
 
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 
 log = structlog.get_logger(__name__)
 
@@ -68,7 +68,7 @@ class TantivyIndex:
         bias: ScoreBias | None = None,
         explains: bool = False,
     ) -> Hits:
-        """Finds matching documents that the user may see, best first or as ``sort`` says. Totals are exact."""
+        """Finds matching documents that the user may see, best first or as ``sort`` says. The total is exact if ``is_exact``."""
         searcher = self._searcher
         if searcher is None:
             return Hits(hits=(), total=0, is_exact=True)
@@ -83,22 +83,22 @@ class TantivyIndex:
             # explanations, not deep pages, and not scores that depend on the time.
             if explains or not wanted or begin + wanted > ranked.ranking.depth or ranked.ranking.freshness:
                 return ranked.find_ranked_hits(begin, wanted, explains=explains)
-            best = self._ask(searcher, (query, hash(bias)), access, ranked.find_best, count_best)
+            best = self._find_cached(searcher, (query, hash(bias)), access, ranked.find_best, count_best)
             return best.list_hits(begin, wanted)
 
-    def _ask(
+    def _find_cached(
         self,
         searcher: tantivy.Searcher,
-        question: object,
+        request: object,
         access: AccessFilter,
-        find: Callable[[], _Answer],
-        count_bytes: Callable[[_Answer], int],
-    ) -> _Answer:
+        find: Callable[[], _Result],
+        count_bytes: Callable[[_Result], int],
+    ) -> _Result:
         """Returns a result for a user's classes, from the cache if the same query was made before."""
         classes, (searcher_of_cache, cache) = name_classes(access), self._cached
         if classes is None or searcher_of_cache is not searcher:
             return find()
-        return cache.get((question, classes), find, count_bytes)
+        return cache.get((request, classes), find, count_bytes)
 
     def list_by_key(self, query: Node, access: AccessFilter, *, after: int, num: int) -> Hits:
         """Lists matching documents that the user may see, by key, with keys above ``after``."""
@@ -117,7 +117,7 @@ class TantivyIndex:
             return tuple(FacetCounts(facet=facet, values=()) for facet in facets)
         with translated("counting facets"):
             wanted_facets = tuple(facets)
-            return self._ask(
+            return self._find_cached(
                 searcher,
                 (query, wanted_facets),
                 access,

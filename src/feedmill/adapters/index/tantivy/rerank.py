@@ -20,7 +20,7 @@ from feedmill.model.ranking import Ranking, ScoreBias
 from feedmill.model.search import Hit, Hits
 
 BIASED_WHOLE = 200
-"""The number of results, moved by a policy, for which all parts of the score are computed."""
+"""The number of results, moved by a bias, for which all parts of the score are computed."""
 
 PAIR_BYTES = 130
 """The size of a key and its score: the tuple, both numbers and a place in the list."""
@@ -57,13 +57,13 @@ class RankedSearch:
     bias: ScoreBias | None = None
 
     def find_ranked_hits(self, start: int, num: int, *, explains: bool = False) -> Hits:
-        """Finds a page of the best matches, with the parts of their scores if ``explains`` is set. Totals are exact."""
+        """Finds a page of the best matches, with the parts of their scores if ``explains`` is set."""
         word_queries, depth = self._make_word_queries(), self.ranking.depth
         # A page within the depth needs all matches down to the depth, since any of them may move onto it.
         offset = 0 if start < depth else start
         found = self._find_matches(word_queries, offset, max(start + num, depth) - offset if num else 1)
         total, is_exact = found.total, found.is_exact
-        pairs = found.pairs[: start + num - offset if offset else None] if num else []
+        pairs = found.pairs if num else []
         if not pairs:
             return Hits(hits=(), total=total, is_exact=is_exact)
         keys = self._values("key", [address for _, address in pairs])
@@ -79,7 +79,7 @@ class RankedSearch:
         # Matches below the depth keep the engine's order. Their scores are capped, so that scores never rise down the list.
         least = best[-1].score
         rest = zip(keys[depth : start + num], pairs[depth : start + num], strict=True)
-        hits += [Hit(key=int(key or 0), score=min(score, least)) for key, (score, _) in rest][max(start - depth, 0) :]
+        hits += [Hit(key=int(key or 0), score=min(score, least)) for key, (score, _) in rest]
         return Hits(hits=tuple(hits), total=total, is_exact=is_exact)
 
     def find_best(self) -> TopMatches:
@@ -88,6 +88,7 @@ class RankedSearch:
         found = self._find_matches(word_queries, 0, self.ranking.depth)
         keys = self._values("key", [address for _, address in found.pairs]) if found.pairs else ()
         ranked = self._rank_again(word_queries, found.pairs, keys) if keys else ()
+        # of each its key and its score
         return TopMatches(pairs=[one[:2] for one in ranked], total=found.total, is_exact=found.is_exact)
 
     def _make_word_queries(self) -> WordQueries:
@@ -103,9 +104,9 @@ class RankedSearch:
     def _rank_again(
         self, word_queries: WordQueries, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]
     ) -> list[ScoredCandidate]:
-        """Returns the best matches in their final order. If a policy reaches deeper, it first chooses which matches get all parts."""
+        """Returns the best matches in their final order. If a bias reaches deeper, it first chooses which matches get all parts."""
         chosen, rest = self._list_candidates(pairs, [int(key or 0) for key in keys]), list[ScoredCandidate]()
-        # Without the other parts first, which are expensive; the policy's factors decide which matches get them.
+        # Without the other parts first, which are expensive; the bias's factors decide which matches get them.
         if self.bias is not None and len(chosen) > BIASED_WHOLE:
             by_key = {candidate.key: candidate for candidate in chosen}
             moved = rank(chosen, {}, self.ranking, self.now)

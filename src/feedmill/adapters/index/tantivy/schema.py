@@ -46,6 +46,7 @@ COUNTED_FIELDS = ("stems", "title_stems", "heading_stems", "anchor_stems", "acce
 RAW_FIELDS = ("url", "site", "path", "metadata", "typed", "filetype", "links", "patterns", "datasource", "mimetype", "language", "access")
 MAX_BODY_CHARACTERS = 10_000_000
 MAX_METADATA_VALUES = 4_000
+# a power of two, so that samples halve and double
 SAMPLES = 65_536
 # if headings are a large part of a text, a word in a heading says little more than another word
 HEADINGS_CHARACTERS, HEADINGS_SHARE = 300, 50
@@ -95,6 +96,8 @@ def class_term(access_class: int) -> str:
 
 def sample_of(key: int) -> int:
     """Returns the position of a document in random samples, from 0 to below ``SAMPLES``. It is always the same for one document."""
+    # Multiplicative hashing: the factor is the prime next to 2**32 / the golden ratio, and scatters neighbouring keys over 32 bits. The
+    # product with SAMPLES, shifted by 32, scales them to the range.
     return (key * 2_654_435_761 & 0xFFFF_FFFF) * SAMPLES >> 32
 
 

@@ -3,8 +3,8 @@
 - A word is searched by all stems that it may have in the languages of the index. The best stem counts, and a rare stem counts no more
   than the usual one. Otherwise a stem that only one unusual text has would outweigh the word itself.
 - Function words count little next to other words (``core.text.functionwords``).
-- A run of a spaceless script is searched by its pairs of neighbouring characters, and by the phrase of its characters, which makes it
-  exact. A Hangul word is searched by its pairs of syllables, since particles are written onto a noun.
+- A run of a spaceless script is searched by its pairs of neighbouring characters (triples from Thai to Burmese), and by the phrase of its
+  characters, which makes it exact. A Hangul word is searched by its pairs of syllables, since particles are written onto a noun.
 - A word may be in the texts of links to a document instead of in the document itself. It counts less there.
 - A text that is one word to a reader and several to the index (``3.11``) is a phrase.
 """
@@ -47,7 +47,10 @@ class QueryWord:
 
 
 class WordQueries:
-    """Builds the queries of the plain words of one search. It reads nothing of the index but the number of documents that hold a term."""
+    """Builds the queries of the plain words of one search.
+
+    Of the index it reads only how many documents hold a term, and which languages the documents have.
+    """
 
     def __init__(self, searcher: Searcher, root: Node, function_words_weight: float = 1.0, anchors_weight: float = 1.0) -> None:
         self.searcher = searcher
@@ -176,7 +179,8 @@ class _TermCache:
                 cache.clear()
 
 
-# A searcher always shows the same commit. Only one is cached: a searcher holds its files, which cannot be removed meanwhile.
+# A searcher always shows the same commit. Only one is cached: a searcher holds its files, which cannot be removed meanwhile. Threads share
+# the cache: each operation on its dictionaries is atomic, and a lost entry is looked up again.
 @lru_cache(maxsize=1)
 def _find_known(_searcher: Searcher) -> _TermCache:
     return _TermCache()
