@@ -14,6 +14,7 @@ from feedmill.core.crawling.hostload import HostLoads, LoadException
 from feedmill.core.documents.urlstate import Rules
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
+from feedmill.model.errors import Busy
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.keyvalues import CRAWL_PAUSED
@@ -445,6 +446,23 @@ def test_empty_page_is_an_empty_document(harness: CrawlHarness) -> None:
     states = {path: harness.entry(path).state for path in ("/a", "/described", "/new", "/fed")}
     assert {path for path, state in states.items() if state is CrawlState.EMPTY_DOCUMENT} == {"/a", "/new"}
     assert [harness.text(path) for path in ("/a", "/described", "/new", "/fed")] == ["one", "", None, ""]
+
+
+def test_page_for_which_there_is_no_memory_is_put_off(harness: CrawlHarness) -> None:
+    harness.servers.put("/a", "one")
+
+    def refuse(url: str) -> None:
+        if url == url_of("/a"):
+            raise Busy("no memory")
+
+    harness.servers.on_request = refuse
+    harness.add("/a")
+    assert harness.crawl() == ["/a"]
+    entry = harness.entry()
+    assert (entry.state, entry.failures, entry.lease_owner) == (CrawlState.WAITING, 0, "")
+    harness.servers.on_request = lambda _url: None
+    harness.clock.turn(minutes=1)
+    assert (harness.crawl(), harness.text()) == (["/a"], "one")
 
 
 # --- sitemaps -------------------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from feedmill.adapters.crawling.fetcher import HttpFetcher
 from feedmill.adapters.crawling.options import FetchOptions, HeaderRule, ProxyRule
 from feedmill.adapters.http.lookup import FoundAddress
 from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
+from feedmill.model.errors import Busy
 from tests.rawserver import OK, always, redirect, running
 from tests.waiting import PATIENCE_SECONDS
 
@@ -141,6 +142,44 @@ def test_large_body_is_cut_if_it_is_text(kind: str, stored: int, is_announced: b
     with running(always(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{length}\r\n".encode() + b"x" * 300_000)) as server:
         page = fetch(server.url())
     assert (page.state, page.is_cut, len(page.body)) == (CrawlState.CRAWLED, True, stored)
+
+
+@pytest.mark.parametrize("length", ["", "Content-Length: 400000\r\n"], ids=["unknown", "announced"])
+@pytest.mark.parametrize("coding", ["", "Content-Encoding: gzip\r\n"], ids=["plain", "packed"])
+def test_large_body_waits_for_memory_outside_of_its_time(length: str, coding: str) -> None:
+    """The memory is that of the body, and of what it becomes without its codings; the wait is longer than the fetch may take."""
+    body = b"x" * 400_000
+    reserved: list[int] = []
+
+    async def reserve(size_bytes: int) -> None:
+        reserved.append(size_bytes)
+        await asyncio.sleep(2.5)
+
+    with running(always(f"HTTP/1.1 200 OK\r\n{length}{coding}\r\n".encode() + body)) as server:
+        page = fetch(server.url(), max_bytes=1_000_000, seconds=2.0, reserve=reserve)
+    assert reserved[0] == (400_000 if length else 1_000_000) + (1_000_000 if coding else 0)
+    assert (page.state, len(page.body)) == ((CrawlState.OTHER_ERROR, 0) if coding else (CrawlState.CRAWLED, 400_000))
+
+
+def test_small_body_that_grows_waits_for_memory() -> None:
+    reserved: list[int] = []
+
+    async def reserve(size_bytes: int) -> None:
+        reserved.append(size_bytes)
+
+    sizes = {"/small": 900_000, "/large": 3_000_000}
+    pages = {path: answer("200 OK", gzip.compress(b"x" * size), "Content-Encoding: gzip") for path, size in sizes.items()}
+    with running(by_path(pages)) as server:
+        small, large = fetch_many([server.url("/small"), server.url("/large")], max_bytes=5_000_000, reserve=reserve)
+    assert (len(small.body), len(large.body), reserved) == (900_000, 3_000_000, [5_000_000])
+
+
+def test_fetch_without_memory_ends_busy() -> None:
+    async def reserve(_size_bytes: int) -> None:
+        raise Busy("no memory")
+
+    with running(always(b"HTTP/1.1 200 OK\r\nContent-Length: 400000\r\n\r\n" + b"x" * 400_000)) as server, pytest.raises(Busy):
+        fetch(server.url(), max_bytes=1_000_000, reserve=reserve)
 
 
 # --- conditional requests ---

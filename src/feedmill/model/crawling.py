@@ -3,7 +3,7 @@
 Source: specifications of the appliance, "Crawl Diagnostics" (the codes and their words), "Crawl Schedule".
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, IntEnum
@@ -230,6 +230,8 @@ class FetchRequest:
     ``pause_seconds`` is the pause before a further request of the same fetch, which a redirect or a closed
     connection makes necessary. ``allows`` returns whether robots.txt permits a URL to which it redirects, as far as that is known.
     ``headers`` are sent besides the fetcher's own, which they do not replace.
+    ``reserve`` waits until there is memory for a body of so many bytes; a small body is read without it. The first call counts for the
+    whole fetch. The time limit does not count the wait. It raises Busy if the wait is too long.
     """
 
     url: str
@@ -241,6 +243,7 @@ class FetchRequest:
     seconds: float
     pause_seconds: float = 0.0
     allows: Callable[[str], bool] | None = field(default=None, repr=False, compare=False)
+    reserve: Callable[[int], Awaitable[None]] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

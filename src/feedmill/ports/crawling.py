@@ -92,7 +92,7 @@ class Fetcher(Protocol):
     """
 
     async def fetch(self, request: FetchRequest) -> FetchedPage:
-        """Fetches a URL. Every failure is a ``FetchedPage`` with its state; does not raise."""
+        """Fetches a URL. Every failure is a ``FetchedPage`` with its state. Raises what ``reserve`` of the request raises."""
 
     async def close(self) -> None:
         """Closes all connections."""

@@ -1,5 +1,6 @@
 """The port of HTTP to other servers: sends one request to one server and reads its response, within a time limit."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -38,6 +39,8 @@ class HttpRequest:
     cut_types: tuple[str, ...] | None = None
     #: How long to wait before it is sent once more, because the server has closed a connection that was used before.
     pause_seconds: float = 0.0
+    #: Waits until there is memory for the body, and for what it becomes without its codings. A small body is read without it.
+    reserve: Callable[[int], Awaitable[None]] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,12 @@ class BlockingReads:
         self._places = threading.BoundedSemaphore(MAX_THREADS)
 
     async def run(self, request: FetchRequest, work: Callable[[], FetchedPage], give_up: Callable[[], None] = lambda: None) -> FetchedPage:
-        """Returns what ``work`` returns, which does not raise. ``give_up`` is called if that takes longer than the request permits."""
+        """Returns what ``work`` returns, which does not raise. ``give_up`` is called if that takes longer than the request permits.
+
+        The size of a file is not known before, so memory is reserved for the largest. Errors: Busy if there is none.
+        """
+        if request.reserve is not None:
+            await request.reserve(request.max_bytes)
         if not self._places.acquire(blocking=False):
             return fail(request, CrawlState.CONNECTION_TIMED_OUT, "the file server does not answer other requests")
         try:

@@ -32,6 +32,7 @@ from feedmill.adapters.crawling.shares import ShareFetcher
 from feedmill.adapters.crawling.smb.shares import SmbShareFetcher
 from feedmill.adapters.crawling.transport import CUT_TYPES, Headers, Sending, Transport
 from feedmill.adapters.http.codings import ACCEPTED, Decoded, decode
+from feedmill.adapters.http.connection import SMALL_BYTES
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.core.urls.targets import Target, parse_target
 from feedmill.core.urls.validation import MAX_URL_CHARACTERS
@@ -41,8 +42,8 @@ from feedmill.ports.http import HttpResponse
 
 MAX_PAUSE_SECONDS: Final = 300.0
 """The longest pause before a redirect is followed, so that the lease of its URL still holds."""
-_THREAD_BYTES: Final = 262_144
-"""Larger bodies are decoded in a thread, so that the event loop goes on."""
+_SMALL_DECODED_BYTES: Final = 1_048_576
+"""A body that is larger without its codings is decoded in a thread, so that the event loop goes on, and needs memory that is reserved."""
 
 
 class HttpFetcher:
@@ -62,7 +63,7 @@ class HttpFetcher:
         self._smb_shares = SmbShareFetcher(self._options.smb_shares)
 
     async def fetch(self, request: FetchRequest) -> FetchedPage:
-        """Fetches a URL. Every failure is a ``FetchedPage`` with its state; does not raise."""
+        """Fetches a URL. Every failure is a ``FetchedPage`` with its state. Errors: Busy if there is no memory for its body."""
         begun = time.monotonic()
         if request.url[:5].lower() == "file:":
             return replace(await self._shares.fetch(request), seconds=time.monotonic() - begun)
@@ -113,6 +114,7 @@ class HttpFetcher:
             deadline=fetch.deadline,
             opened_for=fetch.find_page(target),
             pause_seconds=request.pause_seconds,
+            reserve=request.reserve,
         )
         rule = self._find_access(fetch, sending)
         if rule is None:
@@ -175,7 +177,7 @@ class HttpFetcher:
             return self._end(fetch, response, state, f"it answers {response.status}" if state is not CrawlState.CRAWLED_FROM_CACHE else "")
         if response.status == 204 and response.find_header("x-gsa-skip-updating-content").strip().lower() == "true":
             return self._end(fetch, response, CrawlState.CRAWLED_FROM_CACHE, "")
-        decoded = await _decode(response, request.max_bytes)
+        decoded = await _decode(response, request)
         return replace(self._end(fetch, response, state, ""), body=decoded.body, is_cut=decoded.is_cut)
 
     def _end(self, fetch: "_Fetch", response: HttpResponse, state: CrawlState, reason: str) -> FetchedPage:
@@ -257,16 +259,24 @@ def _read_location(response: HttpResponse) -> str:
         return text
 
 
-async def _decode(response: HttpResponse, max_bytes: int) -> Decoded:
-    """Returns the body without its codings; a longer one is cut or dropped. Errors: ExchangeFailure."""
-    coding = response.find_header("content-encoding")
-    if response.is_cut and coding and response.body:
-        decoded = await asyncio.to_thread(decode, response.body, coding, max_bytes, is_cut=True)
-    elif coding and len(response.body) > _THREAD_BYTES:
-        decoded = await asyncio.to_thread(decode, response.body, coding, max_bytes)
-    else:
-        decoded = decode(response.body, coding, max_bytes)
+async def _decode(response: HttpResponse, request: FetchRequest) -> Decoded:
+    """Returns the body without its codings; a longer one is cut or dropped. Errors: ExchangeFailure, Busy."""
+    decoded = await _undo_codings(response, request)
     is_cut = decoded.is_cut or response.is_cut
     if is_cut and not response.find_header("content-type").strip().lower().startswith(CUT_TYPES):
         return Decoded(b"", True)
     return Decoded(decoded.body, is_cut)
+
+
+async def _undo_codings(response: HttpResponse, request: FetchRequest) -> Decoded:
+    body, coding = response.body, response.find_header("content-encoding")
+    if not coding or not body:
+        return decode(body, "", request.max_bytes)
+    if len(body) <= SMALL_BYTES and not response.is_cut:
+        # nearly all pages end here; of the others there is more, which needs memory first
+        decoded = decode(body, coding, min(request.max_bytes, _SMALL_DECODED_BYTES))
+        if not decoded.is_cut or request.max_bytes <= _SMALL_DECODED_BYTES:
+            return decoded
+        if request.reserve is not None:
+            await request.reserve(request.max_bytes)
+    return await asyncio.to_thread(decode, body, coding, request.max_bytes, is_cut=response.is_cut)

@@ -33,7 +33,7 @@ class ShareFetcher:
         self._reads = BlockingReads()
 
     async def fetch(self, request: FetchRequest) -> FetchedPage:
-        """Fetches a file or a folder. Every failure is a ``FetchedPage`` with its state; does not raise."""
+        """Fetches a file or a folder. Every failure is a ``FetchedPage`` with its state. Errors: Busy if there is no memory for it."""
         share = next((each for each in self._shares if request.url.startswith(each.prefix)), None)
         if share is None:
             return _fail(request, CrawlState.UNHANDLED_PROTOCOL, "no share of [[crawl.shares]] has this URL")

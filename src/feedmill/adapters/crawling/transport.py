@@ -6,7 +6,7 @@ a private address here is refused too.
 
 import base64
 import time
-from collections.abc import Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -54,7 +54,7 @@ class Sending:
     ``opened_for`` is another URL: the private addresses that the settings permit for it are permitted too; "" for none. ``is_chosen``:
     the settings name this very server, so its address may be private. ``holder`` separates connections that are authenticated.
     ``pause_seconds`` is how long to wait before the request is sent once more, because the server has closed a connection that was used
-    before.
+    before. ``reserve`` waits for the memory of a body.
     Units: ``deadline`` in seconds of the monotonic clock.
     """
 
@@ -69,6 +69,7 @@ class Sending:
     holder: Hashable = None
     trust: Trust | None = None
     pause_seconds: float = 0.0
+    reserve: Callable[[int], Awaitable[None]] | None = field(default=None, repr=False)
 
 
 class Transport:
@@ -120,6 +121,7 @@ def _make_request(sending: Sending, headers: Headers) -> HttpRequest:
         max_bytes=sending.max_bytes,
         cut_types=CUT_TYPES,
         pause_seconds=sending.pause_seconds,
+        reserve=sending.reserve,
     )
 
 

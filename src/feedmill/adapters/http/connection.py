@@ -19,6 +19,8 @@ from feedmill.ports.http import HttpRequest, HttpResponse, ServerAddress
 
 _MAX_HEAD_BYTES: Final = 65_536
 _MAX_INTERIM: Final = 10
+SMALL_BYTES: Final = 262_144
+"""A body of up to this size is read without reserving memory for it."""
 
 
 class AsyncConnection:
@@ -33,13 +35,14 @@ class AsyncConnection:
         self._context = context
         self._stream: Stream | None = None
         self._protocol = h11.Connection(h11.CLIENT)
+        self._limit = asyncio.timeout(None)
 
     async def send(self, request: HttpRequest, seconds: float) -> HttpResponse:
         """Sends a request and waits for its response. Errors: UpstreamFailure."""
         is_complete = False
         try:
             with translating():
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(seconds) as self._limit:
                     response = await self._exchange_again(request)
             is_complete = True
             return response
@@ -98,6 +101,7 @@ class AsyncConnection:
 
     async def _receive(self, stream: Stream, request: HttpRequest) -> HttpResponse:
         response, body, interim, is_over = HttpResponse(status=0), bytearray(), 0, False
+        is_reserved = request.reserve is None
         while True:
             try:
                 event = self._protocol.next_event()
@@ -122,8 +126,12 @@ class AsyncConnection:
                     return response
                 if request.method != "HEAD" and _read_length(response) > request.max_bytes and not _keeps_beginning(request, response):
                     return self._cut(request, response, b"")
+                if not is_reserved and _read_length(response) > SMALL_BYTES:
+                    is_reserved = await self._reserve(request, response)
             elif isinstance(event, h11.Data):
                 body += event.data
+                if not is_reserved and len(body) > SMALL_BYTES:
+                    is_reserved = await self._reserve(request, response)
                 # Checked at each piece, since the announced length of a body need not be true.
                 if len(body) > request.max_bytes:
                     return self._cut(request, response, body)
@@ -131,6 +139,18 @@ class AsyncConnection:
                 return replace(response, body=bytes(body))
             else:
                 raise ClosedEarly
+
+    async def _reserve(self, request: HttpRequest, response: HttpResponse) -> bool:
+        """Waits for the memory of a body; the time limit does not count the wait. Returns True."""
+        loop, until = asyncio.get_running_loop(), self._limit.when()
+        begun = loop.time()
+        self._limit.reschedule(None)
+        try:
+            assert request.reserve is not None
+            await request.reserve(_find_need(request, response))
+        finally:
+            self._limit.reschedule(None if until is None else until + loop.time() - begun)
+        return True
 
     def _cut(self, request: HttpRequest, response: HttpResponse, body: bytes | bytearray) -> HttpResponse:
         """Returns the response to a body that is too large. Errors: ExchangeFailure."""
@@ -156,6 +176,12 @@ class AsyncConnection:
 def _read_length(response: HttpResponse) -> int:
     text = response.find_header("content-length")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
+
+
+def _find_need(request: HttpRequest, response: HttpResponse) -> int:
+    """Returns the most memory that a body may need: all of it at once, so that no body waits for more while it keeps others waiting."""
+    as_sent = min(_read_length(response) or request.max_bytes, request.max_bytes)
+    return as_sent + (request.max_bytes if response.find_header("content-encoding") else 0)
 
 
 def _keeps_beginning(request: HttpRequest, response: HttpResponse) -> bool:

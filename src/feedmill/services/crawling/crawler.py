@@ -32,10 +32,11 @@ from feedmill.core.crawling.sites import site_of
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.crawling import CrawlEntry, CrawlSite, CrawlState, FetchedPage, FetchRequest
 from feedmill.model.document import DocumentState
-from feedmill.model.errors import Broken, FeedmillError
+from feedmill.model.errors import Broken, Busy, FeedmillError
 from feedmill.model.queue import QueueName
 from feedmill.ports import Clock, Fetcher, Notifier, Store
 from feedmill.services.crawling.applying import Fetched, PageApplier
+from feedmill.services.crawling.bodymemory import BodyMemory, Reservation
 from feedmill.services.crawling.requesting import is_paused
 from feedmill.services.failurenote import FailureNote
 from feedmill.services.feeds.feeding import Admission
@@ -51,6 +52,8 @@ TICK_SECONDS: Final = 0.1
 PAUSE_SECONDS: Final = 0.1
 """How often the crawler looks whether it is paused."""
 RETRY_SECONDS: Final = 2.0
+PUT_OFF: Final = timedelta(minutes=1)
+"""When a URL is fetched again for whose page there was no memory."""
 PROGRESS_SECONDS: Final = 10.0
 MAX_SITES: Final = 10_000
 """How many sites are held in memory."""
@@ -165,7 +168,10 @@ class Crawler:
         self._unconditional: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._sitemaps_running = 0
+        self._memory = BodyMemory()
+        self._put_off: list[CrawlEntry] = []
         self._done: list[Fetched] = []
+        self._reservations: list[Reservation] = []
         self._done_at: datetime | None = None
         self._changed: dict[str, CrawlSite] = {}
         self._leased_at: datetime | None = None
@@ -259,7 +265,7 @@ class Crawler:
         if self._is_apply_due():
             await self._apply()
         has_more = await self._in_thread(self._step)
-        if self._is_paused:
+        if self._is_paused or self._put_off:
             await self._give_back()
         await self._give_back_closed()
         leased = await self._lease() if self._is_lease_due() else 0
@@ -297,6 +303,9 @@ class Crawler:
         if done or changed:
             await self._in_thread(lambda: self._tools.applier.apply(done, changed))
             del self._done[: len(done)]
+            for reservation in self._reservations[: len(done)]:
+                reservation.shrink(0)
+            del self._reservations[: len(done)]
             for site in changed:
                 if self._changed.get(site.site) is site:
                     del self._changed[site.site]
@@ -467,10 +476,18 @@ class Crawler:
         return True
 
     async def _fetch_sitemap(self, fetcher: Fetcher, site: _Site, url: str) -> None:
+        reservation = Reservation(self._memory)
         try:
             site.sitemap = url
-            seconds = self._tools.fetch_seconds
-            page = await fetcher.fetch(FetchRequest(url=url, needed_for=site.page, max_bytes=SITEMAP_BYTES, seconds=seconds))
+            request = FetchRequest(
+                url=url,
+                needed_for=site.page,
+                max_bytes=SITEMAP_BYTES,
+                seconds=self._tools.fetch_seconds,
+                reserve=reservation.reserve,
+            )
+            page = await fetcher.fetch(request)
+            reservation.shrink(len(page.body))
             self._note_answer(site, page)
             follow = self._tools.follow_sitemap
             if page.state is CrawlState.CRAWLED and follow is not None:
@@ -483,6 +500,7 @@ class Crawler:
             site.sitemaps.appendleft(url)
             raise
         finally:
+            reservation.shrink(0)
             site.sitemap = ""
             site.record = self._changed[site.record.site] = replace(site.record, sitemaps=site.sitemaps_left)
             self._sitemaps_running -= 1
@@ -525,11 +543,17 @@ class Crawler:
             unit.feeds.crawling.queue.save_many(given_back)
 
     async def _visit(self, fetcher: Fetcher, site: _Site, entry: CrawlEntry) -> None:
+        reservation = Reservation(self._memory)
         try:
-            page = self._refuse(site, entry) or await self._fetch(fetcher, site, entry)
+            page = self._refuse(site, entry) or await self._fetch(fetcher, site, entry, reservation)
+            reservation.shrink(len(page.body))
             if not self._done:
                 self._done_at = self._tools.clock()
             self._done.append(Fetched(entry=entry, page=page, at=self._tools.clock()))
+            self._reservations.append(reservation)
+        except Busy as error:
+            log.info("fetch_put_off", url=entry.url, reason=str(error))
+            self._put_off.append(entry)
         finally:
             site.running -= 1
 
@@ -550,7 +574,7 @@ class Crawler:
             return FetchedPage(state=CrawlState.DISALLOWED_BY_ROBOTS_TXT, url=url, reason="robots.txt of its site disallows it")
         return None
 
-    async def _fetch(self, fetcher: Fetcher, site: _Site, entry: CrawlEntry) -> FetchedPage:
+    async def _fetch(self, fetcher: Fetcher, site: _Site, entry: CrawlEntry, reservation: Reservation) -> FetchedPage:
         is_conditional = entry.url not in self._unconditional and not self._tools.force.match_url(entry.url).passes
         request = FetchRequest(
             url=entry.url,
@@ -560,6 +584,7 @@ class Crawler:
             seconds=self._tools.fetch_seconds,
             pause_seconds=self._find_load(site.record.site, site.delay_seconds, self._tools.clock()).pause_seconds,
             allows=self._allows,
+            reserve=reservation.reserve,
         )
         page = await fetcher.fetch(request)
         self._note_answer(site, page)

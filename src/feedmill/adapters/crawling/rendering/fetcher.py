@@ -25,7 +25,7 @@ class RenderingFetcher:
         self._max_bytes = options.max_bytes
 
     async def fetch(self, request: FetchRequest) -> FetchedPage:
-        """Fetches a URL. Every failure is a ``FetchedPage`` with its state; does not raise."""
+        """Fetches a URL. Every failure is a ``FetchedPage`` with its state. Errors: Busy if there is no memory for it."""
         is_rendered = not request.needed_for and self._patterns.match_url(request.url).passes
         if not is_rendered:
             return await self._pages.fetch(request)

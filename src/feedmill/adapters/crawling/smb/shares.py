@@ -61,7 +61,7 @@ class SmbShareFetcher:
         self._reads = BlockingReads()
 
     async def fetch(self, request: FetchRequest) -> FetchedPage:
-        """Fetches a file or a folder. Every failure is a ``FetchedPage`` with its state; does not raise."""
+        """Fetches a file or a folder. Every failure is a ``FetchedPage`` with its state. Errors: Busy if there is no memory for it."""
         if not any(request.url.startswith(rule.prefix) for rule in self._rules):
             return fail(request, CrawlState.UNHANDLED_PROTOCOL, "no share of [[crawl.smb_shares]] has this URL")
         reader = next((each for each in self._readers if request.url.startswith(each.rule.prefix)), None)
