@@ -17,7 +17,8 @@ from tempfile import TemporaryDirectory
 from bench.figures import percentile
 from bench.groups import load
 from bench.uniquequeries import make_unique
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.corpus import Corpus
 
 DOCUMENTS = 100_000
@@ -51,9 +52,9 @@ def fill(appliance: Appliance, documents: int, acls: int) -> None:
     for first in range(0, documents, AT_ONCE):
         numbers = range(first, min(first + AT_ONCE, documents))
         texts = [corpus.text(20) for _ in numbers]
-        push(appliance, [record(f"{HOST}/open/{n}", f"<p>open {text}</p>") for n, text in zip(numbers, texts, strict=True)], "open")
+        push(appliance, [make_record(f"{HOST}/open/{n}", f"<p>open {text}</p>") for n, text in zip(numbers, texts, strict=True)], "open")
         guarded = [
-            record(f"{HOST}/shut/{n}", f"<p>shut {text}</p>", acl=own_acl(n % acls, chance.randrange(folders)))
+            make_record(f"{HOST}/shut/{n}", f"<p>shut {text}</p>", acl=own_acl(n % acls, chance.randrange(folders)))
             for n, text in zip(numbers, texts, strict=True)
         ]
         push(appliance, guarded, "shut")
@@ -62,7 +63,7 @@ def fill(appliance: Appliance, documents: int, acls: int) -> None:
 
 
 def push(appliance: Appliance, records: list[str], source: str) -> None:
-    appliance.wait(appliance.push(feed_of(*records), source), seconds=3_600, pause_seconds=0.2)
+    appliance.wait(appliance.push(make_feed(*records), source), seconds=3_600, pause_seconds=0.2)
 
 
 def folder_acl(number: int) -> str:
@@ -113,7 +114,7 @@ def compare_groups(appliance: Appliance) -> None:
 
 def change_folder(appliance: Appliance) -> None:
     """Prints how long the ACL of the outermost folder takes to take effect in searches."""
-    xml = feed_of(
+    xml = make_feed(
         f'<acl url="{HOST}/folder/0" inheritance-type="parent-overrides"><principal scope="user" access="permit">late</principal></acl>'
     )
     assert timed(appliance, "shut", "late")[1] == 0

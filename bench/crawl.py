@@ -23,7 +23,8 @@ from bench.crawlsite import Kind, body_of, kind_of, serving
 from feedmill.adapters.crawling.fetcher import HttpFetcher
 from feedmill.adapters.crawling.options import FetchOptions
 from feedmill.model.crawling import FetchRequest
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.waiting import wait_until
 
 PAGES = 1_000
@@ -100,9 +101,9 @@ async def _fetch_all(site: str, pages: int) -> None:
 def measure_whole(site: str, pages: int) -> None:
     """Measures a crawl and a feed until the documents are found."""
     documents = [number for number in range(pages) if kind_of(number, SEED) in (Kind.PAGE, Kind.SLOW)]
-    records = (record(f"{site}/{number}", body_of(number, pages, SEED).decode()) for number in documents)
+    records = (make_record(f"{site}/{number}", body_of(number, pages, SEED).decode()) for number in documents)
     with TemporaryDirectory(prefix="feedmill-crawl-") as folder:
-        xml = feed_of(*records)
+        xml = make_feed(*records)
         fed = _measure_server(Path(folder) / "fed", "", len(documents), lambda server: server.push(xml))
         _print("feed", len(documents), *fed)
         settings = _SETTINGS.replace("{site}", site)

@@ -11,7 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlencode
 
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.corpus import Corpus
 
 ITEMS = 2_000
@@ -25,7 +26,7 @@ def main(items: int = ITEMS, rounds: int = ROUNDS) -> None:
     """Prints the rates and the ratio."""
     feed_seconds = load_seconds = applied_seconds = 0.0
     with TemporaryDirectory() as folder, running(Path(folder) / "data", SETTINGS) as appliance:
-        appliance.feed(feed_of(record("http://bench.example.com/warm", "<p>warm</p>")), "warm")
+        appliance.feed(make_feed(make_record("http://bench.example.com/warm", "<p>warm</p>")), "warm")
         for round_ in range(rounds):
             corpus = Corpus(seed=round_)
             pages = [corpus.page(number) for number in range(items)]
@@ -40,7 +41,7 @@ def main(items: int = ITEMS, rounds: int = ROUNDS) -> None:
 
 def feed(appliance: Appliance, pages: list[str], round_: int) -> float:
     """Returns the seconds of a GSA feed until it is searchable."""
-    body = feed_of(*(record(f"http://bench.example.com/feed/{round_}/{number}", page) for number, page in enumerate(pages)))
+    body = make_feed(*(make_record(f"http://bench.example.com/feed/{round_}/{number}", page) for number, page in enumerate(pages)))
     began = time.monotonic()
     receipt = appliance.wait(appliance.push(body, f"feed{round_}"), seconds=600, pause_seconds=0.05)
     assert receipt["included"] == len(pages), receipt

@@ -16,7 +16,8 @@ from urllib.parse import urlencode
 
 from bench.figures import percentile
 from bench.uniquequeries import new_word
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.corpus import vocabulary
 
 DOCUMENTS = 200_000
@@ -43,8 +44,8 @@ def feed_many(appliance: Appliance, documents: int) -> None:
                 ("price", str(random_.randrange(1_000))),
             ]
             text = f"<title>{' '.join(chosen[:6])}</title>{' '.join(chosen)}"
-            records.append(record(f"http://facets.example.com/{number}", text, metadata))
-        appliance.wait(appliance.push(feed_of(*records), "facets"), seconds=3_600, pause_seconds=0.5)
+            records.append(make_record(f"http://facets.example.com/{number}", text, metadata))
+        appliance.wait(appliance.push(make_feed(*records), "facets"), seconds=3_600, pause_seconds=0.5)
 
 
 def measure(appliance: Appliance, paths: dict[str, Sequence[str]], rounds: int) -> dict[str, list[float]]:

@@ -13,7 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.faultsteps import BAD, COUNT, EXTRACTING, FEEDING, INDEXING, documents, url_of, word_of
 
 FEED = "marked"
@@ -51,7 +52,7 @@ def main(chosen: list[str] | None = None) -> None:
 def measure(fault: str) -> Row:
     """Runs one fault on a server of its own; none for an empty text."""
     with TemporaryDirectory() as folder, running(Path(folder) / "data", environment={"FEEDMILL_FAULTS": fault}) as appliance:
-        appliance.feed(feed_of(record("http://www.example.com/first", "<p>first</p>")), "later")
+        appliance.feed(make_feed(make_record("http://www.example.com/first", "<p>first</p>")), "later")
         begun = time.monotonic()
         feed = appliance.push(documents(FEED, has_title=False), "marked")
         slowest_seconds = max(time_later(appliance, number) for number in range(LATER))
@@ -67,7 +68,7 @@ def measure(fault: str) -> Row:
 def time_later(appliance: Appliance, number: int) -> float:
     """Feeds one record and returns the seconds until all of it can be found."""
     begun = time.monotonic()
-    appliance.feed(feed_of(record(f"http://www.example.com/later/{number}", "<p>later</p>")), "later")
+    appliance.feed(make_feed(make_record(f"http://www.example.com/later/{number}", "<p>later</p>")), "later")
     return time.monotonic() - begun
 
 

@@ -23,8 +23,9 @@ from bench.figures import peak_megabytes, percentile
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.access.groups import resolve_groups
 from feedmill.services.access.grouptable import GroupTable
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
 from tests.builders.access import identity
+from tests.builders.feedxml import make_feed, make_record
 from tests.feedreaders import gsagroups_reader
 
 MEMBERSHIPS = 300_000
@@ -48,7 +49,7 @@ def main(memberships: int = MEMBERSHIPS) -> None:
         pass
     reading_seconds = time.monotonic() - began
     with TemporaryDirectory() as folder, running(Path(folder) / "data", SETTINGS) as appliance:
-        appliance.feed(feed_of(*(record(f"http://found.example.com/{n}", f"<p>found {n}</p>", acl=ACL) for n in range(1_000))))
+        appliance.feed(make_feed(*(make_record(f"http://found.example.com/{n}", f"<p>found {n}</p>", acl=ACL) for n in range(1_000))))
         for name in ("first load", "replaced"):
             with searching(appliance) as before:
                 time.sleep(BEFORE_SECONDS)

@@ -18,7 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.figures import percentile
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 
 CONNECTIONS = 1_000
 REQUESTS = 300
@@ -37,7 +38,7 @@ def main(connections: int = CONNECTIONS, requests: int = REQUESTS) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(SOFT_LIMIT, hard), hard))
     with TemporaryDirectory() as folder, running(Path(folder) / "data") as appliance:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        appliance.feed(feed_of(record("http://half.example.com/", "<p>halfopen</p>")))
+        appliance.feed(make_feed(make_record("http://half.example.com/", "<p>halfopen</p>")))
         search, count = "/api/v1/search?q=halfopen", "/getbacklogcount"
         report("search, silent", appliance.search_port, search, b"", connections, requests)
         report("search, half a head", appliance.search_port, search, HALF_HEAD, connections, requests)

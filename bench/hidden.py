@@ -21,7 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 
 ROUNDS = 4_000
 HIDDEN = 200
@@ -47,10 +48,10 @@ def fill(appliance: Appliance) -> None:
     chain += _acl(f"http://acl.example.com/{LEVELS}", "")
     own = _acl("", "")
     inherited = _acl("", "http://acl.example.com/0")
-    records = [record(f"http://open.example.com/{number}", "<title>open</title>text") for number in range(HIDDEN)]
+    records = [make_record(f"http://open.example.com/{number}", "<title>open</title>text") for number in range(HIDDEN)]
     for kind, acl in (("shallow", own), ("deep", inherited)):
-        records += [record(f"http://{kind}.example.com/{number}", "text", acl=acl) for number in range(HIDDEN)]
-    appliance.wait(appliance.push(feed_of(chain, *records), "hidden"))
+        records += [make_record(f"http://{kind}.example.com/{number}", "text", acl=acl) for number in range(HIDDEN)]
+    appliance.wait(appliance.push(make_feed(chain, *records), "hidden"))
 
 
 def _acl(url: str, parent: str) -> str:

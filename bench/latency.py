@@ -14,7 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.figures import percentile
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.corpus import Corpus
 
 DOCUMENTS = 100_000
@@ -50,8 +51,8 @@ def fill(appliance: Appliance, documents: int) -> None:
     corpus = Corpus()
     for first in range(0, documents, 20_000):
         numbers = range(first, min(first + 20_000, documents))
-        records = [record(f"http://fill.example.com/{n}", f"<title>{n}</title><p>{corpus.text(60)}</p>") for n in numbers]
-        appliance.push(feed_of(*records), "fill")
+        records = [make_record(f"http://fill.example.com/{n}", f"<title>{n}</title><p>{corpus.text(60)}</p>") for n in numbers]
+        appliance.push(make_feed(*records), "fill")
     deadline = time.monotonic() + 1_200
     while (
         appliance.search("title")["total"] < 0
@@ -66,7 +67,7 @@ def measure(appliance: Appliance, name: str, rounds: int) -> list[float]:
     seconds = []
     for number in range(rounds):
         word = f"needle{name}{number}"
-        xml = feed_of(record(f"http://small.example.com/{name}/{number % 7}", f"<title>small</title><p>{word}</p>"))
+        xml = make_feed(make_record(f"http://small.example.com/{name}/{number % 7}", f"<title>small</title><p>{word}</p>"))
         began = time.monotonic()
         appliance.push(xml, "small")
         while not appliance.urls(word):
@@ -84,7 +85,7 @@ def keep_hanging(appliance: Appliance) -> threading.Event:
     def _push() -> None:
         round_ = 0
         while not stop.is_set():
-            appliance.push(feed_of(*(hostile(n, round_) for n in range(HOSTILE))), "hostile")
+            appliance.push(make_feed(*(hostile(n, round_) for n in range(HOSTILE))), "hostile")
             round_ += 1
             stop.wait(20)
 

@@ -46,7 +46,8 @@ from feedmill.model.query import MatchAll, Node
 from feedmill.model.search import Match, SearchRequest
 from feedmill.model.serving import Serving
 from feedmill.services.searching.searcher import find_hits
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.corpus import Corpus
 
 DOCUMENTS = 200_000
@@ -127,7 +128,7 @@ def made_up(documents: int) -> Iterator[str]:
     """Yields the records of pages of a kilobyte."""
     corpus = Corpus()
     for n in range(documents):
-        yield record(f"http://q.example.com/{n % 97}/{n}", f"<title>{corpus.text(4)} {n}</title><p>{corpus.text(WORDS)}</p>")
+        yield make_record(f"http://q.example.com/{n % 97}/{n}", f"<title>{corpus.text(4)} {n}</title><p>{corpus.text(WORDS)}</p>")
 
 
 def records_of(files: Sequence[Path], documents: int) -> Iterator[str]:
@@ -142,7 +143,7 @@ def records_of(files: Sequence[Path], documents: int) -> Iterator[str]:
 def fill(appliance: Appliance, records: Iterator[str]) -> None:
     """Fills the index."""
     while batch := list(itertools.islice(records, 10_000)):
-        appliance.push(feed_of(*batch), "fill")
+        appliance.push(make_feed(*batch), "fill")
     while appliance.get_json(appliance.gate, "/api/v1/feeds?datasource=fill&limit=1")[0]["searchable_at"] is None:
         time.sleep(1)
 

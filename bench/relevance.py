@@ -35,7 +35,8 @@ from feedmill.model.ranking import Ranking
 from feedmill.model.search import IndexDocument, SearchRequest
 from feedmill.model.serving import Serving
 from feedmill.services.searching.searcher import find_hits
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 
 FOLDER = "FEEDMILL_RELEVANCE"
 DEPTH = 1_000
@@ -149,7 +150,7 @@ def measure_served(collection: Collection) -> float:
     with TemporaryDirectory() as folder, running(Path(folder) / "data") as appliance:
         for first in range(0, len(collection.documents), 1_000):
             records = [to_record(prefix, document) for document in collection.documents[first : first + 1_000]]
-            appliance.feed(feed_of(*records), collection.name.replace("-", "_"), seconds=600)
+            appliance.feed(make_feed(*records), collection.name.replace("-", "_"), seconds=600)
         return score(collection, lambda query, num: ask_served(appliance, prefix, query, num), CLIENTS)
 
 
@@ -157,7 +158,7 @@ def to_record(prefix: str, document: dict[str, Any]) -> str:
     """Returns a document as the record of a feed."""
     title = f"<title>{escape(document['title'])}</title>" if document.get("title") else ""
     page = f"<html><head>{title}</head><body><p>{escape(document['text'])}</p></body></html>"
-    return record(prefix + document["_id"], page, metadata_of(document))
+    return make_record(prefix + document["_id"], page, metadata_of(document))
 
 
 def ask_served(appliance: Appliance, prefix: str, query: str, num: int) -> list[str]:

@@ -9,7 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.figures import MEGABYTE, peak_megabytes, percentile
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 
 SIZES_MEGABYTES = (100, 1_000)
 SEARCHES = 300
@@ -26,7 +27,7 @@ def main(largest_megabytes: int = SIZES_MEGABYTES[-1]) -> None:
 
 def measure(appliance: Appliance, megabytes: int, disk: float) -> None:
     """Uploads once, searching all the while."""
-    appliance.feed(feed_of(*(record(f"http://a.example.com/{n}", f"<p>searchable words {n}</p>") for n in range(500))))
+    appliance.feed(make_feed(*(make_record(f"http://a.example.com/{n}", f"<p>searchable words {n}</p>") for n in range(500))))
     before = search_times(appliance, threading.Event(), SEARCHES)
     done = threading.Event()
     during: list[float] = []

@@ -262,24 +262,3 @@ def is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
-
-
-def record(url: str, content: str | None = None, metadata: Sequence[tuple[str, str]] = (), *, acl: str = "", **attributes: str) -> str:
-    """Returns one ``<record>``."""
-    from xml.sax.saxutils import escape, quoteattr
-
-    shown = {"mimetype": "text/html"} | {name.replace("_", "-"): value for name, value in attributes.items()}
-    parts = [f"<record url={quoteattr(url)} " + " ".join(f"{name}={quoteattr(value)}" for name, value in shown.items()) + ">", acl]
-    if metadata:
-        metas = "".join(f"<meta name={quoteattr(name)} content={quoteattr(value)}/>" for name, value in metadata)
-        parts.append(f"<metadata>{metas}</metadata>")
-    if content is not None:
-        parts.append(f"<content>{escape(content)}</content>")
-    return "".join([*parts, "</record>"])
-
-
-def feed_of(*records: str, group: str = "<group>") -> bytes:
-    """Returns a feed of records."""
-    head = '<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE gsafeed PUBLIC "-//Google//DTD GSA Feeds//EN" "">'
-    header = "<header><datasource>ignored</datasource><feedtype>full</feedtype></header>"
-    return f"{head}<gsafeed>{header}{group}{''.join(records)}</group></gsafeed>".encode()

@@ -3,7 +3,7 @@
 A test holds this to the fault points in the code, so that a new step cannot be left out.
 """
 
-from tests.appliance import feed_of, record
+from tests.builders.feedxml import make_feed, make_record
 
 BAD = (17, 100, 180)
 COUNT = 200
@@ -65,9 +65,9 @@ def page_of(step: str, url: str, number: int, *, has_title: bool = True, **attri
     word = word_of(step)
     title = f"<title>{word} {number}</title>" if has_title else ""
     content = f'{title}<p>{word} <a href="{url_of(step, number + 1)}">next {number}</a></p>'
-    return record(url, content, (), **attributes)
+    return make_record(url, content, (), **attributes)
 
 
 def documents(step: str, bad: tuple[int, ...] = BAD, *, has_title: bool = True, **attributes: str) -> bytes:
     """Returns a feed of 200 documents, each linking to the next one."""
-    return feed_of(*(page_of(step, url_of(step, number, bad), number, has_title=has_title, **attributes) for number in range(COUNT)))
+    return make_feed(*(page_of(step, url_of(step, number, bad), number, has_title=has_title, **attributes) for number in range(COUNT)))

@@ -1,6 +1,7 @@
 """A small library of an organisation that does not exist, for looking at the search page."""
 
-from tests.appliance import Appliance, feed_of, record
+from tests.appliance import Appliance
+from tests.builders.feedxml import make_feed, make_record
 
 SETTINGS = """
 [[frontends]]
@@ -53,7 +54,7 @@ def documents() -> list[str]:
         ]
         name = f"{title}, part {number // len(SUBJECTS) + 1}"
         found.append(
-            record(
+            make_record(
                 f"http://intranet.example.org/{'-'.join(title.lower().split())}/{number}.{ending}",
                 _content(mimetype, name, f"{text} Paragraph {number} says more about {title.lower()}."),
                 metadata,
@@ -63,7 +64,7 @@ def documents() -> list[str]:
         )
     for number, (language, title, text) in enumerate(FOREIGN):
         page = f'<html lang="{language}"><head><title>{title}</title></head><body><p>{text}</p></body></html>'
-        found.append(record(f"http://intranet.example.org/{language}/{number}.html", page, [("department", DEPARTMENTS[number])]))
+        found.append(make_record(f"http://intranet.example.org/{language}/{number}.html", page, [("department", DEPARTMENTS[number])]))
     return found
 
 
@@ -81,4 +82,4 @@ def _content(mimetype: str, title: str, text: str) -> str:
 
 def fill(appliance: Appliance) -> None:
     """Feeds the library to a server and waits until it is found."""
-    appliance.feed(feed_of(*documents()), "library")
+    appliance.feed(make_feed(*documents()), "library")

@@ -6,7 +6,8 @@ from pathlib import Path
 from bench.groups import load
 from bench.million.data import HOST, Shape, folder_acls, groups_feed, records
 from bench.million.fill import fill
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 
 SETTINGS = f"""
 [signin.proxy]
@@ -28,9 +29,9 @@ def build(data: Path, shape: Shape, *, is_fed: bool = False) -> None:
     done, first = data.with_suffix(".fed"), data.with_suffix(".feed")
     with running(data, SETTINGS) as appliance:
         if not first.exists():
-            wait(appliance, appliance.push(feed_of(*folder_acls()), "folders"))
+            wait(appliance, appliance.push(make_feed(*folder_acls()), "folders"))
             load(appliance, groups_feed(shape))
-            feed = appliance.push(feed_of(record(f"{HOST}/first", "<p>first</p>")), "million")
+            feed = appliance.push(make_feed(make_record(f"{HOST}/first", "<p>first</p>")), "million")
             wait(appliance, feed)
             first.write_text(feed)
         if is_fed:
@@ -47,7 +48,7 @@ def feed_documents(appliance: Appliance, shape: Shape, fed: int, done: Path) -> 
     while ahead or first < shape.documents:
         while first < shape.documents and len(ahead) < AHEAD:
             last = min(first + AT_ONCE, shape.documents)
-            ahead.append((appliance.push(feed_of(*records(shape, first, last)), "million"), last))
+            ahead.append((appliance.push(make_feed(*records(shape, first, last)), "million"), last))
             first = last
         feed, fed = ahead.pop(0)
         wait(appliance, feed)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.appliance import record
+from tests.builders.feedxml import make_record
 from tests.corpus import Corpus, vocabulary
 
 HOST = "http://million.example.com"
@@ -132,7 +132,7 @@ def records(shape: Shape, first: int, last: int) -> list[str]:
     """Returns the records of documents."""
     known = current_users(shape)
     return [
-        record(url_of(page.number), page.html, page.metadata, acl=acl_xml(shape.acl_of(page.number), known))
+        make_record(url_of(page.number), page.html, page.metadata, acl=acl_xml(shape.acl_of(page.number), known))
         for page in map(make_page, range(first, last))
     ]
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from bench.million.build import SETTINGS
 from bench.million.data import HOST, SHARES, CurrentUser, queries, read_shape
 from bench.million.measure import Line, report
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 
 LATE = "late"
 PATIENCE_SECONDS = 600
@@ -45,7 +46,7 @@ def change(appliance: Appliance, access: str, is_obeyed: Callable[[], bool]) -> 
         entries += [f'<principal scope="user" access="deny">{name}</principal>' for name in names]
     kind = "parent-overrides" if access else "child-overrides"
     began = time.monotonic()
-    appliance.push(feed_of(f'<acl url="{HOST}/root/0" inheritance-type="{kind}">{"".join(entries)}</acl>'), "folders")
+    appliance.push(make_feed(f'<acl url="{HOST}/root/0" inheritance-type="{kind}">{"".join(entries)}</acl>'), "folders")
     while not is_obeyed():
         assert time.monotonic() - began < PATIENCE_SECONDS, access
     return time.monotonic() - began
@@ -55,7 +56,7 @@ def measure_one(appliance: Appliance, number: int) -> float:
     """Returns the seconds until one new document is found."""
     word = f"needle{number}x{time.time_ns()}"
     began = time.monotonic()
-    appliance.push(feed_of(record(f"{HOST}/needle/{number}", f"<p>{word}</p>")), "needles")
+    appliance.push(make_feed(make_record(f"{HOST}/needle/{number}", f"<p>{word}</p>")), "needles")
     while not appliance.urls(word):
         assert time.monotonic() - began < PATIENCE_SECONDS, word
     return time.monotonic() - began

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from tests.appliance import feed_of, record
+from tests.builders.feedxml import make_feed, make_record
 
 
 class Act(Enum):
@@ -43,12 +43,12 @@ class Step:
         metadata = [] if self.rev is None else [("rev", self.rev)]
         match self.act:
             case Act.DELETE:
-                return record(self.url, action="delete")
+                return make_record(self.url, action="delete")
             case Act.FAIL:
-                return record(self.url, "<p>never</p>", action="explode")
+                return make_record(self.url, "<p>never</p>", action="explode")
             case _:
                 page = None if self.word is None else f"<title>A page</title><p>{self.word} and more</p>{padding}"
-                return record(self.url, page, metadata)
+                return make_record(self.url, page, metadata)
 
 
 _COMMENT = f"<!--{'x-' * 50_000}x-->"
@@ -68,7 +68,7 @@ class FeedSpec:
 
     def render(self) -> bytes:
         """Returns the feed as XML."""
-        whole = feed_of(*(step.render(self.padding) for step in self.steps), *([_COMMENT] * self.comments))
+        whole = make_feed(*(step.render(self.padding) for step in self.steps), *([_COMMENT] * self.comments))
         match self.damage:
             case Damage.NONE:
                 return whole

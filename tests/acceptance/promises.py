@@ -11,7 +11,8 @@ from typing import Any
 
 from feedmill.cli.main import main
 from tests import programs
-from tests.appliance import Appliance, feed_of
+from tests.appliance import Appliance
+from tests.builders.feedxml import make_feed
 from tests.builders.requests import make_multipart
 
 Fields = Sequence[tuple[str, bytes]]
@@ -32,19 +33,9 @@ def levels(receipt: dict[str, Any]) -> list[str]:
     return sorted(entry["level"] for entry in receipt["log"])
 
 
-def group(*inside: str, action: str = "") -> str:
-    """Returns a ``<group>``."""
-    return f"<group action='{action}'>{''.join(inside)}</group>" if action else f"<group>{''.join(inside)}</group>"
-
-
-def groups_feed(*groups: str) -> bytes:
-    """Returns a feed of whole groups."""
-    return f'<?xml version="1.0" encoding="UTF-8"?><gsafeed><header/>{"".join(groups)}</gsafeed>'.encode()
-
-
 def put(server: Appliance, source: str, *records: str, feedtype: str = "incremental") -> dict[str, Any]:
     """Feeds records, which must all be good, and returns the receipt."""
-    receipt = server.feed(feed_of(*records), source, feedtype)
+    receipt = server.feed(make_feed(*records), source, feedtype)
     assert receipt["state"] == "completed", receipt
     return receipt
 
@@ -86,13 +77,6 @@ def read_acl(server: Appliance, url: str) -> set[tuple[str, str, str]] | None:
     """Returns a document's principals as (access, scope, name), None without an ACL."""
     acl = get(server, url)["acl"]
     return None if acl is None else {(each["access"], each["scope"], each["name"]) for each in acl["principals"]}
-
-
-def acl_of(*names: str, url: str = "", **attributes: str) -> str:
-    """Returns an ``<acl>`` that permits users."""
-    shown = ({"url": url} if url else {}) | {name.replace("_", "-"): value for name, value in attributes.items()}
-    principals = "".join(f'<principal scope="user" access="permit">{name}</principal>' for name in names)
-    return "<acl " + " ".join(f'{name}="{value}"' for name, value in shown.items()) + f">{principals}</acl>"
 
 
 def error_of(answer: tuple[int, dict[str, str], bytes]) -> Any:

@@ -6,16 +6,11 @@ from typing import Any
 
 from tests import programs
 from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.waiting import wait_until
 
-FEED = """<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE gsafeed PUBLIC "-//Google//DTD GSA Feeds//EN" "">
-<gsafeed><header><datasource>menu</datasource><feedtype>full</feedtype></header><group>
-<record url="http://intranet.example.com/soup" mimetype="text/plain"><content>leek soup at noon</content></record>
-{more}
-</group></gsafeed>
-"""
-FAULTY = '<record url="" mimetype="text/plain"><content>nowhere</content></record>'
+SOUP = make_record("http://intranet.example.com/soup", "leek soup at noon", mimetype="text/plain")
+FAULTY = make_record("", "nowhere", mimetype="text/plain")
 
 
 def run(*words: str | Path) -> tuple[int, str, str]:
@@ -31,7 +26,7 @@ def run_json(*words: str | Path) -> tuple[int, Any]:
 
 def write(folder: Path, name: str, more: str = "") -> Path:
     path = folder / name
-    path.write_text(FEED.format(more=more))
+    path.write_bytes(make_feed(SOUP, more, datasource="menu"))
     return path
 
 

@@ -8,8 +8,9 @@ from typer.testing import CliRunner
 
 from feedmill.cli.main import build_app
 from tests import programs
-from tests.acceptance.promises import acl_of, put
-from tests.appliance import Appliance, feed_of, record, running
+from tests.acceptance.promises import put
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_acl_element, make_feed, make_record
 from tests.builders.requests import PASSWORD
 from tests.waiting import wait_until
 
@@ -55,8 +56,8 @@ def test_our_seedlist_keeps_every_promise(server: Appliance, monkeypatch: pytest
     put(
         server,
         "listed",
-        *(record(f"http://listed.example.com/{number}", f"text {number}") for number in range(5)),
-        acl_of("ann", url="http://listed.example.com/1"),
+        *(make_record(f"http://listed.example.com/{number}", f"text {number}") for number in range(5)),
+        make_acl_element("ann", url="http://listed.example.com/1"),
     )
     monkeypatch.setenv("FEEDMILL_CONFORMANCE_PASSWORD", PASSWORD)
 
@@ -66,4 +67,4 @@ def test_our_seedlist_keeps_every_promise(server: Appliance, monkeypatch: pytest
     report = json.loads(done.stdout)
     assert [(case["name"], case["detail"]) for case in report["cases"] if case["outcome"] != "held"] == []
     assert done.exit_code == 0
-    server.wait(server.push(feed_of(), "listed", "full"))
+    server.wait(server.push(make_feed(), "listed", "full"))

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from lxml import etree, html
 
-from tests.appliance import Appliance, feed_of
+from tests.appliance import Appliance
+from tests.builders.feedxml import make_feed
 
 HOST = "unseen.example.com"
 UNSEEN = [
@@ -81,7 +82,7 @@ PLACES = {"title": _in_title, "reference": _in_reference, "text": _in_text, "cod
 @pytest.fixture(scope="module")
 def fed(server: Appliance) -> Appliance:
     records = [make(each) for place, make in PLACES.items() for each in (IN_XML if place == "fed" else UNSEEN)]
-    receipt = server.feed(feed_of(*records), "unseen")
+    receipt = server.feed(make_feed(*records), "unseen")
     assert (receipt["state"], receipt["errors"]) == ("completed", 0), receipt["log"]
     return server
 

@@ -21,7 +21,8 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.feedverdict import open_read_only
-from tests.appliance import Appliance, feed_of, is_alive, record, running
+from tests.appliance import Appliance, is_alive, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.waiting import wait_for, wait_until
 
 LOAD = 2
@@ -131,7 +132,7 @@ def test_killed_crawler_loses_nothing_and_stays_within_the_load(tmp_path: Path, 
         stack.enter_context(serving(slow))
         server = stack.enter_context(running(tmp_path / "data", settings))
         urls = [busy.url(f"/{number}") for number in range(pages)] + [slow.url(f"/{number}") for number in range(3 * kills)]
-        server.push(feed_of(*map(record, urls)), "web")
+        server.push(make_feed(*map(make_record, urls)), "web")
         stored: list[tuple[set[str], Counter[str]]] = []
         for number in range(1, kills + 1):
             wait_until(lambda number=number: len(busy.paths) > number * pages // (kills + 1), "requests")  # type: ignore[misc]

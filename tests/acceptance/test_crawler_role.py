@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.appliance import running
+from tests.builders.feedxml import make_feed, make_record
 from tests.waiting import wait_until
 
 
@@ -41,12 +42,6 @@ def serving() -> Iterator[str]:
         server.shutdown()
 
 
-def feed_of(urls: list[str]) -> bytes:
-    records = "".join(f'<record url="{url}" mimetype="text/html"/>' for url in urls)
-    header = "<header><datasource>web</datasource><feedtype>incremental</feedtype></header>"
-    return f"<gsafeed>{header}<group>{records}</group></gsafeed>".encode()
-
-
 @pytest.fixture
 def site() -> Iterator[str]:
     with serving() as address:
@@ -55,10 +50,10 @@ def site() -> Iterator[str]:
 
 def test_url_of_a_web_feed_is_crawled_also_after_the_crawler_was_killed(site: str, tmp_path: Path) -> None:
     with running(tmp_path / "data", f'[crawl]\nallow_private = ["{site}/"]\n') as server:
-        server.push(feed_of([f"{site}/one"]), "web")
+        server.push(make_feed(make_record(f"{site}/one")), "web")
         wait_until(lambda: (server.document(f"{site}/one") or {}).get("searchable"), "the first page")
         (crawler,) = server.role_pids()["crawler"]
         os.kill(crawler, signal.SIGKILL)
-        server.push(feed_of([f"{site}/two"]), "web")
+        server.push(make_feed(make_record(f"{site}/two")), "web")
         wait_until(lambda: (server.document(f"{site}/two") or {}).get("searchable"), "the second page")
         assert server.document(f"{site}/one") is not None

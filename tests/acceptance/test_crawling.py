@@ -9,8 +9,9 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from feedmill.runtime.admintoken import read_token
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
 from tests.browsers import needs_chromium
+from tests.builders.feedxml import make_feed, make_record
 from tests.crawlsite import CrawlSite, Reply, html, serving
 from tests.sandboxparts import needs_namespaces
 from tests.waiting import wait_for, wait_until
@@ -70,7 +71,7 @@ def entry(server: Appliance, url: str) -> dict[str, object]:
 
 
 def name_urls(server: Appliance, *urls: str) -> None:
-    assert server.feed(feed_of(*(record(url) for url in urls)), "web")["state"] == "completed"
+    assert server.feed(make_feed(*(make_record(url) for url in urls)), "web")["state"] == "completed"
 
 
 def urls_for(server: Appliance, user: str, query: str) -> list[str]:
@@ -172,7 +173,7 @@ def test_content_feed_takes_a_url_over_and_the_crawler_leaves_it(server: Applian
     wait_for([url], lambda: server.urls("crawledword"))
     fetched = site.count("/taken")
 
-    server.feed(feed_of(record(url, "fedword")), "owner")
+    server.feed(make_feed(make_record(url, "fedword")), "owner")
     assert entry(server, url) == {}
     name_urls(server, url)
     assert server.urls("fedword") == [url]
@@ -207,7 +208,7 @@ def test_adaptor_is_crawled_and_its_acls_hold(server: Appliance, site: CrawlSite
     wait_for([anchor], lambda: server.urls("anchorword"))
 
     assert urls_for(server, "ann", "adaptorword") == []
-    server.feed(feed_of(LATE_ACL.replace("{url}", parent)), "adaptor", "incremental")
+    server.feed(make_feed(LATE_ACL.replace("{url}", parent)), "adaptor", "incremental")
     wait_for([url], lambda: urls_for(server, "ann", "adaptorword"))
     assert server.urls("adaptorword") + urls_for(server, "bob", "adaptorword") == []
 
@@ -223,7 +224,7 @@ def test_adaptor_is_crawled_and_its_acls_hold(server: Appliance, site: CrawlSite
 def test_killed_crawler_fetches_what_is_left(server: Appliance, site: CrawlSite) -> None:
     urls = [site.url(f"/many/{number}") for number in range(150)]
     site.pages |= {f"/many/{number}": html(f"manyword number{number}") for number in range(150)}
-    server.push(feed_of(*(record(url) for url in urls)), "web")
+    server.push(make_feed(*(make_record(url) for url in urls)), "web")
     wait_until(lambda: site.count("/many/0") or any("/many/" in path for path in site.paths()), "the first page")
     for pid in server.role_pids().get("crawler", []):
         os.kill(pid, signal.SIGKILL)

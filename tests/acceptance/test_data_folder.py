@@ -11,12 +11,13 @@ import pytest
 
 from feedmill.runtime.datafolder import prepare_folder
 from tests.appliance import Appliance
+from tests.builders.feedxml import make_feed, make_record
 
-FEED = b"""<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE gsafeed PUBLIC "-//Google//DTD GSA Feeds//EN" "">
-<gsafeed><header><datasource>test</datasource><feedtype>incremental</feedtype></header><group>
-<record url="http://folder.example.com/1" mimetype="text/html"><content>closed folders</content></record>
-<record url="http://folder.example.com/2" mimetype="text/plain"><content>%b</content></record></group></gsafeed>""" % (
-    b"large words " * 120_000
+FEED = make_feed(
+    make_record("http://folder.example.com/1", "closed folders"),
+    make_record("http://folder.example.com/2", "large words " * 120_000, mimetype="text/plain"),
+    datasource="test",
+    feedtype="incremental",
 )
 
 

@@ -6,8 +6,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.acceptance.promises import acl_of, put
+from tests.acceptance.promises import put
 from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_acl_element
 
 SETTINGS = """
 [signin.proxy]
@@ -51,7 +52,7 @@ def insert(name: str, inside: str) -> str:
 
 def test_client_loads_updates_and_deletes_what_two_users_find(server: Appliance) -> None:
     for name, user in (("a", "ann"), ("b", "bob")):
-        put(server, f"acls-{name}", acl_of(user, url=f"{SITE}/{name}"))
+        put(server, f"acls-{name}", make_acl_element(user, url=f"{SITE}/{name}"))
 
     items = [insert(name, f"<Body>lamps of every kind</Body><u:Price>{price}</u:Price>") for name, price in (("a", 9), ("b", 10), ("c", 1))]
     assert load(server, *items) == ["OK"] * 3

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests import programs
-from tests.appliance import feed_of, is_alive, record, running
+from tests.appliance import is_alive, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 
 def test_executable_serves_reloads_and_stops(tmp_path: Path) -> None:
     with running(tmp_path / "data", start=programs.start_executable) as server:
-        server.feed(feed_of(record("http://executable.example/", "<p>oneword</p>")))
+        server.feed(make_feed(make_record("http://executable.example/", "<p>oneword</p>")))
         assert server.urls("oneword") == ["http://executable.example/"]
         server.reload('[gate]\nserver_header = "other"\n')
         assert server.request("GET", server.gate, "/getbacklogcount")[1]["server"] == "other"

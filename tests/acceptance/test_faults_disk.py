@@ -4,8 +4,6 @@ import os
 import random
 import signal
 import time
-import zlib
-from base64 import b64encode
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,7 +12,8 @@ from typing import TypeVar
 from tests.acceptance.feedload import DISK_FULL, TROUBLE, Load, SourcePlan, list_feeds, post
 from tests.acceptance.feedverdict import assert_as_reference, assert_nothing_left, read_applied, wait_until_applied
 from tests.acceptance.smalldisk import SmallDisk, small_disk
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.waiting import wait_until
 
 Answer = TypeVar("Answer")
@@ -24,7 +23,7 @@ FILLER = "<p>" + "all work and no play " * 450 + "</p>"
 
 
 def page_feed(name: str, count: int) -> bytes:
-    return feed_of(*(record(f"http://{name}.test/{place}", f"<p>{name}w{place}</p>{FILLER}") for place in range(count)))
+    return make_feed(*(make_record(f"http://{name}.test/{place}", f"<p>{name}w{place}</p>{FILLER}") for place in range(count)))
 
 
 def test_server_short_of_disk_space_refuses_with_the_documented_text_and_searches_on() -> None:
@@ -83,7 +82,7 @@ def test_large_record_needs_no_space_in_the_system_folder_of_temporary_files(tmp
         appliance.feed(page_feed("narrow", 1), "narrow")
         disk.fill()
 
-        receipt = appliance.feed(feed_of(record("http://wide.test/", f"<p>wideword</p>{FILLER * 1_000}")), "wide")
+        receipt = appliance.feed(make_feed(make_record("http://wide.test/", f"<p>wideword</p>{FILLER * 1_000}")), "wide")
 
         assert (receipt["state"], receipt["included"]) == ("completed", 1)
         assert appliance.urls("wideword") == ["http://wide.test/"]
@@ -151,9 +150,7 @@ def keep_full(disk: SmallDisk, seconds: float) -> None:
 
 
 def test_content_that_inflates_leaves_the_reserve_to_the_others() -> None:
-    packed = b64encode(zlib.compress(b"blank " * 16_000_000)).decode()
-    content = f'<content encoding="base64compressed">{packed}</content>'
-    feed = feed_of(f'<record url="http://inflated.test/" mimetype="text/plain">{content}</record>')
+    feed = make_feed(make_record("http://inflated.test/", b"blank " * 16_000_000, mimetype="text/plain", encoding="base64compressed"))
     settings = "[gate]\nmax_inflation = 2000\n"
     with small_disk(500_000_000) as disk, running(disk.folder, settings) as appliance:
         appliance.feed(page_feed("early", 5), "early")

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.acceptance.hostile import bomb_docx, endless_pdf, nested_zip, peak_bytes, zero_bomb
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 
 MB = 1_000_000
 MAX_FEED_BYTES = 150 * MB
@@ -25,19 +26,15 @@ def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
         yield appliance
 
 
-def put(url: str, content: str, encoding: str, mimetype: str = "text/plain") -> str:
-    return f'<record url="{url}" mimetype="{mimetype}"><content encoding="{encoding}">{content}</content></record>'
-
-
 def pages_of(name: str, count: int) -> list[str]:
-    return [record(f"http://{name}.test/{place}", f"<p>{name}w{place}</p>", [("place", str(place))]) for place in range(count)]
+    return [make_record(f"http://{name}.test/{place}", f"<p>{name}w{place}</p>", [("place", str(place))]) for place in range(count)]
 
 
 def test_full_feed_cut_off_anywhere_deletes_and_changes_nothing(appliance: Appliance) -> None:
     dice = random.Random(11)
     urls = [f"http://cut.test/{place}" for place in range(40)]
-    assert appliance.feed(feed_of(*pages_of("cut", 40)), "cut", "full")["state"] == "completed"
-    other = feed_of(*(record(url, f"<p>never{place} &amp; <![CDATA[x]]></p>") for place, url in enumerate(urls[5:])))
+    assert appliance.feed(make_feed(*pages_of("cut", 40)), "cut", "full")["state"] == "completed"
+    other = make_feed(*(make_record(url, f"<p>never{place} &amp; <![CDATA[x]]></p>") for place, url in enumerate(urls[5:])))
     body_from, end = other.index(b"<record"), len(other)
     places = sorted({end - 1, end - len(b"</gsafeed>"), body_from, *(dice.randrange(body_from, end) for _ in range(20))})
 
@@ -110,7 +107,7 @@ def test_feed_without_end_is_refused_in_flat_memory(appliance: Appliance, name: 
 
 
 def check_refused(appliance: Appliance, xml: bytes) -> None:
-    appliance.feed(feed_of(*pages_of("older", 3)), "older", "full")
+    appliance.feed(make_feed(*pages_of("older", 3)), "older", "full")
     receipt = appliance.feed(xml, "older", "full")
     assert receipt["state"] == "failed in error", receipt
     assert any(entry["level"] == "error" for entry in receipt["log"])
@@ -118,20 +115,20 @@ def check_refused(appliance: Appliance, xml: bytes) -> None:
 
 
 def test_compressed_bombs_cost_their_records_alone(appliance: Appliance) -> None:
-    appliance.feed(feed_of(*pages_of("warm", 1)), "bombs")
+    appliance.feed(make_feed(*pages_of("warm", 1)), "bombs")
     before = peak_bytes(appliance, "gate", "feeder", "feeder-quick")
     twice = base64.b64encode(zlib.compress(base64.b64decode(zero_bomb(300 * MB)))).decode()
 
     receipt = appliance.feed(
-        feed_of(
-            record("http://bombs.test/before", "<p>bombsbefore</p>"),
-            put("http://bombs.test/huge", zero_bomb(300 * MB), "base64compressed"),
-            put("http://bombs.test/large", zero_bomb(100 * MB), "base64compressed"),
-            put("http://bombs.test/twice", twice, "base64compressed", "text/html"),
-            put("http://bombs.test/nested", base64.b64encode(nested_zip(6)).decode(), "base64binary", "application/zip"),
-            put("http://bombs.test/word", base64.b64encode(bomb_docx(500 * MB)).decode(), "base64binary", "application/msword"),
-            put("http://bombs.test/pdf", base64.b64encode(endless_pdf()).decode(), "base64binary", "application/pdf"),
-            record("http://bombs.test/after", "<p>bombsafter</p>"),
+        make_feed(
+            make_record("http://bombs.test/before", "<p>bombsbefore</p>"),
+            make_record("http://bombs.test/huge", zero_bomb(300 * MB), encoding="base64compressed", mimetype="text/plain"),
+            make_record("http://bombs.test/large", zero_bomb(100 * MB), encoding="base64compressed", mimetype="text/plain"),
+            make_record("http://bombs.test/twice", twice, encoding="base64compressed"),
+            make_record("http://bombs.test/nested", nested_zip(6), mimetype="application/zip"),
+            make_record("http://bombs.test/word", bomb_docx(500 * MB), mimetype="application/msword"),
+            make_record("http://bombs.test/pdf", endless_pdf(), mimetype="application/pdf"),
+            make_record("http://bombs.test/after", "<p>bombsafter</p>"),
         ),
         "bombs",
     )
@@ -153,5 +150,5 @@ def test_compressed_bombs_cost_their_records_alone(appliance: Appliance) -> None
 
 
 def test_hostile_files_leave_the_extractor_at_work(appliance: Appliance) -> None:
-    assert appliance.feed(feed_of(*pages_of("later", 30)), "later")["state"] == "completed"
+    assert appliance.feed(make_feed(*pages_of("later", 30)), "later")["state"] == "completed"
     assert appliance.urls("laterw29") == ["http://later.test/29"]

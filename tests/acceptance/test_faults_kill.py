@@ -12,7 +12,8 @@ import pytest
 from tests.acceptance.feedload import TROUBLE, Load, SourcePlan
 from tests.acceptance.feedverdict import assert_as_reference, wait_until_applied
 from tests.acceptance.killing import Killer
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 
 SOURCES = [
     SourcePlan(name="once", urls=1_000_000, steps=6, full_share=0.0),
@@ -41,7 +42,7 @@ def test_server_killed_while_it_starts_starts_the_next_time(tmp_path: Path) -> N
         appliance.kill()
     try:
         appliance.start()
-        receipt = appliance.feed(feed_of(record("http://start.test/", "<p>startword</p>")))
+        receipt = appliance.feed(make_feed(make_record("http://start.test/", "<p>startword</p>")))
         assert (receipt["id"], receipt["state"]) == ("1", "completed")
         assert appliance.urls("startword") == ["http://start.test/"]
     finally:

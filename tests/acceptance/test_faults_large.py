@@ -7,7 +7,8 @@ from typing import BinaryIO, cast
 import pytest
 
 from tests.acceptance.hostile import GeneratedBody, pages_pdf, peak_bytes
-from tests.appliance import ROLES, Appliance, feed_of, record, running
+from tests.appliance import ROLES, Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 
 MB = 1_000_000
 _FORM = '--<<\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
@@ -47,8 +48,7 @@ def push_huge_record(appliance: Appliance, name: str, size_bytes: int) -> str:
     piece = base64.b64encode((b"some more lines that say what all of them say\n" * 1_000)[:30_000])
     pieces = -(-size_bytes // len(piece))
     head = "".join(_FORM.format(*field) for field in (("datasource", name), ("feedtype", "full"))).encode() + _DATA
-    content = '<content encoding="base64binary">~</content>'
-    empty = feed_of(f'<record url="http://{name}.test/document.txt" mimetype="text/plain">{content}</record>')
+    empty = make_feed(make_record(f"http://{name}.test/document.txt", "~", mimetype="text/plain", encoding="base64binary"))
     before, _, behind = empty.partition(b"~")
     start, end = head + before + first, behind + b"\r\n--<<--\r\n"
 
@@ -67,10 +67,10 @@ def push_huge_record(appliance: Appliance, name: str, size_bytes: int) -> str:
 
 
 def test_pdf_of_ten_thousand_pages_is_searched_by_its_early_pages_within_its_time(appliance: Appliance) -> None:
-    book = base64.b64encode(pages_pdf([f"leaf{place} of a book without end" for place in range(10_000)])).decode()
-    content = f'<record url="http://book.test/" mimetype="application/pdf"><content encoding="base64binary">{book}</content></record>'
+    pdf = pages_pdf([f"leaf{place} of a book without end" for place in range(10_000)])
+    book = make_record("http://book.test/", pdf, mimetype="application/pdf")
 
-    receipt = appliance.feed(feed_of(content, record("http://book.test/beside", "<p>besidethebook</p>")), "book")
+    receipt = appliance.feed(make_feed(book, make_record("http://book.test/beside", "<p>besidethebook</p>")), "book")
 
     assert (receipt["state"], receipt["included"]) == ("completed", 2)
     assert appliance.urls("leaf3 leaf700") == ["http://book.test/"]

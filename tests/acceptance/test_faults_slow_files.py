@@ -1,20 +1,20 @@
 """Files that never end keep all extractors busy: small changes of other sources are searchable within seconds all the same."""
 
-import base64
 import statistics
 import time
 from pathlib import Path
 
 from tests.acceptance.hostile import endless_pdf
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 
 LARGE_FEED_RECORDS = 250
 """More than a feed may have that counts as small."""
 
 
 def endless_feed(name: str, count: int) -> bytes:
-    content = f'<content encoding="base64binary">{base64.b64encode(endless_pdf()).decode()}</content>'
-    return feed_of(*(f'<record url="http://{name}.test/{place}" mimetype="application/pdf">{content}</record>' for place in range(count)))
+    pdf = endless_pdf()
+    return make_feed(*(make_record(f"http://{name}.test/{place}", pdf, mimetype="application/pdf") for place in range(count)))
 
 
 def measure_small_changes(appliance: Appliance, name: str, count: int) -> list[float]:
@@ -23,7 +23,7 @@ def measure_small_changes(appliance: Appliance, name: str, count: int) -> list[f
     for place in range(count):
         word = f"{name}word{place}"
         begun = time.monotonic()
-        receipt = appliance.feed(feed_of(record(f"http://{name}.test/{place}", f"<p>{word}</p>")), name)
+        receipt = appliance.feed(make_feed(make_record(f"http://{name}.test/{place}", f"<p>{word}</p>")), name)
         assert receipt["state"] == "completed"
         assert appliance.urls(word) == [f"http://{name}.test/{place}"]
         taken.append(time.monotonic() - begun)

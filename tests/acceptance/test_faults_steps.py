@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.faultsteps import BAD, EXTRACTING, INDEXING, documents, marker_of, source_of, url_of, word_of
 from tests.waiting import wait_until
 
@@ -61,7 +62,7 @@ def test_step_that_raises_costs_its_documents_alone(faulty: Appliance, step: str
     assert (receipt["included"], receipt["errors"], receipt["state"]) == (200, 0, "completed")
     assert count_found(faulty, step) == (200 if step in FOUND_WHOLE else 197)
     check_bad_ones(faulty, step, receipt["id"])
-    later = faulty.feed(feed_of(record(f"http://www.example.com/{step}/later", "<p>later</p>")), "later")
+    later = faulty.feed(make_feed(make_record(f"http://www.example.com/{step}/later", "<p>later</p>")), "later")
     assert later["state"] == "completed"
     assert faulty.role_pids()
 
@@ -82,7 +83,7 @@ def test_step_that_kills_costs_its_documents_alone(tmp_path: Path, step: str, ro
     """
     with running(tmp_path / "data", environment={"FEEDMILL_FAULTS": f"{step}=kill:/bad/"}) as appliance:
         feed = appliance.push(documents(step, has_title=False), "killing")
-        later = appliance.feed(feed_of(record("http://www.example.com/later", "<p>later</p>")), "later")
+        later = appliance.feed(make_feed(make_record("http://www.example.com/later", "<p>later</p>")), "later")
         assert later["searchable_at"] < appliance.wait(feed)["searchable_at"]
         assert count_found(appliance, step) == 197
         check_bad_ones(appliance, step, feed)
@@ -99,9 +100,9 @@ def random_words(characters: int) -> str:
 
 def test_large_text_holds_up_no_other_document(faulty: Appliance) -> None:
     large = faulty.push(
-        feed_of(record("http://www.example.com/large", f"largeneedle {random_words(1_000_000)}", mimetype="text/plain")), "large"
+        make_feed(make_record("http://www.example.com/large", f"largeneedle {random_words(1_000_000)}", mimetype="text/plain")), "large"
     )
-    small = faulty.feed(feed_of(record("http://www.example.com/small", "<p>small</p>")), "small")
+    small = faulty.feed(make_feed(make_record("http://www.example.com/small", "<p>small</p>")), "small")
     assert small["searchable_at"] < faulty.wait(large)["searchable_at"]
     assert faulty.urls("largeneedle") == ["http://www.example.com/large"]
 
@@ -109,12 +110,12 @@ def test_large_text_holds_up_no_other_document(faulty: Appliance) -> None:
 @pytest.mark.slow
 def test_largest_text_holds_up_no_other_document(faulty: Appliance) -> None:
     large = faulty.push(
-        feed_of(record("http://www.example.com/largest", f"largest {random_words(10_000_000)}", mimetype="text/plain")), "large"
+        make_feed(make_record("http://www.example.com/largest", f"largest {random_words(10_000_000)}", mimetype="text/plain")), "large"
     )
     seconds: list[float] = []
     while faulty.receipt(large)["searchable_at"] is None:
         begun = time.monotonic()
-        faulty.feed(feed_of(record(f"http://www.example.com/beside/{len(seconds)}", "<p>beside</p>")), "small")
+        faulty.feed(make_feed(make_record(f"http://www.example.com/beside/{len(seconds)}", "<p>beside</p>")), "small")
         seconds.append(time.monotonic() - begun)
     assert statistics.median(seconds) < 1.0
     assert len(seconds) > 10
@@ -124,7 +125,7 @@ def test_largest_text_holds_up_no_other_document(faulty: Appliance) -> None:
 def test_document_of_a_failed_step_is_tried_again_by_reindex(faulty: Appliance) -> None:
     """Nothing has changed, so that it fails again; it is reported once, and the rebuild ends."""
     url = "http://www.example.com/index.entry/bad/again"
-    receipt = faulty.feed(feed_of(record(url, "<p>againword</p>")), "again")
+    receipt = faulty.feed(make_feed(make_record(url, "<p>againword</p>")), "again")
     token = (faulty.data / "admin.token").read_text().strip()
     headers = {"Authorization": f"Bearer {token}"}
     assert faulty.request("POST", faulty.admin, "/api/v1/reindex", b"", headers)[0] in (200, 202)

@@ -11,7 +11,8 @@ import pytest
 
 from tests.acceptance.feedload import Load, SourcePlan
 from tests.acceptance.feedverdict import assert_as_reference, read_applied, wait_until_applied
-from tests.appliance import Appliance, feed_of, is_alive, record, running
+from tests.appliance import Appliance, is_alive, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.waiting import PATIENCE_SECONDS, wait_for, wait_until
 
 STOP_SECONDS = 60.0
@@ -87,7 +88,7 @@ def test_stop_cuts_a_feed_short_that_goes_on_and_an_upload_that_was_never_acknow
 def stop_within_a_feed(appliance: Appliance, number: signal.Signals, count: int) -> str:
     """Stops the server once some of a feed is applied and some of another one has come, and returns the first one's id."""
     filler = "<p>" + "all work and no play " * 400 + "</p>"
-    feed = feed_of(*(record(f"http://cut.test/{place}", f"<p>cutw{place}</p>{filler}") for place in range(count)))
+    feed = make_feed(*(make_record(f"http://cut.test/{place}", f"<p>cutw{place}</p>{filler}") for place in range(count)))
     feed_id = appliance.push(feed, "cut", "full")
     with begin_upload(appliance) as sender:
         wait_until(lambda: read_applied(appliance, feed_id), "the first records of a feed")

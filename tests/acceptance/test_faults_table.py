@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.acceptance.promises import post_fields, run_command
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.builders.groups import make_groups_feed, make_membership
 from tests.crawlsite import CrawlSite, html, serving
 from tests.faultsteps import ANSWERING, BAD, COUNT, FEEDING, PULLING, STEPS, documents, marker_of, page_of, source_of, url_of, word_of
@@ -80,7 +81,7 @@ def administer(server: Appliance, method: str, path: str, value: Any = None) -> 
 
 
 def check_later(server: Appliance) -> None:
-    assert server.feed(feed_of(record("http://www.example.com/later", "<p>later</p>")), "later")["state"] == "completed"
+    assert server.feed(make_feed(make_record("http://www.example.com/later", "<p>later</p>")), "later")["state"] == "completed"
 
 
 @pytest.mark.parametrize("step", FEEDING)
@@ -102,7 +103,7 @@ def test_feed_whose_scan_fails_changes_nothing(faulty: Appliance) -> None:
 
 def test_documents_that_cannot_be_removed_stay_behind_a_full_feed(faulty: Appliance) -> None:
     faulty.feed(documents("sweep"), "sweep", "full")
-    receipt = faulty.feed(feed_of(page_of("sweep", url_of("sweep", 0), 0)), "sweep", "full")
+    receipt = faulty.feed(make_feed(page_of("sweep", url_of("sweep", 0), 0)), "sweep", "full")
     assert (receipt["state"], receipt["errors"]) == ("completed with errors", len(BAD))
     assert named(receipt, "sweep", "error") == bad_urls("sweep")
     assert found_urls(faulty, "sweep") == bad_urls("sweep") | {url_of("sweep", 0)}
@@ -129,7 +130,7 @@ def test_fetched_pages_that_cannot_be_applied_are_tried_again_later(faulty: Appl
     with serving(CrawlSite()) as site:
         paths = [urlsplit(url_of("fetch", number)).path for number in range(COUNT)]
         site.pages |= {path: html(word_of("fetch")) for path in paths}
-        faulty.push(feed_of(*(record(site.url(path)) for path in paths)), "web")
+        faulty.push(make_feed(*(make_record(site.url(path)) for path in paths)), "web")
         wait_for(GOOD, lambda: find(faulty, "fetch")["total"])
         bad = {site.url(paths[number]) for number in BAD}
         wait_for(bad, lambda: logged(faulty, "page_not_applied", "step fetch failed"))
@@ -250,5 +251,5 @@ def test_documents_for_which_changed_settings_fail_cost_themselves(faulty: Appli
     wait_for(bad_urls("eviction"), lambda: found_urls(faulty, "eviction"))
     assert logged(faulty, "document_not_checked", "step admission failed") == bad_urls("admission")
     assert logged(faulty, "document_not_pushed_out", "step eviction failed") == bad_urls("eviction")
-    receipt = faulty.feed(feed_of(record("http://www.example.com/later/beyond", "<p>beyond</p>", pagerank="99")), "later")
+    receipt = faulty.feed(make_feed(make_record("http://www.example.com/later/beyond", "<p>beyond</p>", pagerank="99")), "later")
     assert (receipt["state"], faulty.urls("beyond")) == ("completed", ["http://www.example.com/later/beyond"])

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from tests.acceptance.promises import post_fields
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.builders.groups import make_groups_feed, make_membership
 from tests.crawlsite import CrawlSite, html, serving
 from tests.faultsteps import COUNT, NOT_KILLED, STEPS, marker_of, word_of
@@ -58,7 +59,7 @@ def url_of(feed: str, number: int) -> str:
 def feed_for(feed: str, **attributes: str) -> bytes:
     word = word_of(feed)
     pages = (f'<p>{word} <a href="{url_of(feed, (number + 1) % COUNT)}">next {number}</a></p>' for number in range(COUNT))
-    return feed_of(*(record(url_of(feed, number), page, (), **attributes) for number, page in enumerate(pages)))
+    return make_feed(*(make_record(url_of(feed, number), page, (), **attributes) for number, page in enumerate(pages)))
 
 
 class Killed:
@@ -70,15 +71,15 @@ class Killed:
 
     def push_all(self) -> None:
         self.server.feed(feed_for("swept"), "swept", "full")
-        scanned = feed_of(record("http://www.example.com/scanned", "<p>scanned</p>" + " " * LARGE_BYTES))
+        scanned = make_feed(make_record("http://www.example.com/scanned", "<p>scanned</p>" + " " * LARGE_BYTES))
         self.pushed["scan"] = self.server.push(scanned, "scan-bad")
         for feed in FEEDS:
             if feed != "swept":
                 attributes = {"authmethod": "ntlm"} if feed == "policies" else {}
                 self.pushed[feed] = self.server.push(feed_for(feed, **attributes), feed)
             if feed == "changes":
-                self.pushed["later"] = self.server.push(feed_of(record("http://www.example.com/later", "<p>laterword</p>")), "later")
-        self.pushed["swept"] = self.server.push(feed_of(record(url_of("swept", 0), f"<p>{word_of('swept')}</p>")), "swept", "full")
+                self.pushed["later"] = self.server.push(make_feed(make_record("http://www.example.com/later", "<p>laterword</p>")), "later")
+        self.pushed["swept"] = self.server.push(make_feed(make_record(url_of("swept", 0), f"<p>{word_of('swept')}</p>")), "swept", "full")
         self.pushed["groups"] = self.push_groups()
 
     def push_groups(self) -> str:
@@ -181,7 +182,7 @@ def test_page_that_ends_the_crawler_is_set_aside(killed: Killed) -> None:
     with serving(CrawlSite()) as site:
         paths = [f"/{marker_of('fetch') + '/' if number == 17 else ''}{number}" for number in range(COUNT)]
         site.pages |= {path: html(word_of("fetched")) for path in paths}
-        killed.server.push(feed_of(*(record(site.url(path)) for path in paths)), "web")
+        killed.server.push(make_feed(*(make_record(site.url(path)) for path in paths)), "web")
         wait_for(COUNT - 1, lambda: killed.count("fetched"))
         wait_until(lambda: '"page_not_applied"' in killed.server.log.read_text(), "the page that is set aside")
     assert killed.interruptions_of("fetch") == 2

@@ -11,8 +11,9 @@ import pytest
 from lxml import etree
 
 from tests.acceptance.keycloak import HOME, PASSWORD, REALM, REASON, Keycloak, Page, WebBrowser, read_forms, running_keycloak, user
-from tests.appliance import Appliance, feed_of, record
+from tests.appliance import Appliance
 from tests.browsers import launched, needs_chromium
+from tests.builders.feedxml import make_feed, make_record
 
 pytestmark = pytest.mark.skipif(not HOME, reason=REASON)
 
@@ -136,12 +137,12 @@ def feed(server: Appliance) -> None:
     def acl(scope: str, name: str, namespace: str) -> str:
         return f'<acl><principal scope="{scope}" access="permit" namespace="{namespace}">{name}</principal></acl>'
 
-    records = [record("http://kc.example/public", "handbook")]
+    records = [make_record("http://kc.example/public", "handbook")]
     for way in ("openid", "saml"):
         for shown, name in (("staff", "staff"), ("visitors", "visitors"), ("board", "Führung &amp; Büro")):
-            records.append(record(f"http://kc.example/{way}-{shown}", "handbook", acl=acl("group", name, way)))
-        records.append(record(f"http://kc.example/{way}-bob", "handbook", acl=acl("user", "bob", way)))
-    assert server.feed(feed_of(*records), "kc")["state"] == "completed"
+            records.append(make_record(f"http://kc.example/{way}-{shown}", "handbook", acl=acl("group", name, way)))
+        records.append(make_record(f"http://kc.example/{way}-bob", "handbook", acl=acl("user", "bob", way)))
+    assert server.feed(make_feed(*records), "kc")["state"] == "completed"
 
 
 @pytest.mark.parametrize(("way", "namespace"), [("oidc", "openid"), ("saml", "saml")])

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.promises import acl_of, post_fields, put, run_command, run_process
-from tests.appliance import Appliance, feed_of, record, running
+from tests.acceptance.promises import post_fields, put, run_command, run_process
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_acl_element, make_feed, make_record
 from tests.builders.groups import make_groups_feed, make_membership
 from tests.waiting import wait_for
 
@@ -79,9 +80,9 @@ def test_documents_are_found_by_users_that_their_acls_permit(secured: Appliance)
     put(
         secured,
         "found",
-        record(f"{host}/open", "foundword"),
-        record(f"{host}/ann", "foundword", acl=acl_of("ann")),
-        record(f"{host}/staff", "foundword", acl=f"<acl>{entry('staff', 'group')}{entry('bob', access='deny')}</acl>"),
+        make_record(f"{host}/open", "foundword"),
+        make_record(f"{host}/ann", "foundword", acl=make_acl_element("ann")),
+        make_record(f"{host}/staff", "foundword", acl=f"<acl>{entry('staff', 'group')}{entry('bob', access='deny')}</acl>"),
     )
     put_groups(secured, "found", {"staff": ["CORP\\Carl", "bob"]})
     assert find(secured, "foundword") == ["open"]
@@ -96,7 +97,7 @@ def test_documents_are_found_by_users_that_their_acls_permit(secured: Appliance)
 
 def test_old_protocol_shows_public_secure_or_all(secured: Appliance) -> None:
     host = "http://old.example.com"
-    put(secured, "old", record(f"{host}/open", "oldword"), record(f"{host}/ann", "oldword", acl=acl_of("ann")))
+    put(secured, "old", make_record(f"{host}/open", "oldword"), make_record(f"{host}/ann", "oldword", acl=make_acl_element("ann")))
 
     def urls(user: str, **parameters: str) -> tuple[list[str], bool]:
         status, body = ask(secured, "/search", user, q="oldword", filter="0", **parameters)
@@ -113,7 +114,7 @@ def test_old_protocol_shows_public_secure_or_all(secured: Appliance) -> None:
 def test_folder_that_changes_or_arrives_later_counts_for_the_next_search(secured: Appliance) -> None:
     host = "http://folders.example.com"
     folder = f"{host}/folder?shareAcl"
-    put(secured, "folders", record(f"{host}/a", "folderword", acl=f'<acl inherit-from="{folder}"/>'))
+    put(secured, "folders", make_record(f"{host}/a", "folderword", acl=f'<acl inherit-from="{folder}"/>'))
     assert find(secured, "folderword", "ann") == []
     assert explain(secured, f"{host}/a", "--user", "ann")["decision"] == "INDETERMINATE"
 
@@ -123,19 +124,19 @@ def test_folder_that_changes_or_arrives_later_counts_for_the_next_search(secured
     assert (find(secured, "folderword", "ann"), find(secured, "folderword", "bob")) == ([], ["a"])
 
     assert secured.document(folder) is None
-    secured.feed(feed_of(f'<record url="{folder}" action="delete"/>'), "folders")
+    secured.feed(make_feed(make_record(folder, action="delete")), "folders")
     assert find(secured, "folderword", "bob") == ["a"]
-    secured.feed(feed_of(f'<record url="{folder}" action="delete"/>'), "shares")
+    secured.feed(make_feed(make_record(folder, action="delete")), "shares")
     assert find(secured, "folderword", "bob") == []
 
 
 def test_acl_of_another_source_stays_when_the_document_goes_and_comes_again(secured: Appliance) -> None:
     url = "http://stays.example.com/a"
-    put(secured, "stays", record(url, "stayword"))
+    put(secured, "stays", make_record(url, "stayword"))
     put(secured, "guards", lone_acl(url, entry("ann")))
     assert (find(secured, "stayword"), find(secured, "stayword", "ann")) == ([], ["a"])
-    secured.feed(feed_of(f'<record url="{url}" action="delete"/>'), "stays")
-    put(secured, "stays", record(url, "stayword"))
+    secured.feed(make_feed(make_record(url, action="delete")), "stays")
+    put(secured, "stays", make_record(url, "stayword"))
     assert (find(secured, "stayword"), find(secured, "stayword", "ann")) == ([], ["a"])
     put(secured, "guards", feedtype="full")
     assert find(secured, "stayword") == ["a"]
@@ -146,9 +147,9 @@ def test_explain_reports_decision_and_derivation(secured: Appliance) -> None:
     put(
         secured,
         "why",
-        record(f"{host}/doc", "whyword", acl=f'<acl inherit-from="{host}/folder">{entry("ann", access="deny")}</acl>'),
+        make_record(f"{host}/doc", "whyword", acl=f'<acl inherit-from="{host}/folder">{entry("ann", access="deny")}</acl>'),
         lone_acl(f"{host}/folder", entry("crew", "group"), inheritance_type="parent-overrides"),
-        record(f"{host}/open", "whyword"),
+        make_record(f"{host}/open", "whyword"),
     )
     put_groups(secured, "why", {"crew": ["ann"]})
     output = explain(secured, f"{host}/doc", "--user", "ann")
@@ -170,7 +171,7 @@ def test_explain_reports_decision_and_derivation(secured: Appliance) -> None:
 
 def test_explain_batch_answers_in_order(secured: Appliance, tmp_path: Path) -> None:
     url = "http://batch.example.com/doc"
-    put(secured, "batch", record(url, "batchword", acl=f"<acl>{entry('CORP' + chr(92) + 'ann')}{entry('crew', 'group')}</acl>"))
+    put(secured, "batch", make_record(url, "batchword", acl=f"<acl>{entry('CORP' + chr(92) + 'ann')}{entry('crew', 'group')}</acl>"))
     questions = [
         {"url": url, "user": "ann", "domain": "CORP", "namespace": "Default"},
         {"url": url, "user": "CORP\\ann", "namespace": "Default", "groups": []},
@@ -201,7 +202,7 @@ def test_explain_batch_takes_a_mark_before_the_first_line_and_answers_what_stand
 
 def test_explain_on_the_admin_port_answers_as_the_command(secured: Appliance) -> None:
     url = "http://adminwhy.example.com/doc"
-    put(secured, "adminwhy", record(url, "adminwhyword", acl=acl_of("ann")))
+    put(secured, "adminwhy", make_record(url, "adminwhyword", acl=make_acl_element("ann")))
     token = {"Authorization": f"Bearer {(secured.data / 'admin.token').read_text().strip()}"}
     path = "/api/v1/access/explain?" + urllib.parse.urlencode({"url": url, "user": "ann", "group": "crew"})
     status, _, body = secured.request("GET", secured.admin, path, None, token)
@@ -222,9 +223,14 @@ def test_explain_on_the_admin_port_answers_as_the_command(secured: Appliance) ->
 
 def test_changes_for_a_user_are_reported_with_their_causes(secured: Appliance) -> None:
     host, began = "http://changes.example.com", datetime.now(UTC).isoformat()
-    put(secured, "changes", record(f"{host}/a", "x", acl=acl_of("changer")), record(f"{host}/b", "x", acl=acl_of("other")))
+    put(
+        secured,
+        "changes",
+        make_record(f"{host}/a", "x", acl=make_acl_element("changer")),
+        make_record(f"{host}/b", "x", acl=make_acl_element("other")),
+    )
     middle = datetime.now(UTC).isoformat()
-    put(secured, "changes", record(f"{host}/a", "x", acl=acl_of("other")))
+    put(secured, "changes", make_record(f"{host}/a", "x", acl=make_acl_element("other")))
     lines = run(secured, "access", "changes", "--user", "changer", "--since", middle, "--json").splitlines()
     [lost] = [json.loads(line) for line in lines if host in line]
     assert (lost["change"], lost["url"], lost["cause"]["kind"]) == ("lost", f"{host}/a", "acl changed")
@@ -259,7 +265,7 @@ def test_changes_for_a_user_are_reported_with_their_causes(secured: Appliance) -
 
 def test_decisions_and_removals_stand_in_the_audit_log(secured: Appliance) -> None:
     host, token = "http://audited.example.com", {"Authorization": f"Bearer {(secured.data / 'admin.token').read_text().strip()}"}
-    put(secured, "audited", record(f"{host}/a", "x", acl=acl_of("ann")))
+    put(secured, "audited", make_record(f"{host}/a", "x", acl=make_acl_element("ann")))
     lines = b"".join(json.dumps({"url": f"{host}/a", "user": user}).encode() + b"\n" for user in ("ann", "bob", "ann"))
     assert secured.request("POST", secured.admin, "/api/v1/access/explain", lines, token)[0] == 200
     run(secured, "access", "list", "public")
@@ -301,16 +307,16 @@ def test_access_commands_list_who_and_what_stands_out(secured: Appliance) -> Non
     put(
         secured,
         "lists",
-        record(f"{host}/a", "x", acl=acl_of("ann")),
-        record(f"{host}/none", "x", acl="<acl/>"),
-        record(f"{host}/open", "x"),
+        make_record(f"{host}/a", "x", acl=make_acl_element("ann")),
+        make_record(f"{host}/none", "x", acl="<acl/>"),
+        make_record(f"{host}/open", "x"),
     )
     named = json.loads(run(secured, "access", "who", f"{host}/a", "--json"))["principals"]
     assert [(each["name"], each["decision"]) for each in named] == [("ann", "PERMIT")]
     assert "PERMIT" in run(secured, "access", "who", f"{host}/a")
     assert {"url": f"{host}/none", "datasource": "lists"} in json.loads(run(secured, "access", "list", "nobody", "--json"))
     assert f"{host}/open  lists" in run(secured, "access", "list", "public")
-    put(secured, "lists", record(f"{host}/b", "x", acl=f"<acl>{entry('ghosts', 'group')}</acl>"))
+    put(secured, "lists", make_record(f"{host}/b", "x", acl=f"<acl>{entry('ghosts', 'group')}</acl>"))
     assert "ghosts" in [each["name"] for each in json.loads(run(secured, "access", "list", "unresolved", "--json"))]
     for finding in ("nobody", "public", "unresolved"):
         assert list_found(secured, finding) == json.loads(run(secured, "access", "list", finding, "--json"))
@@ -328,8 +334,8 @@ def administer(server: Appliance, method: str, path: str, value: Any = None) -> 
 
 def test_policies_of_file_and_api_guard_what_no_acl_guards(secured: Appliance) -> None:
     host = "http://policies.example.com/plans"
-    pages = [record(f"{host}/{name}", "policyneedle", authmethod="ntlm") for name in ("one", "two")]
-    put(secured, "policies", *pages, record(f"{host}/own", "policyneedle", acl=acl_of("carl")))
+    pages = [make_record(f"{host}/{name}", "policyneedle", authmethod="ntlm") for name in ("one", "two")]
+    put(secured, "policies", *pages, make_record(f"{host}/own", "policyneedle", acl=make_acl_element("carl")))
     assert find(secured, "policyneedle", "bob", "planners") == ["one", "two"]
     assert find(secured, "policyneedle", "carl") == ["own"]
     assert find(secured, "policyneedle", "guest", "planners") == []

@@ -7,7 +7,8 @@ import zlib
 import pytest
 
 from tests.acceptance.promises import counts, get, levels, put
-from tests.appliance import Appliance, feed_of, record
+from tests.appliance import Appliance
+from tests.builders.feedxml import make_feed, make_record
 from tests.builders.requests import make_multipart
 
 PROLOG = "<?xml version='1.0' encoding='{label}'?><gsafeed><header/><group>"
@@ -37,7 +38,7 @@ def plain(url: str, content: str, extra: str = "") -> str:
 )
 def test_encoding_label_never_loses_a_feed(server: Appliance, label: str, codec: str, text: str) -> None:
     url = f"http://encodings.example.com/{label}/{codec}"
-    xml = PROLOG.format(label=label) + record(url, f"<p>{text}</p>", [("wort", text)]) + END
+    xml = PROLOG.format(label=label) + make_record(url, f"<p>{text}</p>", [("wort", text)]) + END
     assert counts(server.feed(xml.encode(codec), "encodings")) == ("completed", 1, 1, 0)
     assert get(server, url)["metadata"] == {"wort": [text]}
     assert url in server.urls(f"{text} site:encodings.example.com", match="all", num=50)
@@ -154,7 +155,7 @@ def test_content_that_cannot_be_decoded_costs_its_record_and_keeps_what_was(serv
     url, good = "http://undecodable.example.com/a", "http://undecodable.example.com/good"
     put(server, "undecodable", plain(url, "undecodableword"))
     bad = f'<record url="{url}" mimetype="text/plain"><content encoding="{encoding}">{body}</content></record>'
-    assert counts(server.feed(feed_of(bad, plain(good, "x")), "undecodable", "full")) == ("completed with errors", 2, 1, 1)
+    assert counts(server.feed(make_feed(bad, plain(good, "x")), "undecodable", "full")) == ("completed with errors", 2, 1, 1)
     assert server.urls("undecodableword", match="all") == [url]
 
 
@@ -180,7 +181,7 @@ def test_deletes_of_old_clients_need_no_mimetype(server: Appliance) -> None:
         f'<record url="{urls[3]}" action="delete"><content> </content></record>',
         f'<record url="{urls[4]}" action="delete" last-modified="never"><metadata/></record>',
     ]
-    assert counts(server.feed(feed_of(*deletes), "olddeletes")) == ("completed", 5, 5, 0)
+    assert counts(server.feed(make_feed(*deletes), "olddeletes")) == ("completed", 5, 5, 0)
     assert [server.document(url) for url in urls] == [None] * 5
 
 

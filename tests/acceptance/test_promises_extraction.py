@@ -1,22 +1,19 @@
 """Every format through the wire: small files go in as base64 and come out of searches."""
 
-import base64
 import gzip
-import zlib
 from email.message import EmailMessage
 
 import pytest
 
 from tests.acceptance.promises import get, put
-from tests.appliance import Appliance, record
+from tests.appliance import Appliance
+from tests.builders.feedxml import make_record
 from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 
 
 def coded(url: str, data: bytes, mimetype: str, *, compressed: bool = False) -> str:
     """A record whose content is a file."""
-    encoding, body = ("base64compressed", zlib.compress(data)) if compressed else ("base64binary", data)
-    content = f'<content encoding="{encoding}">{base64.b64encode(body).decode()}</content>'
-    return f'<record url="{url}" mimetype="{mimetype}">{content}</record>'
+    return make_record(url, data, mimetype=mimetype, encoding="base64compressed" if compressed else "base64binary")
 
 
 def make_mail(word: str) -> bytes:
@@ -121,7 +118,7 @@ def test_archive_is_refused_with_a_reason(server: Appliance, name: str, data: by
 )
 def test_damaged_or_hostile_file_costs_itself_alone_and_says_why(server: Appliance, name: str, data: bytes, mimetype: str) -> None:
     bad, good = f"http://damaged.example.com/{name}", f"http://damaged.example.com/{name}/good"
-    put(server, "damaged", coded(bad, data, mimetype, compressed=True), record(good, f"good{name}word"))
+    put(server, "damaged", coded(bad, data, mimetype, compressed=True), make_record(good, f"good{name}word"))
     assert server.urls(f"good{name}word", match="all") == [good]
     assert get(server, bad)["reason"]
     assert server.urls(f"inurl:{name} site:damaged.example.com", match="all")
@@ -158,7 +155,7 @@ def test_robots_and_googleoff_are_obeyed(server: Appliance) -> None:
     off = "<body>robotsbefore <!--googleoff: index-->robotshidden<!--googleon: index--> robotsafter<!--googleoff: all-->robotsall</body>"
     snippet = '<head><meta name="robots" content="nosnippet"></head><body>robotssnippet of secret</body>'
     script = "<body>robotsplain<script>robotsscript()</script><style>.robotsstyle{}</style><!-- robotscomment --></body>"
-    put(server, "robots", record(f"{base}off", off), record(f"{base}snippet", snippet), record(f"{base}script", script))
+    put(server, "robots", make_record(f"{base}off", off), make_record(f"{base}snippet", snippet), make_record(f"{base}script", script))
     for word, found in {"robotsbefore": "off", "robotsafter": "off", "robotsplain": "script", "robotssnippet": "snippet"}.items():
         assert server.urls(word, match="all") == [base + found], word
     for word in ("robotshidden", "robotsall", "robotsscript", "robotsstyle", "robotscomment"):
@@ -169,14 +166,14 @@ def test_robots_and_googleoff_are_obeyed(server: Appliance) -> None:
 def test_change_of_metadata_or_acl_keeps_the_extracted_text(server: Appliance) -> None:
     url = "http://codedext.example.com/a.pdf"
     put(server, "codedext", coded(url, make_pdf(["codedextword"], "Coded"), "application/pdf"))
-    put(server, "codedext", record(url, None, [("k", "v")]))
+    put(server, "codedext", make_record(url, None, [("k", "v")]))
     assert server.urls("codedextword inmeta:k=v", match="all") == [url]
     assert get(server, url)["title"] == "Coded"
 
 
 def test_empty_content_is_a_document_without_words(server: Appliance) -> None:
     url, blank = "http://emptycontent.example.com/a", "http://emptycontent.example.com/b"
-    put(server, "emptycontent", record(url, "emptycontentword"))
-    put(server, "emptycontent", record(url, ""), record(blank, " "))
+    put(server, "emptycontent", make_record(url, "emptycontentword"))
+    put(server, "emptycontent", make_record(url, ""), make_record(blank, " "))
     assert server.urls("emptycontentword", match="all") == []
     assert get(server, blank)["datasource"] == "emptycontent"

@@ -5,16 +5,19 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.promises import acl_of, counts, get, group, groups_feed, levels, post_fields, put
-from tests.appliance import Appliance, feed_of, record
+from tests.acceptance.promises import counts, get, levels, post_fields, put
+from tests.appliance import Appliance
+from tests.builders.feedxml import make_acl_element, make_feed, make_group, make_grouped_feed, make_record
 from tests.builders.requests import make_multipart
 
-NOWHERE = '<record url="" mimetype="text/plain"><content>nowhere</content></record>'
+NOWHERE = make_record("", "nowhere", mimetype="text/plain")
 
 
 def test_receipt_of_a_mixed_feed_counts_records_alone(server: Appliance) -> None:
     url = "http://counts.example.com/a"
-    xml = feed_of(record(url, "one"), record(url, "two"), record("http://counts.example.com/never", action="delete"), NOWHERE)
+    xml = make_feed(
+        make_record(url, "one"), make_record(url, "two"), make_record("http://counts.example.com/never", action="delete"), NOWHERE
+    )
     receipt = server.feed(xml, "counts")
     assert counts(receipt) == ("completed with errors", 4, 3, 1)
     assert (receipt["datasource"], receipt["feedtype"]) == ("counts", "incremental")
@@ -28,28 +31,28 @@ def test_receipt_of_a_mixed_feed_counts_records_alone(server: Appliance) -> None
 
 def test_feed_with_errors_alone_fails_and_sweeps_nothing(server: Appliance) -> None:
     url = "http://allbad.example.com/stays"
-    put(server, "allbad", record(url, "stays"), feedtype="full")
-    assert counts(server.feed(feed_of(NOWHERE, NOWHERE), "allbad", "full")) == ("failed in error", 2, 0, 2)
+    put(server, "allbad", make_record(url, "stays"), feedtype="full")
+    assert counts(server.feed(make_feed(NOWHERE, NOWHERE), "allbad", "full")) == ("failed in error", 2, 0, 2)
     assert get(server, url)["searchable"] is True
 
 
 @pytest.mark.parametrize(
     ("inside", "expected"),
     [
-        (acl_of("ann", url="http://aclcount.example.com/a"), ("completed", 0, 0, 0)),
-        (acl_of("ann", url="http://aclcount.example.com/b") + NOWHERE, ("completed with errors", 1, 0, 1)),
-        (acl_of("ann"), ("failed in error", 0, 0, 1)),
-        (acl_of("ann") + record("http://aclcount.example.com/c", "c"), ("completed with errors", 1, 1, 1)),
+        (make_acl_element("ann", url="http://aclcount.example.com/a"), ("completed", 0, 0, 0)),
+        (make_acl_element("ann", url="http://aclcount.example.com/b") + NOWHERE, ("completed with errors", 1, 0, 1)),
+        (make_acl_element("ann"), ("failed in error", 0, 0, 1)),
+        (make_acl_element("ann") + make_record("http://aclcount.example.com/c", "c"), ("completed with errors", 1, 1, 1)),
     ],
 )
 def test_group_level_acls_are_no_records_but_count_as_good_or_bad(server: Appliance, inside: str, expected: Any) -> None:
-    assert counts(server.feed(feed_of(inside), "aclcount")) == expected
+    assert counts(server.feed(make_feed(inside), "aclcount")) == expected
 
 
 def test_unknown_action_is_an_error_of_its_record_and_remove_is_delete(server: Appliance) -> None:
     gone, staying = "http://actions.example.com/gone", "http://actions.example.com/stays"
-    put(server, "actions", record(gone, "gone"), record(staying, "stays"))
-    receipt = server.feed(feed_of(f'<record url="{gone}" action="remove"/>', f'<record url="{staying}" action="explode"/>'), "actions")
+    put(server, "actions", make_record(gone, "gone"), make_record(staying, "stays"))
+    receipt = server.feed(make_feed(make_record(gone, action="remove"), make_record(staying, action="explode")), "actions")
     assert counts(receipt) == ("completed with errors", 2, 1, 1)
     assert server.document(gone) is None
     assert get(server, staying)["searchable"] is True
@@ -57,12 +60,12 @@ def test_unknown_action_is_an_error_of_its_record_and_remove_is_delete(server: A
 
 def test_full_feed_replaces_all_but_what_is_in_error(server: Appliance) -> None:
     base = "http://replace.example.com/"
-    put(server, "replace", *(record(f"{base}{name}", f"replaceold {name}", [("rev", "1")]) for name in "abcd"))
-    xml = feed_of(
-        record(f"{base}a", "replacenew"),
-        f'<record url="{base}b" action="explode"><content>x</content></record>',
-        record(f"{base}c", None, [("rev", "2")]),
-        record(f"{base}e", "replacenew"),
+    put(server, "replace", *(make_record(f"{base}{name}", f"replaceold {name}", [("rev", "1")]) for name in "abcd"))
+    xml = make_feed(
+        make_record(f"{base}a", "replacenew"),
+        make_record(f"{base}b", "x", action="explode"),
+        make_record(f"{base}c", None, [("rev", "2")]),
+        make_record(f"{base}e", "replacenew"),
     )
     receipt = server.feed(xml, "replace", "full")
     assert counts(receipt) == ("completed with errors", 4, 2, 2)
@@ -75,27 +78,28 @@ def test_full_feed_replaces_all_but_what_is_in_error(server: Appliance) -> None:
 
 def test_full_record_with_neither_content_nor_metadata_is_an_empty_document(server: Appliance) -> None:
     url = "http://fullneither.example.com/a"
-    put(server, "fullneither", record(url, "fullneitherword", [("k", "v")]), feedtype="full")
-    put(server, "fullneither", record(url), feedtype="full")
+    put(server, "fullneither", make_record(url, "fullneitherword", [("k", "v")]), feedtype="full")
+    put(server, "fullneither", make_record(url), feedtype="full")
     assert get(server, url)["metadata"] == {}
     assert server.urls("fullneitherword", match="all") == []
 
 
 def test_empty_full_feed_empties_and_a_feed_without_group_is_refused(server: Appliance) -> None:
     url = "http://emptied.example.com/a"
-    put(server, "emptied", record(url, "emptied"), feedtype="full")
+    put(server, "emptied", make_record(url, "emptied"), feedtype="full")
     for refused in (b"<gsafeed><header/></gsafeed>", b"<gsafeed/>", b"<xmlgroups><group/></xmlgroups>", b"<html><group/></html>", b" "):
         assert server.feed(refused, "emptied", "full")["state"] == "failed in error", refused
         assert get(server, url)["searchable"] is True
-    assert counts(server.feed(groups_feed("<group/>"), "emptied", "full")) == ("completed", 0, 0, 0)
+    assert counts(server.feed(make_feed(), "emptied", "full")) == ("completed", 0, 0, 0)
     assert server.document(url) is None
 
 
 @pytest.mark.parametrize("end", ["</group>", "<record url='http://broken.example.com/x'></group></gsafeed>", "<a b=<></group></gsafeed>"])
 def test_feed_that_is_not_well_formed_changes_nothing_and_its_log_names_the_line(server: Appliance, end: str) -> None:
     url = "http://broken.example.com/stays"
-    put(server, "broken", record(url, "brokenkept"))
-    xml = f"<gsafeed>\n<header/>\n<group>\n{record(url, action='delete')}\n{record('http://broken.example.com/new', 'new')}\n{end}".encode()
+    put(server, "broken", make_record(url, "brokenkept"))
+    records = f"{make_record(url, action='delete')}\n{make_record('http://broken.example.com/new', 'new')}"
+    xml = f"<gsafeed>\n<header/>\n<group>\n{records}\n{end}".encode()
     receipt = server.feed(xml, "broken", "full")
     assert receipt["state"] == "failed in error"
     assert any(entry["level"] == "error" and entry["line"] == 6 for entry in receipt["log"]), receipt["log"]
@@ -105,12 +109,12 @@ def test_feed_that_is_not_well_formed_changes_nothing_and_its_log_names_the_line
 
 def test_later_statement_wins_and_record_action_beats_its_group(server: Appliance) -> None:
     base = "http://later.example.com/"
-    put(server, "later", *(record(f"{base}{name}", "x") for name in "abcd"))
-    xml = groups_feed(
-        group(record(f"{base}a"), record(f"{base}b", "laterkept", action="add"), action="delete"),
-        group(record(f"{base}c", "laterkept"), record(f"{base}d", "laterkept")),
-        group(record(f"{base}d"), action="delete"),
-        group(record(f"{base}c", action="delete"), record(f"{base}c", "laterkept again")),
+    put(server, "later", *(make_record(f"{base}{name}", "x") for name in "abcd"))
+    xml = make_grouped_feed(
+        make_group(make_record(f"{base}a"), make_record(f"{base}b", "laterkept", action="add"), action="delete"),
+        make_group(make_record(f"{base}c", "laterkept"), make_record(f"{base}d", "laterkept")),
+        make_group(make_record(f"{base}d"), action="delete"),
+        make_group(make_record(f"{base}c", action="delete"), make_record(f"{base}c", "laterkept again")),
     )
     assert counts(server.feed(xml, "later")) == ("completed", 7, 7, 0)
     assert sorted(server.urls("laterkept", match="all")) == [f"{base}b", f"{base}c"]
@@ -118,13 +122,13 @@ def test_later_statement_wins_and_record_action_beats_its_group(server: Applianc
 
 def test_incremental_feed_updates_the_part_that_it_sends(server: Appliance) -> None:
     url, new, bare = (f"http://parts.example.com/{name}" for name in ("a", "new", "bare"))
-    put(server, "parts", record(url, "partsfirst", [("k", "1"), ("gone", "1")]))
-    put(server, "parts", record(url, None, [("k", "2")]), record(new, None, [("k", "3")]), record(bare))
+    put(server, "parts", make_record(url, "partsfirst", [("k", "1"), ("gone", "1")]))
+    put(server, "parts", make_record(url, None, [("k", "2")]), make_record(new, None, [("k", "3")]), make_record(bare))
     assert get(server, url)["metadata"] == {"k": ["2"]}
     assert server.urls("partsfirst", match="all") == [url]
-    put(server, "parts", record(url, "partssecond"))
+    put(server, "parts", make_record(url, "partssecond"))
     assert get(server, url)["metadata"] == {"k": ["2"]}
-    put(server, "parts", record(url))
+    put(server, "parts", make_record(url))
     assert get(server, url)["metadata"] == {"k": ["2"]}
     assert (server.urls("partsfirst", match="all"), server.urls("partssecond", match="all")) == ([], [url])
     assert get(server, new)["metadata"] == {"k": ["3"]}
@@ -133,7 +137,7 @@ def test_incremental_feed_updates_the_part_that_it_sends(server: Appliance) -> N
 
 
 def test_feeds_are_listed_newest_first_and_stored_as_received(server: Appliance) -> None:
-    xml = feed_of(record("http://listed.example.com/a", "listed"))
+    xml = make_feed(make_record("http://listed.example.com/a", "listed"))
     ids = [server.feed(xml + b"<!-- %d -->" % number, "listed")["id"] for number in range(3)]
     listed = server.get_json(server.gate, "/api/v1/feeds?datasource=listed&limit=2")
     assert [feed["id"] for feed in listed] == [ids[2], ids[1]]
@@ -145,10 +149,10 @@ def test_feeds_are_listed_newest_first_and_stored_as_received(server: Appliance)
 
 def test_form_fields_beat_the_header_and_the_header_serves_a_raw_body(server: Appliance) -> None:
     url = "http://rawbody.example.com/a"
-    assert server.feed(feed_of(record(url, "x")), "rawfields")["datasource"] == "rawfields"
+    assert server.feed(make_feed(make_record(url, "x")), "rawfields")["datasource"] == "rawfields"
     xml = (
         "<?xml version='1.0'?><gsafeed><header><datasource>\n rawbody </datasource><feedtype>full</feedtype></header>"
-        f"<group>{record(url, 'x')}</group></gsafeed>"
+        f"<group>{make_record(url, 'x')}</group></gsafeed>"
     )
     status, headers, body = server.request("POST", server.gate, "/xmlfeed", xml.encode(), {"Content-Type": "text/xml"})
     assert (status, body) == (200, b"Success")
@@ -184,7 +188,7 @@ def names_of_sources(server: Appliance) -> list[str]:
 
 
 def test_answer_to_a_push_is_what_old_clients_compare(server: Appliance) -> None:
-    xml = feed_of(record("http://answer.example.com/a", "x"))
+    xml = make_feed(make_record("http://answer.example.com/a", "x"))
     for path in ("/xmlfeed", "/xmlfeed/"):
         status, headers, body = post_fields(server, path, [("feedtype", b"full"), ("data", xml), ("datasource", b"answer")])
         assert (status, body, headers["content-length"]) == (200, b"Success", "7")
@@ -207,8 +211,8 @@ def test_small_resources_of_the_ports_answer_as_the_appliance(server: Appliance)
 
 def test_url_needs_a_host_and_short_hosts_are_warned_of(server: Appliance) -> None:
     for url in ("relative/path", "http:///nohost", "http://", "mailto:someone"):
-        assert counts(server.feed(feed_of(record(url, "x")), "hosts"))[0] == "failed in error", url
-    receipt = server.feed(feed_of(record("http://shorthost/a", "x")), "hosts")
+        assert counts(server.feed(make_feed(make_record(url, "x")), "hosts"))[0] == "failed in error", url
+    receipt = server.feed(make_feed(make_record("http://shorthost/a", "x")), "hosts")
     assert (receipt["state"], levels(receipt)) == ("completed", ["warning"])
 
 
@@ -230,7 +234,7 @@ def test_urls_are_identities_and_never_normalised(server: Appliance) -> None:
         "smb://same.example.com/share/a",
         "test://same.example.com/a",
     ]
-    put(server, "same", *(record(url, f"sameword number{number}") for number, url in enumerate(urls)))
+    put(server, "same", *(make_record(url, f"sameword number{number}") for number, url in enumerate(urls)))
     assert sorted(server.urls("sameword", num=100, match="all")) == sorted(urls)
     for number, url in enumerate(urls):
         assert get(server, url)["url"] == url

@@ -16,7 +16,8 @@ from feedmill.core.access.principals import signed_in_keys
 from feedmill.model.access import Scope
 from feedmill.model.identity import Subject
 from tests.acceptance.promises import counts, post_fields, run_process
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.builders.groups import make_groups_feed, make_membership
 
 Membership = tuple[str, Sequence[str]]
@@ -165,13 +166,13 @@ def test_push_groups_without_a_server_applies_the_feed_itself(tmp_path: Path) ->
 
 def test_data_source_of_the_same_name_is_another_thing(server: Appliance) -> None:
     post(server, xmlgroups(("twins", ["max"])), groupsource="twin", feedtype="full")
-    server.feed(feed_of(record("http://twin.example.com/", "twin")), "twin")
+    server.feed(make_feed(make_record("http://twin.example.com/", "twin")), "twin")
     [source] = [source for source in server.get_json(server.gate, "/api/v1/datasources") if source["name"] == "twin"]
     assert source["feeds"] == 1
     assert server.request("DELETE", server.gate, "/api/v1/datasources/twin?destroy=true")[0] == 200
     assert groups_of(server, "max") == {"twins"}
     assert [feed["groups"] for feed in server.get_json(server.gate, "/api/v1/feeds?datasource=twin")].count(True) == 1
-    server.feed(feed_of(record("http://twin.example.com/", "twin")), "twin")
+    server.feed(make_feed(make_record("http://twin.example.com/", "twin")), "twin")
     assert post(server, None, cleanup="twin")["state"] == "completed"
     assert server.document("http://twin.example.com/") is not None
 

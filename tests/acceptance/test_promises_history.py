@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tests.acceptance.promises import get, put, run_command
-from tests.appliance import Appliance, feed_of, record
+from tests.appliance import Appliance
+from tests.builders.feedxml import make_feed, make_record
 
 
 def show(server: Appliance, url: str) -> dict[str, Any]:
@@ -21,9 +22,9 @@ def events(server: Appliance, url: str) -> list[str]:
 
 def test_history_shows_what_happened_with_feed_and_line(server: Appliance) -> None:
     url = "http://history.example.com/a"
-    first = put(server, "history", record(url, "historyword"))
-    second = put(server, "history", record("http://history.example.com/b", "x"), "\n\n" + record(url, "historyword two"))
-    third = server.feed(feed_of(record("http://history.example.com/b", "x")), "history", "full")
+    first = put(server, "history", make_record(url, "historyword"))
+    second = put(server, "history", make_record("http://history.example.com/b", "x"), "\n\n" + make_record(url, "historyword two"))
+    third = server.feed(make_feed(make_record("http://history.example.com/b", "x")), "history", "full")
     assert server.document(url) is None
     shown = show(server, url)
     assert (shown["url"], shown["searchable"]) == (url, False)
@@ -37,32 +38,32 @@ def test_history_shows_what_happened_with_feed_and_line(server: Appliance) -> No
 
 def test_history_of_a_document_stands_in_its_resource(server: Appliance) -> None:
     url = "http://history.example.com/live"
-    receipt = put(server, "historylive", record(url, "x"))
+    receipt = put(server, "historylive", make_record(url, "x"))
     assert [(event["event"], event["feed"]) for event in get(server, url)["history"]] == [("fed", receipt["id"])]
 
 
 @pytest.mark.parametrize("action", ["delete", "source", "owner", "rejected"])
 def test_end_of_a_document_is_remembered(server: Appliance, action: str) -> None:
     url, source = f"http://remembered.example.com/{action}", f"remembered-{action}"
-    put(server, source, record(url, "x"))
+    put(server, source, make_record(url, "x"))
     match action:
         case "delete":
-            put(server, source, record(url, action="delete"))
+            put(server, source, make_record(url, action="delete"))
             assert "deleted" in events(server, url)[-1]
         case "source":
             assert server.request("DELETE", server.gate, f"/api/v1/datasources/{source}")[0] == 200
             assert "source" in events(server, url)[-1]
         case "owner":
-            put(server, "remembered-other", record(url, "y"))
+            put(server, "remembered-other", make_record(url, "y"))
             assert len(events(server, url)) == 2
         case _:
-            server.feed(feed_of(record(url, "y", action="explode")), source)
+            server.feed(make_feed(make_record(url, "y", action="explode")), source)
             assert events(server, url)[-1] == "rejected"
 
 
 def test_url_that_was_only_rejected_is_remembered(server: Appliance) -> None:
     url = "http://remembered.example.com/never"
-    receipt = server.feed(feed_of(record(url, "x", action="explode")), "neverfed")
+    receipt = server.feed(make_feed(make_record(url, "x", action="explode")), "neverfed")
     shown = show(server, url)
     assert [(event["event"], event["feed"]) for event in shown["history"]] == [("rejected", receipt["id"])]
     assert "explode" in shown["reason"]
@@ -70,14 +71,14 @@ def test_url_that_was_only_rejected_is_remembered(server: Appliance) -> None:
 
 def test_failed_extraction_is_remembered(server: Appliance) -> None:
     url = "http://remembered.example.com/broken.pdf"
-    put(server, "brokenpdf", record(url, "%PDF-1.4 nothing else", mimetype="application/pdf"))
+    put(server, "brokenpdf", make_record(url, "%PDF-1.4 nothing else", mimetype="application/pdf"))
     assert get(server, url)["reason"] is not None
     assert "extraction failed" in events(server, url)
 
 
 def test_history_keeps_the_last_twenty_events(server: Appliance) -> None:
     url = "http://remembered.example.com/often"
-    ids = [put(server, "often", *(record(url, f"{number} {count}") for count in range(5)))["id"] for number in range(6)]
+    ids = [put(server, "often", *(make_record(url, f"{number} {count}") for count in range(5)))["id"] for number in range(6)]
     shown = show(server, url)["history"]
     assert len(shown) == 20
     assert shown[-1]["feed"] == ids[-1]

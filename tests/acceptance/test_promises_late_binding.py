@@ -6,7 +6,8 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from tests import programs
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.builders.requests import PASSWORD, make_basic
 from tests.decisionpoint import DecisionPoint, running_point
 
@@ -58,8 +59,8 @@ def test_documents_without_acl_are_shown_to_users_that_other_servers_permit(tmp_
         point.passwords = {"ann": PASSWORD, "bob": PASSWORD}
         point.permit("ann", *late[:2])
         point.permit("bob", *late[5:])
-        secure = [record(url, f"findable {url[-1]}", authmethod="httpbasic") for url in (*late, *files)]
-        receipt = server.feed(feed_of(record("http://open.example/", "findable open"), *secure))
+        secure = [make_record(url, f"findable {url[-1]}", authmethod="httpbasic") for url in (*late, *files)]
+        receipt = server.feed(make_feed(make_record("http://open.example/", "findable open"), *secure))
         assert receipt["state"] == "completed", receipt
         for name in ("ann", "bob"):
             added = programs.run("users", "add", name, "--password-stdin", "--data", server.data, given=PASSWORD + "\n")

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.feedload import TROUBLE
-from tests.acceptance.promises import acl_of, get, is_public, levels, put, read_acl, run_command, run_json, run_process
-from tests.appliance import Appliance, feed_of, record, running
+from tests.acceptance.promises import get, is_public, levels, put, read_acl, run_command, run_json, run_process
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_acl_element, make_feed, make_record
 from tests.waiting import wait_until
 
 URL = "http://operated.example.com/a"
@@ -20,8 +21,13 @@ LINK = "http://operated.example.com/link"
 @pytest.fixture(scope="module")
 def operated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
     with running(tmp_path_factory.mktemp("operated") / "data") as appliance:
-        put(appliance, "operated", record(URL, "operatedword", [("k", "v")]), record(SECRET, "operatedsecret", acl=acl_of("ann")))
-        appliance.feed(feed_of(record(LINK)), "operatedlinks", "metadata-and-url")
+        put(
+            appliance,
+            "operated",
+            make_record(URL, "operatedword", [("k", "v")]),
+            make_record(SECRET, "operatedsecret", acl=make_acl_element("ann")),
+        )
+        appliance.feed(make_feed(make_record(LINK)), "operatedlinks", "metadata-and-url")
         yield appliance
 
 
@@ -56,7 +62,7 @@ def test_killed_role_is_started_again_and_the_work_goes_on(operated: Appliance, 
 
     wait_until(answers, lambda: f"another {role} than {min(before)}, and saw last {operated.role_pids()}", bearing=TROUBLE)
     url = f"http://operated.example.com/killed/{role}"
-    put(operated, "operatedkills", record(url, f"killedword{role}"))
+    put(operated, "operatedkills", make_record(url, f"killedword{role}"))
     assert operated.urls(f"killedword{role}", match="all") == [url]
 
 
@@ -87,7 +93,7 @@ def test_restart_in_order_and_after_a_kill_keeps_everything(operated: Appliance)
     operated.start()
     check_all_is_there(operated)
     assert operated.get_json(operated.gate, "/api/v1/feeds?limit=1000") == receipts
-    put(operated, "operated", record(URL, "operatedword", [("k", "v")]))
+    put(operated, "operated", make_record(URL, "operatedword", [("k", "v")]))
 
 
 def test_admin_port_wants_the_token_of_its_data_folder(operated: Appliance) -> None:
@@ -121,8 +127,8 @@ def test_health_and_metrics_answer(operated: Appliance) -> None:
 def test_push_that_waits_prints_the_receipt_and_reports_by_its_exit_code(operated: Appliance, tmp_path: Path) -> None:
     good, bad, refused = (tmp_path / f"{name}.xml" for name in ("good", "bad", "refused"))
     url = "http://operated.example.com/pushed"
-    good.write_bytes(feed_of(record(url, "operatedpushed")))
-    bad.write_bytes(feed_of(record(url, "operatedpushed"), record("", "nowhere")))
+    good.write_bytes(make_feed(make_record(url, "operatedpushed")))
+    bad.write_bytes(make_feed(make_record(url, "operatedpushed"), make_record("", "nowhere")))
     refused.write_bytes(b"<gsafeed><group>")
     options = ("--datasource", "operatedpush", "--feedtype", "incremental", "--data", operated.data)
     code, receipt = run_json("push", good, *options, "--wait")
@@ -143,14 +149,14 @@ def test_deleted_source_remains_listed_and_a_destroyed_one_does_not(operated: Ap
     url = "http://operated.example.com/leaving"
     for verb, remains in (("delete", True), ("destroy", False)):
         source = f"operated-{verb}"
-        receipt = put(operated, source, record(url, "operatedleaving"))
+        receipt = put(operated, source, make_record(url, "operatedleaving"))
         assert run_command("sources", verb, source, "--data", operated.data)[0] == 0
         assert operated.document(url) is None
         assert operated.urls("operatedleaving", match="all") == []
         code, sources = run_json("sources", "--data", operated.data)
         assert (code, source in [each["name"] for each in sources]) == (0, remains)
         assert (operated.request("GET", operated.gate, f"/api/v1/feeds/{receipt['id']}")[0] == 200) is remains
-        put(operated, source, record(url, "operatedleaving"))
+        put(operated, source, make_record(url, "operatedleaving"))
         assert operated.urls("operatedleaving", match="all") == [url]
     assert run_command("sources", "delete", "neverheard", "--data", operated.data)[0] == 1
 

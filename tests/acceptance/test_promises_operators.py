@@ -5,19 +5,26 @@ from pathlib import Path
 
 from feedmill.adapters.index.tantivy.schema import SCHEMA_VERSION, SERVED_VERSIONS
 from tests.appliance import Appliance
+from tests.builders.feedxml import make_feed, make_record
 from tests.waiting import wait_for
 
 _OLDER = min(SERVED_VERSIONS)
-_FEED = b"""<?xml version="1.0"?><gsafeed><header><datasource>shop</datasource><feedtype>incremental</feedtype></header><group>
-<record url="http://shop.example.com/a.html" mimetype="text/html" last-modified="Sat, 05 Mar 2011 10:00:00 GMT"><metadata>
-<meta name="Price.Now" content="$9.50"/><meta name="Made" content="2010-01-02"/><meta name="Team" content="Legal Affairs"/></metadata>
-<content>&lt;html&gt;&lt;title&gt;Red lamp&lt;/title&gt;a lamp of 40 watts,
-see &lt;a href="b.html"&gt;others&lt;/a&gt;&lt;/html&gt;</content></record>
-<record url="http://shop.example.com/b.html" mimetype="text/html" last-modified="Sun, 06 Mar 2011 10:00:00 GMT"><metadata>
-<meta name="price.now" content="1,200"/><meta name="made" content="3 Feb 2012"/><meta name="team" content="Sales"/></metadata>
-<content>&lt;html&gt;&lt;title&gt;Blue chair&lt;/title&gt;a chair
-below a lamp of 400W, 0,45 kW with another, for $9.99&lt;/html&gt;</content></record>
-</group></gsafeed>"""
+_FEED = make_feed(
+    make_record(
+        "http://shop.example.com/a.html",
+        '<html><title>Red lamp</title>a lamp of 40 watts,\nsee <a href="b.html">others</a></html>',
+        [("Price.Now", "$9.50"), ("Made", "2010-01-02"), ("Team", "Legal Affairs")],
+        last_modified="Sat, 05 Mar 2011 10:00:00 GMT",
+    ),
+    make_record(
+        "http://shop.example.com/b.html",
+        "<html><title>Blue chair</title>a chair\nbelow a lamp of 400W, 0,45 kW with another, for $9.99</html>",
+        [("price.now", "1,200"), ("made", "3 Feb 2012"), ("team", "Sales")],
+        last_modified="Sun, 06 Mar 2011 10:00:00 GMT",
+    ),
+    datasource="shop",
+    feedtype="incremental",
+)
 
 _EXPECTED = {
     "allintitle: red lamp": "a",

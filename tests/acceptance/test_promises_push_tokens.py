@@ -9,7 +9,8 @@ import pytest
 
 from feedmill.client import Client, Denied, FeedBuilder
 from tests import programs
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.builders.requests import make_basic
 
 UNAUTHORIZED = b"Error - Unauthorized Request"
@@ -33,7 +34,7 @@ def make_token(server: Appliance, *words: str) -> str:
 
 
 def push(server: Appliance, datasource: str, headers: Mapping[str, str]) -> tuple[int, bytes]:
-    feed = feed_of(record(f"http://{datasource}.example/", "words")).decode()
+    feed = make_feed(make_record(f"http://{datasource}.example/", "words")).decode()
     fields = {"datasource": datasource, "feedtype": "incremental", "data": feed}
     parts = [f'--xx\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n' for name, value in fields.items()]
     body = ("".join(parts) + "--xx--\r\n").encode()
@@ -54,7 +55,7 @@ def test_a_server_with_require_token_takes_feeds_with_a_token_alone(appliance: A
     assert appliance.request("GET", appliance.admin, "/api/v1/status", headers=bearer)[0] == 401
     # commands on this machine need none
     feed = tmp_path / "feed.xml"
-    feed.write_bytes(feed_of(record("http://wiki.example/", "words")))
+    feed.write_bytes(make_feed(make_record("http://wiki.example/", "words")))
     done = command(appliance, "push", str(feed), "--datasource", "wiki", "--feedtype", "incremental", "--wait")
     assert done.returncode == 0, done.stderr
     # those elsewhere send one, by option or in the URL

@@ -18,7 +18,8 @@ import pytest
 from feedmill.runtime.server.deadlines import HEAD_SECONDS
 from feedmill.runtime.server.draining import IDLE_SECONDS
 from tests.acceptance.promises import put
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.builders.requests import make_multipart
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import wait_for, wait_until
@@ -29,7 +30,9 @@ certificate = "gate.pem"
 key = "gate.key"
 server_header = "header-{number}"
 """
-BODY = make_multipart(("datasource", b"reloaded"), ("feedtype", b"incremental"), ("data", feed_of(record("http://re.example.com/a", "x"))))
+BODY = make_multipart(
+    ("datasource", b"reloaded"), ("feedtype", b"incremental"), ("data", make_feed(make_record("http://re.example.com/a", "x")))
+)
 MULTIPART = {"Content-Type": "multipart/form-data; boundary=<<"}
 HEAD = (
     f"POST /xmlfeed HTTP/1.1\r\nHost: gsa\r\nContent-Type: multipart/form-data; boundary=<<\r\nContent-Length: {len(BODY)}\r\n\r\n".encode()
@@ -61,7 +64,7 @@ def reloading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reloading]:
     (folder / "gate.pem").write_text(CERTIFICATE)
     (folder / "gate.key").write_text(KEY)
     with running(folder / "data", SETTINGS.format(number=0)) as server:
-        put(server, "searched", record("http://searched.example.com/a", "searchedword"))
+        put(server, "searched", make_record("http://searched.example.com/a", "searchedword"))
         yield Reloading(server)
 
 

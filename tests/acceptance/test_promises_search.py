@@ -5,14 +5,15 @@ import json
 import pytest
 
 from tests.acceptance.promises import get, put, show_page
-from tests.appliance import Appliance, feed_of, record
+from tests.appliance import Appliance
+from tests.builders.feedxml import make_feed, make_record
 from tests.waiting import wait_for
 
 
 def test_answer_has_the_promised_members(server: Appliance) -> None:
     url = "http://members.example.com/a"
     page = "<html lang='en'><head><title>Members of an answer</title></head><body><p>The word memberword stands here.</p></body></html>"
-    put(server, "members", record(url, page, last_modified="2020-02-01"))
+    put(server, "members", make_record(url, page, last_modified="2020-02-01"))
     answer = server.search("memberword")
     assert set(answer) >= {"query", "total", "exact", "results", "facets", "spelling", "warnings"}
     assert (answer["query"], answer["total"], answer["exact"], answer["facets"]) == ("memberword", 1, True, [])
@@ -26,7 +27,7 @@ def test_answer_has_the_promised_members(server: Appliance) -> None:
 def test_words_phrases_or_and_exclusions(server: Appliance) -> None:
     base = "http://words.example.com/"
     texts = {"a": "wordsred wordsgreen wordsblue", "b": "wordsgreen wordsred", "c": "wordsblue wordsgray", "d": "wordsgreen"}
-    put(server, "words", *(record(f"{base}{name}", text) for name, text in texts.items()))
+    put(server, "words", *(make_record(f"{base}{name}", text) for name, text in texts.items()))
 
     def found(query: str, **parameters: str) -> str:
         return "".join(sorted(url.removeprefix(base) for url in server.urls(query, num=50, **parameters)))
@@ -55,7 +56,7 @@ def test_url_restrictions(server: Appliance) -> None:
         "http://sites.example.com:8080/other",
         "http://othersites.example.com/dir/x",
     ]
-    put(server, "sites", *(record(url, "sitesword") for url in urls))
+    put(server, "sites", *(make_record(url, "sitesword") for url in urls))
 
     def found(query: str) -> list[int]:
         return sorted(urls.index(url) for url in server.urls(query, num=50))
@@ -92,7 +93,7 @@ def test_no_parameter_is_an_error(server: Appliance, parameters: str) -> None:
 
 def test_pages_follow_one_another_and_totals_are_exact(server: Appliance) -> None:
     urls = [f"http://paging.example.com/{number:04}" for number in range(1050)]
-    put(server, "paging", *(record(url, "pagingword") for url in urls), feedtype="full")
+    put(server, "paging", *(make_record(url, "pagingword") for url in urls), feedtype="full")
     whole = server.search("pagingword", num=1000)
     assert len(whole["results"]) == 1000
     assert whole["total"] == 1050 or whole["exact"] is False
@@ -110,8 +111,8 @@ def test_pages_follow_one_another_and_totals_are_exact(server: Appliance) -> Non
 def test_page_shows_results_and_escapes_what_documents_say(server: Appliance) -> None:
     url, bad = "http://escape.example.com/a?x=1&y=<b>", "http://escape.example.com/bad"
     page = "<title>&lt;script&gt;alert(1)&lt;/script&gt; escapetitle</title><p>escapeword &lt;img src=x onerror=alert(2)&gt; R&amp;D</p>"
-    put(server, "escape", record(url, page, displayurl="http://shown.example.com/here", last_modified="2019-05-04"))
-    put(server, "escape", record(bad, "<p>escapebad</p>", displayurl="javascript:alert(3)"))
+    put(server, "escape", make_record(url, page, displayurl="http://shown.example.com/here", last_modified="2019-05-04"))
+    put(server, "escape", make_record(bad, "<p>escapebad</p>", displayurl="javascript:alert(3)"))
     shown = show_page(server, "escapeword")
     assert "<script>alert" not in shown
     assert "<img src=x" not in shown
@@ -124,7 +125,7 @@ def test_page_shows_results_and_escapes_what_documents_say(server: Appliance) ->
 
 def test_search_port_shows_less_of_a_document_than_the_feed_port(server: Appliance) -> None:
     url = "http://tellsless.example.com/a"
-    put(server, "tellsless", record(url, "tellslessword", [("k", "v")]))
+    put(server, "tellsless", make_record(url, "tellslessword", [("k", "v")]))
     status, _, body = server.request("GET", server.search_port, f"/api/v1/documents?url={url}")
     shown = json.loads(body)
     assert status == 200
@@ -136,20 +137,20 @@ def test_search_port_shows_less_of_a_document_than_the_feed_port(server: Applian
 
 
 def test_explain_is_ignored_for_strangers(server: Appliance) -> None:
-    put(server, "explained", record("http://explained.example.com/a", "explainedword"))
+    put(server, "explained", make_record("http://explained.example.com/a", "explainedword"))
     plain, explained = server.search("explainedword"), server.search("explainedword", explain=1)
     assert explained == plain
 
 
 def test_words_of_links_find_what_they_lead_to_unless_they_are_secret(server: Appliance) -> None:
     host = "http://linked.example.com"
-    put(server, "linked", record(f"{host}/a", "plainbody"), record(f"{host}/b", "plainbody"))
-    put(server, "linked", record(f"{host}/hub", f'<a href="{host}/a">anchorword</a>'))
-    put(server, "linked", record(f"{host}/secret", f'<a href="{host}/b">secretanchor</a>', authmethod="httpbasic"))
+    put(server, "linked", make_record(f"{host}/a", "plainbody"), make_record(f"{host}/b", "plainbody"))
+    put(server, "linked", make_record(f"{host}/hub", f'<a href="{host}/a">anchorword</a>'))
+    put(server, "linked", make_record(f"{host}/secret", f'<a href="{host}/b">secretanchor</a>', authmethod="httpbasic"))
     wait_for({f"{host}/a", f"{host}/hub"}, lambda: set(server.urls("anchorword")))
     assert server.urls("plainbody site:linked.example.com")[0] == f"{host}/a"
     assert server.urls("secretanchor") == []
-    put(server, "linked", record(f"{host}/hub", f'<a href="{host}/a">anchorword</a>', authmethod="httpbasic"))
+    put(server, "linked", make_record(f"{host}/hub", f'<a href="{host}/a">anchorword</a>', authmethod="httpbasic"))
     assert server.urls("anchorword") == []
 
 
@@ -163,7 +164,7 @@ def test_words_of_other_scripts_are_found(server: Appliance) -> None:
         "हिन्दी": "यह हिन्दी है",
     }
     urls = {word: f"http://scripts.example.com/{number}" for number, word in enumerate(texts)}
-    put(server, "scripts", *(record(urls[word], f"<p>{text}</p>") for word, text in texts.items()))
+    put(server, "scripts", *(make_record(urls[word], f"<p>{text}</p>") for word, text in texts.items()))
     for word, url in urls.items():
         assert server.urls(f"{word} site:scripts.example.com", match="all") == [url], word
 
@@ -171,7 +172,7 @@ def test_words_of_other_scripts_are_found(server: Appliance) -> None:
 def test_newest_version_alone_is_found(server: Appliance) -> None:
     url = "http://newest.example.com/a"
     for number in range(5):
-        put(server, "newest", record(url, f"newestword version{number}"))
+        put(server, "newest", make_record(url, f"newestword version{number}"))
         assert get(server, url)["searchable"] is True
         assert server.urls(f"newestword version{number}", match="all") == [url]
         assert server.urls(f"newestword version{number - 1}", match="all") == []
@@ -180,14 +181,14 @@ def test_newest_version_alone_is_found(server: Appliance) -> None:
 
 def test_delete_and_add_of_one_feed_are_seen_together(server: Appliance) -> None:
     first, second = "http://together.example.com/a", "http://together.example.com/b"
-    put(server, "together", record(first, "togetherword"))
-    receipt = server.feed(feed_of(record(first, action="delete"), record(second, "togetherword")), "together")
+    put(server, "together", make_record(first, "togetherword"))
+    receipt = server.feed(make_feed(make_record(first, action="delete"), make_record(second, "togetherword")), "together")
     assert receipt["state"] == "completed"
     assert server.urls("togetherword", match="all") == [second]
 
 
 def test_title_and_url_words_and_metadata_values_are_searched(server: Appliance) -> None:
     url = "http://fields.example.com/path/fieldsurlword.html"
-    put(server, "fields", record(url, "<title>fieldstitleword</title><p>fieldsbodyword</p>", [("any", "fieldsmetaword")]))
+    put(server, "fields", make_record(url, "<title>fieldstitleword</title><p>fieldsbodyword</p>", [("any", "fieldsmetaword")]))
     for word in ("fieldsurlword", "fieldstitleword", "fieldsbodyword", "fieldsmetaword"):
         assert server.urls(word, match="all") == [url], word

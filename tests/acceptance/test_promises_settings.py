@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.acceptance.promises import acl_of, counts, get, is_public, put, run_json
-from tests.appliance import Appliance, feed_of, record, running
+from tests.acceptance.promises import counts, get, is_public, put, run_json
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_acl_element, make_feed, make_record
 from tests.builders.requests import make_multipart
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import wait_for
@@ -88,7 +89,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
     ],
 )
 def test_pattern_decides_whether_a_url_is_taken(guarded: Appliance, url: str, passes: bool) -> None:
-    receipt = guarded.feed(feed_of(record(url, "x")), "decides")
+    receipt = guarded.feed(make_feed(make_record(url, "x")), "decides")
     assert receipt["state"] == ("completed" if passes else "failed in error"), receipt["log"]
     assert (guarded.document(url) is not None) is passes
     if not passes:
@@ -98,24 +99,24 @@ def test_pattern_decides_whether_a_url_is_taken(guarded: Appliance, url: str, pa
 def test_refused_url_is_an_error_of_its_record_in_every_kind_of_feed(guarded: Appliance) -> None:
     good, bad = "http://kinds.example.com/a", "http://kinds.example.org/a"
     for feedtype in ("incremental", "full", "metadata-and-url"):
-        receipt = guarded.feed(feed_of(record(good), record(bad)), f"kinds-{feedtype}", feedtype)
+        receipt = guarded.feed(make_feed(make_record(good), make_record(bad)), f"kinds-{feedtype}", feedtype)
         assert counts(receipt) == ("completed with errors", 2, 1, 1), feedtype
         assert guarded.document(bad) is None
 
 
 def test_deletes_and_acls_pass_whatever_the_patterns_say(guarded: Appliance) -> None:
     url = "http://deleted.example.org/a"
-    receipt = put(guarded, "deleted", record(url, action="delete"), acl_of("ann", url="http://deleted.example.org/folder"))
+    receipt = put(guarded, "deleted", make_record(url, action="delete"), make_acl_element("ann", url="http://deleted.example.org/folder"))
     assert counts(receipt) == ("completed", 1, 1, 0)
 
 
 def test_source_that_is_secure_hides_documents_without_an_acl(guarded: Appliance) -> None:
     url = "http://vault.example.com/a"
-    put(guarded, "vault", record(url, "vaultword"), record(f"{url}2", "vaultnone", authmethod="none"))
+    put(guarded, "vault", make_record(url, "vaultword"), make_record(f"{url}2", "vaultnone", authmethod="none"))
     assert get(guarded, url)["acl"] is None
     assert not is_public(guarded, url, "vaultword")
     assert not is_public(guarded, f"{url}2", "vaultnone")
-    put(guarded, "openvault", record(url, "vaultword"))
+    put(guarded, "openvault", make_record(url, "vaultword"))
     assert is_public(guarded, url, "vaultword")
 
 
@@ -124,9 +125,9 @@ def test_url_of_a_crawl_access_pattern_is_secure_unless_made_public(guarded: App
     put(
         guarded,
         "access",
-        record(locked, "lockedword"),
-        record(opened, "openedword", authmethod="httpbasic"),
-        record(guarded_open, "openedaclword", acl=acl_of("ann")),
+        make_record(locked, "lockedword"),
+        make_record(opened, "openedword", authmethod="httpbasic"),
+        make_record(guarded_open, "openedaclword", acl=make_acl_element("ann")),
     )
     assert not is_public(guarded, locked, "lockedword")
     assert is_public(guarded, opened, "openedword")
@@ -134,13 +135,13 @@ def test_url_of_a_crawl_access_pattern_is_secure_unless_made_public(guarded: App
 
 
 def test_host_without_a_domain_is_an_error_when_that_is_required(guarded: Appliance) -> None:
-    xml = feed_of(record("http://shorthost/a", "x"), record("http://long.example.com/a", "x"))
+    xml = make_feed(make_record("http://shorthost/a", "x"), make_record("http://long.example.com/a", "x"))
     assert counts(guarded.feed(xml, "fqdn")) == ("completed with errors", 2, 1, 1)
 
 
 def test_text_beyond_the_limit_is_cut_and_the_document_says_so(guarded: Appliance) -> None:
     url = "http://cut.example.com/a"
-    put(guarded, "cut", record(url, "cutfirst " + "filler words " * 1000 + " cutlast", mimetype="text/plain"))
+    put(guarded, "cut", make_record(url, "cutfirst " + "filler words " * 1000 + " cutlast", mimetype="text/plain"))
     assert guarded.urls("cutfirst", match="all") == [url]
     assert guarded.urls("cutlast", match="all") == []
     document = get(guarded, url)
@@ -167,7 +168,7 @@ def test_server_header_and_allowed_origins_are_settings(guarded: Appliance) -> N
 
 
 def test_feed_port_speaks_tls_where_a_certificate_is_set(guarded: Appliance) -> None:
-    xml = feed_of(record("http://tls.example.com/a", "x"))
+    xml = make_feed(make_record("http://tls.example.com/a", "x"))
     body = make_multipart(("datasource", b"tls"), ("feedtype", b"incremental"), ("data", xml))
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
@@ -183,8 +184,8 @@ def test_feed_port_speaks_tls_where_a_certificate_is_set(guarded: Appliance) -> 
 
 def test_changed_settings_remove_and_hide_and_bring_nothing_back(guarded: Appliance) -> None:
     staying, gone, hidden = (f"http://{name}.example.com/changing/a" for name in ("stays", "gone", "hidden"))
-    put(guarded, "changing", record(staying, "changingword"), record(gone, "changingword"))
-    put(guarded, "closing", record(hidden, "closingword"))
+    put(guarded, "changing", make_record(staying, "changingword"), make_record(gone, "changingword"))
+    put(guarded, "closing", make_record(hidden, "closingword"))
     now_secure = '[[datasources]]\nname = "closing"\nsecure = true\n'
     guarded.reload(settings([*DENY, "gone.example.com/changing/"], LOOPBACK, now_secure))
     wait_for(None, lambda: guarded.document(gone))
@@ -196,12 +197,12 @@ def test_changed_settings_remove_and_hide_and_bring_nothing_back(guarded: Applia
     code, output = run_json("documents", "show", gone, "--data", guarded.data)
     assert code == 0
     assert "gone.example.com/changing/" in output["history"][-1]["detail"]
-    receipt = guarded.feed(feed_of(record(gone, "changingword"), record(staying, "changingword")), "changing")
+    receipt = guarded.feed(make_feed(make_record(gone, "changingword"), make_record(staying, "changingword")), "changing")
     assert counts(receipt) == ("completed with errors", 2, 1, 1)
     guarded.reload(settings(DENY, LOOPBACK))
     wait_for([hidden], lambda: guarded.urls("closingword", match="all"))
     assert guarded.document(gone) is None
-    put(guarded, "changing", record(gone, "changingword"))
+    put(guarded, "changing", make_record(gone, "changingword"))
     assert sorted(guarded.urls("changingword", match="all")) == [gone, staying]
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests import programs
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.builders.requests import PASSWORD, make_basic
 
 SETTINGS = """
@@ -36,7 +37,7 @@ def get(server: Appliance, path: str, headers: dict[str, str] | None = None, por
 
 
 def test_users_sign_in_at_a_running_server(appliance: Appliance) -> None:
-    appliance.feed(feed_of(record("http://sign.example/public", "everybody reads")))
+    appliance.feed(make_feed(make_record("http://sign.example/public", "everybody reads")))
     assert get(appliance, "/search?q=everybody&access=a")[0] == 200
     made = command(appliance, "users", "add", "ann", "--role", "viewer", "--password-stdin", given=PASSWORD + "\n")
     assert made.returncode == 0, made.stderr

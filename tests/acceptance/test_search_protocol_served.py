@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 
 STYLESHEET = """<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output method="html"/>
 <xsl:template match="GSP"><html><body><h1><xsl:value-of select="Q"/></h1><xsl:for-each select="RES/R">
@@ -18,15 +19,17 @@ def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
     folder = tmp_path_factory.mktemp("protocol")
     (folder / "old.xsl").write_text(STYLESHEET)
     pages = [
-        record(f"http://a.example.com/{number}/x", f"<html><title>Käse {number}</title>needle number{number}</html>", [("kind", "page")])
+        make_record(
+            f"http://a.example.com/{number}/x", f"<html><title>Käse {number}</title>needle number{number}</html>", [("kind", "page")]
+        )
         for number in range(12)
     ]
-    shut = record("http://a.example.com/shut/x", "<html><title>Shut</title>needle</html>", authmethod="httpbasic")
-    evil = record(
+    shut = make_record("http://a.example.com/shut/x", "<html><title>Shut</title>needle</html>", authmethod="httpbasic")
+    evil = make_record(
         "http://a.example.com/evil/x", "<html><title>&lt;script&gt;alert(1)&lt;/script&gt;</title>evil<script>alert(2)</script></html>"
     )
     with running(folder / "data", '[[frontends]]\nname = "old"\nstylesheet = "old.xsl"\n') as made:
-        made.feed(feed_of(*pages, shut, evil))
+        made.feed(make_feed(*pages, shut, evil))
         yield made
 
 

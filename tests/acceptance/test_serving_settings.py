@@ -9,7 +9,8 @@ import pytest
 from lxml import etree
 
 from tests.acceptance.feedload import TROUBLE
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import Appliance, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.waiting import wait_for, wait_until
 
 SETTINGS = """
@@ -35,9 +36,9 @@ def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
         "press.example.com/en/secret",
         "a.example.com/en/3",
     )
-    pages = [record(f"http://{url}", f"<html><title>Page {place}</title>needle {place}</html>") for place, url in enumerate(urls)]
+    pages = [make_record(f"http://{url}", f"<html><title>Page {place}</title>needle {place}</html>") for place, url in enumerate(urls)]
     with running(tmp_path_factory.mktemp("serving") / "data", SETTINGS) as made:
-        made.feed(feed_of(*pages))
+        made.feed(make_feed(*pages))
         yield made
 
 

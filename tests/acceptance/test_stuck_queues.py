@@ -10,7 +10,8 @@ import pytest
 from feedmill.client import Client, Stuck
 from feedmill.model.feed import FeedState
 from tests.acceptance.promises import run_command, run_json
-from tests.appliance import Appliance, feed_of, hanging, record, running
+from tests.appliance import Appliance, hanging, running
+from tests.builders.feedxml import make_feed, make_record
 from tests.waiting import wait_until
 
 QUICK = "feeder-quick"
@@ -22,7 +23,7 @@ SETTINGS = "[limits]\nstuck_seconds = 3\n"
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
     with running(tmp_path_factory.mktemp("stuck") / "data", SETTINGS) as appliance:
         # the first document pays for the start of the workers
-        appliance.feed(feed_of(record("http://stuck.example.com/first", "first words")), "first")
+        appliance.feed(make_feed(make_record("http://stuck.example.com/first", "first words")), "first")
         yield appliance
 
 
@@ -42,7 +43,7 @@ def test_queue_of_a_process_that_hangs_is_reported_everywhere(watched: Appliance
     wait_until(lambda: is_ready(watched), "readiness")
     queue, url = STUCK[role], f"http://stuck.example.com/{role}"
     file = tmp_path / "feed.xml"
-    file.write_bytes(feed_of(record(url, f"stuckword {role}")))
+    file.write_bytes(make_feed(make_record(url, f"stuckword {role}")))
     with hanging(watched, role):
         feed = watched.push(file.read_bytes(), "stuck")
         wait_until(

@@ -15,42 +15,38 @@ from feedmill.cli.documents import LISTED_AT_ONCE
 from feedmill.cli.main import build_app
 from feedmill.model.errors import BadSettings, NotFound
 from tests.builders.documents import make_document, save
+from tests.builders.feedxml import make_feed, make_record
 from tests.migratedstore import open_migrated
 
-FEED = """<?xml version="1.0" encoding="UTF-8"?>
-<gsafeed><header><datasource>menu</datasource><feedtype>full</feedtype></header><group>
-<record url="http://intranet.example.com/soup" mimetype="text/plain"><content>leek soup</content></record>
-{more}
-</group></gsafeed>
-"""
+SOUP = make_record("http://intranet.example.com/soup", "leek soup", mimetype="text/plain")
 SLOW_PACKAGES = {"alembic", "sqlalchemy", "tantivy"}
-FAULTY = '<record url="" mimetype="text/plain"><content>nowhere</content></record>'
+FAULTY = make_record("", "nowhere", mimetype="text/plain")
 
 
 def run(*words: str | Path) -> Result:
     return CliRunner().invoke(build_app(), [str(word) for word in words])
 
 
-def write(folder: Path, more: str = "", feed: str = FEED) -> Path:
+def write(folder: Path, feed: bytes) -> Path:
     path = folder / "feed.xml"
-    path.write_text(feed.replace("{more}", more))
+    path.write_bytes(feed)
     return path
 
 
 def test_validate_of_a_good_feed_exits_0(tmp_path: Path) -> None:
-    done = run("validate", write(tmp_path))
+    done = run("validate", write(tmp_path, make_feed(SOUP)))
     assert done.exit_code == 0
     assert "completed: 1 records, 1 included, 0 in error" in done.stdout
 
 
 def test_validate_of_a_faulty_feed_exits_1_and_names_the_line(tmp_path: Path) -> None:
-    done = run("validate", write(tmp_path, FAULTY), "--json")
+    done = run("validate", write(tmp_path, make_feed(SOUP, "\n\n\n", FAULTY)), "--json")
     report = json.loads(done.stdout)
     assert (done.exit_code, report["state"], report["errors"], report["log"][0]["line"]) == (1, "completed with errors", 1, 4)
 
 
 def test_validate_of_a_truncated_feed_exits_1(tmp_path: Path) -> None:
-    done = run("validate", write(tmp_path, feed="<gsafeed><header>"), "--json")
+    done = run("validate", write(tmp_path, b"<gsafeed><header>"), "--json")
     assert (done.exit_code, json.loads(done.stdout)["state"]) == (1, "failed in error")
 
 
@@ -69,7 +65,7 @@ def test_validate_of_a_truncated_feed_exits_1(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_use_exits_2(tmp_path: Path, words: list[str]) -> None:
-    file = write(tmp_path)
+    file = write(tmp_path, make_feed(SOUP))
     assert run(*(file if word == "FILE" else word for word in words)).exit_code == 2
 
 

@@ -16,6 +16,7 @@ from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.sweeps.admissionsweep import AdmissionSweep
 from tests.builders.access import STAFF
 from tests.builders.changes import OPEN, delete, put, put_acl, url
+from tests.builders.feedxml import make_feed, make_record
 from tests.builders.groups import make_groups_feed, make_membership
 from tests.contract.databases import DAMAGES, damage
 from tests.contract.feedharness import FeedHarness
@@ -83,8 +84,7 @@ def test_scan_that_fails_ends_the_feed_with_the_reason(harness: FeedHarness) -> 
 
 
 def test_records_that_cannot_be_worked_out_are_in_error_with_their_place() -> None:
-    body = "".join(f'\n<record url="http://docs.test/{name_of(n)}" mimetype="text/plain"><content>x</content></record>' for n in range(200))
-    feed = f"<gsafeed><header/><group>{body}</group></gsafeed>".encode()
+    feed = make_feed(*("\n" + make_record(f"http://docs.test/{name_of(n)}", "x") for n in range(200)))
     reader = gsafeed_reader(lambda: io.BytesIO(feed))
     with injected("parse=raise:marked"):
         changes = list(reader.changes())

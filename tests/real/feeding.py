@@ -1,6 +1,5 @@
 """Feeds documents to a running server as a user would, and watches the server meanwhile."""
 
-import base64
 import json
 import os
 import subprocess
@@ -11,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote_to_bytes, urlsplit
-from xml.sax.saxutils import quoteattr
 
 from tests.appliance import FINAL, Appliance
+from tests.builders.feedxml import make_feed, make_record
 from tests.real.corpus import Document
 
 LARGE_BYTES = 1_000_000
@@ -66,12 +65,11 @@ def _push_folder(server: Appliance, source: str, documents: Sequence[Document], 
 
 def push_one(server: Appliance, source: str, document: Document) -> Pushed:
     """Pushes a document as a feed of its own, over HTTP."""
-    content = base64.b64encode(document.data).decode()
-    coded = f'<content encoding="base64binary">{content}</content>'
-    record = f'<record url={quoteattr(document.url)} mimetype="application/octet-stream">{coded}</record>'
-    head = f"<header><datasource>{source}</datasource><feedtype>incremental</feedtype></header>"
+    xml = make_feed(
+        make_record(document.url, document.data, mimetype="application/octet-stream"), datasource=source, feedtype="incremental"
+    )
     began = time.monotonic()
-    feed = server.push(f'<?xml version="1.0" encoding="UTF-8"?><gsafeed>{head}<group>{record}</group></gsafeed>'.encode(), source)
+    feed = server.push(xml, source)
     return Pushed(feed=feed, name=document.url, size_bytes=len(document.data), pushed_at=began)
 
 
