@@ -136,6 +136,18 @@ def test_run_that_is_killed_goes_on_at_its_page(tmp_path: Path) -> None:
         assert (code, counts["deleted"], counts["unchanged"]) == (0, 1, 699)
 
 
+def test_row_that_kills_the_puller_is_set_aside_and_the_others_are_searched(tmp_path: Path) -> None:
+    change(
+        tmp_path,
+        "CREATE TABLE articles (id TEXT, body TEXT)",
+        "INSERT INTO articles VALUES ('a', 'wombat'), ('kills', 'wombat'), ('z', 'wombat')",
+    )
+    with running(tmp_path / "data", ROWS, {"FEEDMILL_FAULTS": "load=kill:/kills"}) as server:
+        assert run(server) == (1, {"added": 2, "changed": 0, "deleted": 0, "unchanged": 0, "errors": 1})
+        wait_until(lambda: len(server.urls("wombat")) == 2, "the other rows")
+        assert sorted(url.rpartition("/")[2] for url in server.urls("wombat")) == ["a", "z"]
+
+
 def open_row(server: Appliance, user: str, path: str) -> tuple[int, dict[str, str], str]:
     status, headers, body = server.request("GET", server.search_port, path, headers={"X-Forwarded-User": user})
     return status, headers, body.decode()

@@ -13,8 +13,9 @@ from feedmill.model.change import Content, PutDocument, SourcePosition
 from feedmill.model.document import Attributes, Document
 from feedmill.model.errors import UpstreamFailure
 from feedmill.model.pulling import PullRun, PullState, RunMode, RunRequest
-from feedmill.ports import DeletedItem, ListedItem, PulledItem, PullPage
+from feedmill.ports import DeletedItem, InFlight, ListedItem, PulledItem, PullPage
 from feedmill.services.feeds.feeding import Admission
+from feedmill.services.isolation.inflight import NoInFlight
 from feedmill.services.pulling.puller import Puller, PullSetup
 from feedmill.services.pulling.pullrun import PullDependencies
 from feedmill.services.pulling.requesting import NamedSetup, PullRequests
@@ -99,6 +100,8 @@ class PullHarness:
     full_schedule: str = ""
     guard: float = 1.0
     is_incremental: bool = True
+    parallel: int = 1
+    in_flight: Callable[[str], InFlight] = lambda _name: NoInFlight()
 
     def clock(self) -> datetime:
         return self.now
@@ -115,6 +118,7 @@ class PullHarness:
             schedule=parse_schedule(self.schedule),
             full_schedule=parse_schedule(self.full_schedule),
             guard=self.guard,
+            parallel=self.parallel,
         )
 
     def puller(self, owner: str = "one", start: Callable[[Callable[[], None]], None] = lambda work: work()) -> Puller:
@@ -122,7 +126,7 @@ class PullHarness:
         tools = PullDependencies(
             store=self.store, blobs=self.blobs, clock=self.clock, admission=lambda: self.admission, notifier=self.notifier, owner=owner
         )
-        return Puller({NAME: self.setup}, tools, start=start)
+        return Puller({NAME: self.setup}, tools, start=start, in_flight=self.in_flight)
 
     @property
     def requests(self) -> PullRequests:

@@ -4,19 +4,22 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.documents.urlstate import Rules
 from feedmill.model.errors import Conflict, NotFound
 from feedmill.model.pulling import RunMode, RunRequest, RunState
-from feedmill.ports import DeletedItem, FailedItem, ListedItem, SkippedItem
+from feedmill.ports import DeletedItem, EarlierRetrieval, FailedItem, ListedItem, RetrievableItem, RetrievedItem, SkippedItem
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.pulling import puller as puller_module
+from feedmill.services.pulling.itemwatch import MAX_SET_ASIDE
 from feedmill.services.pulling.puller import MAX_RESTARTS
 from tests.builders.changes import put
 from tests.contract.feedharness import FeedHarness
@@ -386,7 +389,8 @@ def test_run_whose_lease_was_taken_over_stops(harness: PullHarness) -> None:
     harness.table.on_page = take_over
     harness.puller("one").turn()
     done = harness.requests.get_run(run.id)
-    assert (done.state, done.restarts, counts_of(done)) == (RunState.COMPLETED, 1, (3, 0, 0, 0, 0))
+    assert (done.state, counts_of(done)) == (RunState.COMPLETED, (3, 0, 0, 0, 0))
+    assert done.finished_at == harness.now
 
 
 @pytest.mark.parametrize("can_resume", [True, False])
@@ -470,6 +474,119 @@ def test_run_that_kills_each_process_fails_at_last(harness: PullHarness) -> None
             harness.puller().turn()
     harness.puller().turn()
     assert harness.requests.get_run(run.id).state is RunState.FAILED
+
+
+def test_run_that_goes_on_after_each_kill_is_completed(harness: PullHarness) -> None:
+    harness.table.put(**{f"row{number}": "1" for number in range(2 * (MAX_RESTARTS + 3))})
+    reached = 0
+
+    def kill(number: int) -> None:
+        nonlocal reached
+        if number > reached:
+            reached = number
+            raise Killed
+
+    harness.table.on_page = kill
+    run = harness.requests.request_run(NAME, RunRequest())
+    for _ in range(MAX_RESTARTS + 2):
+        with pytest.raises(Killed):
+            harness.puller().turn()
+    harness.puller().turn()
+    assert harness.requests.get_run(run.id).state is RunState.COMPLETED
+
+
+def kill_in(harness: PullHarness, folder: Path, key: str, *, times: int = 1) -> None:
+    """Ends the puller in a page, and leaves the note that it was working on something."""
+
+    def kill(_number: int) -> None:
+        raise Killed
+
+    harness.in_flight = partial(MappedInFlight, folder)
+    on_page, harness.table.on_page = harness.table.on_page, kill
+    for _ in range(times):
+        with pytest.raises(Killed):
+            harness.puller().turn()
+        MappedInFlight(folder, NAME).begin(key)
+    harness.table.on_page = on_page
+
+
+@pytest.mark.parametrize("step", ["load", "pull"])
+def test_item_that_ends_the_process_is_set_aside_for_the_run_only(harness: PullHarness, tmp_path: Path, step: str) -> None:
+    harness.table.put(a="1", bad="2", c="3")
+    harness.run()
+    harness.table.put(a="x", bad="y", c="z")
+    run = harness.requests.request_run(NAME, RunRequest(is_full=True))
+    kill_in(harness, tmp_path, f"pull {NAME} {url_of('bad')}", times=2)
+    with injected(f"{step}=kill:{url_of('bad')}"):
+        harness.puller().turn()
+    done = harness.requests.get_run(run.id)
+    assert (done.state, counts_of(done)) == (RunState.COMPLETED_WITH_ERRORS, (0, 2, 0, 0, 1))
+    assert "the process ended 2 times" in done.log[-1]
+    assert harness.texts() == {"a": "x", "bad": "2", "c": "z"}
+    assert counts_of(harness.run(is_full=True)) == (0, 1, 0, 2, 0)
+    assert harness.texts() == harness.table.rows
+
+
+def test_item_that_ends_the_process_at_its_deletion_stays(harness: PullHarness, tmp_path: Path) -> None:
+    harness.table.put(a="1", bad="2", c="3")
+    harness.run()
+    harness.table.remove("a", "bad")
+    run = harness.requests.request_run(NAME, RunRequest(is_full=True))
+    kill_in(harness, tmp_path, f"pull {NAME} {url_of('bad')}", times=2)
+    with injected(f"delete=kill:{url_of('bad')}"):
+        harness.puller().turn()
+    done = harness.requests.get_run(run.id)
+    assert (done.state, counts_of(done)) == (RunState.COMPLETED_WITH_ERRORS, (0, 0, 1, 1, 1))
+    assert set(harness.texts()) == {"bad", "c"}
+    assert counts_of(harness.run(is_full=True)) == (0, 0, 1, 1, 0)
+
+
+def test_item_that_was_worked_on_when_the_process_ended_once_is_no_suspect_any_more(harness: PullHarness, tmp_path: Path) -> None:
+    harness.table.put(a="1", b="2")
+    run = harness.requests.request_run(NAME, RunRequest())
+    kill_in(harness, tmp_path, f"pull {NAME} {url_of('a')}")
+    harness.puller().turn()
+    assert counts_of(harness.requests.get_run(run.id)) == (2, 0, 0, 0, 0)
+    with harness.store.reading() as unit:
+        assert unit.processing.interruptions.list_counts() == {}
+
+
+def test_run_whose_items_end_the_process_one_after_the_other_fails(harness: PullHarness, tmp_path: Path) -> None:
+    harness.table.put(a="1")
+    run = harness.requests.request_run(NAME, RunRequest())
+    for number in range(MAX_SET_ASIDE + 1):
+        kill_in(harness, tmp_path, f"pull {NAME} {url_of(str(number))}", times=2)
+    harness.puller().turn()
+    done = harness.requests.get_run(run.id)
+    assert (done.state, done.reason) == (
+        RunState.FAILED,
+        f"more than {MAX_SET_ASIDE} items of this run ended the process that worked on them",
+    )
+
+
+def test_run_after_a_batch_ended_the_process_retrieves_one_by_one(harness: PullHarness, tmp_path: Path) -> None:
+    running, highest = 0, 0
+    lock = threading.Lock()
+
+    def retrieve(key: str, _earlier: EarlierRetrieval | None) -> RetrievedItem:
+        nonlocal running, highest
+        with lock:
+            running += 1
+            highest = max(highest, running)
+        change = Table()._load(key, key)
+        with lock:
+            running -= 1
+        return RetrievedItem(change=change, digest=key.encode())
+
+    harness.parallel = 4
+    keys = [f"d{number}" for number in range(9)]
+    harness.table.extra = [RetrievableItem(url=url_of(key), digest=b"", retrieve=partial(retrieve, key)) for key in keys]
+    run = harness.requests.request_run(NAME, RunRequest())
+    kill_in(harness, tmp_path, f"pull {NAME} batch")
+    assert counts_of(harness.requests.get_run(run.id)) == (0, 0, 0, 0, 0)
+    with injected(f"pull=raise:{url_of('d5')}"):
+        harness.puller().turn()
+    assert (counts_of(harness.requests.get_run(run.id)), highest) == ((8, 0, 0, 0, 1), 1)
 
 
 def test_turn_with_a_request_for_a_source_no_longer_there_fails_it(harness: PullHarness) -> None:

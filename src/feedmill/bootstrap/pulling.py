@@ -22,7 +22,7 @@ from feedmill.core.pulling.schedule import parse_schedule
 from feedmill.core.urls.targets import parse_target
 from feedmill.model.authorization import AuthorizationRule
 from feedmill.model.errors import BadRequest, NotFound
-from feedmill.ports import PullSource, RowSource
+from feedmill.ports import InFlight, PullSource, RowSource
 from feedmill.services.authorization.adaptorauthorizer import AdaptorAuthorizer, AuthorizerCommand
 from feedmill.services.pulling.adaptors import AdaptorPlace, AdaptorSource, AdaptorTools
 from feedmill.services.pulling.puller import Puller, PullSetup
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from feedmill.adapters.databases.source import DatabaseSource
 
 MAX_REDIRECTS = 5
+PULLER = "puller"
+"""How the files begin in which the puller notes what it works on."""
 ADAPTORS = "adaptors"
 """The folder in a data folder with the listings of command line adaptors."""
 
@@ -54,7 +56,13 @@ def build_puller(context: AppContext, *, only: str = "", start: Callable[[Callab
         owner=f"{socket.gethostname()}:{context.data.absolute()}",
     )
     setups = {name: source.setup for name, source in _build_setups(context).items() if only in ("", name)}
-    return Puller(setups, tools) if start is None else Puller(setups, tools, start=start)
+    notes = partial(_open_notes, context)
+    return Puller(setups, tools, in_flight=notes) if start is None else Puller(setups, tools, start=start, in_flight=notes)
+
+
+def _open_notes(context: AppContext, name: str) -> InFlight:
+    """Opens the notes about what the puller works on in a source."""
+    return context.in_flight(f"{PULLER}-{name}")
 
 
 def build_pull_requests(context: AppContext) -> PullRequests:

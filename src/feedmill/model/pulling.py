@@ -71,7 +71,7 @@ class PullRun:
       first reading: a reading that cannot be continued begins again under a new number.
     - ``unnamed`` counts errors whose URL is not known. After such an error nothing is deleted.
     - ``checkpoint`` is where the reading continues, "" = at the beginning. ``since`` is the point in time up to which changes are read.
-    - ``restarts`` counts how often the process ended during the run.
+    - ``restarts`` counts how often the process ended since the run last read a page further.
     - ``log`` holds the first errors and notices.
     - Times are aware UTC, None = not yet.
     """

@@ -15,8 +15,10 @@ import structlog
 from feedmill.core.pulling.schedule import UNSCHEDULED, Schedule, find_retry
 from feedmill.model.errors import Broken, Busy, Conflict, FeedmillError
 from feedmill.model.pulling import PullRun, PullState, RunMode, RunRequest, RunState
-from feedmill.ports import PullSource, UnitOfWork
+from feedmill.ports import InFlight, PullSource, UnitOfWork
 from feedmill.services.isolation.batches import describe
+from feedmill.services.isolation.inflight import NoInFlight
+from feedmill.services.pulling.itemwatch import ItemWatch
 from feedmill.services.pulling.pullrun import LEASE, PULL_STEP, PullDependencies, PullRunner, Stopped, add_failure, release_lease
 
 POLL_SECONDS = 0.5
@@ -63,14 +65,23 @@ def _in_thread(work: Callable[[], None]) -> None:
 
 
 class Puller:
-    """Runs pull sources; ``work`` runs until it is stopped. ``start`` runs a function beside the loop, in a thread by default."""
+    """Runs pull sources; ``work`` runs until it is stopped. ``start`` runs a function beside the loop, in a thread by default.
+
+    ``in_flight`` opens the notes about the items of a source.
+    """
 
     def __init__(
-        self, setups: Mapping[str, PullSetup], tools: PullDependencies, *, start: Callable[[Callable[[], None]], None] = _in_thread
+        self,
+        setups: Mapping[str, PullSetup],
+        tools: PullDependencies,
+        *,
+        start: Callable[[Callable[[], None]], None] = _in_thread,
+        in_flight: Callable[[str], InFlight] = lambda _name: NoInFlight(),
     ) -> None:
         self._setups = setups
         self._tools = tools
         self._start = start
+        self._watches = {name: ItemWatch(name, tools.store, in_flight(name), tools.clock) for name in setups}
         self._running: dict[str, int] = {}
         self._has_ended = threading.Condition()
         self._is_stopped: Callable[[], bool] = lambda: False
@@ -138,7 +149,8 @@ class Puller:
                 state, run = unit.feeds.pulling.states.get(found.source, now), unit.feeds.pulling.runs.get(found.id)
                 if run.state is not RunState.RUNNING or not self._is_left(run, state, now):
                     continue
-                again, released = replace(run, state=RunState.REQUESTED, restarts=run.restarts + 1), release_lease(state)
+                restarts = run.restarts + (0 if self._has_ended_in_item(run, state) else 1)
+                again, released = replace(run, state=RunState.REQUESTED, restarts=restarts), release_lease(state)
                 if again.restarts > MAX_RESTARTS:
                     reason = f"the process ended {again.restarts} times during this run"
                     again, released = replace(run, state=RunState.FAILED, finished_at=now, reason=reason), add_failure(released, run, now)
@@ -150,6 +162,11 @@ class Puller:
 
     def _is_left(self, run: PullRun, state: PullState | None, now: datetime) -> bool:
         return state is not None and run.source not in self._running and not self._is_leased_elsewhere(state, now)
+
+    def _has_ended_in_item(self, run: PullRun, state: PullState) -> bool:
+        """Returns whether the process ended in an item of this run, which is counted for the item."""
+        watch = self._watches.get(run.source)
+        return watch is not None and state.lease_owner == self._tools.owner and watch.take_end_in_item()
 
     def _is_leased_elsewhere(self, state: PullState, now: datetime) -> bool:
         """Returns whether another process may run the source."""
@@ -201,7 +218,9 @@ class Puller:
     def _work(self, setup: PullSetup, run: PullRun) -> None:
         source = setup.open()
         try:
-            PullRunner(run, source, self._tools, guard=setup.guard, parallel=setup.parallel, is_stopped=self._is_stopped).work()
+            PullRunner(
+                run, source, self._tools, self._watches[setup.name], guard=setup.guard, parallel=setup.parallel, is_stopped=self._is_stopped
+            ).work()
         except Stopped:
             log.info("pull_run_stops", source=setup.name, run=run.id)
             self._request_again(run.id)

@@ -7,7 +7,7 @@ already changes nothing.
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -17,7 +17,7 @@ import structlog
 from feedmill.core.documents.urlstate import ApplyContext, ReceiptCount
 from feedmill.model.change import Change, Delete, PutDocument, SourcePosition
 from feedmill.model.document import BlobRef, Document, DocumentState
-from feedmill.model.errors import BadRequest, Broken, Conflict, FeedmillError
+from feedmill.model.errors import BadRequest, Broken, Conflict, FeedmillError, UpstreamFailure
 from feedmill.model.feed import LogLevel
 from feedmill.model.provenance import from_run
 from feedmill.model.pulling import PullRun, PullState, RunCounts, RunMode, RunState, StoredItem
@@ -44,6 +44,7 @@ from feedmill.ports import (
 from feedmill.services.feeds.feeding import Admission, ChangeBatch, PutBlobs, push_out_isolated
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
+from feedmill.services.pulling.itemwatch import MAX_SET_ASIDE, ItemWatch
 from feedmill.services.pulling.retrieving import Retrievals, Retrieve, close_retrieval
 
 LEASE = timedelta(seconds=60)
@@ -101,6 +102,7 @@ class PullRunner:
         run: PullRun,
         source: PullSource,
         tools: PullDependencies,
+        watch: ItemWatch,
         *,
         guard: float,
         parallel: int = 1,
@@ -111,6 +113,7 @@ class PullRunner:
         self._mode = run.mode
         self._source = source
         self._tools = tools
+        self._watch = watch
         self._guard = guard
         self._parallel = parallel
         self._is_stopped = is_stopped
@@ -140,6 +143,7 @@ class PullRunner:
                 self._fail(describe(PULL_STEP, error))
             else:
                 self._end_run(state)
+        self._watch.clear_all()
         log.info("pull_run_ends", source=self.run.source, run=self.run.id, state=self.run.state.value, errors=self.run.counts.errors)
         return self.run
 
@@ -183,8 +187,14 @@ class PullRunner:
     # --- reading ---
 
     def _read_pages(self) -> None:
+        if self._watch.is_exhausted:
+            raise UpstreamFailure(f"more than {MAX_SET_ASIDE} items of this run ended the process that worked on them")
         pages = self._source.iter_pages(self._mode, since=self.run.since, checkpoint=self.run.checkpoint)
-        for page in pages:
+        while True:
+            with self._watch.on_page():
+                page = next(pages, None)
+            if page is None:
+                break
             self._check_stopped()
             for reached, planned in self._plan(page):
                 if self.run.request.is_dry:
@@ -208,16 +218,19 @@ class PullRunner:
             self._dry = unit.feeds.pulling.dry_items.find_many(self.run.source, urls) if self.run.request.is_dry else {}
             live = {url for url, document in unit.documents.reader.find_many(urls).items() if self._owns(document)}
         admission = self._tools.admission()
-        needed = [(place, self._bind(item, known, live)) for place, item in self._list_needed(page.items, known, live)]
-        places = {place for place, _ in needed}
+        # after the process has ended, the document that ended it is to be known
+        is_careful, listed = self._watch.is_careful, list(self._list_needed(page.items, known, live))
+        places = {place for place, _ in listed}
+        at_once = [] if is_careful else [(place, self._bind(item, known, live)) for place, item in listed]
         planned: list[_Planned] = []
         # parts of a page are applied with the checkpoint before it: an interrupted run reads the page again and finds them unchanged
         before, taken = PullPage(checkpoint=self.run.checkpoint), 0
-        with Retrievals(needed, self._parallel, self._check_stopped) as retrievals:
+        with self._watch.on_batch() if at_once else nullcontext(), Retrievals(at_once, self._parallel, self._check_stopped) as retrievals:
             for place, item in enumerate(page.items):
                 if isinstance(item, RetrievableItem):
                     self._check_stopped()
-                    retrieve = partial(retrievals.take, place) if place in places else self._bind(item, known, live)
+                    is_begun = place in places and not is_careful
+                    retrieve = partial(retrievals.take, place) if is_begun else partial(self._retrieve_alone, item, known, live)
                     planned.append(self._plan_retrievable(item, known, live, admission, retrieve))
                 else:
                     planned.append(self._plan_item(item, known, live, admission))
@@ -235,13 +248,18 @@ class PullRunner:
 
     # --- retrieving ---
 
+    def _retrieve_alone(self, item: RetrievableItem, known: Mapping[str, StoredItem], live: Set[str]) -> RetrievedItem | NothingRetrieved:
+        with self._watch.on(item.url):
+            return self._bind(item, known, live)()
+
     def _list_needed(
         self, items: Sequence[PulledItem], known: Mapping[str, StoredItem], live: Set[str]
     ) -> Iterator[tuple[int, RetrievableItem]]:
         """Yields the documents of a page that must be retrieved, each at its first place."""
         seen: set[str] = set()
         for place, item in enumerate(items):
-            if isinstance(item, RetrievableItem) and item.url not in seen and not self._is_current(item, known, live):
+            is_retrieved = isinstance(item, RetrievableItem) and item.url not in seen and not self._watch.find_refusal(item.url)
+            if isinstance(item, RetrievableItem) and is_retrieved and not self._is_current(item, known, live):
                 yield place, item
             if not isinstance(item, SkippedItem) and item.url is not None:
                 seen.add(item.url)
@@ -257,7 +275,7 @@ class PullRunner:
         before = known.get(item.url)
         at = self._find_listed_at(before.listing) if before is not None and before.digest and item.url in live else None
         earlier = None if before is None or at is None else EarlierRetrieval(digest=before.digest, at=at)
-        return partial(item.retrieve, earlier)
+        return partial(_retrieve, item, earlier)
 
     def _find_listed_at(self, listing: int) -> datetime | None:
         """Returns when the run of a listing began, None if it is not known any more."""
@@ -283,8 +301,10 @@ class PullRunner:
             known[url] = stored = replace(before, listing=self.run.listing)
             is_counted = self.run.first_listing <= before.listing <= self.run.listing
             return _Planned(stored=stored, counted="" if is_counted else "unchanged")
+        set_aside = self._watch.find_refusal(url)
+        if set_aside:
+            return self._plan_failure(url, set_aside, known)
         try:
-            fault_point(LOAD_STEP, url)
             retrieved = retrieve()
             if retrieved is NothingRetrieved.NOT_FOUND:
                 return replace(self._plan_deletion(url, known, live), messages=[f"{url}: the retriever does not find it"])
@@ -369,13 +389,17 @@ class PullRunner:
             known[url] = stored
             is_counted = is_named or self.run.first_listing <= before.listing < self.run.listing
             return _Planned(stored=stored, counted="" if is_counted else "unchanged")
+        set_aside = self._watch.find_refusal(url)
+        if set_aside:
+            return self._plan_failure(url, set_aside, known)
         try:
-            fault_point(LOAD_STEP, url)
-            change = item.load()
-            content = None
-            if isinstance(change, PutDocument) and change.content is not None:
-                with change.content.stream as stream:
-                    content = self._tools.blobs.put(stream, change.content.size_bytes)
+            with self._watch.on(url):
+                fault_point(LOAD_STEP, url)
+                change = item.load()
+                content = None
+                if isinstance(change, PutDocument) and change.content is not None:
+                    with change.content.stream as stream:
+                        content = self._tools.blobs.put(stream, change.content.size_bytes)
         except Exception as error:
             if not belongs_to_item(error):
                 raise
@@ -403,7 +427,10 @@ class PullRunner:
 
     def _apply(self, page: PullPage, planned: Sequence[_Planned]) -> None:
         """Applies a page in one transaction; if that fails, in smaller ones, until the item that fails alone is in error."""
-        reached = {"checkpoint": page.checkpoint, "since": page.since or self.run.since}
+        reached: dict[str, str | int] = {"checkpoint": page.checkpoint, "since": page.since or self.run.since}
+        if page.checkpoint and page.checkpoint != self.run.checkpoint:
+            # only what ends the process again and again at one place ends the run
+            reached["restarts"] = 0
         try:
             self._put_items(planned, reached)
         except Exception as error:
@@ -415,7 +442,7 @@ class PullRunner:
                 known = unit.feeds.pulling.items.find_many(self.run.source, list(reasons))
             self._put_items([self._plan_failure(url, reason, known) for url, reason in reasons.items()], reached)
 
-    def _put_items(self, planned: Sequence[_Planned], reached: Mapping[str, str]) -> None:
+    def _put_items(self, planned: Sequence[_Planned], reached: Mapping[str, str | int]) -> None:
         with self._tools.store.writing() as unit:
             self._hold(unit)
             messages, refused = self._put_changes(unit, planned)
@@ -424,21 +451,26 @@ class PullRunner:
                 stored[url] = replace(stored[url], digest=b"")
             unit.feeds.pulling.items.put_many(self.run.source, list(stored.values()))
             counted = [_as_error(each) if each.stored is not None and each.stored.url in refused else each for each in planned]
-            run = replace(_counted(self.run, counted, messages), **reached)  # type: ignore[arg-type]  # texts by the names of fields
+            run = replace(_counted(self.run, counted, messages), **reached)  # type: ignore[arg-type]  # values by the names of fields
             unit.feeds.pulling.runs.save(run)
         self.run = run
+        self._watch.clear(each.stored.url for each in planned if each.stored is not None)
 
     def _put_changes(self, unit: UnitOfWork, planned: Sequence[_Planned]) -> tuple[list[str], set[str]]:
         """Applies the changes. Returns messages, and the URLs whose changes were refused."""
         changes = [(each.change, each.content) for each in planned if each.change is not None]
         if not changes:
             return [], set()
-        batch = ChangeBatch(unit, self._context(), self._lane)
+        batch = ChangeBatch(unit, self._context(), self._lane, begin=lambda _step, url: self._watch.begin(url))
         batch.load(change.url for change, _ in changes if change.url is not None)
-        for change, content in changes:
-            fault_point(PULL_STEP, change.url or "")
-            batch.apply(change, content)
-        result = batch.finish()
+        try:
+            for change, content in changes:
+                self._watch.begin(change.url or "")
+                fault_point(PULL_STEP, change.url or "")
+                batch.apply(change, content)
+            result = batch.finish()
+        finally:
+            self._watch.end()
         refused = {entry.url for entry in result.log if entry.level is LogLevel.ERROR and entry.url is not None}
         assert len(refused) <= result.counts[ReceiptCount.ERROR]
         return [f"{entry.url}: {entry.reason}" for entry in result.log if entry.level is not LogLevel.NOTICE], refused
@@ -502,7 +534,10 @@ class PullRunner:
             if not found:
                 return
             after = found[-1][0]
-            for failed in run_halved([url for _, url in found], self._delete_some, step=DELETE_STEP):
+            set_aside = {url: reason for _, url in found if (reason := self._watch.find_refusal(url))}
+            for url, reason in set_aside.items():
+                self.run = _counted(self.run, [_Planned(counted="errors", messages=[f"{url}: {reason}; it stays"])])
+            for failed in run_halved([url for _, url in found if url not in set_aside], self._delete_some, step=DELETE_STEP):
                 self.run = _counted(self.run, [_Planned(counted="errors", messages=[f"{failed.item}: {failed.reason}; it stays"])])
             self._tools.notifier.notify(Topic.INDEXING)
 
@@ -511,13 +546,17 @@ class PullRunner:
             self._hold(unit)
             documents = unit.documents.reader.find_many(urls)
             own = [url for url in urls if url in documents and self._owns(documents[url])]
-            batch = ChangeBatch(unit, self._context(), self._lane)
+            batch = ChangeBatch(unit, self._context(), self._lane, begin=lambda _step, url: self._watch.begin(url))
             batch.load(urls)
-            for url in urls:
-                fault_point(DELETE_STEP, url)
-                if url in own:
-                    batch.apply(Delete(place=SourcePosition(record=0), url=url), None)
-            batch.finish()
+            try:
+                for url in urls:
+                    self._watch.begin(url)
+                    fault_point(DELETE_STEP, url)
+                    if url in own:
+                        batch.apply(Delete(place=SourcePosition(record=0), url=url), None)
+                batch.finish()
+            finally:
+                self._watch.end()
             unit.feeds.pulling.items.remove_many(self.run.source, urls)
             run = replace(self.run, counts=replace(self.run.counts, deleted=self.run.counts.deleted + len(own)))
             unit.feeds.pulling.runs.save(run)
@@ -570,6 +609,11 @@ def release_lease(state: PullState) -> PullState:
 def add_failure(state: PullState, run: PullRun, now: datetime) -> PullState:
     """Returns the state of a source after one more failed run. A dry run that fails repeats nothing and delays nothing."""
     return state if run.request.is_dry else replace(state, failures=state.failures + 1, failed_at=now)
+
+
+def _retrieve(item: RetrievableItem, earlier: EarlierRetrieval | None) -> RetrievedItem | NothingRetrieved:
+    fault_point(LOAD_STEP, item.url)
+    return item.retrieve(earlier)
 
 
 def _plan_repeated(url: str) -> _Planned:
