@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -456,6 +457,21 @@ def test_any_path_with_the_name_receives_dataloads(harness: DataloadHarness, pat
     assert results_of(answer) == [{"Type": "UI", "Status": "OK"}]
     assert answer.headers["content-type"] == "text/xml; charset=utf-8"
     assert answer.headers["x-feedmill-feed"]
+
+
+def test_unknown_fields_and_parameters_are_ignored(harness: DataloadHarness) -> None:
+    fields = {"profile": "default", "data": load_of(REFRESH), "limit": "1", "rid": "7", "Profile": "other", "": "x"}
+
+    answer = harness.post_form(fields, query="limit=0&profile=other&data=")
+
+    assert results_of(answer) == [{"Type": "UI", "Status": "OK"}]
+
+
+def test_field_that_comes_twice_with_two_values_is_refused(harness: DataloadHarness) -> None:
+    body = urlencode([("profile", "default"), ("profile", "other"), ("data", load_of(REFRESH))]).encode()
+    answer = ask_app(harness.app, "POST", PATH, body=body, headers={"content-type": "application/x-www-form-urlencoded"})
+
+    assert results_of(answer) == [{"Status": "NODATA", "Info": "field profile is given twice with different values"}]
 
 
 def test_page_of_another_site_cannot_load(harness: DataloadHarness) -> None:

@@ -105,5 +105,10 @@ def test_search_without_a_known_profile_finds_nothing(harness: DataloadHarness, 
     assert (root.findtext("ExitReason"), urls_of(root)) == (reason, [])
 
 
+@pytest.mark.parametrize("more", ["limit=1", "&rows=0&=x&%00=1", "tq=nothing&uq=*none*&dq=0&mtq=image/*", "rpp=5&RPP=1&Query=none"])
+def test_other_parameters_have_no_effect(harness: DataloadHarness, more: str) -> None:
+    assert len(urls_of(search(harness, f"pr=shop&query=lamp&{more}"))) == 3
+
+
 def test_blank_query_finds_nothing(harness: DataloadHarness) -> None:
     assert urls_of(search(harness, "pr=shop&query=")) == []

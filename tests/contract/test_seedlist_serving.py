@@ -227,6 +227,35 @@ def test_content_is_that_without_attachments(world: World) -> None:
     assert world.get(f"{HOST}/seedlist/content?id={number}").body == b"words"
 
 
+def test_attachments_are_related_files_that_our_own_reader_fetches(world: World) -> None:
+    files = (Attachment(start=5, size_bytes=4, mimetype="text/plain", name="b & c.txt"), Attachment(start=9, size_bytes=3, name="d"))
+    document = world.make("http://a.example.com/1", "wordsfileend", attributes=Attributes(mimetype="text/html", attachments=files))
+    (number,) = world.add(document)
+    _, (entry,) = world.page()
+    assert entry.content is not None
+    assert entry.content.url == f"{HOST}/seedlist/content?id={number}"
+    assert [(link.url, link.media_type, link.title) for link in entry.related] == [
+        (f"{HOST}/seedlist/content?id={number}&attachment=1", "text/plain", "b & c.txt"),
+        (f"{HOST}/seedlist/content?id={number}&attachment=2", "", "d"),
+    ]
+    (page,) = world.crawl()
+    (item,) = page.items
+    assert isinstance(item, ListedItem)
+    change = item.load()
+    assert isinstance(change, PutDocument)
+    assert change.content is not None
+    assert change.content.stream.read() == b"wordsfileend"
+    assert [(each.start, each.size_bytes, each.name) for each in change.attributes.attachments] == [(5, 4, "b & c.txt"), (9, 3, "d")]
+    assert world.get(f"{HOST}/seedlist/content?id={number}&attachment=3").status == 404
+
+
+def test_document_with_attachments_alone_has_no_content(world: World) -> None:
+    files = (Attachment(start=0, size_bytes=4, mimetype="text/plain", name="b"),)
+    world.add(world.make("http://a.example.com/1", "file", attributes=Attributes(attachments=files)))
+    _, (entry,) = world.page()
+    assert (entry.content, len(entry.related)) == (None, 1)
+
+
 @pytest.mark.parametrize("query", ["", "id=", "id=x", "id=99", "id=99999999999999999999999"])
 def test_content_that_is_not_there_is_not_found(world: World, query: str) -> None:
     assert world.get(f"{HOST}/seedlist/content?{query}").status in (400, 404)

@@ -122,17 +122,24 @@ class DocumentListing:
             return sum(document is not None for _, document in self.iter_documents(part, 0))
         return sum(source.documents for source in self.list_sources() if part.datasource in ("", source.name))
 
-    def read_content(self, document_id: int) -> FoundContent:
-        """Returns the content of a live document by its id. Errors: NotFound; Corrupt."""
+    def read_content(self, document_id: int, attachment: int = 0) -> FoundContent:
+        """Returns the content of a live document by its id, or one of its attachments, counted from 1. Errors: NotFound; Corrupt."""
         with self._store.reading() as unit:
             document = unit.documents.reader.find_by_id([document_id]).get(document_id)
         if document is None or document.content is None or document.damage:
             raise NotFound("there is no such document, or it has no content")
+        attachments = document.attributes.attachments
+        if attachment > len(attachments):
+            raise NotFound("the document has no such attachment")
         data = self._blobs.read(document.content)
+        if attachment:
+            file = attachments[attachment - 1]
+            inside = data[file.start : file.start + file.size_bytes]
+            return FoundContent(url=document.url, data=inside, mimetype=file.mimetype or "application/octet-stream", charset=None)
         if document.attributes.text_bytes:
             return FoundContent(url=document.url, data=data[: document.attributes.text_bytes], mimetype="text/plain", charset="utf-8")
-        for attachment in document.attributes.attachments[:1]:
-            data = data[: attachment.start]
+        if attachments:
+            data = data[: attachments[0].start]
         return FoundContent(
             url=document.url, data=data, mimetype=document.attributes.mimetype or "application/octet-stream", charset=document.charset
         )

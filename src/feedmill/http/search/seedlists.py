@@ -2,7 +2,7 @@
 
 GET /seedlist/myserver                    the documents, for administrators: ``Action``, ``SeedlistId`` (a data source), ``Start``,
                                           ``Range``, ``Date``, ``Timestamp``, ``State``, ``Format``
-GET /seedlist/content                     the content of a document, for administrators
+GET /seedlist/content                     the content of a document, or an attachment, for administrators
 GET /seedlist/authverify/validateUser     who the signed-in user is
 GET /seedlist/authverify/getACLTokens     the tokens of the signed-in user
 
@@ -132,9 +132,11 @@ class Seedlists:
         return Response(page, media_type=f"{ATOM_TYPE}; charset=utf-8", headers=PRIVATE_NO_CACHE)
 
     def show_content(self, request: Request) -> Response:
-        """Returns the content of a document as it was received. Errors: BadRequest; NotFound."""
-        found = self._listing.read_content(_read_number(dict(request.query_params), "id", 0, 2**62))
-        self._record(request, {"url": found.url})
+        """Returns the content of a document, or an attachment, as it was received. Errors: BadRequest; NotFound."""
+        values = dict(request.query_params)
+        attachment = _read_number(values, "attachment", 0, MAX_START)
+        found = self._listing.read_content(_read_number(values, "id", 0, 2**62), attachment)
+        self._record(request, {"url": found.url, "attachment": attachment} if attachment else {"url": found.url})
         mimetype = found.mimetype if _TYPE.fullmatch(found.mimetype) else "application/octet-stream"
         headers = {
             **PRIVATE_NO_CACHE,
@@ -190,7 +192,7 @@ class Seedlists:
                     following = after
                     break
                 continue
-            entry = render_entry(describe_document(document, self._key, _write_content_url), page)
+            entry = render_entry(describe_document(document, self._key, _write_file_url), page)
             if entries and (len(entries) >= list_request.count or size + len(entry) > PAGE_BYTES):
                 following = after
                 break
@@ -273,8 +275,8 @@ def _write_url(action: ListAction, datasource: str, **values: str) -> str:
     return f"{PATH}?{urlencode({'SeedlistId': datasource, 'Action': action.value, **values}, quote_via=quote)}"
 
 
-def _write_content_url(document_id: int) -> str:
-    return f"{CONTENT_PATH}?id={document_id}"
+def _write_file_url(document_id: int, number: int) -> str:
+    return f"{CONTENT_PATH}?id={document_id}" + (f"&attachment={number}" if number else "")
 
 
 def _write_state(after: int, begun_at: datetime) -> str:

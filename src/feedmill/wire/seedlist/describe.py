@@ -3,7 +3,7 @@
 Rules:
 
 1. The id of an entry is the URL of its document. A deleted document has nothing else.
-2. ``via`` is the address to which results lead. The content is fetched from this server.
+2. ``via`` is the address to which results lead. The content and the attachments (``related``) are fetched from this server.
 3. A public document has no ACL. A secure one has one token, which stands for all documents with the same access (``write_token``): it
    need not be changed when the groups or the inherited ACLs change, because the tokens of a user are requested at search time. A closed
    document has empty ACLs, for no user.
@@ -60,21 +60,32 @@ def write_token(access_class: int, key: bytes) -> str:
     return hmac.digest(key, b"seedlist %d" % access_class, hashlib.sha256)[:_TOKEN_BYTES].hex()
 
 
-def describe_document(document: Document, key: bytes, find_content_url: Callable[[int], str]) -> SeedlistEntry:
-    """Returns the entry of a document. Shape: ``key`` as in ``write_token``; ``find_content_url`` returns the content's URL by the id."""
+def describe_document(document: Document, key: bytes, find_file_url: Callable[[int, int], str]) -> SeedlistEntry:
+    """Returns the entry of a document.
+
+    Shape: ``key`` as in ``write_token``; ``find_file_url`` returns the URL of a file by the id of the document and the number of the file:
+    0 for the content, above it the attachments.
+    """
     if document.state is not DocumentState.LIVE:
         return SeedlistEntry(line=0, id=document.url, action=Action.DELETE, acls=())
     target = document.attributes.display_url or document.url
     mimetype = document.attributes.mimetype or ""
-    content = None
+    content, related = None, tuple[Link, ...]()
     if document.content is not None and document.id is not None and not document.damage:
-        content = Content(url=find_content_url(document.id), media_type=mimetype)
+        attachments = document.attributes.attachments
+        if not attachments or attachments[0].start > 0:
+            content = Content(url=find_file_url(document.id, 0), media_type=mimetype)
+        related = tuple(
+            Link(url=find_file_url(document.id, number), media_type=attachment.mimetype, title=attachment.name)
+            for number, attachment in enumerate(attachments, 1)
+        )
     return SeedlistEntry(
         line=0,
         id=document.url,
         title=AtomText(text=shown_title(document) or ""),
         content=content,
         via=(Link(url=target, media_type=mimetype, title=shown_title(document) or ""),) if _HTTP.match(target) else (),
+        related=related,
         categories=(Category(scheme=LOCATION, term=document.datasource, label=document.datasource),),
         updated_at=(document.attributes.last_modified or document.updated_at).astimezone(UTC),
         language=(document.text.language or "") if document.text is not None else "",
