@@ -1,7 +1,7 @@
 """A crawler's harness on a real store: the servers are a table in memory, time stands until a test moves it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
@@ -87,6 +87,7 @@ class CrawlHarness:
     loads: HostLoads = field(default_factory=lambda: HostLoads(default=4.0))
     notifier: IdleNotifier = field(default_factory=IdleNotifier)
     force: PatternSet = field(default_factory=lambda: PatternSet([]))
+    frequency: FrequencyRules = field(default_factory=lambda: FrequencyRules(frequently=PatternSet([]), seldom=PatternSet([])))
     in_flight: InFlight = field(default_factory=NoInFlight)
     open_fetcher: Callable[[], Fetcher] | None = None
     fetch_seconds: float = 30.0
@@ -99,7 +100,7 @@ class CrawlHarness:
                 clock=self.clock,
                 admission=lambda: self.admission,
                 notifier=self.notifier,
-                frequency=FrequencyRules(frequently=PatternSet([]), seldom=PatternSet([])),
+                frequency=self.frequency,
                 read_headers=lambda page: parse_headers(page.headers, page.url, "gsa-crawler"),
                 duplicates=DuplicateFinder(LinkRules(follow=["/"], duplicate_hosts={"mirror.test": "web.test"})),
                 read_head=lambda page: read_head(page, "gsa-crawler"),
@@ -151,6 +152,12 @@ class CrawlHarness:
         with self.store.reading() as unit:
             found = unit.documents.reader.find_many([url_of(path)]).get(url_of(path))
         return found if found is not None and found.state is DocumentState.LIVE else None
+
+    def list_live(self, paths: Collection[str]) -> set[str]:
+        """Lists those of some paths that are documents."""
+        with self.store.reading() as unit:
+            found = unit.documents.reader.find_many([url_of(path) for path in paths])
+        return {path for path in paths if (document := found.get(url_of(path))) is not None and document.state is DocumentState.LIVE}
 
     def text(self, path: str = "/a") -> str | None:
         """Returns the stored content of a URL."""
