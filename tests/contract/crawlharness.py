@@ -93,6 +93,7 @@ class CrawlHarness:
     fetch_seconds: float = 30.0
 
     def crawler(self, owner: str = "one") -> Crawler:
+        rules = LinkRules(follow=["/"], duplicate_hosts={"mirror.test": "web.test"}, session_parameters=["sid"])
         applier = PageApplier(
             ApplyTools(
                 store=self.store,
@@ -102,7 +103,8 @@ class CrawlHarness:
                 notifier=self.notifier,
                 frequency=self.frequency,
                 read_headers=lambda page: parse_headers(page.headers, page.url, "gsa-crawler"),
-                duplicates=DuplicateFinder(LinkRules(follow=["/"], duplicate_hosts={"mirror.test": "web.test"})),
+                duplicates=DuplicateFinder(rules),
+                find_redirected=rules.find_redirected,
                 read_head=lambda page: read_head(page, "gsa-crawler"),
                 owner=owner,
                 in_flight=self.in_flight,
@@ -125,6 +127,7 @@ class CrawlHarness:
                 max_url_characters=2_048,
                 fetch_seconds=self.fetch_seconds,
                 follow_sitemap=self.follow_sitemap,
+                find_redirected=rules.find_redirected,
             )
         )
 

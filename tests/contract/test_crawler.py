@@ -403,6 +403,76 @@ def test_crawl_asks_robots_txt_before_a_redirect_is_followed(harness: CrawlHarne
     assert (request.pause_seconds, [request.allows(url) for url in urls]) == (2.0, [True, False, True])
 
 
+# --- redirects ------------------------------------------------------------------------------------------------------------------
+
+
+class RedirectingServers(Servers):
+    """Servers whose pages may redirect: a page whose body is ``-> URL`` redirects there, as the fetcher follows it."""
+
+    async def fetch(self, request: FetchRequest) -> FetchedPage:
+        page = await super().fetch(request)
+        target = page.body.decode().removeprefix("-> ")
+        if target == page.body.decode():
+            return page
+        if request.ends_at is not None and request.ends_at(target):
+            return replace(page, url=target, body=b"", http_status=302, is_permanent=True)
+        return replace(await self.fetch(replace(request, url=target)), url=target)
+
+
+def test_redirect_target_is_requested_once(harness: CrawlHarness) -> None:
+    harness.servers = RedirectingServers()
+    harness.servers.put("/a", "-> http://web.test/b")
+    harness.servers.put("/b", "-> http://other.test/c")
+    harness.servers.put("http://other.test/c", "the page")
+    harness.add("/a")
+    assert sorted(harness.crawl() + harness.crawl()) == ["/a", "/b", "http://other.test/c"]
+    assert [harness.text(path) for path in ("/a", "/b", "http://other.test/c")] == [None, None, "the page"]
+    assert "crawled under its own URL" in harness.entry("/a").history[-1].reason
+
+
+def test_redirect_that_adds_a_session_id_is_the_page_itself(harness: CrawlHarness) -> None:
+    harness.servers = RedirectingServers()
+    harness.servers.put("/a", "-> http://mirror.test/a;sid=1")
+    harness.servers.put("http://mirror.test/a;sid=1", "the page")
+    harness.servers.put("/b", "-> http://mirror.test/c;sid=1")
+    harness.servers.put("/c", "another page")
+    harness.add("/a", "/b")
+    crawl_all(harness)
+    assert [harness.text(path) for path in ("/a", "/b", "/c")] == ["the page", None, "another page"]
+    with harness.store.reading() as unit:
+        assert [entry.url for entry in unit.feeds.crawling.reports.list_entries()] == [url_of(path) for path in ("/a", "/b", "/c")]
+
+
+def test_redirects_to_ever_new_urls_end(harness: CrawlHarness) -> None:
+    harness.servers = RedirectingServers()
+    for number in range(30):
+        harness.servers.put(f"/{number}", f"-> {url_of(f'/{number + 1}')}")
+    harness.servers.put("/x", f"-> {url_of('/y')}")
+    harness.servers.put("/y", f"-> {url_of('/x')}")
+    harness.servers.put("/z", f"-> {url_of('/a/b' * 4)}")
+    harness.add("/0", "/x", "/z")
+    crawl_all(harness)
+    ended = {path: harness.entry(path).state for path in ("/9", "/10", "/y", "/z")}
+    assert ended == {
+        "/9": CrawlState.CRAWLED,
+        "/10": CrawlState.LONG_REDIRECT_CHAIN,
+        "/y": CrawlState.LONG_REDIRECT_CHAIN,
+        "/z": CrawlState.INFINITE_URL_SPACE,
+    }
+    with harness.store.reading() as unit:
+        assert len(unit.feeds.crawling.reports.list_entries()) == 14
+
+
+def test_url_that_a_feed_named_has_the_content_to_which_it_redirects(harness: CrawlHarness) -> None:
+    harness.servers = RedirectingServers()
+    FeedHarness(store=harness.store, blobs=harness.blobs).push(replace(request("e"), url=url_of("/a")), datasource="web")
+    harness.servers.put("/a", "-> http://web.test/b")
+    harness.servers.put("/b", "the page")
+    harness.clock.turn(minutes=1)
+    crawl_all(harness)
+    assert harness.text("/a") == "the page"
+
+
 # --- bodies that are too large or empty -----------------------------------------------------------------------------------------
 
 

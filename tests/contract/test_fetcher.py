@@ -225,6 +225,19 @@ def test_redirects_are_followed(statuses: tuple[str, ...], is_permanent: bool) -
     assert (page.state, page.body, page.is_permanent) == (CrawlState.CRAWLED, b"end", is_permanent)
 
 
+@pytest.mark.parametrize("sets_cookie", [False, True])
+def test_redirect_to_what_is_crawled_as_its_own_entry_ends_the_fetch(sets_cookie: bool) -> None:
+    """A page that sets a cookie may be fetched again through the page to which it leads."""
+    cookie = ["Set-Cookie: a=1"] if sets_cookie else []
+    answers = {"/a": answer("301 Moved", b"", "Location: /b", *cookie), "/b": answer("200 OK", b"the page")}
+    options = replace(LOCAL, cookies=("/",))
+    with running(by_path(answers)) as server:
+        page = fetch(server.url("/a"), options, ends_at=lambda _url: True)
+        expected = (200, b"the page", 2) if sets_cookie else (301, b"", 1)
+        assert (page.state, page.url, page.is_permanent) == (CrawlState.CRAWLED, server.url("/b"), True)
+        assert (page.http_status, page.body, len(server.heads)) == expected
+
+
 def test_location_in_utf8_is_followed() -> None:
     with running(by_path({"/a": redirect("/ü b"), "/%C3%BC%20b": answer("200 OK", b"end")})) as server:
         assert fetch(server.url("/a")).body == b"end"

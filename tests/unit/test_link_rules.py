@@ -77,3 +77,19 @@ def test_link_without_named_hosts_stays_near(link: str, page: str, is_followed: 
 )
 def test_path_that_repeats_itself_is_endless(path: str, is_one: bool) -> None:
     assert is_endless(path) is is_one
+
+
+@pytest.mark.parametrize(
+    ("page", "target", "url"),
+    [
+        ("http://web.test/a", "http://web.test/b;sid=1", "http://web.test/b"),
+        ("http://web.test/a", "http://web.test/a;sid=1", ""),
+        ("HTTP://Web.test/a", "http://web.test/a?sid=1", ""),
+        ("http://web.test/a", "http://mirror.test/a", ""),
+        ("http://mirror.test/a", "http://web.test/a", "http://web.test/a"),
+        ("http://web.test/a", "https://web.test/a", "https://web.test/a"),
+    ],
+)
+def test_redirect_is_crawled_under_its_target_unless_that_is_the_page(page: str, target: str, url: str) -> None:
+    rules = LinkRules(follow=["/"], duplicate_hosts={"mirror.test": "web.test"}, session_parameters=["sid"])
+    assert rules.find_redirected(page, target) == url

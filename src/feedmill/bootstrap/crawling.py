@@ -29,7 +29,7 @@ def build_crawler(context: AppContext) -> Crawler:
     settings = context.settings
     crawl, admission = settings.crawl, build_admission(settings)
     options = build_fetch_options(settings)
-    agent = find_agent_name(crawl.user_agent)
+    agent, rules = find_agent_name(crawl.user_agent), build_link_rules(settings)
     owner = f"{socket.gethostname()}:{context.data.absolute()}"
     applier = PageApplier(
         ApplyTools(
@@ -40,9 +40,11 @@ def build_crawler(context: AppContext) -> Crawler:
             notifier=context.notifier,
             frequency=FrequencyRules(frequently=PatternSet(crawl.frequently), seldom=PatternSet(crawl.seldom)),
             read_headers=lambda page: parse_headers(page.headers, page.url, agent),
-            duplicates=DuplicateFinder(build_link_rules(settings) if crawl.merge_duplicates else None),
+            duplicates=DuplicateFinder(rules if crawl.merge_duplicates else None),
             read_head=lambda page: read_head(page, agent),
             owner=owner,
+            find_redirected=rules.find_redirected,
+            max_redirects=crawl.max_redirects,
             in_flight=context.in_flight(CRAWLER.name),
         )
     )
@@ -67,6 +69,7 @@ def build_crawler(context: AppContext) -> Crawler:
             max_url_characters=crawl.max_url_characters,
             fetch_seconds=crawl.fetch_seconds,
             wait_seconds=_find_wait(crawl),
+            find_redirected=rules.find_redirected,
             step=build_queue_review(context).step,
             follow_sitemap=build_sitemap_following(context),
         )

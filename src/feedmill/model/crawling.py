@@ -230,6 +230,8 @@ class FetchRequest:
     ``pause_seconds`` is the pause before a further request of the same fetch, which a redirect or a closed
     connection makes necessary. ``allows`` returns whether robots.txt permits a URL to which it redirects, as far as that is known.
     ``headers`` are sent besides the fetcher's own, which they do not replace.
+    ``ends_at`` returns whether the fetch ends at a redirect to a URL, which is crawled as its own entry; the page has no body then. A
+    response that sets cookies which are kept does not end it, since it may lead back.
     ``reserve`` waits until there is memory for a body of so many bytes; a small body is read without it. The first call counts for the
     whole fetch. The time limit does not count the wait. It raises Busy if the wait is too long.
     """
@@ -243,6 +245,7 @@ class FetchRequest:
     seconds: float
     pause_seconds: float = 0.0
     allows: Callable[[str], bool] | None = field(default=None, repr=False, compare=False)
+    ends_at: Callable[[str], bool] | None = field(default=None, repr=False, compare=False)
     reserve: Callable[[int], Awaitable[None]] | None = field(default=None, repr=False, compare=False)
 
 

@@ -4,6 +4,7 @@
 - Redirects of GET are followed, also to another server, up to a number and within the time of the whole fetch. Private addresses,
   credentials, headers, cookies and the proxy are decided again for each URL on the way. After a redirect from https to http no credentials
   are sent.
+- A redirect to a URL that is crawled as its own entry ends the fetch.
 - A redirect to the same server is followed after the pause that the request asks for.
 - A validator belongs to one URL: it is sent only with the first request, and none is returned after a redirect.
 - A body that is not complete is a failure, never a document.
@@ -167,6 +168,10 @@ class HttpFetcher:
         if fetch.request.allows is not None and not fetch.request.allows(following.url):
             reason = f"it redirects to {following.url}, which robots.txt of its site disallows"
             return self._end(fetch, response, CrawlState.DISALLOWED_BY_ROBOTS_TXT, reason)
+        keeps_cookies = sets_cookies and self._keeps_cookies.match_url(target.url).passes
+        if fetch.request.ends_at is not None and not keeps_cookies and fetch.request.ends_at(following.url):
+            fetch.follow(following, response.status)
+            return self._end(fetch, response, CrawlState.CRAWLED, "")
         return following
 
     async def _make_page(self, fetch: "_Fetch", response: HttpResponse) -> FetchedPage:

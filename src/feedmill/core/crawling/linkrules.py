@@ -73,6 +73,12 @@ class LinkRules:
         own = self._normalize(page)
         return target if _bare_host(target) == _bare_host(own) else None
 
+    def find_redirected(self, page: str, target: str) -> str:
+        """Returns the URL under which the target of a redirect is crawled, "" if it is that of the page: the target only adds a session
+        id, or is on a duplicate of the page's host."""
+        url = self._normalize(target)
+        return "" if url in (page, split_url(page).folded) else url
+
     def list_same_sites(self, site: str) -> list[str]:
         """Lists the sites that have the same pages as a site: its own under both schemes, and those of its duplicate hosts."""
         scheme, _, host = site.partition("://")

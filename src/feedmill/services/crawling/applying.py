@@ -10,7 +10,7 @@ A page that says noindex is excluded. It stays a document that no search finds, 
 
 import codecs
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.message import Message
@@ -20,10 +20,12 @@ from typing import Final
 
 import structlog
 
+from feedmill.core.crawling.linkrules import is_endless
 from feedmill.core.crawling.rate import add_fetches
 from feedmill.core.crawling.schedule import FrequencyRules, schedule
 from feedmill.core.documents.urlstate import ApplyContext
 from feedmill.core.urls.digests import digest_of_url
+from feedmill.core.urls.patternrules import split_url
 from feedmill.core.urls.targets import parse_target
 from feedmill.model.change import AclChange, Change, Content, Delete, PutDocument, SourcePosition
 from feedmill.model.crawling import CrawlEntry, CrawlMention, CrawlSite, CrawlState, FetchedPage, FetchRecord
@@ -74,8 +76,9 @@ class Fetched:
 class ApplyTools:
     """What applying pages needs.
 
-    ``read_headers`` reads the headers of a page, ``read_head`` the head of HTML; ``owner`` is that of its leases. ``in_flight`` notes the
-    page that is worked on.
+    ``read_headers`` reads the headers of a page, ``read_head`` the head of HTML; ``owner`` is that of its leases. ``find_redirected``
+    returns the URL under which the target of a page's redirect is crawled, "" if it is that of the page; ``max_redirects`` bounds how many
+    URLs redirect to one another. ``in_flight`` notes the page that is worked on.
     """
 
     store: Store
@@ -88,6 +91,8 @@ class ApplyTools:
     read_headers: Callable[[FetchedPage], CrawlHeaders]
     read_head: Callable[[FetchedPage], PageHead]
     owner: str
+    find_redirected: Callable[[str, str], str] = lambda page, target: "" if target == page else target
+    max_redirects: int = 10
     in_flight: InFlight = field(default_factory=NoInFlight)
 
 
@@ -102,13 +107,17 @@ class _Planned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Read:
-    """A page with what it says of itself. ``candidate`` is None if it cannot be a duplicate; ``is_secure``: not all users may see it."""
+    """A page with what it says of itself. ``candidate`` is None if it cannot be a duplicate; ``is_secure``: not all users may see it.
+
+    ``target`` is the URL to which it redirects, "" for none; then the page has no document under its own URL, unless a feed named it.
+    """
 
     fetched: Fetched
     headers: CrawlHeaders
     is_secure: bool
     robots: tuple[str, ...] = ()
     checksum: bytes = b""
+    target: str = ""
     candidate: CrawledPage | None = None
 
 
@@ -157,7 +166,8 @@ class PageApplier:
         read = [self._read_noted(each, documents.get(each.entry.url)) for each in fetched]
         with self._tools.store.reading() as unit:
             originals = self._tools.duplicates.look(unit, [each.candidate for each in read if each.candidate is not None])
-        planned = [self._plan_noted(each, documents.get(each.fetched.entry.url), originals) for each in read]
+            passed = {each.fetched.entry.url: self._list_passed(unit, each.fetched.entry) for each in read if each.target}
+        planned = [self._plan_noted(each, documents.get(each.fetched.entry.url), originals, passed) for each in read]
         if any(each.content is not None for each in planned):
             self._tools.blobs.sync()
         with self._tools.store.writing() as unit:
@@ -171,9 +181,9 @@ class PageApplier:
                 fault_point(FETCH_STEP, fetched.entry.url)
             return self._read(fetched, document)
 
-    def _plan_noted(self, read: _Read, document: Document | None, originals: Originals) -> _Planned:
+    def _plan_noted(self, read: _Read, document: Document | None, originals: Originals, passed: Mapping[str, Sequence[str]]) -> _Planned:
         with self._attempts.on(_key_of(read.fetched)):
-            return self._plan(read, document, originals)
+            return self._plan(read, document, originals, passed.get(read.fetched.entry.url, ()))
 
     def _write(self, unit: UnitOfWork, planned: Sequence[_Planned], sites: Sequence[CrawlSite]) -> None:
         queue = unit.feeds.crawling.queue
@@ -233,37 +243,63 @@ class PageApplier:
         head, checksum = self._tools.read_head(page), hashlib.blake2b(page.body, digest_size=16).digest()
         robots = tuple(dict.fromkeys((*headers.robots.names, *head.robots)))
         is_own = (document is not None and document.datasource != CRAWLER) or headers.describes or page.is_cut or not page.body
-        candidate = None
-        if not (is_own or is_secure or "noindex" in robots or _find_redirect(entry.url, page)):
+        candidate, target = None, _find_redirect(entry.url, page)
+        target = target and self._tools.find_redirected(entry.url, target)
+        if not (is_own or is_secure or "noindex" in robots or target):
             canonical = self._tools.duplicates.find_canonical(entry.url, headers.canonical or head.canonical)
             candidate = CrawledPage(url=entry.url, canonical=canonical, checksum=checksum)
-        return _Read(fetched=fetched, headers=headers, is_secure=is_secure, robots=robots, checksum=checksum, candidate=candidate)
+        return _Read(
+            fetched=fetched, headers=headers, is_secure=is_secure, robots=robots, checksum=checksum, target=target, candidate=candidate
+        )
 
-    def _plan(self, read: _Read, document: Document | None, originals: Originals) -> _Planned:
+    def _plan(self, read: _Read, document: Document | None, originals: Originals, passed: Sequence[str]) -> _Planned:
         duplicate = originals.decide(read.candidate) if read.candidate is not None else None
-        planned = self._plan_page(read, document) if duplicate is None else self._plan_duplicate(read, document, duplicate)
+        planned = self._plan_page(read, document, passed) if duplicate is None else self._plan_duplicate(read, document, duplicate)
         is_document = not isinstance(planned.change, Delete) and (document is not None or planned.change is not None)
         if read.candidate is None:
             originals.note(planned.entry.url, is_document=is_document, is_secure=read.is_secure)
         is_new_content = planned.content is not None and read.fetched.entry.crawled_at is not None
         return replace(planned, leaves_duplicates=not is_document or is_new_content or read.is_secure)
 
-    def _plan_page(self, read: _Read, document: Document | None) -> _Planned:
-        fetched, entry, page = read.fetched, read.fetched.entry, read.fetched.page
-        target = _find_redirect(entry.url, page)
+    def _plan_page(self, read: _Read, document: Document | None, passed: Sequence[str]) -> _Planned:
+        fetched, page = read.fetched, read.fetched.page
         is_fed = document is not None and document.datasource != CRAWLER
-        if page.state is CrawlState.CRAWLED and target and not is_fed:
-            reason = f"it redirects to {target}, which is crawled under its own URL"
-            following = self._schedule(fetched, CrawlState.CRAWLED, reason, is_changed=False)
-            change = _delete(entry.url) if document is not None else None
-            mention = CrawlMention(url=target, referrer=entry.url, depth=entry.depth)
-            return _Planned(entry=replace(following[0], duplicate_of=""), change=change, mention=mention)
+        if page.state is CrawlState.CRAWLED and read.target and not is_fed:
+            return self._plan_redirect(read, document, passed)
         if page.state is CrawlState.CRAWLED:
             failure = self._find_failure(read, document)
             return self._plan_content(read, document) if failure is None else self._plan_failure(fetched, *failure)
         if page.state is CrawlState.CRAWLED_FROM_CACHE:
             return self._plan_unchanged(read, document)
         return self._plan_failure(fetched, page.state, page.reason)
+
+    def _plan_redirect(self, read: _Read, document: Document | None, passed: Sequence[str]) -> _Planned:
+        """Plans a page that is crawled under the URL to which it redirects, unless redirects go on without end."""
+        fetched, entry, target = read.fetched, read.fetched.entry, read.target
+        if target in passed:
+            return self._plan_failure(fetched, CrawlState.LONG_REDIRECT_CHAIN, "it redirects in a circle")
+        if len(passed) > self._tools.max_redirects:
+            reason = f"it is reached by more than {self._tools.max_redirects} redirects and redirects again"
+            return self._plan_failure(fetched, CrawlState.LONG_REDIRECT_CHAIN, reason)
+        if is_endless(split_url(target).path):
+            return self._plan_failure(fetched, CrawlState.INFINITE_URL_SPACE, f"it redirects to {target}, which repeats itself")
+        reason = f"it redirects to {target}, which is crawled under its own URL"
+        scheduled, _ = self._schedule(fetched, CrawlState.CRAWLED, reason, is_changed=False)
+        mention = CrawlMention(url=target, referrer=entry.url, depth=entry.depth)
+        return _Planned(
+            entry=replace(scheduled, duplicate_of=""), change=_delete(entry.url) if document is not None else None, mention=mention
+        )
+
+    def _list_passed(self, unit: UnitOfWork, entry: CrawlEntry) -> list[str]:
+        """Lists the URL of an entry, and those that were redirected to one another until they led to it."""
+        passed = [entry.url]
+        while entry.referrer and len(passed) <= self._tools.max_redirects:
+            found = unit.feeds.crawling.queue.find_many([entry.referrer]).get(entry.referrer)
+            if found is None or found.url in passed or not found.history or not 300 <= found.history[-1].http_status < 400:
+                break
+            passed.append(found.url)
+            entry = found
+        return passed
 
     def _plan_failure(self, fetched: Fetched, state: CrawlState, reason: str) -> _Planned:
         scheduled, removes = self._schedule(fetched, state, reason, is_changed=False)

@@ -37,7 +37,7 @@ from feedmill.model.queue import QueueName
 from feedmill.ports import Clock, Fetcher, Notifier, Store
 from feedmill.services.crawling.applying import Fetched, PageApplier
 from feedmill.services.crawling.bodymemory import BodyMemory, Reservation
-from feedmill.services.crawling.requesting import is_paused
+from feedmill.services.crawling.requesting import CRAWLER, is_paused
 from feedmill.services.failurenote import FailureNote
 from feedmill.services.feeds.feeding import Admission
 
@@ -102,7 +102,8 @@ log = structlog.get_logger(__name__)
 class CrawlTools:
     """What a crawler needs.
 
-    ``open_fetcher`` is called in its event loop; ``find_hour`` returns the hour of the server's day. ``step`` is a bounded piece of other
+    ``open_fetcher`` is called in its event loop; ``find_hour`` returns the hour of the server's day. ``find_redirected`` returns the URL
+    under which the target of a page's redirect is crawled, "" if it is that of the page. ``step`` is a bounded piece of other
     work on the queue, which returns whether there is more. ``follow_sitemap`` adds the pages of a sitemap to the queue; None: sitemaps are
     not read. ``wait_seconds`` is how long the fetcher may let a request wait.
     """
@@ -122,6 +123,7 @@ class CrawlTools:
     max_url_characters: int
     fetch_seconds: float
     wait_seconds: float = 0.0
+    find_redirected: Callable[[str, str], str] = lambda page, target: "" if target == page else target
     step: Callable[[], bool] = lambda: False
     follow_sitemap: FollowSitemap | None = None
 
@@ -166,6 +168,7 @@ class Crawler:
         self._tools = tools
         self._sites: dict[str, _Site] = {}
         self._unconditional: set[str] = set()
+        self._fed: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._sitemaps_running = 0
         self._memory = BodyMemory()
@@ -310,6 +313,7 @@ class Crawler:
                 if self._changed.get(site.site) is site:
                     del self._changed[site.site]
             self._unconditional.difference_update(each.entry.url for each in done)
+            self._fed.difference_update(each.entry.url for each in done)
         self._done_at = self._tools.clock() if self._done else None
 
     # --- leasing ---
@@ -337,7 +341,7 @@ class Crawler:
     async def _lease(self) -> int:
         now = self._tools.clock()
         capacity = {name: self._count_free(site, now) for name, site in self._sites.items()}
-        entries, records, bare = await self._in_thread(lambda: self._lease_due(now, capacity))
+        entries, records, bare, fed = await self._in_thread(lambda: self._lease_due(now, capacity))
         self._leased_at = None if entries else now
         for name, record in records.items():
             if name in self._changed:
@@ -351,25 +355,26 @@ class Crawler:
             site.record = record
             site.rules = self._read_stored_rules(record, now)
         self._unconditional |= bare
+        self._fed |= fed
         for entry in entries:
             self._sites[entry.site].waiting.append(entry)
         self._forget_idle()
         return len(entries)
 
-    def _lease_due(self, now: datetime, capacity: dict[str, int]) -> tuple[list[CrawlEntry], dict[str, CrawlSite], set[str]]:
-        """Leases entries. Returns them, their sites, and the URLs that have no content to compare with."""
+    def _lease_due(self, now: datetime, capacity: dict[str, int]) -> tuple[list[CrawlEntry], dict[str, CrawlSite], set[str], set[str]]:
+        """Leases entries. Returns them, their sites, the URLs that have no content to compare with, and those that a feed named."""
         until = now + timedelta(seconds=self._tools.fetch_seconds + self._tools.wait_seconds) + LEASE_MARGIN
         with self._tools.store.writing() as unit:
             if is_paused(unit):
                 self._note_progress(unit.processing.queues.note_progress, now)
-                return [], {}, set()
+                return [], {}, set(), set()
             queue, sites = unit.feeds.crawling.queue, unit.feeds.crawling.sites
             by_default = self._tools.loads.find("", self._tools.find_hour(now))
             free = max(1, min(by_default.at_once, AT_ONCE))
             entries = queue.lease_due(self._tools.owner, now, until, capacity=capacity, default_capacity=free, limit=2 * AT_ONCE)
             if not entries:
                 self._note_progress(unit.processing.queues.note_progress, now)
-                return [], {}, set()
+                return [], {}, set(), set()
             names = list(dict.fromkeys(entry.site for entry in entries))
             records = {name: self._changed.get(name, record) for name, record in sites.find_many(names).items()}
             paused = {}
@@ -386,7 +391,8 @@ class Crawler:
             documents = unit.documents.reader.find_many([entry.url for entry in accepted])
         bare = {entry.url for entry in accepted if (found := documents.get(entry.url)) is None or found.content is None}
         gone = {url for url, document in documents.items() if document.state is DocumentState.GONE}
-        return accepted, records, bare | gone
+        fed = {url for url, document in documents.items() if url not in gone and document.datasource != CRAWLER}
+        return accepted, records, bare | gone, fed
 
     def _note_progress(self, note: Callable[[QueueName], None], now: datetime) -> None:
         """Notes that whatever waits has to wait: for a site, or because the crawler is paused."""
@@ -584,6 +590,7 @@ class Crawler:
             seconds=self._tools.fetch_seconds,
             pause_seconds=self._find_load(site.record.site, site.delay_seconds, self._tools.clock()).pause_seconds,
             allows=self._allows,
+            ends_at=None if entry.url in self._fed else lambda target: bool(self._tools.find_redirected(entry.url, target)),
             reserve=reservation.reserve,
         )
         page = await fetcher.fetch(request)
