@@ -6,10 +6,12 @@ them only at the entries that it leases. The bounds may be too low, never too hi
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 
 import sqlalchemy as sa
 
+from feedmill.adapters.store.prepared import PreparedQuery
 from feedmill.adapters.store.schema import crawl_entries, crawl_sites
 from feedmill.adapters.store.statements import batches, insert, upsert
 from feedmill.adapters.store.values import dumps, from_micros, loads, plain, to_micros
@@ -31,6 +33,18 @@ _ENTRY = crawl_entries.c
 _SITE = crawl_sites.c
 _STATES: Final = {group: [int(state) for state in CrawlState if state.group is group] for group in CrawlGroup}
 _SELECT = sa.select(crawl_entries, _SITE.site).join(crawl_sites, _SITE.id == _ENTRY.site_id)
+_COLUMNS: Final = (*(column.name for column in crawl_entries.columns), "site")
+_BY_DIGEST: Final = PreparedQuery(lambda digests: _SELECT.where(_ENTRY.url_digest.in_(digests)))
+_SITE_IDS: Final = PreparedQuery(lambda digests: sa.select(_SITE.site, _SITE.id).where(_SITE.site_digest.in_(digests)))
+_FIRST_WITH_CHECKSUM: Final = PreparedQuery(
+    lambda places: (
+        sa.select(_ENTRY.url_start, _ENTRY.url_rest)
+        .where(_ENTRY.checksum.in_(places[:1]), _ENTRY.original_digest.is_(None), _ENTRY.site_id.in_(places[1:]))
+        .order_by(_ENTRY.added_at, _ENTRY.url_digest)
+        .suffix_with("LIMIT 1")
+    )
+)
+"""Of a checksum and the ids of sites."""
 # literals, as in the conditions of the indexes
 _LEASABLE = (_ENTRY.lease_owner == sa.literal_column("''"), _ENTRY.due_at.is_not(None))
 _LEASED = _ENTRY.lease_owner != sa.literal_column("''")
@@ -64,6 +78,39 @@ _SET_BOUNDS: Final = (
     .where(_SITE.id == sa.bindparam("id_"))
     .values(urgency=sa.bindparam("urgency_", type_=sa.Integer), due_at=sa.bindparam("due_", type_=sa.BigInteger))
 )
+
+_NEW_URGENCY, _NEW_DUE = sa.bindparam("urgency_", type_=sa.Integer), sa.bindparam("due_", type_=sa.BigInteger)
+_IS_UNBOUNDED = _SITE.due_at.is_(None)
+_LOWER_BOUNDS: Final = (
+    sa.update(crawl_sites)
+    .where(_SITE.id == sa.bindparam("id_"))
+    .values(
+        urgency=sa.case((sa.or_(_IS_UNBOUNDED, _SITE.urgency > _NEW_URGENCY), _NEW_URGENCY), else_=_SITE.urgency),
+        due_at=sa.case((sa.or_(_IS_UNBOUNDED, _SITE.due_at > _NEW_DUE), _NEW_DUE), else_=_SITE.due_at),
+    )
+)
+_DUE_SITES: Final = (
+    sa.select(_SITE.id, _SITE.site, _SITE.retry_at, _SITE.urgency)
+    .where(
+        _SITE.urgency == sa.bindparam("urgency_"),
+        _SITE.due_at <= sa.bindparam("moment_"),
+        _SITE.free_at <= sa.bindparam("moment_"),
+        sa.or_(
+            _SITE.lease_owner == sa.literal_column("''"),
+            _SITE.lease_owner == sa.bindparam("owner_"),
+            _SITE.lease_expires_at <= sa.bindparam("moment_"),
+        ),
+    )
+    .order_by(_SITE.due_at, _SITE.id)
+    .limit(sa.bindparam("limit_", type_=sa.Integer))
+)
+
+
+@cache
+def _build_update(columns: tuple[str, ...]) -> sa.Update:
+    """Returns the statement that changes some columns of an entry."""
+    statement = sa.update(crawl_entries).where(_ENTRY.url_digest == sa.bindparam("digest_"))
+    return statement.values({name: sa.bindparam(f"{name}_") for name in columns})
 
 
 class SqlCrawlQueue:
@@ -109,17 +156,13 @@ class SqlCrawlQueue:
     def _find_site_ids(self, names: Iterable[str]) -> dict[str, int]:
         found: dict[str, int] = {}
         for batch in batches([digest_of_url(name) for name in names]):
-            query = sa.select(_SITE.site, _SITE.id).where(_SITE.site_digest.in_(batch))
-            found |= {row.site: int(row.id) for row in self._connection.execute(query)}
+            found |= {site: int(site_id) for site, site_id in _SITE_IDS.run(self._connection, batch)}
         return found
 
     def _update_rows(self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
         if rows:
-            statement = sa.update(crawl_entries).where(_ENTRY.url_digest == sa.bindparam("digest_"))
-            statement = statement.values({name: sa.bindparam(f"{name}_") for name in columns})
-            self._connection.execute(
-                statement, [{f"{name}_": row[name] for name in columns} | {"digest_": row["url_digest"]} for row in rows]
-            )
+            given = [{f"{name}_": row[name] for name in columns} | {"digest_": row["url_digest"]} for row in rows]
+            self._connection.execute(_build_update(tuple(columns)), given)
 
     def _advance_bounds(self, entries: Iterable[tuple[int, int, int]]) -> None:
         """Lowers the bounds of sites for entries that can be leased."""
@@ -128,15 +171,8 @@ class SqlCrawlQueue:
             earlier = lowest.get(site_id, (urgency, due_at))
             lowest[site_id] = (min(urgency, earlier[0]), min(due_at, earlier[1]))
         if lowest:
-            new_urgency, new_due = sa.bindparam("urgency_", type_=sa.Integer), sa.bindparam("due_", type_=sa.BigInteger)
-            is_unset = _SITE.due_at.is_(None)
-            values = {
-                "urgency": sa.case((sa.or_(is_unset, _SITE.urgency > new_urgency), new_urgency), else_=_SITE.urgency),
-                "due_at": sa.case((sa.or_(is_unset, _SITE.due_at > new_due), new_due), else_=_SITE.due_at),
-            }
-            statement = sa.update(crawl_sites).where(_SITE.id == sa.bindparam("id_")).values(values)
             given = [{"id_": site_id, "urgency_": urgency, "due_": due} for site_id, (urgency, due) in lowest.items()]
-            self._connection.execute(statement, given)
+            self._connection.execute(_LOWER_BOUNDS, given)
 
     # --- reading and storing ---
 
@@ -144,10 +180,12 @@ class SqlCrawlQueue:
         """Finds entries by URL."""
         return {url: _entry_from_row(row) for url, row in self._find_rows(urls).items()}
 
-    def _find_rows(self, urls: Sequence[str]) -> dict[str, sa.RowMapping]:
+    def _find_rows(self, urls: Sequence[str]) -> dict[str, dict[str, Any]]:
         found = {}
         for batch in batches([digest_of_url(url) for url in urls]):
-            for row in self._connection.execute(_SELECT.where(_ENTRY.url_digest.in_(batch))).mappings():
+            for values in _BY_DIGEST.run(self._connection, batch):
+                row = dict(zip(_COLUMNS, values, strict=True))
+                row["is_once"], row["is_renewed"] = bool(row["is_once"]), bool(row["is_renewed"])
                 found[row["url_start"] + row["url_rest"]] = row
         return found
 
@@ -176,12 +214,9 @@ class SqlCrawlQueue:
         """Finds the first URL of some sites with each checksum."""
         found: dict[bytes, str] = {}
         ids = list(self._find_site_ids(sites).values())
-        for checksum in dict.fromkeys(checksums):
-            query = sa.select(_ENTRY.url_start, _ENTRY.url_rest)
-            query = query.where(_ENTRY.checksum == checksum, _ENTRY.original_digest.is_(None), _ENTRY.site_id.in_(ids))
-            row = self._connection.execute(query.order_by(_ENTRY.added_at, _ENTRY.url_digest).limit(1)).first()
-            if row is not None:
-                found[checksum] = row.url_start + row.url_rest
+        for checksum in dict.fromkeys(checksums) if ids else ():
+            for start, rest in _FIRST_WITH_CHECKSUM.run(self._connection, [checksum, *ids]):
+                found[checksum] = start + rest
         return found
 
     # --- leasing ---
@@ -210,15 +245,12 @@ class SqlCrawlQueue:
 
     def _list_due_sites(self, owner: str, moment: int, limit: int, *, only: Iterable[str] | None) -> list[sa.Row[int, str, int, int]]:
         """Lists the sites that may have due entries and that no other process crawls, the most urgent first."""
-        columns = (_SITE.id, _SITE.site, _SITE.retry_at, _SITE.urgency)
-        is_free = sa.or_(_SITE.lease_owner.in_(["", owner]), _SITE.lease_expires_at <= moment)
+        query = _DUE_SITES if only is None else _DUE_SITES.where(_SITE.site_digest.in_([digest_of_url(name) for name in only]))
         found: list[sa.Row[int, str, int, int]] = []
         for urgency in CrawlUrgency:
             if len(found) < limit:
-                query = sa.select(*columns).where(_SITE.urgency == int(urgency), _SITE.due_at <= moment, _SITE.free_at <= moment, is_free)
-                if only is not None:
-                    query = query.where(_SITE.site_digest.in_([digest_of_url(name) for name in only]))
-                found += self._connection.execute(query.order_by(_SITE.due_at, _SITE.id).limit(limit - len(found))).all()
+                given = {"urgency_": int(urgency), "moment_": moment, "owner_": owner, "limit_": limit - len(found)}
+                found += self._connection.execute(query, given).all()
         return found
 
     def _list_due(self, site: sa.Row[int, str, int, int], moment: int, limit: int) -> list[sa.RowMapping]:
@@ -394,7 +426,7 @@ def _row_of_new(mention: CrawlMention, site_id: int, now: datetime) -> dict[str,
     return _row_of_entry(entry) | {"site_id": site_id}
 
 
-def _mentioned(row: sa.RowMapping, mention: CrawlMention, now: datetime) -> dict[str, Any] | None:
+def _mentioned(row: Mapping[str, Any], mention: CrawlMention, now: datetime) -> dict[str, Any] | None:
     """Returns the row of a known URL after a mention, None if the mention changes nothing."""
     changed = dict(row)
     changed["depth"] = min(row["depth"], mention.depth)
@@ -420,7 +452,7 @@ def _mentioned(row: sa.RowMapping, mention: CrawlMention, now: datetime) -> dict
     return None if changed == dict(row) else changed
 
 
-def _is_changed_since(row: sa.RowMapping, mention: CrawlMention, now: datetime) -> bool:
+def _is_changed_since(row: Mapping[str, Any], mention: CrawlMention, now: datetime) -> bool:
     """Returns whether a mention says that a URL which is crawled again by its schedule has changed since it was crawled."""
     if mention.changed_at is None or row["crawled_at"] is None or row["due_at"] is None:
         return False

@@ -15,7 +15,10 @@ Values = Sequence[Any]
 
 
 class PreparedQuery:
-    """A query with one compiled form for each number of values in its list. ``build`` makes the query from placeholders."""
+    """A query with a compiled form for each power of two: its list of values is filled up to the next by repeating the last value.
+
+    ``build`` makes the query from placeholders. Repeating the last value must not change what the query finds, as in an ``IN`` list.
+    """
 
     def __init__(self, build: Callable[[list[None]], sa.Select[Any]]) -> None:
         self._build = build
@@ -23,7 +26,9 @@ class PreparedQuery:
 
     def run(self, connection: sa.Connection, values: Values = ()) -> list[tuple[Any, ...]]:
         """Returns all rows. Errors: SQLAlchemy's own."""
-        return run_text(connection, self._text(connection.dialect, len(values)), values)
+        count = 1 << (len(values) - 1).bit_length() if values else 0
+        given = [*values, *[values[-1]] * (count - len(values))] if values else []
+        return run_text(connection, self._text(connection.dialect, count), given)
 
     def _text(self, dialect: sa.Dialect, count: int) -> str:
         text = self._texts.get((dialect.name, count))
