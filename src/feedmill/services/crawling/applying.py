@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.message import Message
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from io import BytesIO
 from typing import Final
 
@@ -483,14 +484,19 @@ def read_head(page: FetchedPage, agent: str) -> PageHead:
 
 def _read_type(page: FetchedPage) -> tuple[str | None, str | None]:
     """Returns the media type and the charset that a response states; a charset that does not exist is none."""
+    return _parse_type(" ".join(_find_header(page, "content-type").split()))
+
+
+@lru_cache(maxsize=256)
+def _parse_type(header: str) -> tuple[str | None, str | None]:
     message = Message()
-    message["content-type"] = " ".join(_find_header(page, "content-type").split())
+    message["content-type"] = header
     charset = message.get_content_charset()
     try:
         known = None if charset is None else codecs.lookup(charset).name
     except (LookupError, ValueError):
         known = None
-    return (message.get_content_type() if _find_header(page, "content-type").strip() else None), known
+    return (message.get_content_type() if header else None), known
 
 
 def _read_date(page: FetchedPage) -> datetime | None:
