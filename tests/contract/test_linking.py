@@ -10,19 +10,22 @@ import pytest
 
 from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
 from feedmill.core.documents.anchors import MAX_TARGETS
+from feedmill.core.documents.urlstate import ApplyContext
 from feedmill.core.text.textblob import encode_text
 from feedmill.model.access import ANONYMOUS, Acl
 from feedmill.model.document import Attributes, Text
 from feedmill.model.extraction import Link
 from feedmill.model.feed import FeedState
+from feedmill.model.provenance import from_fetch
 from feedmill.model.query import Word
 from feedmill.model.search import IndexDocument
 from feedmill.ports import Lane, LinkWork, Stage, Store
 from feedmill.services import keyvalues
+from feedmill.services.feeds.feeding import ChangeBatch, SliceLimits, take_slice
 from feedmill.services.indexing.indexer import IndexDependencies, Indexing
 from feedmill.services.inspection import inspect_url
 from tests.builders.access import STAFF
-from tests.builders.changes import delete, put, put_acl, url
+from tests.builders.changes import OPEN, delete, put, put_acl, url
 from tests.contract.callablegenerations import CallableGenerations
 from tests.contract.feedharness import BEGIN, FeedHarness, open_harness
 from tests.contract.fuses import Fuse, FusedStore, Killed
@@ -73,6 +76,17 @@ class LinkHarness:
         for name, links in pages.items():
             self.extract(name, links, robots)
         return feed.id
+
+    def fetch(self, name: str, links: Mapping[str, str]) -> int:
+        """Applies a page as the crawler does; returns the document's number."""
+        taken = take_slice(iter([put(name)]), self.feeds.blobs, SliceLimits()).slice
+        with self.feeds.store.writing() as unit:
+            batch = ChangeBatch(unit, ApplyContext(provenance=from_fetch("crawler"), now=BEGIN, rules=OPEN), Lane.BULK)
+            batch.load([url(name)])
+            batch.apply(*taken[0])
+            batch.finish()
+        self.extract(name, links)
+        return self.feeds.document(url(name)).id or 0
 
     def extract(self, name: str, links: Mapping[str, str], robots: tuple[str, ...] = ()) -> None:
         document = self.feeds.document(url(name))
@@ -177,6 +191,30 @@ def test_links_fed_again_alike_write_nothing_else(harness: LinkHarness) -> None:
     harness.push({"hub": targets})
     harness.settle()
     assert harness.written == [harness.feeds.document(url("hub")).id]
+
+
+def test_crawled_page_is_written_once_with_the_texts_of_links_to_it(harness: LinkHarness) -> None:
+    harness.fetch("hub", {"page": "Annual figures"})
+    harness.push({"secret": {"page": "Hidden"}}, acl=STAFF)
+    harness.settle()
+
+    page = harness.fetch("page", {})
+    harness.settle()
+
+    assert harness.anchors_of("page") == ("Annual figures",)
+    assert harness.written.count(page) == 1
+
+
+def test_crawled_page_loses_the_texts_of_links_from_a_page_that_becomes_secret(harness: LinkHarness) -> None:
+    harness.push({"hub": {"page": "Annual figures"}})
+    harness.settle()
+    harness.fetch("page", {})
+    harness.settle()
+
+    harness.feeds.push(put_acl("hub", STAFF))
+    harness.settle()
+
+    assert harness.anchors_of("page") == ()
 
 
 def test_links_of_a_hub_are_bounded(harness: LinkHarness) -> None:

@@ -106,7 +106,11 @@ class EntryWriting:
         begun = time.monotonic()
         wanted = {key: document for key, document in documents.items() if is_indexed(document)}
         isolated = {task.document_id for task in tasks if self._needs_isolated_build(task)}
-        incoming, link_failures = self.find_incoming_links([document for key, document in wanted.items() if key not in isolated])
+        prepared_here = [document for key, document in wanted.items() if key not in isolated]
+        if not self._attempts.count(LINK_TEXTS_BATCH):
+            with self._attempts.on(LINK_TEXTS_BATCH):
+                self._links.gather(prepared_here)
+        incoming, link_failures = self.find_incoming_links(prepared_here)
         for place, task in enumerate(tasks):
             # Never before the first task, or a slow one would stop all work for ever.
             if place and time.monotonic() - begun > SLICE_SECONDS:

@@ -7,6 +7,9 @@ one that is fed with thousands of new links has each of its targets written once
 
 One case must not wait: the links of a document that is no longer public, or is gone, are withdrawn before the document itself is
 indexed. Its targets get index tasks in the name of the same feed, which counts as obeyed only when they are written.
+
+A crawled page is new because a document links to it. What documents of the index say about it is stored before its first entry is
+written, or every page of a crawl would be written twice.
 """
 
 import time
@@ -26,7 +29,7 @@ from feedmill.core.documents.anchors import (
 )
 from feedmill.core.text.textblob import decode_links
 from feedmill.model.access import ANONYMOUS
-from feedmill.model.document import Document, DocumentState
+from feedmill.model.document import Document, DocumentState, Origin
 from feedmill.model.errors import Corrupt
 from feedmill.model.extraction import Link
 from feedmill.model.query import LinksTo
@@ -35,7 +38,7 @@ from feedmill.ports import BlobStore, IndexTask, LinkWork, SearchIndex, Store, U
 from feedmill.services import keyvalues
 from feedmill.services.crawling.linkfollowing import LinkFollowing, may_follow
 from feedmill.services.isolation.attempts import Attempts, key_of_document, read_interruptions
-from feedmill.services.isolation.batches import FailedItem, run_halved
+from feedmill.services.isolation.batches import FailedItem, belongs_to_item, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.isolation.recording import FailureRecorder
 
@@ -80,6 +83,28 @@ class Linking:
         self._find_index = find_index
         self._index: tuple[str, SearchIndex] | None = None
         self._own: dict[int, int] = {}
+
+    def gather(self, documents: Sequence[Document]) -> None:
+        """Stores the texts of links to new crawled documents before their first entries, so that these need not be written again.
+
+        Where this fails, the texts are stored when the links of the documents are read, which also records failures.
+        """
+        fresh = [
+            document for document in documents if document.origin is Origin.WEB and document.version == 1 and document.id not in self._own
+        ]
+        if not fresh:
+            return
+        try:
+            with self._store.reading() as unit:
+                folder, token = _find_published(unit)
+                found = self._list_sources_of(unit, fresh, folder, token)
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            return
+        if found:
+            with self._store.writing() as unit:
+                unit.processing.link_texts.put_many(found)
 
     def find_incoming_links(self, documents: Sequence[Document]) -> dict[int, IncomingLinks]:
         """Returns by id what incoming links say about documents; documents without such links are left out."""
@@ -178,7 +203,7 @@ class Linking:
             links = self._read_all_links(documents)
             contributing = {key: links[key] for key, document in documents.items() if key in links and may_contribute(document)}
             wanted = self._list_texts_of(unit, documents, contributing)
-            folder, token = unit.state.key_values.get(keyvalues.INDEX_FOLDER) or "", unit.state.key_values.get(keyvalues.INDEX_TOKEN) or ""
+            folder, token = _find_published(unit)
             fresh = [document for key, document in documents.items() if key not in earlier and document.state is DocumentState.LIVE]
             found = self._list_sources_of(unit, fresh, folder, token)
         if self._following is not None:
@@ -240,7 +265,9 @@ class Linking:
         }
         keys = list(dict.fromkeys(key for keys in telling.values() for key in keys))
         waiting = unit.processing.link_queue.find_queued(LinkWork.READ, keys)
-        sources = unit.documents.reader.find_by_id([key for key in keys if key not in waiting])
+        # a source whose links ended this process would end it again and again
+        readable = [key for key in keys if key not in waiting and not self._attempts.count(_key_of(key))]
+        sources = unit.documents.reader.find_by_id(readable)
         incoming = {key: list_link_texts(source.url, self._read_links(source)) for key, source in sources.items() if may_contribute(source)}
         urls = {document.id: document.url for document in fresh}
         pairs = ((source, target) for target, keys in telling.items() for source in keys if source in incoming and source != target)
@@ -264,6 +291,11 @@ class Linking:
         except Corrupt:
             # the indexer reports this when it reads the same blob
             return []
+
+
+def _find_published(unit: UnitOfWork) -> tuple[str, str]:
+    """Returns the serving folder of the index, and the token of its last commit."""
+    return unit.state.key_values.get(keyvalues.INDEX_FOLDER) or "", unit.state.key_values.get(keyvalues.INDEX_TOKEN) or ""
 
 
 def _list_urls(document: Document, links: Sequence[Link]) -> list[str]:
