@@ -2,6 +2,9 @@ import pytest
 
 from feedmill.adapters.index.analysis import lay_out_whole
 from feedmill.adapters.index.stemming import LANGUAGES, find_script, list_query_stems, stem, stems_of
+from feedmill.core.text.wordforms import MAX_WORD_BYTES
+
+_OF_OTHER_SCRIPTS = ("ar", "fa", "el", "hy", "hi", "ne", "ru", "ta", "yi")
 
 
 @pytest.mark.parametrize(
@@ -59,3 +62,11 @@ def test_lay_out_whole_keeps_words_stems_and_accents() -> None:
     assert lay_out_whole("ภาษาไ", stems_of("th")).stems.split() == ["ภาษ", "าษา", "ษาไ"]
     assert lay_out_whole("서울에서 가", stems_of("ko")).stems.split() == ["서울", "울에", "에서", "가"]
     assert lay_out_whole("plain readers", stems_of("en")).stems == "plain reader"
+
+
+@pytest.mark.parametrize("language", [*LANGUAGES, None])
+@pytest.mark.parametrize("word", ["", "42", "houses", "naturally", "x" * MAX_WORD_BYTES, "x" * (MAX_WORD_BYTES + 1)])
+def test_stems_of_latin_words_are_those_of_the_language_or_of_english(word: str, language: str | None) -> None:
+    latin = "en" if language is None or language in _OF_OTHER_SCRIPTS else language
+
+    assert stems_of(language)[word] == " ".join(stem(word, latin))
