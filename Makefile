@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 UV := .tools/bin/uv
 UV_VERSION := 0.13.8
 DOCS_TOOLS := .tools/docs-packages
+KERBEROS_PACKAGES := .tools/kerberos-packages
 FEEDMILL_KEYCLOAK ?= $(CURDIR)/.tools/keycloak-26.7.3
 
 # Each worker of a test run would compile all tests anew, for fifteen seconds of CPU time.
@@ -20,7 +21,7 @@ test: check ## install and run the tests; lists at its end what only make test-f
 
 test-full: ## install the Debian packages that some tests need, run all cases of all tests, and fail on any skip
 	bash .ci/packages
-	$(MAKE) audit-tools $(DOCS_TOOLS)/.installed
+	$(MAKE) audit-tools $(DOCS_TOOLS)/.installed $(KERBEROS_PACKAGES)/.installed
 	FEEDMILL_NO_SKIPS=1 FEEDMILL_THOROUGH=1 $(MAKE) test
 	$(if $(wildcard $(FEEDMILL_KEYCLOAK)/bin/kc.sh),$(MAKE) run-keycloak,@echo "no Keycloak: $(FEEDMILL_KEYCLOAK); 'make test-keycloak' fetches one")
 
@@ -67,6 +68,13 @@ $(DOCS_TOOLS)/.installed: locks/docs.txt | $(BIN)/python
 	$(UV) pip install --quiet --target $(DOCS_TOOLS) --python $(BIN)/python --require-hashes -r locks/docs.txt
 	touch $@
 
+# compiled from sources: gcc and libkrb5-dev; quickly, since speed does not count in the tests
+$(KERBEROS_PACKAGES)/.installed: locks/kerberos.txt locks/kerberos-build.txt | $(BIN)/python
+	rm -rf $(KERBEROS_PACKAGES)
+	CFLAGS=-O0 $(UV) pip install --quiet --target $(KERBEROS_PACKAGES) --python $(BIN)/python --require-hashes \
+		--build-constraints locks/kerberos-build.txt -r locks/kerberos.txt
+	touch $@
+
 bench: install-dev ## all benchmarks; each prints a ratio against a reference measured in the same run
 	$(BIN)/python -m bench
 
@@ -101,6 +109,8 @@ lock: | $(UV) ## write the lock files anew from pyproject.toml
 	$(UV) pip compile pyproject.toml --extra mysql --extra office --extra postgres --extra signin --extra smb --group build --group dev --generate-hashes --python-version 3.11 --quiet --no-header -o locks/dev.txt
 	$(UV) pip compile --group fuzz --generate-hashes --python-version 3.11 --quiet --no-header -o locks/fuzz.txt
 	$(UV) pip compile --group docs --generate-hashes --python-version 3.11 --quiet --no-header -o locks/docs.txt
+	$(UV) pip compile --group kerberos --generate-hashes --python-version 3.11 --quiet --no-header -o locks/kerberos.txt
+	$(UV) pip compile --group kerberos-build --generate-hashes --python-version 3.11 --quiet --no-header -o locks/kerberos-build.txt
 	$(UV) pip compile --group audit --generate-hashes --python-version 3.11 --quiet --no-header -o locks/audit.txt
 	echo uv==$(UV_VERSION) | $(UV) pip compile - --generate-hashes --python-version 3.11 --quiet --no-header --no-annotate -o locks/uv.txt
 

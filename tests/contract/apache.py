@@ -13,12 +13,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.appliance import reserve_port
+from tests.contract.kdc import Kdc
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 PROGRAM = shutil.which("apache2") or shutil.which("apache2", path="/usr/sbin")
 MODULES = Path("/usr/lib/apache2/modules")
-_LOADED = ("mpm_event", "authn_core", "authz_core", "authz_user", "authn_file", "auth_basic", "auth_digest", "ssl", "socache_shmcb")
+HAS_KERBEROS = (MODULES / "mod_auth_gssapi.so").exists()
+_LOADED = (
+    "mpm_event",
+    "authn_core",
+    "authz_core",
+    "authz_user",
+    "authn_file",
+    "auth_basic",
+    "auth_digest",
+    "ssl",
+    "socache_shmcb",
+    "headers",
+    "alias",
+)
 
 _CONF = """
 ServerRoot {folder}
@@ -54,6 +68,7 @@ MaxSpareThreads 8
     AuthUserFile {folder}/digest
     Require valid-user
 </Location>
+{kerberos}
 <VirtualHost 127.0.0.1:{tls_port}>
     SSLEngine on
     SSLCertificateFile {folder}/cert.pem
@@ -64,6 +79,23 @@ MaxSpareThreads 8
     </Location>
 </VirtualHost>
 """
+
+_KERBEROS = """
+<Location /{place}>
+    AuthType GSSAPI
+    AuthName kerberos
+    GssapiCredStore keytab:{keytab}
+    GssapiAllowedMech krb5
+    GssapiDelegCcacheDir {folder}
+    GssapiConnectionBound {is_bound}
+    Require valid-user
+    Header always set X-User "expr=%{{REMOTE_USER}}"
+    Header always set X-Delegated "expr=%{{reqenv:KRB5CCNAME}}"
+</Location>
+"""
+_KERBEROS_MODULE = (
+    "LoadModule auth_gssapi_module {modules}/mod_auth_gssapi.so\nRedirect 302 /moved http://127.0.0.1:{port}/kerberos/a.txt\n"
+)
 
 
 @dataclass(slots=True)
@@ -82,15 +114,20 @@ class Apache:
 
 
 @contextmanager
-def running_apache(users: Mapping[str, str]) -> Iterator[Apache]:
-    """Runs a server for a block. Shape: ``users`` are passwords by name."""
+def running_apache(users: Mapping[str, str], kdc: Kdc | None = None) -> Iterator[Apache]:
+    """Runs a server for a block, with Kerberos if there is a KDC. Shape: ``users`` are passwords by name."""
     # root's server runs as another account, which must find the files
     with tempfile.TemporaryDirectory(prefix="apache", dir="/tmp" if os.geteuid() == 0 else None) as name:
-        yield from _run(Path(name), users)
+        yield from _run(Path(name), users, kdc)
 
 
-def _run(folder: Path, users: Mapping[str, str]) -> Iterator[Apache]:
-    for name in ("basic", "digest"):
+def _run(folder: Path, users: Mapping[str, str], kdc: Kdc | None) -> Iterator[Apache]:
+    environment: dict[str, str] = {}
+    if kdc is not None:
+        for source in (kdc.keytab, kdc.config):
+            shutil.copy(source, folder)
+        environment = {"KRB5_CONFIG": str(folder / kdc.config.name), "KRB5RCACHENAME": "none:"}
+    for name in ("basic", "digest", "kerberos", "bound"):
         (folder / "htdocs" / name).mkdir(parents=True)
         for file in ("a.txt", "b.txt"):
             (folder / "htdocs" / name / file).write_text(f"{name} word")
@@ -108,13 +145,16 @@ def _run(folder: Path, users: Mapping[str, str]) -> Iterator[Apache]:
             port=port,
             tls_port=tls_port,
             user="User nobody\nGroup nogroup" if os.geteuid() == 0 else "",
+            kerberos=_write_kerberos(folder, folder / kdc.keytab.name, port) if kdc else "",
             modules="\n".join(f"LoadModule {name}_module {MODULES}/mod_{name}.so" for name in _LOADED),
         )
         (folder / "apache.conf").write_text(conf)
         program = [PROGRAM or "", "-DFOREGROUND", "-f", str(folder / "apache.conf")]
         with (
             (folder / "start.log").open("wb") as log,
-            subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log) as process,
+            subprocess.Popen(
+                program, env=os.environ | environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log
+            ) as process,
         ):
             try:
                 wait_until(lambda: process.poll() is not None or _answers(port), "Apache's answer")
@@ -123,6 +163,12 @@ def _run(folder: Path, users: Mapping[str, str]) -> Iterator[Apache]:
             finally:
                 process.terminate()
                 process.wait(PATIENCE_SECONDS)
+
+
+def _write_kerberos(folder: Path, keytab: Path, port: int) -> str:
+    places = (("kerberos", "Off"), ("bound", "On"))
+    written = (_KERBEROS.format(folder=folder, keytab=keytab, place=place, is_bound=is_bound) for place, is_bound in places)
+    return _KERBEROS_MODULE.format(modules=MODULES, port=port) + "".join(written)
 
 
 def _hash(password: str) -> str:

@@ -15,6 +15,7 @@ import pytest
 import spnego
 from spnego.exceptions import SpnegoError
 
+from feedmill.adapters.crawling import kerberos
 from feedmill.adapters.crawling.challenges import make_digest, parse_challenges
 from feedmill.adapters.crawling.cookies import CookieJar
 from feedmill.adapters.crawling.fetcher import HttpFetcher
@@ -199,6 +200,44 @@ def test_ntlm_proves_each_connection_once(protocol: str, tmp_path: Path, monkeyp
     assert authorizations(server) == ["", word, word, ""]
     with running(handle) as server:
         assert fetch([server.url()], replace(right, password="wrong"))[0].state is CrawlState.AUTHENTICATION_FAILED
+
+
+def ntlm_acceptor(*offered: str) -> Callable[[socket.socket, bytes], bool]:
+    """Returns a server that offers some schemes and accepts NTLM for each connection, without the tokens of Negotiate."""
+    contexts: dict[socket.socket, spnego.ContextProxy] = {}
+
+    def handle(peer: socket.socket, head: bytes) -> bool:
+        scheme, _, token = find_header(head, "authorization").partition(" ")
+        context = contexts.get(peer)
+        if scheme != "NTLM":
+            peer.sendall(OK if context is not None and context.complete else demanding(*offered))
+        else:
+            context = contexts.setdefault(peer, spnego.server(protocol="ntlm"))
+            out = context.step(base64.b64decode(token))
+            peer.sendall(OK if context.complete else demanding(f"NTLM {base64.b64encode(out or b'').decode()}"))
+        return True
+
+    return handle
+
+
+def test_without_kerberos_a_server_is_read_by_ntlm_if_it_offers_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "users").write_text("CORP:ann:secret")
+    monkeypatch.setenv("NTLM_USER_FILE", str(tmp_path / "users"))
+    monkeypatch.setattr(kerberos, "IS_INSTALLED", False)
+    rule = AccessRule(pattern="/", user="ann", password="secret", domain="CORP")
+    with running(ntlm_acceptor("Negotiate", "NTLM")) as server:
+        pages = fetch([server.url("/1"), server.url("/2")], rule)
+    assert [(page.state, page.used_access) for page in pages] == [(CrawlState.CRAWLED, True)] * 2
+    assert authorizations(server) == ["", "NTLM", "NTLM", ""]
+
+
+@pytest.mark.parametrize("secret", [{"password": "secret"}, {"keytab": "/nowhere/x.keytab"}])
+def test_server_that_takes_only_kerberos_says_what_to_install(monkeypatch: pytest.MonkeyPatch, secret: dict[str, str]) -> None:
+    monkeypatch.setattr(kerberos, "IS_INSTALLED", False)
+    with running(serving(lambda _path, _head, _body: demanding("Negotiate"))) as server:
+        pages = fetch([server.url(f"/{number}") for number in range(4)], AccessRule(pattern="/", user="ann", **secret))  # type: ignore[arg-type]
+    assert {page.state for page in pages} == {CrawlState.AUTHENTICATION_FAILED}
+    assert all("apt-get install gcc libkrb5-dev" in page.reason for page in pages)
 
 
 @pytest.mark.parametrize("word", ["NTLM", "Negotiate"])

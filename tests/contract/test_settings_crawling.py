@@ -31,6 +31,12 @@ ACCESS = '[[crawl.access]]\npattern = "x.com/"\n'
             "f.toml:4: crawl.access[1].password: the variable NONE_OF_THESE is not set",
         ),
         (ACCESS + 'user = "u"\npassword = "p"\npassword_file = "x"', "f.toml:5: crawl.access[1].password_file: give either"),
+        (ACCESS + 'method = "negotiate"\nuser = "u"\nkeytab = "gone"', "f.toml:5: crawl.access[1].keytab: there is no file '"),
+        (
+            ACCESS + 'method = "negotiate"\nuser = "u"\npassword = "p"\nkeytab = "gone"',
+            "f.toml:6: crawl.access[1].keytab: give either a keytab or a password",
+        ),
+        (ACCESS + 'user = "u"\nkeytab = "gone"', "f.toml:4: crawl.access[1].keytab: the method auto has no use for this key"),
         (ACCESS + 'method = "form"\nuser = "u"', "crawl.access[1].login_url: give the address of the page"),
         (ACCESS + 'method = "form"\nuser = "u"\nlogin_url = "/login"', "f.toml:5: crawl.access[1].login_url: the url is none of http"),
         (ACCESS + 'method = "certificate"', "crawl.access[1].certificate: this method needs a certificate"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from feedmill.adapters.crawling import kerberos
 from feedmill.cli.main import build_app
 from feedmill.model.errors import BadSettings
 from feedmill.settings import load_settings
@@ -74,6 +75,19 @@ def test_settings_that_open_much_are_reported_with_their_line(tmp_path: Path, te
 def test_settings_that_open_nothing_are_not_reported(tmp_path: Path, text: str) -> None:
     silent = ("gate.trusted", "search.bind", "signin.", "crawl.")
     assert not [each for each in warnings(tmp_path, text, mode=0o644) if any(key in each for key in silent)]
+
+
+def test_negotiate_without_its_library_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '[[crawl.access]]\npattern = "x.com/"\nmethod = "{}"\nuser = "u"\npassword = "env:CRAWL_PASSWORD"'
+    monkeypatch.setenv("CRAWL_PASSWORD", "p")
+    monkeypatch.setattr(kerberos, "IS_INSTALLED", False)
+    found = [each for each in warnings(tmp_path, text.format("negotiate")) if "crawl.access" in each]
+    assert len(found) == 1
+    assert found[0].startswith("f.toml:3: crawl.access[1].method: URLs of servers that take only Kerberos get state 22")
+    assert "pip install 'feedmill[crawl-kerberos]'" in found[0]
+    assert not [each for each in warnings(tmp_path, text.format("auto")) if "crawl.access" in each]
+    monkeypatch.setattr(kerberos, "IS_INSTALLED", True)
+    assert not [each for each in warnings(tmp_path, text.format("negotiate")) if "crawl.access" in each]
 
 
 def test_secrets_of_the_environment_are_not_reported(tmp_path: Path) -> None:

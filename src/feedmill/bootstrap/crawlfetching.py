@@ -54,6 +54,7 @@ def _build_access(rule: CrawlAccess, ca_file: str) -> AccessRule:
         user=rule.user,
         password=read_secret(rule.password, rule.password_file) if rule.user else "",
         domain=rule.domain,
+        keytab=rule.keytab,
         schemes=_list_schemes(rule),
         trust=trust,
         token=read_secret(rule.token, rule.token_file),

@@ -35,7 +35,7 @@ _BY_METHOD: dict[str, frozenset[str]] = {
     "basic": frozenset({"user", "password", "password_file"}),
     "digest": frozenset({"user", "password", "password_file"}),
     "ntlm": frozenset({"user", "password", "password_file", "domain"}),
-    "negotiate": frozenset({"user", "password", "password_file", "domain"}),
+    "negotiate": frozenset({"user", "password", "password_file", "domain", "keytab"}),
     "form": frozenset(
         {
             "user",
@@ -138,6 +138,7 @@ class CrawlAccess(Section):
     password: str = Field(default="", repr=False)
     password_file: str = ""
     domain: str = ""
+    keytab: str = ""
     make_public: bool = False
     login_url: str = ""
     login_pattern: str = ""
@@ -333,6 +334,8 @@ def _check_access(rule: CrawlAccess) -> Iterator[tuple[str, str]]:
         yield from _check_secret(rule, "password", "password_file")
     elif rule.method in ("basic", "digest", "ntlm", "negotiate", "form"):
         yield "user", "this method needs a user"
+    if rule.keytab:
+        yield from _check_keytab(rule)
     if rule.method == "form":
         yield from _check_form(rule)
     if rule.method == "certificate":
@@ -349,6 +352,13 @@ def _check_secret(rule: CrawlAccess | CrawlProxy | SmbShareSettings, key: str, f
         read_secret(text, file)
     except BadRequest as exc:
         yield (file_key if file else key), str(exc)
+
+
+def _check_keytab(rule: CrawlAccess) -> Iterator[tuple[str, str]]:
+    if rule.password or rule.password_file:
+        yield "keytab", "give either a keytab or a password"
+    if not isfile(rule.keytab):
+        yield "keytab", f"there is no file '{rule.keytab}'"
 
 
 def _check_form(rule: CrawlAccess) -> Iterator[tuple[str, str]]:

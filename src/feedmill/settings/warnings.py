@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from feedmill.adapters.crawling import kerberos
 from feedmill.adapters.crawling.rendering.programs import find_browser
 from feedmill.core.urls.hostnames import ANY
 from feedmill.core.urls.networks import LOOPBACK, Networks
@@ -19,7 +20,7 @@ from feedmill.settings.pulling import DatabaseSourceSettings
 from feedmill.settings.sections import Settings
 
 _SECRETS: Final = frozenset({"password", "client_secret", "secret", "token"})
-_SECRET_FILES: Final = frozenset({"password_file", "client_secret_file", "secret_file", "token_file", "key"})
+_SECRET_FILES: Final = frozenset({"password_file", "client_secret_file", "secret_file", "token_file", "key", "keytab"})
 _READABLE_BY_OTHERS: Final = 0o004
 _WIDEST: Final = {4: 8, 6: 32}
 """The shortest prefix of a network of proxies that causes no warning, by IP version."""
@@ -156,6 +157,13 @@ def _warn_of_missing_browser(given: SettingsSources) -> Iterator[Fault]:
             yield ("crawl", "render", "browser" if render.browser else "patterns"), f"pages of these patterns get state 25: {exc}"
 
 
+def _warn_of_missing_kerberos(given: SettingsSources) -> Iterator[Fault]:
+    for place, rule in enumerate(given.settings.crawl.access):
+        if rule.method == "negotiate" and not kerberos.IS_INSTALLED:
+            text = "URLs of servers that take only Kerberos get state 22"
+            yield ("crawl", "access", place, "method"), f"{text}: {kerberos.NOT_INSTALLED}"
+
+
 CHECKS: Final[tuple[Callable[[SettingsSources], Iterator[Fault]], ...]] = (
     _warn_of_open_gate,
     _warn_of_any_host,
@@ -171,6 +179,7 @@ CHECKS: Final[tuple[Callable[[SettingsSources], Iterator[Fault]], ...]] = (
     _warn_of_readable_settings,
     _warn_of_readable_secrets,
     _warn_of_missing_browser,
+    _warn_of_missing_kerberos,
 )
 
 

@@ -4,11 +4,40 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeVar
 
 from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
 
 MAX_THREADS: Final = 16
+
+T = TypeVar("T")
+
+
+async def call_in_thread(work: Callable[[], T]) -> T:
+    """Returns what ``work`` returns, or raises its error. A thread that goes on after the wait was cancelled holds up nothing."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | None, failure: BaseException | None) -> None:
+        if future.done():
+            return
+        if failure is not None:
+            future.set_exception(failure)
+        else:
+            future.set_result(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        result, failure = None, None
+        try:
+            result = work()
+        except BaseException as exc:  # noqa: BLE001 - it is raised where the result is awaited
+            failure = exc
+        with suppress(RuntimeError):
+            # the loop may be closed by now
+            loop.call_soon_threadsafe(settle, result, failure)
+
+    threading.Thread(target=run, name="blocking", daemon=True).start()
+    return await future
 
 
 class BlockingReads:
@@ -34,24 +63,13 @@ class BlockingReads:
             return fail(request, CrawlState.CONNECTION_TIMED_OUT, "the file server does not answer in time")
 
     async def _run(self, work: Callable[[], FetchedPage]) -> FetchedPage:
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[FetchedPage] = loop.create_future()
-
-        def settle(page: FetchedPage) -> None:
-            if not future.done():
-                future.set_result(page)
-
-        def run() -> None:
+        def run() -> FetchedPage:
             try:
-                page = work()
+                return work()
             finally:
                 self._places.release()
-            with suppress(RuntimeError):
-                # the loop may be closed by now
-                loop.call_soon_threadsafe(settle, page)
 
-        threading.Thread(target=run, name="share", daemon=True).start()
-        return await future
+        return await call_in_thread(run)
 
 
 def fail(request: FetchRequest, state: CrawlState, reason: str) -> FetchedPage:

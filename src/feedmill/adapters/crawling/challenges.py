@@ -1,14 +1,15 @@
-"""Answers the challenges of HTTP authentication with a name and a password: Basic, Digest, NTLM, Negotiate.
+"""Answers the challenges of HTTP authentication with an account and its password or keytab: Basic, Digest, NTLM, Negotiate.
 
 - Of the schemes that a server offers and the rule permits, the strongest is used. A password is never sent before a server has requested
   it, unless Basic is the only scheme that the rule permits.
 - What a server requested is remembered, so that later requests begin with it.
 - NTLM and Negotiate prove who uses a connection. All legs go over the same connection, which serves no other request meanwhile.
+- Negotiate means Kerberos. Where there is no ticket for the server, NTLM is used if the server accepts it, but not with a password that the
+  KDC rejects. A server that is not reached by TLS has to prove by Kerberos who it is.
 - After three rejections in a row no password is sent for a while, so that the account is not locked.
 Source: RFC 9110, 11; RFC 7616 and 7617; RFC 4559; MS-NTHT.
 """
 
-import asyncio
 import base64
 import binascii
 import hashlib
@@ -21,8 +22,11 @@ from typing import Final
 import spnego
 from spnego.exceptions import SpnegoError
 
+from feedmill.adapters.crawling.blockingreads import call_in_thread
+from feedmill.adapters.crawling.kerberos import Handshake, KerberosFailure, Problem, Tickets
 from feedmill.adapters.crawling.options import AccessRule, AccessScheme
 from feedmill.adapters.crawling.transport import Headers
+from feedmill.adapters.http.errors import ExchangeFailure
 from feedmill.core.urls.targets import Target
 from feedmill.model.errors import UpstreamFailure
 from feedmill.ports.http import HttpResponse
@@ -113,16 +117,22 @@ class ServerMemory:
 
 
 class PasswordAuthentication:
-    """Implements ``transport.Authentication`` for one request."""
+    """Implements ``transport.Authentication`` for one request. Units: ``deadline`` in seconds of the monotonic clock."""
 
-    def __init__(self, rule: AccessRule, target: Target, method: str, memory: ServerMemory) -> None:
+    def __init__(
+        self, rule: AccessRule, target: Target, method: str, memory: ServerMemory, *, tickets: Tickets | None = None, deadline: float
+    ) -> None:
         self._rule = rule
         self._target = target
         self._method = method
         self._memory = memory
+        self._tickets = tickets
+        self._deadline = deadline
         self._attempts = 0
         self._legs = 0
         self._context: spnego.ContextProxy | None = None
+        self._handshake: Handshake | None = None
+        self._no_ticket: KerberosFailure | None = None
         # A connection of NTLM may be authenticated already.
         self.is_used = memory.scheme in _CONNECTION_SCHEMES
 
@@ -138,11 +148,15 @@ class PasswordAuthentication:
 
     async def answer(self, response: HttpResponse) -> Headers | None:
         """Returns the headers for another attempt, None if the response is final. Errors: AccessRejected."""
+        challenges = {challenge.scheme: challenge for challenge in reversed(parse_challenges(response))}
         if response.status != 401:
+            if self._handshake is not None:
+                await self._check_server(self._handshake, challenges, response.status)
             if self.is_used:
                 self._memory.note_outcome(is_accepted=True)
             return None
-        challenges = {challenge.scheme: challenge for challenge in reversed(parse_challenges(response))}
+        if self._handshake is not None:
+            return await self._continue_kerberos(self._handshake, challenges)
         if self._context is not None:
             return await self._continue(challenges)
         # the rule lists its schemes by strength, so the first that the server offers is the strongest
@@ -161,7 +175,7 @@ class PasswordAuthentication:
             # a new nonce: its uses are counted from 1
             self._memory.digest, self._memory.nonce_uses = challenges["digest"].parameters, 0
             return self._make_digest()
-        return await self._start(scheme)
+        return await self._start_kerberos(challenges) if scheme is AccessScheme.NEGOTIATE else await self._start(scheme)
 
     def _make_basic(self) -> Headers:
         self._attempts += 1
@@ -184,41 +198,115 @@ class PasswordAuthentication:
         )
         return {"Authorization": value}
 
-    async def _start(self, scheme: AccessScheme) -> Headers:
+    async def _start_kerberos(self, challenges: dict[str, Challenge]) -> Headers:
         self._attempts += 1
         self.is_used = True
-        name = f"{self._rule.domain}\\{self._rule.user}" if self._rule.domain else self._rule.user
         try:
-            self._context = spnego.client(
-                name or None, self._rule.password or None, hostname=self._target.host, service="HTTP", protocol=scheme.value
-            )
+            if self._tickets is None:
+                raise KerberosFailure("Kerberos has no account", Problem.UNUSABLE)
+            self._handshake = await self._tickets.open(self._target.host, self._left())
+            return _make_negotiate(await self._handshake.step(None, self._left()))
+        except KerberosFailure as exc:
+            self._handshake, self._no_ticket = None, exc
+        if self._no_ticket.problem is Problem.REJECTED or not self._rule.password:
+            raise _translate(self._no_ticket)
+        return await self._start(self._choose_ntlm(challenges) or AccessScheme.NEGOTIATE)
+
+    def _choose_ntlm(self, challenges: dict[str, Challenge]) -> AccessScheme | None:
+        """Returns NTLM if the server offers it and the rule permits it."""
+        is_offered = AccessScheme.NTLM in self._rule.schemes and AccessScheme.NTLM.value in challenges
+        return AccessScheme.NTLM if is_offered and self._rule.password else None
+
+    async def _continue_kerberos(self, handshake: Handshake, challenges: dict[str, Challenge]) -> Headers | None:
+        challenge = challenges.get(AccessScheme.NEGOTIATE.value)
+        if challenge is not None and challenge.token and self._legs < _MAX_LEGS:
+            self._legs += 1
+            try:
+                token = await handshake.step(_read_token(challenge), self._left())
+            except KerberosFailure as exc:
+                self._no_ticket = exc
+            else:
+                if token:
+                    return _make_negotiate(token)
+        # the server may have new keys
+        self._handshake = None
+        if self._tickets is not None:
+            self._tickets.forget()
+        if ntlm := self._choose_ntlm(challenges):
+            return await self._start(ntlm)
+        self._memory.note_outcome(is_accepted=False)
+        if self._no_ticket is not None:
+            raise _translate(self._no_ticket)
+        return None
+
+    async def _check_server(self, handshake: Handshake, challenges: dict[str, Challenge], status: int) -> None:
+        """Checks that the server has authenticated itself. TLS does that too, and a failure has no document. Errors: AccessRejected."""
+        challenge = challenges.get(AccessScheme.NEGOTIATE.value)
+        if challenge is not None and challenge.token:
+            try:
+                await handshake.step(_read_token(challenge), self._left())
+            except KerberosFailure as exc:
+                raise _translate(exc) from exc
+        if not handshake.is_proven and not self._target.is_tls and status < 400:
+            raise AccessRejected("it does not prove by Kerberos who it is; give its https address")
+
+    async def _start(self, scheme: AccessScheme) -> Headers:
+        """Starts NTLM, in the tokens of Negotiate or without."""
+        self._attempts += 1
+        self.is_used = True
+        self._memory.scheme = scheme
+        name = f"{self._rule.domain}\\{self._rule.user}" if self._rule.domain else self._rule.user
+        # not a pair of name and text, since pyspnego takes a text that looks like a hash for one
+        account = spnego.Password(name, self._rule.password)
+        options = spnego.NegotiateOptions.use_ntlm if scheme is AccessScheme.NTLM else spnego.NegotiateOptions.use_negotiate
+        try:
+            self._context = spnego.client(account, hostname=self._target.host, service="HTTP", protocol=scheme.value, options=options)
         except (SpnegoError, ImportError) as exc:
             raise AccessRejected(f"{scheme.value} cannot be used: {type(exc).__name__}") from exc
-        return await self._step(scheme.value, None)
+        return await self._step(scheme, None)
 
     async def _continue(self, challenges: dict[str, Challenge]) -> Headers | None:
         scheme = self._memory.scheme
         challenge = challenges.get(scheme.value if scheme else "")
         if scheme is None or challenge is None or not challenge.token or self._legs > _MAX_LEGS:
+            if self._no_ticket is not None and self._legs == 1:
+                # it does not accept NTLM: it did not look at the password
+                raise _translate(self._no_ticket)
             self._memory.note_outcome(is_accepted=False)
             return None
-        try:
-            token = base64.b64decode(challenge.token, validate=True)
-        except binascii.Error as exc:
-            raise AccessRejected("it sends a token that cannot be read") from exc
-        return await self._step(scheme.value, token)
+        return await self._step(scheme, _read_token(challenge))
 
-    async def _step(self, scheme: str, token: bytes | None) -> Headers:
+    async def _step(self, scheme: AccessScheme, token: bytes | None) -> Headers:
         self._legs += 1
         context = self._context
         if context is None:
             return {}
         try:
-            # Kerberos may have to ask its own server first.
-            out = await asyncio.to_thread(context.step, token) if scheme == "negotiate" else context.step(token)
+            # within Negotiate, pyspnego tries Kerberos first where it has the libraries
+            out = await call_in_thread(lambda: context.step(token)) if scheme is AccessScheme.NEGOTIATE else context.step(token)
         except _TOKEN_ERRORS as exc:
-            raise AccessRejected(f"{scheme} fails: {type(exc).__name__}") from exc
-        return {"Authorization": f"{'NTLM' if scheme == 'ntlm' else 'Negotiate'} {base64.b64encode(out or b'').decode()}"}
+            if self._no_ticket is not None and self._legs <= 2:
+                raise _translate(self._no_ticket) from exc
+            raise AccessRejected(f"{scheme.value} fails: {type(exc).__name__}") from exc
+        return _make_negotiate(out or b"", "NTLM" if scheme is AccessScheme.NTLM else "Negotiate")
+
+    def _left(self) -> float:
+        return max(self._deadline - time.monotonic(), 0.0)
+
+
+def _make_negotiate(token: bytes, scheme: str = "Negotiate") -> Headers:
+    return {"Authorization": f"{scheme} {base64.b64encode(token).decode()}"}
+
+
+def _read_token(challenge: Challenge) -> bytes:
+    try:
+        return base64.b64decode(challenge.token, validate=True)
+    except binascii.Error as exc:
+        raise AccessRejected("it sends a token that cannot be read") from exc
+
+
+def _translate(failure: KerberosFailure) -> UpstreamFailure:
+    return ExchangeFailure(str(failure)) if failure.problem is Problem.TEMPORARY else AccessRejected(str(failure))
 
 
 def make_digest(challenge: dict[str, str], *, user: str, password: str, method: str, path: str, uses: int, client_nonce: str) -> str:

@@ -63,6 +63,7 @@ class AccessRule:
     """The credentials of the crawler for the servers of a pattern.
 
     - ``schemes`` are those that may be used with ``user`` and ``password``, the strongest first; the first that a server offers is used.
+    - ``keytab`` is a file with the keys of ``user`` in place of a password, for Kerberos.
     - ``trust`` has the client certificate, and the certificates that the server's must come from.
     - ``token`` is a fixed bearer token.
     """
@@ -71,6 +72,7 @@ class AccessRule:
     user: str = ""
     password: str = field(default="", repr=False)
     domain: str = ""
+    keytab: str = ""
     schemes: tuple[AccessScheme, ...] = tuple(AccessScheme)
     trust: Trust | None = None
     token: str = field(default="", repr=False)

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode, urljoin
 from feedmill.adapters.crawling.challenges import AccessRejected, PasswordAuthentication, ServerMemory
 from feedmill.adapters.crawling.cookies import CookieJar
 from feedmill.adapters.crawling.forms import MAX_PAGE_BYTES, PageForm, find_forms
+from feedmill.adapters.crawling.kerberos import Tickets, make_principal
 from feedmill.adapters.crawling.options import AccessRule, FormLogin, TokenGrant
 from feedmill.adapters.crawling.outcomes import REDIRECTS
 from feedmill.adapters.crawling.transport import Headers, Sending, Transport
@@ -65,6 +66,7 @@ class PasswordSession:
         self._transport = transport
         self._number = number
         self._servers: dict[tuple[bool, str, int], ServerMemory] = {}
+        self._tickets = Tickets(make_principal(rule.user, rule.domain), rule.password, rule.keytab) if rule.user else None
 
     async def send(self, sending: Sending) -> Sent:
         """Sends a request. Errors: UpstreamFailure."""
@@ -76,7 +78,9 @@ class PasswordSession:
         if len(self._servers) > _MAX_SERVERS:
             self._servers.clear()
         memory = self._servers.setdefault((target.is_tls, target.host, target.port), ServerMemory())
-        authentication = PasswordAuthentication(self._rule, target, sending.method, memory)
+        authentication = PasswordAuthentication(
+            self._rule, target, sending.method, memory, tickets=self._tickets, deadline=sending.deadline
+        )
         response = await self._transport.send(sending, authentication)
         return Sent(response, authentication.is_used or has_certificate)
 
