@@ -19,9 +19,11 @@ import zstandard
 from bench import crawl, crawlsite
 from feedmill.adapters.crawling.fetcher import HttpFetcher
 from feedmill.adapters.crawling.options import FetchOptions, HeaderRule, ProxyRule
+from feedmill.adapters.http.connection import AsyncConnection
 from feedmill.adapters.http.lookup import FoundAddress
 from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
 from feedmill.model.errors import Busy
+from feedmill.ports.http import ServerAddress
 from tests.rawserver import OK, always, redirect, running
 from tests.waiting import PATIENCE_SECONDS
 
@@ -159,6 +161,11 @@ def test_large_body_waits_for_memory_outside_of_its_time(length: str, coding: st
         page = fetch(server.url(), max_bytes=1_000_000, seconds=2.0, reserve=reserve)
     assert reserved[0] == (400_000 if length else 1_000_000) + (1_000_000 if coding else 0)
     assert (page.state, len(page.body)) == ((CrawlState.OTHER_ERROR, 0) if coding else (CrawlState.CRAWLED, 400_000))
+
+
+def test_connection_is_made_outside_of_an_event_loop() -> None:
+    """The blocking client makes it before its loop runs."""
+    AsyncConnection(ServerAddress(is_tls=False, host="127.0.0.1", port=9)).close()
 
 
 def test_small_body_that_grows_waits_for_memory() -> None:

@@ -35,14 +35,15 @@ class AsyncConnection:
         self._context = context
         self._stream: Stream | None = None
         self._protocol = h11.Connection(h11.CLIENT)
-        self._limit = asyncio.timeout(None)
+        self._limit: asyncio.Timeout | None = None
 
     async def send(self, request: HttpRequest, seconds: float) -> HttpResponse:
         """Sends a request and waits for its response. Errors: UpstreamFailure."""
         is_complete = False
         try:
             with translating():
-                async with asyncio.timeout(seconds) as self._limit:
+                async with asyncio.timeout(seconds) as limit:
+                    self._limit = limit
                     response = await self._exchange_again(request)
             is_complete = True
             return response
@@ -142,11 +143,12 @@ class AsyncConnection:
 
     async def _reserve(self, request: HttpRequest, response: HttpResponse) -> bool:
         """Waits for the memory of a body; the time limit does not count the wait. Returns True."""
+        assert request.reserve is not None
+        assert self._limit is not None
         loop, until = asyncio.get_running_loop(), self._limit.when()
         begun = loop.time()
         self._limit.reschedule(None)
         try:
-            assert request.reserve is not None
             await request.reserve(_find_need(request, response))
         finally:
             self._limit.reschedule(None if until is None else until + loop.time() - begun)
