@@ -32,6 +32,7 @@ from bench import (
 
 BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "ingest": ("documents a second, push to searchable", ingest.main),
+    "ingest-manuals": ("the same for the manuals of this machine, whose vocabulary is real", lambda: ingest.main(corpus="manuals")),
     "latency": ("a one-record feed until it is found", latency.main),
     "leak": ("what scores and order reveal of hidden documents", leak.main),
     "dataload": ("items of a dataload a second, against the same documents in a GSA feed", dataload.main),

@@ -2,6 +2,8 @@
 
 Each stage runs alone in this process over the same documents, and its CPU time is what counts: two processors could not do better than
 two divided by the sum. The ratio printed is the whole's rate over that.
+
+``python -m bench.ingest 20000 4000 manuals`` measures the manuals of this machine instead of made-up documents: their vocabulary is real.
 """
 
 import gc
@@ -9,11 +11,12 @@ import io
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench.manuals import Manuals
 from feedmill.adapters.blobs.packed import PackedBlobs
 from feedmill.adapters.extract.extract import extract
 from feedmill.adapters.extract.language import detect_language
@@ -39,13 +42,17 @@ DOCUMENTS = 20_000
 SAMPLE = 4_000
 PROCESSORS = 2
 
+Documents = Corpus | Manuals
+_CORPORA: dict[str, Callable[[], Documents]] = {"made-up": Corpus, "manuals": Manuals}
 
-def main(documents: int = DOCUMENTS, sample: int = SAMPLE) -> None:
+
+def main(documents: int = DOCUMENTS, sample: int = SAMPLE, corpus: str = "made-up") -> None:
     """Prints the rates and the ratio. The stages run before and after the whole, since a machine's speed is not the same all the time."""
-    before = measure_stages_apart(sample // 2)
+    make = _CORPORA[corpus]
+    before = measure_stages_apart(sample // 2, make)
     with TemporaryDirectory() as folder:
-        rate = measure_whole(Path(folder), documents)
-    after = measure_stages_apart(sample // 2)
+        rate = measure_whole(Path(folder), documents, make)
+    after = measure_stages_apart(sample // 2, make)
     stages = {name: (before[name] + after[name]) / 2 for name in before}
     for name, seconds in stages.items():
         both = f"before {before[name] * 1000:.3f}, after {after[name] * 1000:.3f}"
@@ -56,18 +63,18 @@ def main(documents: int = DOCUMENTS, sample: int = SAMPLE) -> None:
     print(f"  push to searchable: {rate:,.0f} documents a second; ratio to what the stages allow: {rate / allowed:.2f}")
 
 
-def measure_stages_apart(sample: int) -> dict[str, float]:
+def measure_stages_apart(sample: int, make: Callable[[], Documents]) -> dict[str, float]:
     """Returns the CPU seconds a document of each stage, in a folder of its own."""
     with TemporaryDirectory() as folder:
-        return measure_stages(Path(folder), sample)
+        return measure_stages(Path(folder), sample, make())
 
 
-def measure_whole(folder: Path, documents: int) -> float:
+def measure_whole(folder: Path, documents: int, make: Callable[[], Documents] = Corpus) -> float:
     """Pushes one full feed to a server and returns the documents a second until all of it is searchable."""
-    body = b"".join(Corpus().feed(documents))
+    body = b"".join(make().feed(documents))
     with running(folder / "data") as appliance:
         # the extractor loads its models behind the start of the server
-        appliance.feed(b"".join(Corpus().feed(1)), "warm")
+        appliance.feed(b"".join(make().feed(1)), "warm")
         before = children_seconds(appliance.role_pids())
         began = time.monotonic()
         receipt = appliance.wait(appliance.push(body, "bench", "full"), seconds=600, pause_seconds=0.2)
@@ -90,9 +97,8 @@ def children_seconds(pids: dict[str, list[int]]) -> dict[str, float]:
     return used
 
 
-def measure_stages(folder: Path, count: int) -> dict[str, float]:
+def measure_stages(folder: Path, count: int, corpus: Documents) -> dict[str, float]:
     """Returns the CPU seconds a document of each stage alone."""
-    corpus = Corpus()
     body = b"".join(corpus.feed(count))
     pages = [corpus.page(number).encode() for number in range(count)]
     tasks = [
@@ -196,4 +202,5 @@ def _cpu() -> float:
 
 
 if __name__ == "__main__":
-    main(*(int(word) for word in sys.argv[1:]))
+    given = dict(zip(("documents", "sample"), map(int, sys.argv[1:3]), strict=False))
+    main(**given, corpus=(*sys.argv[3:4], "made-up")[0])
