@@ -22,7 +22,9 @@ from feedmill.model.search import IndexDocument
 DOCUMENTS, INDEX, OUTCOME, IN_FLIGHT = "documents", "index", "outcome", "entry"
 LEAST_SECONDS = 60.0
 CHARACTERS_A_SECOND = 25_000
-"""The time limit of a build. On a quiet machine a million characters take one and a half seconds."""
+"""The limit of a build in CPU time. A million characters take one and a half seconds of it."""
+WAITING_FACTOR = 60
+"""How many times the limit a build may take in all: its process may get little of a busy machine, or wait for a slow disk."""
 
 
 class ProcessEntryBuilder:
@@ -33,7 +35,7 @@ class ProcessEntryBuilder:
         self._command = tuple(command)
         self._least_seconds = least_seconds
         self._process: subprocess.Popen[bytes] | None = None
-        self._ends_at = 0.0
+        self._begun_at = 0.0
         self._seconds = 0.0
 
     def start(self, documents: Sequence[IndexDocument]) -> None:
@@ -47,7 +49,7 @@ class ProcessEntryBuilder:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         characters = sum(len(document.body) for document in documents)
         self._seconds = self._least_seconds + characters / CHARACTERS_A_SECOND
-        self._ends_at = time.monotonic() + self._seconds
+        self._begun_at = time.monotonic()
 
     def find_outcome(self) -> BuildOutcome | None:
         """Returns the result of the process, once."""
@@ -55,15 +57,23 @@ class ProcessEntryBuilder:
             return None
         code = self._process.poll()
         if code is None:
-            if time.monotonic() < self._ends_at:
+            reason = self._find_excess(self._process.pid)
+            if not reason:
                 return None
             self._end()
-            return self._interrupted(f"it took longer than {self._seconds:.0f} seconds")
+            return self._interrupted(reason)
         self._process = None
         if code == 0:
             return BuildOutcome(payload=self._folder / INDEX, build_failures=self._read_build_failures())
         how = signal.Signals(-code).name if code < 0 else f"code {code}"
         return self._interrupted(f"the process that prepared it ended with {how}")
+
+    def _find_excess(self, process: int) -> str:
+        """Returns why a build takes too long, "" if it does not. On a machine that is too busy for it, its CPU time stands still."""
+        if _read_cpu_seconds(process) > self._seconds:
+            return f"it took longer than {self._seconds:.0f} seconds of CPU time"
+        most_seconds = self._seconds * WAITING_FACTOR
+        return f"it took longer than {most_seconds:.0f} seconds" if time.monotonic() - self._begun_at > most_seconds else ""
 
     def _read_build_failures(self) -> dict[int, BuildFailure]:
         with (self._folder / OUTCOME).open("rb") as file:
@@ -85,3 +95,14 @@ class ProcessEntryBuilder:
                 self._process.kill()
             self._process.wait()
             self._process = None
+
+
+def _read_cpu_seconds(process: int) -> float:
+    """Returns the CPU time of a process, 0 if it has ended. Source: proc_pid_stat(5), fields 14 and 15."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+            # the name of the process, in parentheses, may hold blanks and parentheses
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
