@@ -13,6 +13,7 @@ from feedmill.model.errors import BadSettings
 from feedmill.settings import load_settings
 from feedmill.settings.warnings import CHECKS
 from tests.builders.settings import load_text
+from tests.sandboxparts import launch
 
 SOURCE = '[[sources]]\nname = "x"\nkind = "database"\ndsn = "sqlite:////x"\ncrawl_query = "SELECT id FROM t"\nkeys = ["id"]\n'
 DIRECTORY = '[[signin.ldap]]\nname = "a"\nurls = ["{url}"]\nuser_base = "o=x"\nstart_tls = {start_tls}\n'
@@ -137,3 +138,10 @@ def test_every_warning_stands_in_the_manual() -> None:
     listed = re.search(r"## Warnings\n(.*?)\n## ", manual, re.DOTALL)
     assert listed is not None
     assert listed[1].count("\n| ") == len(CHECKS) + 1  # the table's head
+
+
+def test_missing_sandbox_for_browsers_is_reported(tmp_path: Path) -> None:
+    found = warnings(tmp_path, '[crawl.render]\npatterns = ["x.com/"]\n')
+    reported = [each for each in found if "permits no sandbox" in each]
+    assert bool(reported) is ("permits no sandbox" in launch("true"))
+    assert all("user.max_user_namespaces" in each for each in reported)

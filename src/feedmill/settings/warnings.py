@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from feedmill.adapters.crawling import kerberos
 from feedmill.adapters.crawling.rendering.programs import find_browser
+from feedmill.adapters.sandbox.probe import probe_namespaces
 from feedmill.core.urls.hostnames import ANY
 from feedmill.core.urls.networks import LOOPBACK, Networks
 from feedmill.model.errors import UpstreamFailure
@@ -148,6 +149,12 @@ def _warn_of_readable_secrets(given: SettingsSources) -> Iterator[Fault]:
             yield path, f"every account of this machine can read the secret in '{value}'; take that right away: chmod o-rwx"
 
 
+_PERMIT_NAMESPACES: Final = (
+    "permit user namespaces: set kernel.unprivileged_userns_clone to 1 and user.max_user_namespaces above 0, and let AppArmor or the"
+    " container permit them"
+)
+
+
 def _warn_of_missing_browser(given: SettingsSources) -> Iterator[Fault]:
     render = given.settings.crawl.render
     if render.patterns:
@@ -155,6 +162,9 @@ def _warn_of_missing_browser(given: SettingsSources) -> Iterator[Fault]:
             find_browser(render.browser)
         except UpstreamFailure as exc:
             yield ("crawl", "render", "browser" if render.browser else "patterns"), f"pages of these patterns get state 25: {exc}"
+        if missing := probe_namespaces():
+            text = f"pages of these patterns get state 25: this machine permits no sandbox for a browser ({missing}); {_PERMIT_NAMESPACES}"
+            yield ("crawl", "render", "patterns"), text
 
 
 def _warn_of_missing_kerberos(given: SettingsSources) -> Iterator[Fault]:

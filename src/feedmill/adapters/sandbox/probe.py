@@ -6,6 +6,7 @@ import resource
 from dataclasses import asdict
 from typing import Final
 
+from feedmill.adapters.sandbox import namespaces
 from feedmill.adapters.sandbox.confinement import Sandbox, confine
 from feedmill.adapters.sandbox.seccomp import EXTRACTING
 
@@ -29,6 +30,32 @@ def probe_sandbox() -> Sandbox:
         os.close(reader)
         os.waitpid(pid, 0)
     return Sandbox(**json.loads(message)) if message else _NOTHING
+
+
+def probe_namespaces() -> str:
+    """Returns why a process cannot enter namespaces of its own, "" if it can."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        _enter(writer)
+    os.close(writer)
+    try:
+        message = os.read(reader, _MESSAGE_BYTES)
+    finally:
+        os.close(reader)
+        os.waitpid(pid, 0)
+    return message.decode("utf-8", "replace")
+
+
+def _enter(writer: int) -> None:
+    """Runs the child from its start to its end."""
+    try:
+        namespaces.become_nobody()
+        namespaces.enter()
+    except OSError as exc:
+        os.write(writer, str(exc).encode())
+    finally:
+        os._exit(0)
 
 
 def _report(writer: int) -> None:
