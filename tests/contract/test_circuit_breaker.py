@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from structlog.testing import capture_logs
@@ -194,7 +195,7 @@ def test_servers_with_open_circuits_stand_in_the_status(store: SqlStore) -> None
     since = circuits[0]["since"]
     note([OpenCircuit(rule="wiki", server="wiki.example:5678", failures=6, reason="again")])
     assert read_overview(store)["authorization"]["open_circuits"][0]["since"] == since
-    assert read_gauges(store)["authorization_open_circuits"] == 1.0
+    assert read_gauges(store, datetime.now(UTC))["authorization_open_circuits"] == 1.0
     note.clear()
     assert read_overview(store)["authorization"]["open_circuits"] == []
 

@@ -210,7 +210,7 @@ def _metrics_of(context: AppContext) -> Callable[[], bytes]:
         return {name: role.restarts for name, role in server.roles.items()} if server else {}
 
     watch = _watch_of(context)
-    return lambda: metrics.render_metrics(lambda: read_gauges(context.store), restarts, watch.read_oldest)
+    return lambda: metrics.render_metrics(lambda: read_gauges(context.store, utc_now()), restarts, watch.read_oldest)
 
 
 def _problems_of(context: AppContext) -> Callable[[], list[str]]:

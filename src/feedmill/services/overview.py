@@ -64,10 +64,12 @@ def _read_crawl(unit: UnitOfWork, now: datetime) -> dict[str, Any]:
     }
 
 
-def read_gauges(store: Store) -> Mapping[str, float]:
+def read_gauges(store: Store, now: datetime) -> Mapping[str, float]:
     """Returns the values that the metrics read from the store, under their names as metrics. Errors: Busy, Corrupt."""
     overview = read_overview(store)
     tasks = {f"index_tasks_{stage}": float(count) for stage, count in overview["index_tasks"].items()}
     open_circuits = float(len(overview["authorization"]["open_circuits"]))
     counted = {name: float(overview[name]) for name in ("feeds_waiting", "documents")}
-    return {**counted, **tasks, "authorization_open_circuits": open_circuits}
+    with store.reading() as unit:
+        due, _ = unit.feeds.crawling.reports.count_waiting(now)
+    return {**counted, **tasks, "crawl_due": float(due), "authorization_open_circuits": open_circuits}

@@ -169,6 +169,7 @@ GAUGES = {
     "documents": "Live documents.",
     "index_tasks_extract": "Documents that wait for extraction.",
     "index_tasks_index": "Documents that wait for the index.",
+    "crawl_due": "URLs that the crawler is to fetch now, counted up to 100,000.",
     "authorization_open_circuits": "Servers that get no requests for a while because they failed again and again.",
 }
 """The gauges, which are read from the store by ``services.overview``: names without the prefix ``feedmill_``, and meanings."""
