@@ -23,7 +23,7 @@ from feedmill.model.access import Access
 from feedmill.model.change import PutDocument, RequestCrawl
 from feedmill.model.errors import BadRequest, Corrupt, FeedmillError, NotFound, UpstreamFailure
 from feedmill.model.pulling import RunMode
-from feedmill.ports import DeletedItem, ListedItem, PulledItem, RepeatedItem, SkippedItem
+from feedmill.ports import DeletedItem, FailedItem, ListedItem, PulledItem, RepeatedItem, SkippedItem
 from tests.contract.databases import NewDatabase
 
 CRAWL = "SELECT id, title, body FROM articles ORDER BY id"
@@ -48,9 +48,11 @@ class Database:
         names = ", ".join(values)
         self.execute(f"INSERT INTO articles ({names}) VALUES ({', '.join(f':{name}' for name in values)})", **values)
 
-    def open(self, transform: Callable[[bytes, bytes], bytes] = lambda _stylesheet, xml: xml, **queries: Any) -> DatabaseSource:
+    def open(
+        self, transform: Callable[[bytes, bytes], bytes] = lambda _stylesheet, xml: xml, *, limit: int = 20, **queries: Any
+    ) -> DatabaseSource:
         queries_of_source = DatabaseQueries(**{"crawl_query": CRAWL, "keys": ("id",), **queries})
-        return DatabaseSource("staff", DatabaseAddress(dsn=self.dsn), queries_of_source, transform, max_characters=20)
+        return DatabaseSource("staff", DatabaseAddress(dsn=self.dsn), queries_of_source, transform, max_characters=limit)
 
     def read(self, mode: RunMode = RunMode.FULL, since: str = "", **queries: Any) -> tuple[list[PulledItem], str]:
         """Returns all items, and the point in time for the next run."""
@@ -318,7 +320,7 @@ def test_database_that_is_not_there_names_no_password(tmp_path: Path) -> None:
     for dsn in (f"sqlite:///{tmp_path}/none.db", "postgresql://ann:secret@127.0.0.1:9/x"):
         source = DatabaseSource("staff", DatabaseAddress(dsn=dsn), DatabaseQueries(crawl_query="SELECT 1 AS id"), lambda _s, xml: xml)
         with pytest.raises(UpstreamFailure) as raised:
-            list(source.iter_pages(RunMode.FULL, since="", checkpoint=""))
+            list(source.iter_pages(RunMode.FULL, since=SOME_TIME, checkpoint=""))
         assert "secret" not in str(raised.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -327,7 +329,7 @@ def test_many_rows_come_in_pages(database: Database) -> None:
     numbers = "WITH RECURSIVE few (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM few WHERE n < 40)"
     database.execute(f"INSERT INTO articles (id, title) {numbers} SELECT a.n * 30 + b.n, 't' FROM few a JOIN few b ON b.n <= 30")
     source = database.open()
-    assert [len(page.items) for page in source.iter_pages(RunMode.FULL, since="", checkpoint="")] == [0, 500, 500, 200]
+    assert [len(page.items) for page in source.iter_pages(RunMode.FULL, since=SOME_TIME, checkpoint="")] == [0, 500, 500, 200]
     source.close()
 
 
@@ -342,7 +344,7 @@ def test_reading_that_was_interrupted_goes_on_at_its_page(database: Database, mo
             database.add(id=number, title=title)
     database.add(id=4, title=None)
     source = database.open(crawl_query=crawl_query, keys=("ID", "title"))
-    whole = list(source.iter_pages(RunMode.FULL, since="", checkpoint=""))
+    whole = list(source.iter_pages(RunMode.FULL, since=SOME_TIME, checkpoint=""))
     names = [item.url for page in whole for item in page.items if isinstance(item, ListedItem)]
     assert len(set(names)) == len(names) == 9
     # what is written meanwhile is found by the next incremental run
@@ -360,7 +362,7 @@ def test_reading_goes_on_in_the_order_of_the_url_column(database: Database) -> N
     for number, path in ((1, "b"), (2, "a"), (3, "b"), (4, "c")):
         database.add(id=number, title=path)
     source = database.open(crawl_query=ORDERED, url_column="title", base_url="http://x/")
-    first, page = source.iter_pages(RunMode.FULL, since="", checkpoint="")
+    first, page = source.iter_pages(RunMode.FULL, since=SOME_TIME, checkpoint="")
     assert [(type(item), getattr(item, "url", "")) for item in page.items] == [
         (ListedItem, "http://x/a"),
         (ListedItem, "http://x/b"),
@@ -387,7 +389,7 @@ def test_reading_without_an_order_begins_again(database: Database, crawl_query: 
     for number in (2, 1):
         database.add(id=number, title="t")
     source = database.open(crawl_query=crawl_query, keys=keys)
-    _, page = source.iter_pages(RunMode.FULL, since="", checkpoint="")
+    _, page = source.iter_pages(RunMode.FULL, since=SOME_TIME, checkpoint="")
     assert len(page.items) == 2
     _, again = source.iter_pages(RunMode.FULL, since="", checkpoint=page.checkpoint)
     assert len(again.items) == 2 or page.checkpoint
@@ -398,7 +400,7 @@ def test_checkpoint_of_another_query_begins_again(database: Database) -> None:
     database.add(id=1, title="t")
     database.add(id=2, title="t")
     source, other = database.open(crawl_query=ORDERED), database.open(crawl_query=f"{ORDERED} WHERE id < 9")
-    *_, page = source.iter_pages(RunMode.FULL, since="", checkpoint="")
+    *_, page = source.iter_pages(RunMode.FULL, since=SOME_TIME, checkpoint="")
     first, rest = other.iter_pages(RunMode.FULL, since="", checkpoint=page.checkpoint)
     assert (first.checkpoint, len(rest.items)) == ("", 2)
     source.close()
@@ -430,11 +432,62 @@ def test_large_rows_come_in_small_pages(database: Database, monkeypatch: pytest.
     for number in range(40):
         database.add(id=number, title="t", file=b"\x00" * 3_000, body="x" * 4_000)
     files = {"crawl_query": "SELECT id, file FROM articles", "blob_column": "file"}
-    shapes: list[tuple[dict[str, Any], list[int]]] = [({}, [0, 16, *[4] * 6]), (files, [0, *[4] * 10])]
+    shapes: list[tuple[dict[str, Any], list[int]]] = [({}, [0, *[3] * 13, 1]), (files, [0, *[4] * 10])]
     for queries, sizes in shapes:
         source = database.open(**queries)
-        assert [len(page.items) for page in source.iter_pages(RunMode.FULL, since="", checkpoint="")] == sizes
+        assert [len(page.items) for page in source.iter_pages(RunMode.FULL, since=SOME_TIME, checkpoint="")] == sizes
         source.close()
+
+
+SINCE_CHANGED = "SELECT id, title, changed AS GSA_TIMESTAMP FROM articles WHERE changed > :since"
+SOME_TIME = '["plain", 0]'
+
+
+def test_incremental_reading_that_was_interrupted_goes_on_at_its_page(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("feedmill.adapters.databases.source.ROWS_A_PAGE", 2)
+    for number in (3, 1, 5, 2, 4):
+        database.add(id=number, title="t", changed=number)
+    source = database.open(incremental_query=SINCE_CHANGED)
+    *_, whole = source.iter_pages(RunMode.INCREMENTAL, since=SOME_TIME, checkpoint="")
+    pages = source.iter_pages(RunMode.INCREMENTAL, since=SOME_TIME, checkpoint="")
+    reached = [next(pages) for _ in range(2)][-1]
+    assert isinstance(pages, Generator)
+    pages.close()
+    rest = list(source.iter_pages(RunMode.INCREMENTAL, since=reached.since, checkpoint=reached.checkpoint))
+    assert [item.url.rpartition("/")[2] for page in rest for item in page.items if isinstance(item, ListedItem)] == ["2", "3", "4", "5"]
+    assert {page.since for page in rest} == {reached.since} != {whole.since}
+    source.close()
+
+
+def test_incremental_reading_begins_again_at_its_own_time_after_its_query_has_changed(database: Database) -> None:
+    for number in (1, 2):
+        database.add(id=number, title="t", changed=number)
+    source, other = database.open(incremental_query=SINCE_CHANGED), database.open(incremental_query=f"{SINCE_CHANGED} AND id < 9")
+    *_, page = source.iter_pages(RunMode.INCREMENTAL, since=SOME_TIME, checkpoint="")
+    assert page.since
+    *_, again = other.iter_pages(RunMode.INCREMENTAL, since=page.since, checkpoint=page.checkpoint)
+    assert len(again.items) == 2
+    source.close()
+    other.close()
+
+
+def test_changes_of_one_row_come_in_the_order_of_their_times(database: Database) -> None:
+    for day, title in ((2, "delete"), (1, "add")):
+        database.add(id=1, title=title, changed=day)
+    source = database.open(incremental_query=SINCE_CHANGED.replace("title,", "title, title AS GSA_ACTION,"))
+    *_, page = source.iter_pages(RunMode.INCREMENTAL, since=SOME_TIME, checkpoint="")
+    assert [type(item) for item in page.items] == [ListedItem, DeletedItem]
+    source.close()
+
+
+def test_file_beyond_the_limit_costs_its_row(database: Database) -> None:
+    database.add(id=1, title="t", file=b"x" * 11)
+    database.add(id=2, title="t", file=b"y" * 10)
+    source = database.open(crawl_query="SELECT id, file FROM articles", blob_column="file", limit=10)
+    *_, page = source.iter_pages(RunMode.FULL, since="", checkpoint="")
+    assert [type(item) for item in page.items] == [FailedItem, ListedItem]
+    assert "11 bytes" in getattr(page.items[0], "reason", "")
+    source.close()
 
 
 def test_reading_that_ends_early_leaves_the_other_rows(mariadb_database: NewDatabase) -> None:

@@ -3,10 +3,11 @@
 SQLite and PostgreSQL are part of every installation. The others need an extra, which installs the driver.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import islice
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -102,6 +103,59 @@ def open_engine(dsn: str, user: str = "", password: str = "") -> sa.Engine:
             connection.commit()
 
     return engine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenRows:
+    """The rows that a statement finds, one at a time, and the names of their columns."""
+
+    names: list[str]
+    rows: Iterator[Sequence[object]]
+
+
+@contextmanager
+def opened_rows(connection: sa.Connection, statement: sa.TextClause, parameters: Mapping[str, object]) -> Iterator[OpenRows]:
+    """Executes a statement and brings its rows one by one, so that never more than one large row is in memory.
+
+    A block that does not reach its end leaves the other rows at the server, and closes the connection.
+    """
+    if connection.dialect.driver == "psycopg":
+        with _opened_rows_of_postgresql(connection, statement, parameters) as found:
+            yield found
+        return
+    streaming = connection.execution_options(stream_results=True, max_row_buffer=1)
+    with streaming.execute(statement, parameters) as result, abandoned_if_unfinished(connection, result):
+        yield OpenRows(names=list(result.keys()), rows=iter(result.fetchone, None))
+
+
+@contextmanager
+def _opened_rows_of_postgresql(connection: sa.Connection, statement: sa.TextClause, parameters: Mapping[str, object]) -> Iterator[OpenRows]:
+    # a cursor of the server brings several rows at once, however large, or takes one exchange of messages for each
+    raw: Any = connection.connection.driver_connection
+    compiled = statement.compile(dialect=connection.dialect)
+    with raw.cursor() as cursor:
+        rows = cursor.stream(str(compiled), {**compiled.params, **parameters})
+        try:
+            first = list(islice(rows, 1))
+            if first:
+                yield OpenRows(names=[column.name for column in cursor.description], rows=_iter_from(first, rows))
+            else:
+                # only a row says which columns there are
+                with connection.execute(statement, parameters) as empty:
+                    yield OpenRows(names=list(empty.keys()), rows=iter(()))
+        except BaseException as error:
+            connection.invalidate()
+            if isinstance(error, connection.dialect.loaded_dbapi.Error):
+                raise exc.DBAPIError(None, None, error) from error
+            raise
+        finally:
+            rows.close()
+
+
+def _iter_from(first: list[Sequence[object]], rows: Iterator[Sequence[object]]) -> Iterator[Sequence[object]]:
+    # the row may be large, so that nothing keeps it
+    yield first.pop()
+    yield from rows
 
 
 @contextmanager

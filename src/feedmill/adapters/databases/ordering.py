@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 _OWN_ORDER: Final = re.compile(r"\b(?:order|limit|top|offset|fetch|rownum|into|for|call|exec)\b", re.IGNORECASE)
 _ORDER: Final = re.compile(r"\border\b", re.IGNORECASE)
+_SINCE: Final = re.compile(r":since\b")
 
 
 def strip_order(query: str, columns: Sequence[str]) -> str | None:
@@ -27,7 +28,7 @@ def strip_order(query: str, columns: Sequence[str]) -> str | None:
     *_, order = (None, *_ORDER.finditer(text))
     if order is not None and _list_ordered(text[order.end() :]) == [column.casefold() for column in columns]:
         text = text[: order.start()].rstrip()
-    if text[:6].casefold() != "select" or ":" in text.replace("::", "") or _OWN_ORDER.search(text):
+    if text[:6].casefold() != "select" or ":" in _SINCE.sub("", text.replace("::", "")) or _OWN_ORDER.search(text):
         return None
     return text
 
@@ -43,14 +44,16 @@ def _list_ordered(end: str) -> list[str]:
 class OrderedQuery:
     """A query whose rows are read in the order of some columns. Columns are found in any letter case.
 
-    Shape: ``names`` are the columns of the query as the database calls them.
+    Shape: ``names`` are the columns of the query as the database calls them. Rows in which ``columns`` are equal are in the order of
+    ``then``.
     """
 
-    def __init__(self, dialect: sa.Dialect, query: str, names: Sequence[str], columns: Sequence[str]) -> None:
+    def __init__(self, dialect: sa.Dialect, query: str, names: Sequence[str], columns: Sequence[str], *, then: Sequence[str] = ()) -> None:
         found = {name.casefold(): name for name in reversed(names)}
         quote = dialect.identifier_preparer.quote
         self.columns = tuple(columns)
         self._quoted = [quote(found[column.casefold()]).replace(":", r"\:") for column in columns]
+        self._order = ", ".join([*self._quoted, *(quote(found[column.casefold()]).replace(":", r"\:") for column in then)])
         self._query = query
         self._digest = sha256(json.dumps([query, columns]).encode()).hexdigest()[:16]
 
@@ -59,11 +62,11 @@ class OrderedQuery:
         last = self.find_last(checkpoint)
         parameters = {f"feedmill_{number}": value for number, value in enumerate(last or ())}
         where = f" WHERE {self._condition()}" if last is not None else ""
-        return sa.text(f"{select_from(self._query)}{where} ORDER BY {', '.join(self._quoted)}"), parameters
+        return sa.text(f"{select_from(self._query)}{where} ORDER BY {self._order}"), parameters
 
     def build_empty(self) -> sa.TextClause:
         """Returns the statement in a form that finds no row, by which the database says whether it can read it."""
-        return sa.text(f"{select_from(self._query)} WHERE 1 = 0 ORDER BY {', '.join(self._quoted)}")
+        return sa.text(f"{select_from(self._query)} WHERE 1 = 0 ORDER BY {self._order}")
 
     def _condition(self) -> str:
         """Returns the condition for rows that do not stand before the parameters: ``a > :a OR a = :a AND b >= :b``."""

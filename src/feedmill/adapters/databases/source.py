@@ -1,7 +1,7 @@
 """Reads a database as a pull source: each row of a query is a document.
 
-A document is the row as a page, a column with bytes, or a URL that a column holds. Rows are read through a cursor of the server, in pages
-of bounded size, so memory does not grow with the table; the drivers bring each value whole. A full reading is in the order of the URLs
+A document is the row as a page, a column with bytes, or a URL that a column holds. The server sends rows one by one, and they are applied
+in pages of bounded size, so memory does not grow with the table; the drivers bring each row whole. A reading is in the order of the URLs
 where the query permits it (``ordering``), and then continues in its middle. Any other begins again after an interruption: rows that were
 applied already have the digest that the store holds.
 Source: docs/howto/pull-from-a-database.md; googlegsa/database (release 4), ``DatabaseAdaptor``.
@@ -22,7 +22,7 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy import exc
 
-from feedmill.adapters.databases.drivers import abandoned_if_unfinished, find_driver, open_engine, translated
+from feedmill.adapters.databases.drivers import find_driver, open_engine, opened_rows, translated
 from feedmill.adapters.databases.ordering import OrderedQuery, select_from, strip_order
 from feedmill.adapters.databases.rows import Row, find_title, is_binary, render_html, render_xml, size_of, text_of
 from feedmill.model.access import Access, Acl, Entry, Principal, Scope
@@ -35,8 +35,6 @@ from feedmill.ports import DeletedItem, FailedItem, ListedItem, PulledItem, Pull
 ROWS_A_PAGE = 500
 PAGE_BYTES = 8 * 1_048_576
 """A page ends once its rows have this many bytes."""
-FIRST_ROWS, MAX_GROWTH = 16, 4
-"""How many rows are fetched at first, and how many times as many the next time, as long as they are small."""
 ROWS_OF_A_KEY = 100
 """How many rows of a query for a single row are searched for the one whose keys are exactly those that were given."""
 CLOCK_MARGIN = timedelta(seconds=2)
@@ -96,7 +94,7 @@ class DatabaseAddress:
 class DatabaseSource:
     """Implements ``ports.PullSource`` and ``ports.RowSource``.
 
-    ``transform`` applies a stylesheet to a row's XML; ``max_characters`` limits a value on its page.
+    ``transform`` applies a stylesheet to a row's XML; ``max_characters`` limits a value on its page, and the bytes of a file.
     """
 
     def __init__(
@@ -124,48 +122,57 @@ class DatabaseSource:
         """Reads the rows of the crawl query or of the incremental query."""
         with translated(self._name), self._engine.connect() as connection, self._engine.connect() as access:
             newest = _Newest(self._read_clock(connection))
-            ordered = self._order(connection) if mode is RunMode.FULL else None
-            streaming = connection.execution_options(stream_results=True, max_row_buffer=1)
+            read_since, checkpoint = (since, checkpoint) if mode is RunMode.FULL else _read_place(checkpoint, since)
+            parameters = self._find_parameters(mode, read_since)
+            ordered = self._order(connection, mode, parameters)
             if ordered is None:
-                checkpoint, result = "", streaming.execute(*self._plain_statement(mode, since))
+                checkpoint, statement = "", sa.text(self._get_query(mode))
             else:
                 checkpoint = checkpoint if ordered.find_last(checkpoint) is not None else ""
-                result = streaming.execute(*ordered.build(checkpoint))
+                statement, last = ordered.build(checkpoint)
+                parameters |= last
             # the rows that were read before the interruption may have changed since: what changed after the first beginning is read again
             is_continued = bool(checkpoint)
-            with result, abandoned_if_unfinished(connection, result):
-                names = list(result.keys())
-                self._check_columns(names)
-                newest.has_column = any(name.casefold() == TIMESTAMP for name in names)
-                yield PullPage(checkpoint=checkpoint, since=since if is_continued else newest.text or since)
-                repeats = _Repeats()
-                for rows in _iter_row_pages(result, is_one_by_one=bool(self._queries.blob_column)):
-                    read = [Row(names, tuple(values)) for values in rows]
-                    items = tuple(self._read_row(row, newest, access) for row in read)
+            with opened_rows(connection, statement, parameters) as found:
+                self._check_columns(found.names)
+                newest.has_column = any(name.casefold() == TIMESTAMP for name in found.names)
+                place = _write_place(mode, checkpoint, read_since)
+                yield PullPage(checkpoint=place, since=since if is_continued else newest.text or since)
+                repeats = _Repeats() if ordered is not None and mode is RunMode.FULL else None
+                for rows in _iter_row_pages(found.names, found.rows):
                     if ordered is not None:
-                        items = tuple(map(repeats.mark, items))
-                        checkpoint = ordered.write_checkpoint([read[-1].get(name) for name in ordered.columns]) or checkpoint
-                    yield PullPage(items=items, checkpoint=checkpoint, since=since if is_continued else newest.text or since)
+                        checkpoint = ordered.write_checkpoint([rows[-1].get(name) for name in ordered.columns]) or checkpoint
+                        place = _write_place(mode, checkpoint, read_since)
+                    items = self._read_rows(rows, newest, access, repeats)
+                    yield PullPage(items=items, checkpoint=place, since=since if is_continued else newest.text or since)
+                    # the rows may be large
+                    items = ()
 
-    def _plain_statement(self, mode: RunMode, since: str) -> tuple[sa.TextClause, dict[str, object]]:
-        query = sa.text(self._queries.crawl_query if mode is RunMode.FULL else self._queries.incremental_query)
-        is_sqlite = self._driver.name == "sqlite"
-        return query, {name: _since_of(since, is_sqlite=is_sqlite) for name in query.compile().params if name == "since"}
+    def _get_query(self, mode: RunMode) -> str:
+        return self._queries.crawl_query if mode is RunMode.FULL else self._queries.incremental_query
 
-    def _order(self, connection: sa.Connection) -> OrderedQuery | None:
-        """Returns the crawl query in the order of the URLs of its rows, None if it must be read as it is."""
+    def _find_parameters(self, mode: RunMode, since: str) -> dict[str, object]:
+        is_sqlite, named = self._driver.name == "sqlite", sa.text(self._get_query(mode)).compile().params
+        return {name: _since_of(since, is_sqlite=is_sqlite) for name in named if name == "since"}
+
+    def _order(self, connection: sa.Connection, mode: RunMode, parameters: Mapping[str, object]) -> OrderedQuery | None:
+        """Returns the query in the order of the URLs of its rows, None if it must be read as it is."""
         columns = (self._queries.url_column,) if self._queries.url_column else self._queries.keys
-        query = strip_order(self._queries.crawl_query, columns)
+        query = strip_order(self._get_query(mode), columns)
         if query is None or not columns:
             return None
         try:
-            with connection.execute(sa.text(f"{select_from(query)} WHERE 1 = 0")) as result:
+            with connection.execute(sa.text(f"{select_from(query)} WHERE 1 = 0"), parameters) as result:
                 names = list(result.keys())
-            if not {column.casefold() for column in columns} <= {name.casefold() for name in names}:
+            there = {name.casefold() for name in names}
+            # of several changes of a row the last one counts
+            then = (TIMESTAMP,) if mode is RunMode.INCREMENTAL and TIMESTAMP in there else ()
+            is_unordered = mode is RunMode.INCREMENTAL and ACTION in there and not then
+            if is_unordered or not {column.casefold() for column in columns} <= there:
                 return None
-            ordered = OrderedQuery(self._engine.dialect, query, names, columns)
+            ordered = OrderedQuery(self._engine.dialect, query, names, columns, then=then)
             # some databases find only now that the columns have no order
-            connection.execute(ordered.build_empty()).close()
+            connection.execute(ordered.build_empty(), parameters).close()
         except exc.DBAPIError as error:
             log.info("database_reading_unordered", source=self._name, reason=" ".join(str(error.orig).split())[:500])
             connection.rollback()
@@ -219,10 +226,14 @@ class DatabaseSource:
 
     # --- one row ---
 
-    def _read_row(self, row: Row, newest: "_Newest", access: sa.Connection) -> PulledItem:
+    def _read_rows(
+        self, rows: Sequence[Row], newest: "_Newest", access: sa.Connection, repeats: "_Repeats | None"
+    ) -> tuple[PulledItem, ...]:
         if newest.has_column:
-            newest.see(row.get(TIMESTAMP))
-        return self._read_item(row, access)
+            for row in rows:
+                newest.see(row.get(TIMESTAMP))
+        items = (self._read_item(row, access) for row in rows)
+        return tuple(items if repeats is None else map(repeats.mark, items))
 
     def _read_item(self, row: Row, access: sa.Connection) -> PulledItem:
         null = [name for name in (*self._queries.keys, self._queries.url_column) if name and row.get(name) is None]
@@ -233,11 +244,19 @@ class DatabaseSource:
         try:
             if row.has(ACTION) and (text_of(row.get(ACTION)) or "").strip().casefold() == "delete":
                 return DeletedItem(url=url)
+            self._check_size(row)
             acl = self._read_acl(row, access)
         except BadRequest as error:
             return FailedItem(url=url, reason=str(error))
         digest = row_digest(row, self._shape, acl)
         return ListedItem(url=url, digest=digest, load=partial(self._load, row, url, keys, acl))
+
+    def _check_size(self, row: Row) -> None:
+        """Refuses a file that is larger than a document may be. Errors: BadRequest."""
+        name = self._queries.blob_column
+        size = size_of([row.get(name)]) if name else 0
+        if size > self._max_characters:
+            raise BadRequest(f"column {name} has {size} bytes; a document has at most {self._max_characters} (limits.max_document_bytes)")
 
     def _url_of(self, row: Row, keys: Mapping[str, str]) -> str:
         if self._queries.url_column:
@@ -293,24 +312,33 @@ class DatabaseSource:
             raise BadRequest(f"the stylesheet failed: {error}") from error
 
 
-def _iter_row_pages(result: sa.CursorResult[Any], *, is_one_by_one: bool) -> Iterator[list[Sequence[object]]]:
-    """Yields the rows in pages of bounded size.
-
-    Rows that may hold files are fetched one by one. Of others the more are fetched at once, the smaller the last ones were.
-    """
-    page: list[Sequence[object]] = []
-    page_bytes, count = 0, 1 if is_one_by_one else FIRST_ROWS
-    while rows := result.fetchmany(min(count, ROWS_A_PAGE - len(page))):
-        sizes = [size_of(row) for row in rows]
-        page += rows
-        page_bytes += sum(sizes)
+def _iter_row_pages(names: Sequence[str], rows: Iterator[Sequence[object]]) -> Iterator[list[Row]]:
+    """Yields the rows in pages of bounded size. A page is emptied before the next row is read."""
+    page: list[Row] = []
+    page_bytes = 0
+    for values in rows:
+        page.append(Row(names, tuple(values)))
+        page_bytes += size_of(page[-1].values)
+        del values
         if len(page) >= ROWS_A_PAGE or page_bytes >= PAGE_BYTES:
             yield page
-            page, page_bytes = [], 0
-        if not is_one_by_one:
-            count = max(min(count * MAX_GROWTH, ROWS_A_PAGE, PAGE_BYTES // max(sizes)), 1)
+            page.clear()
+            page_bytes = 0
     if page:
         yield page
+
+
+def _read_place(checkpoint: str, since: str) -> tuple[str, str]:
+    """Returns since when an incremental reading that was interrupted has read changes, and the row that it had reached."""
+    if not checkpoint:
+        return since, ""
+    began, reached = json.loads(checkpoint)
+    return began, reached
+
+
+def _write_place(mode: RunMode, checkpoint: str, since: str) -> str:
+    """Returns where a reading continues. An incremental one must know its beginning, which the run replaces by that of the next run."""
+    return json.dumps([since, checkpoint]) if checkpoint and mode is RunMode.INCREMENTAL else checkpoint
 
 
 class _Repeats:

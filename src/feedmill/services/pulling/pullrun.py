@@ -204,6 +204,8 @@ class PullRunner:
                     self._apply(reached, planned)
                     self._tools.notifier.notify(Topic.EXTRACTION)
                     self._tools.notifier.notify(Topic.INDEXING)
+            # a page may hold much, and the source reads the next one only now
+            page, planned = None, []
         self._check_stopped()
 
     def _plan(self, page: PullPage) -> Iterator[tuple[PullPage, list[_Planned]]]:
