@@ -1,6 +1,7 @@
 """``feedmill conformance``: runs the cases of a protocol against a server, and serves counterparts for authors of clients."""
 
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -11,12 +12,13 @@ from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
+from urllib.parse import urlsplit
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, print_json
-from feedmill.conformance import dataload, seedlist
+from feedmill.conformance import authorization, commandstreams, dataload, seedlist
 from feedmill.conformance.cases import Case, Outcome, Result, Trial, run_cases
 from feedmill.conformance.counterparts.adaptor import Adaptor
 from feedmill.conformance.counterparts.appliance import Appliance
@@ -61,6 +63,14 @@ _DATALOAD_EXAMPLES = """Example:
 _SEEDLIST_EXAMPLES = f"""Example:
 
   {PASSWORD_VARIABLE}=secret feedmill conformance seedlist --url http://127.0.0.1:8080/seedlist/myserver --user crawler"""
+
+_COMMANDS_EXAMPLES = """Example:
+
+  feedmill conformance commands --lister "./list.sh all" --retriever ./get.sh --authorizer ./may.sh --user ann --group staff"""
+
+_AUTHORIZATION_EXAMPLES = """Example:
+
+  feedmill conformance authorization --url https://adaptor.example.com:5678/saml-authz --user ann --denied https://adaptor.example.com:5678/doc/7"""
 
 _SERVE_EXAMPLES = """Examples:
 
@@ -169,6 +179,80 @@ def run_seedlist(
     target = seedlist.Target(server=server, url=whole)
     seedlist.check_list(target)
     _report("seedlist", url, _play(cases, lambda each: seedlist.ListTrial(target, each)), as_json=as_json)
+
+
+@conformance_app.command("commands", epilog=_COMMANDS_EXAMPLES)
+def run_commands(
+    lister: Annotated[str, typer.Option(metavar="COMMAND", help="The lister with its arguments.")],
+    retriever: Annotated[
+        str, typer.Option(metavar="COMMAND", help="The retriever with its arguments, to which the id and the time are added.")
+    ] = "",
+    authorizer: Annotated[str, typer.Option(metavar="COMMAND", help="The authorizer with its arguments.")] = "",
+    user: Annotated[str, typer.Option(metavar="NAME", help="The user about whom the authorizer is asked.")] = "",
+    group: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A group of the user; may be repeated.")] = None,
+    folder: Annotated[
+        Path, typer.Option(metavar="FOLDER", exists=True, file_okay=False, help="The working folder of the commands.")
+    ] = Path(),
+    delimiter: Annotated[
+        str, typer.Option(metavar="TEXT", help="The delimiter of the questions to the authorizer; NUL if it is empty.")
+    ] = "",
+    case: Only = None,
+    timeout: Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="How long one command may take.")] = 60.0,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Run the cases of command line adaptors: what a lister, a retriever and an authorizer print."""
+    del data, config
+    cases = _choose(commandstreams.CASES.cases, case)
+    target = commandstreams.Target(
+        lister=_split(lister, "--lister"),
+        retriever=_split(retriever, "--retriever") if retriever else (),
+        authorizer=_split(authorizer, "--authorizer") if authorizer else (),
+        folder=folder.absolute(),
+        delimiter=delimiter or "\0",
+        user=user,
+        groups=tuple(group or ()),
+        seconds=timeout,
+    )
+    commandstreams.check_lister(target)
+    _report("commands", lister, _play(cases, lambda each: commandstreams.ProgramTrial(target, each)), as_json=as_json)
+
+
+@conformance_app.command("authorization", epilog=_AUTHORIZATION_EXAMPLES)
+def run_authorization(
+    url: Annotated[str, typer.Option("--url", metavar="URL", help="The policy decision point, such as https://HOST:PORT/saml-authz.")],
+    user: Annotated[str, typer.Option(metavar="NAME", help="The user about whom it is asked.")],
+    permitted: Annotated[list[str] | None, typer.Option(metavar="URL", help="A document that the user may see; may be repeated.")] = None,
+    denied: Annotated[list[str] | None, typer.Option(metavar="URL", help="A document that the user may not see; may be repeated.")] = None,
+    case: Only = None,
+    timeout: RequestSeconds = 30.0,
+    certificate: Certificate = None,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Run the cases of SAML authorization: several queries in one request. They change nothing."""
+    del data, config
+    cases = _choose(authorization.CASES.cases, case)
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    server = Exchange(f"{parts.scheme}://{parts.netloc}", seconds=timeout, certificate=str(certificate or ""))
+    target = authorization.Target(
+        server=server, path=parts.path or "/saml-authz", user=user, permitted=tuple(permitted or ()), denied=tuple(denied or ())
+    )
+    authorization.check_point(target)
+    _report("authorization", url, _play(cases, lambda each: authorization.DecisionTrial(target, each)), as_json=as_json)
+
+
+def _split(command: str, option: str) -> tuple[str, ...]:
+    """Returns the program and its arguments. Errors: BadParameter."""
+    try:
+        arguments = tuple(shlex.split(command))
+    except ValueError as exc:
+        raise typer.BadParameter(f"{option}: {exc}") from exc
+    if not arguments:
+        raise typer.BadParameter(f"{option} is empty")
+    return arguments
 
 
 @conformance_app.command("serve", epilog=_SERVE_EXAMPLES)

@@ -1,4 +1,4 @@
-"""An adaptor that serves documents to a crawler, with the headers of Google's library.
+"""An adaptor that serves documents to a crawler, with the headers of Google's library, and decides who may see them.
 
 Source: googlegsa/library, ``DocumentHandler.java`` and ``Acl.java``.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
+from feedmill.conformance.counterparts import decisions
 from feedmill.conformance.counterparts.script import AclEntry, AdaptorAcl, AdaptorDocument, AdaptorScript
 from feedmill.conformance.counterparts.server import Answer, Request
 
@@ -32,6 +33,8 @@ class Adaptor:
 
     def answer(self, request: Request) -> Answer:
         """Returns the answer of an adaptor."""
+        if request.path.startswith(decisions.PATH):
+            return self._decide(request) if request.path == decisions.PATH else _NOT_FOUND
         if request.method not in ("GET", "HEAD"):
             return Answer(status=405, headers=_PLAIN, body=b"Unsupported request method")
         # the library takes this name for an authorization probe
@@ -48,6 +51,12 @@ class Adaptor:
         body = (self._folder / document.file).read_bytes() if document.file else document.content.encode()
         modified = (("Last-Modified", _format(document.last_modified)),) if document.last_modified else ()
         return Answer(headers=(*headers, *modified, ("Content-Type", document.mimetype)), body=body)
+
+    def _decide(self, request: Request) -> Answer:
+        if request.method != "POST":
+            return Answer(status=405, headers=_PLAIN, body=b"Unsupported request method")
+        decided = {(each.user, PREFIX + quote(each.id, safe="/")): each.decision for each in self._script.decisions}
+        return decisions.answer_queries(request.body, request.headers.get("host", ""), decided)
 
 
 def iter_headers(document: AdaptorDocument) -> Iterator[tuple[str, str]]:

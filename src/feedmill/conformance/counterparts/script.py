@@ -95,10 +95,19 @@ class AdaptorDocument(_Table):
     skip_content: bool = False
 
 
+class AdaptorDecision(_Table):
+    """Whether a user may see a document. Every document that no decision names is denied."""
+
+    user: str
+    id: str
+    decision: Literal["Permit", "Deny"] = "Permit"
+
+
 class AdaptorScript(Script):
     """An adaptor."""
 
     documents: list[AdaptorDocument] = []
+    decisions: list[AdaptorDecision] = []
     #: Whether the crawler is trusted: only then the answers have X-Gsa headers.
     trusted: bool = True
 
