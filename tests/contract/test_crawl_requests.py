@@ -7,15 +7,17 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from typer import Exit
 from typer.testing import CliRunner
 
 from feedmill.cli.main import build_app
+from feedmill.cli.queue import follow_parts
 from feedmill.http.admin.app import Administration, admin_app
 from feedmill.model.crawling import CrawlEntry, CrawlGroup, CrawlMention, CrawlState, CrawlUrgency, FetchRecord
 from feedmill.model.document import DocumentState
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.provenance import from_fetch
-from feedmill.services.crawling.requesting import CrawlRequests
+from feedmill.services.crawling.requesting import CrawlRequests, DonePart
 from feedmill.services.overview import read_crawl_overview
 from tests.asgi import ask_app
 from tests.builders.changes import OPEN, put, url
@@ -79,6 +81,31 @@ def test_recrawl_makes_what_matches_due_at_once(harness: FeedHarness, requests: 
     assert again.due_at < failed.due_at
     assert again.is_once
     assert requests.get_life(url("a")).entry.urgency is CrawlUrgency.NEW
+
+
+@pytest.mark.parametrize("name", ["recrawl", "remove"])
+def test_request_for_many_urls_is_done_in_parts(
+    harness: FeedHarness, requests: CrawlRequests, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("feedmill.services.crawling.requesting.READ_AT_ONCE", 1)
+    monkeypatch.setattr("feedmill.services.crawling.requesting.PAGES_OF_PART", 2)
+    do_part = {"recrawl": requests.recrawl_part, "remove": requests.remove_part}[name]
+    first = do_part("docs.test/", "")
+    second = do_part("docs.test/", first.after)
+    assert (first, second) == (DonePart(count=2, compared=2, after=url("b/1")), DonePart(count=1, compared=1))
+    assert do_part("none.test/", "").count == 0
+
+
+def test_request_for_many_urls_that_is_interrupted_says_how_to_continue(capsys: pytest.CaptureFixture[str]) -> None:
+    def ask(after: str) -> DonePart:
+        if after:
+            raise KeyboardInterrupt
+        return DonePart(count=2, compared=2, after=url("b/1"))
+
+    with pytest.raises(Exit) as ended:
+        follow_parts(ask, lambda: 3, "")
+    assert ended.value.exit_code == 130
+    assert f"2 URLs are done; to continue with the others, add --after '{url('b/1')}'" in capsys.readouterr().err
 
 
 def test_recrawl_of_a_known_url_means_it_alone(harness: FeedHarness, requests: CrawlRequests) -> None:
@@ -162,6 +189,8 @@ def test_admin_port_shows_changes_and_pauses_the_queue(harness: FeedHarness, req
     assert ask("GET", "/api/v1/crawl/entry?url=http://none.test/")[0] == 404
     assert ask("POST", f"/api/v1/crawl/recrawl?url={url('a')}") == (202, {"requested": 1})
     assert ask("DELETE", f"/api/v1/crawl/queue?url={url('a')}") == (200, {"removed": 1})
+    assert ask("POST", "/api/v1/crawl/recrawl?url=docs.test/&after=")[1] == {"requested": 2, "compared": 2, "after": None}
+    assert ask("DELETE", f"/api/v1/crawl/queue?url={url('c')}&after=")[1] == {"removed": 0, "compared": 1, "after": None}
     assert ask("POST", "/api/v1/crawl/pause") == (204, None)
     status, overview = ask("GET", "/api/v1/crawl")
     assert isinstance(overview, dict)
@@ -192,4 +221,5 @@ def test_commands_show_and_change_the_queue(tmp_path: Path) -> None:
     assert json.loads(run("queue", "pause", "--json")) == {"paused": True}
     assert "paused" in run("queue")
     assert "the crawler is resumed" in run("queue", "resume")
+    assert json.loads(run("recrawl", "docs.test/", "--after", url("a"), "--json")) == {"requested": 1}
     assert "1 URL removed" in run("queue", "remove", url("b"))

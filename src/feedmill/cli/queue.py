@@ -1,18 +1,27 @@
 """``feedmill queue`` and ``feedmill recrawl``: the URLs of the crawler."""
 
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, Any
 
 import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from feedmill.bootstrap.crawllinks import build_crawl_requests
 from feedmill.cli.auditing import record_command
-from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, workplace
+from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, is_for_subcommand, print_json, workplace
+from feedmill.cli.workplace import Workplace
 from feedmill.http.admin.api.crawling import read_group, render_crawl_entry, render_life, render_overview
 from feedmill.model.crawling import CrawlGroup
+from feedmill.model.errors import FeedmillError, NotFound
+from feedmill.services.crawling.requesting import CrawlRequests, DonePart, describe_no_match
 
 LISTED_AT_ONCE = 1_000
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl+C ended, as shells have it."""
 
 queue_app = typer.Typer(invoke_without_command=True, help="Show the crawl queue, pause the crawler, remove URLs.", rich_markup_mode=None)
 
@@ -33,6 +42,8 @@ RECRAWL_EXAMPLES = """Examples:
   feedmill recrawl intranet.example.com/news/"""
 
 Matching = Annotated[str, typer.Argument(metavar="URL-OR-PATTERN", help="A URL, or a pattern of URLs.")]
+
+After = Annotated[str, typer.Option(metavar="URL", help="Only URLs behind this one, to continue an interrupted command.")]
 
 
 @queue_app.callback(epilog=QUEUE_EXAMPLES)
@@ -85,17 +96,9 @@ def show_url(
 
 
 @queue_app.command("remove", epilog="Example:\n\n  feedmill queue remove old.example.com/")
-def remove(matching: Matching, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+def remove(matching: Matching, after: After = "", data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Remove URLs from the queue, with the documents that were crawled from them."""
-    place = workplace(data, config)
-    server = place.find_server()
-    if server is not None:
-        count = place.client(server, "admin").send_json("DELETE", "/api/v1/crawl/queue", {}, {"url": matching})["removed"]
-    else:
-        with place.work() as context:
-            record_command(context, "queue remove", {"url": matching})
-            count = build_crawl_requests(context).remove(matching)
-    _report(count, "removed", as_json=as_json)
+    _do_in_parts("removed", matching, after, workplace(data, config), as_json=as_json)
 
 
 @queue_app.command("pause", epilog="Example:\n\n  feedmill queue pause")
@@ -110,18 +113,75 @@ def resume(data: Data = DATA, config: Config = None, as_json: Json = False) -> N
     _pause(data, config, is_paused=False, as_json=as_json)
 
 
-def recrawl(matching: Matching, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+def recrawl(matching: Matching, after: After = "", data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Crawl every known URL that matches again, as soon as possible."""
-    place = workplace(data, config)
+    _do_in_parts("requested", matching, after, workplace(data, config), as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class _Changing:
+    """A command that changes all URLs that match: its route, its name in the audit log, and how it is done without a server."""
+
+    method: str
+    path: str
+    command: str
+    do_part: Callable[[CrawlRequests, str, str], DonePart]
+
+
+_CHANGING = {
+    "removed": _Changing("DELETE", "/api/v1/crawl/queue", "queue remove", CrawlRequests.remove_part),
+    "requested": _Changing("POST", "/api/v1/crawl/recrawl", "recrawl", CrawlRequests.recrawl_part),
+}
+
+
+def _do_in_parts(done: str, matching: str, after: str, place: Workplace, *, as_json: bool) -> None:
+    """Changes the URLs that match, part by part, so that the command may be interrupted at any time."""
+    changing = _CHANGING[done]
     server = place.find_server()
     if server is not None:
         client = place.client(server, "admin")
-        count = client.send_json("POST", "/api/v1/crawl/recrawl", {}, {"url": matching})["requested"]
+
+        def ask(after: str) -> DonePart:
+            answer = client.send_json(changing.method, changing.path, {}, {"url": matching, "after": after})
+            return DonePart(count=answer[done], compared=answer["compared"], after=answer["after"] or "")
+
+        count = follow_parts(ask, lambda: sum(client.get_json("/api/v1/crawl")["groups"].values()), after)
     else:
         with place.work() as context:
-            record_command(context, "recrawl", {"url": matching})
-            count = build_crawl_requests(context).recrawl(matching)
-    _report(count, "requested", as_json=as_json)
+            record_command(context, changing.command, {"url": matching})
+            requests = build_crawl_requests(context)
+            count = follow_parts(
+                lambda after: changing.do_part(requests, matching, after),
+                lambda: sum(render_overview(requests.read_overview())["groups"].values()),
+                after,
+            )
+    if not count and not after:
+        raise NotFound(describe_no_match(matching))
+    if as_json:
+        print_json({done: count})
+    else:
+        console().print(f"{count} URL{'' if count == 1 else 's'} {done}")
+
+
+def follow_parts(ask: Callable[[str], DonePart], count_known: Callable[[], int], after: str) -> int:
+    """Does part after part, with a progress bar on a terminal. Returns how many URLs matched. An interruption says how to continue."""
+    columns = (TextColumn("compared"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    is_shown, count = sys.stderr.isatty(), 0
+    try:
+        with Progress(*columns, console=error_console(), transient=True, disable=not is_shown) as progress:
+            task = progress.add_task("", total=count_known() if is_shown and not after else None)
+            while True:
+                part = ask(after)
+                count, after = count + part.count, part.after
+                progress.advance(task, part.compared)
+                if not after:
+                    return count
+    except (KeyboardInterrupt, FeedmillError) as error:
+        if count or after:
+            error_console().print(clean(f"{count} URLs are done; to continue with the others, add --after '{after}'"))
+        if isinstance(error, KeyboardInterrupt):
+            raise typer.Exit(INTERRUPTED) from None
+        raise
 
 
 def _pause(data: Data, config: Config, *, is_paused: bool, as_json: bool) -> None:
@@ -137,13 +197,6 @@ def _pause(data: Data, config: Config, *, is_paused: bool, as_json: bool) -> Non
         print_json({"paused": is_paused})
     else:
         console().print(f"the crawler is {'paused' if is_paused else 'resumed'}")
-
-
-def _report(count: int, done: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json({done: count})
-    else:
-        console().print(f"{count} URL{'' if count == 1 else 's'} {done}")
 
 
 def _print_overview(overview: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """What an administrator does with the crawl queue: looks at it, asks for URLs again, removes them, pauses and resumes the crawler."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -18,6 +18,8 @@ from feedmill.services.feeds.feeding import ChangeBatch
 from feedmill.services.keyvalues import CRAWL_PAUSED
 
 READ_AT_ONCE = 1_000
+PAGES_OF_PART = 10
+"""How many times so many entries one part of a request compares with its pattern, in a second or two."""
 REFERRERS = 100
 FAILING_SITES = 100
 _WHOLE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://")
@@ -43,6 +45,17 @@ class UrlLife:
     entry: CrawlEntry
     referrers: tuple[str, ...]
     duplicates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DonePart:
+    """A part of a request for the URLs that a pattern matches: how many matched, of how many that were compared. ``after`` is the last of
+    these, with which the next part begins, "" after the last part.
+    """
+
+    count: int
+    compared: int
+    after: str = ""
 
 
 class CrawlRequests:
@@ -85,19 +98,27 @@ class CrawlRequests:
 
         A whole URL that is not known counts as a pattern.
         """
-        count = self._for_each(text, self._request) or self._for_each(text, self._request, as_pattern=True)
-        if not count:
-            raise NotFound(f"the crawler knows no URL that {text[:2000]!a} matches; name it in a web feed or in urls.start")
-        self._notifier.notify(Topic.CRAWLING)
-        return count
+        return _do_all(text, self.recrawl_part)
+
+    def recrawl_part(self, text: str, after: str = "") -> DonePart:
+        """Does so for the first known URLs behind ``after``. The parts of a request may be far apart."""
+        part = self._do_part(text, self._request, after, as_pattern=bool(after))
+        if not after and not part.count and _is_whole_url(text):
+            part = self._do_part(text, self._request, after, as_pattern=True)
+        if part.count:
+            self._notifier.notify(Topic.CRAWLING)
+        return part
 
     def remove(self, text: str) -> int:
         """Removes a URL, or every URL that the pattern matches, with its document if that was crawled. Errors: NotFound."""
-        count = self._for_each(text, self._remove)
-        if not count:
-            raise NotFound(f"the crawler knows no URL that {text[:2000]!a} matches")
-        self._notifier.notify(Topic.INDEXING)
-        return count
+        return _do_all(text, self.remove_part)
+
+    def remove_part(self, text: str, after: str = "") -> DonePart:
+        """Does so for the first known URLs behind ``after``."""
+        part = self._do_part(text, self._remove, after)
+        if part.count:
+            self._notifier.notify(Topic.INDEXING)
+        return part
 
     def pause(self, *, is_paused: bool) -> None:
         """Pauses the crawler, or lets it continue."""
@@ -105,27 +126,25 @@ class CrawlRequests:
             unit.state.key_values.put(CRAWL_PAUSED, "1" if is_paused else "")
         self._notifier.notify(Topic.CRAWLING)
 
-    def _for_each(self, text: str, work: Callable[[Sequence[CrawlEntry]], None], *, as_pattern: bool = False) -> int:
-        """Works on the entries that a text means, some in each transaction. Returns how many there are."""
-        count = 0
-        for entries in self._iter_matching(text, as_pattern=as_pattern):
-            work(entries)
-            count += len(entries)
-        return count
-
-    def _iter_matching(self, text: str, *, as_pattern: bool) -> Iterator[list[CrawlEntry]]:
-        """Yields the entries of a URL, or of a pattern. Errors: BadRequest."""
+    def _do_part(self, text: str, work: Callable[[Sequence[CrawlEntry]], None], after: str, *, as_pattern: bool = False) -> DonePart:
+        """Works on the entries that a text means, some in each transaction. Errors: BadRequest."""
         if not as_pattern and _is_whole_url(text):
             with self._store.reading() as unit:
                 found = unit.feeds.crawling.queue.find_many([text, f"{text}/"])
-            if one := found.get(text) or (found.get(f"{text}/") if text.count("/") == 2 else None):
-                yield [one]
-            return
-        matches, after = _read_matching(text), ""
-        while entries := self.list_entries(after=after, limit=READ_AT_ONCE):
-            after = entries[-1].url
+            one = found.get(text) or (found.get(f"{text}/") if text.count("/") == 2 else None)
+            if one is not None:
+                work([one])
+            return DonePart(count=int(one is not None), compared=1)
+        matches, count, compared = _read_matching(text), 0, 0
+        for _ in range(PAGES_OF_PART):
+            entries = self.list_entries(after=after, limit=READ_AT_ONCE)
             if matching := [entry for entry in entries if matches(entry.url)]:
-                yield matching
+                work(matching)
+            count, compared = count + len(matching), compared + len(entries)
+            if len(entries) < READ_AT_ONCE:
+                return DonePart(count=count, compared=compared)
+            after = entries[-1].url
+        return DonePart(count=count, compared=compared, after=after)
 
     def _request(self, entries: Sequence[CrawlEntry]) -> None:
         mentions = [CrawlMention(url=entry.url, is_request=True, is_immediate=True, is_once=entry.is_once) for entry in entries]
@@ -144,6 +163,23 @@ class CrawlRequests:
                     batch.apply(Delete(place=SourcePosition(record=0), url=url), None)
             batch.finish()
             unit.feeds.crawling.queue.remove_many(urls)
+
+
+def describe_no_match(text: str) -> str:
+    """Returns the error of a request that means no known URL."""
+    return f"the crawler knows no URL that {text[:2000]!a} matches; name it in a web feed or in urls.start"
+
+
+def _do_all(text: str, do_part: Callable[[str, str], DonePart]) -> int:
+    """Does all parts of a request. Returns how many URLs it meant. Errors: NotFound."""
+    part = do_part(text, "")
+    count = part.count
+    while part.after:
+        part = do_part(text, part.after)
+        count += part.count
+    if not count:
+        raise NotFound(describe_no_match(text))
+    return count
 
 
 def is_paused(unit: UnitOfWork) -> bool:

@@ -3,8 +3,8 @@
 GET    /api/v1/crawl              how many URLs are due, and the URLs of each site by group
 GET    /api/v1/crawl/queue        entries by URL; prefix=, group=, after=, limit=
 GET    /api/v1/crawl/entry?url=   one URL with its last ten fetches and the pages that link to it
-DELETE /api/v1/crawl/queue        removes url= (a URL or a pattern) with the documents that were crawled
-POST   /api/v1/crawl/recrawl      asks for url= (a URL or a pattern) again
+DELETE /api/v1/crawl/queue        removes url= (a URL or a pattern) with the documents that were crawled; after= for one part of them
+POST   /api/v1/crawl/recrawl      asks for url= (a URL or a pattern) again; after= for one part of them
 POST   /api/v1/crawl/pause        stops fetching
 POST   /api/v1/crawl/resume       continues it
 """
@@ -19,7 +19,7 @@ from feedmill.http.admin.protection import VIEW_OR_MANAGE
 from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.model.crawling import CrawlEntry, CrawlGroup, CrawlSite, FetchRecord
 from feedmill.model.errors import BadRequest
-from feedmill.services.crawling.requesting import CrawlRequests, QueueOverview, UrlLife
+from feedmill.services.crawling.requesting import CrawlRequests, DonePart, QueueOverview, UrlLife
 from feedmill.wire.jsonvalues import render_time
 
 Json = dict[str, Any]
@@ -93,6 +93,10 @@ def _render_site(site: CrawlSite) -> Json:
     }
 
 
+def _render_part(done: str, part: DonePart) -> Json:
+    return {done: part.count, "compared": part.compared, "after": part.after or None}
+
+
 def read_group(text: str) -> CrawlGroup | None:
     """Returns a group of states by its name, None for none. Errors: BadRequest."""
     if not text:
@@ -118,10 +122,16 @@ def crawling_routes(requests: CrawlRequests) -> list[DeclaredRoute]:
         return JSONResponse(render_life(await run_in_threadpool(requests.get_life, _read_url(request))))
 
     async def remove(request: Request) -> Response:
-        return JSONResponse({"removed": await run_in_threadpool(requests.remove, _read_url(request))})
+        url, after = _read_url(request), request.query_params.get("after")
+        if after is None:
+            return JSONResponse({"removed": await run_in_threadpool(requests.remove, url)})
+        return JSONResponse(_render_part("removed", await run_in_threadpool(requests.remove_part, url, after)))
 
     async def recrawl(request: Request) -> Response:
-        return JSONResponse({"requested": await run_in_threadpool(requests.recrawl, _read_url(request))}, status_code=202)
+        url, after = _read_url(request), request.query_params.get("after")
+        if after is None:
+            return JSONResponse({"requested": await run_in_threadpool(requests.recrawl, url)}, status_code=202)
+        return JSONResponse(_render_part("requested", await run_in_threadpool(requests.recrawl_part, url, after)), status_code=202)
 
     async def pause(_request: Request) -> Response:
         await run_in_threadpool(requests.pause, is_paused=True)
