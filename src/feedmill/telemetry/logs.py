@@ -12,8 +12,8 @@ from typing import Any, TextIO
 import structlog
 from structlog.stdlib import ProcessorFormatter
 
-_QUIET = ("uvicorn.access", "uvicorn.error", "alembic", "asyncio")
-"""Loggers whose routine messages would hide ours."""
+_QUIET = ("uvicorn.access", "uvicorn.error", "alembic", "asyncio", "spnego")
+"""Loggers whose routine messages would hide ours. Those of spnego contain tokens, by which an attacker can guess passwords."""
 
 
 def configure_logs(role: str, *, level: str = "info", form: str = "auto", stream: TextIO | None = None) -> None:
