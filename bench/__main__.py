@@ -27,6 +27,7 @@ from bench import (
     rows,
     sandbox,
     seedlist,
+    snippets,
     upload,
 )
 
@@ -54,6 +55,7 @@ BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "halfopen": ("an ordinary client beside 1,000 half-open connections", halfopen.main),
     "hidden": ("whether time distinguishes a hidden document from an unknown URL", hidden.main),
     "expensive": ("the most expensive queries over 300,000 different words", expensive.main),
+    "snippets": ("how many snippets are sentences of the main text, on folders of real pages", snippets.main),
     "sandbox": ("extraction with the sandbox against the same without", sandbox.main),
     "upload": ("a large feed against the disk, memory, search meanwhile", upload.main),
 }

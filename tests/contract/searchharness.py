@@ -52,8 +52,8 @@ class SearchHarness:
         return wire_search_services(self.store, open_index, self.blobs, search_config=SearchConfigProvider(lambda _settings: self.serving))
 
     def make(self, url: str, body: str = "", **given: Any) -> Document:
-        """Makes a live document; ``given``: title, metadata, own (metadata), robots, secure, attributes, language, state."""
-        data = encode_text(body, [])
+        """Makes a live document; ``given``: title, metadata, own (metadata), navigation, robots, secure, attributes, language, state."""
+        data = encode_text(body, [], navigation=given.get("navigation", ""))
         text = Text(
             source=BlobRef("source"),
             blob=self.blobs.put(io.BytesIO(data), len(data)),

@@ -13,7 +13,25 @@ from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter, 
 from feedmill.adapters.index.tantivy.schema import SCHEMA_VERSION, SERVED_VERSIONS
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.errors import Conflict, FeedmillError
-from feedmill.model.query import And, AnyOf, Info, InUrl, MatchAll, MetaEquals, MetaExists, Not, Or, Phrase, Site, Word
+from feedmill.model.query import (
+    And,
+    AnyOf,
+    Info,
+    InText,
+    InTitle,
+    InUrl,
+    MatchAll,
+    MetaContains,
+    MetaEquals,
+    MetaExists,
+    Node,
+    Not,
+    Or,
+    Phrase,
+    Site,
+    Wildcard,
+    Word,
+)
 from feedmill.model.search import IndexDocument
 from tests.builders.indexdocuments import make_index_document, with_body, with_url
 from tests.contract.indexharness import BOTH, Opened, keys, put
@@ -450,3 +468,55 @@ def test_tantivy_killed_while_writing_keeps_what_was_committed(tmp_path: Path) -
     put((index, writer), make_index_document(key=10**6, body="after"))
     assert keys((index, writer), Word("after")) == [10**6]
     writer.close()
+
+
+# --- navigation -----------------------------------------------------------------------------------------------------------------
+
+
+def with_navigation(*texts: tuple[str, str]) -> list[IndexDocument]:
+    return [make_index_document(key=key, body=body, navigation=navigation) for key, (body, navigation) in enumerate(texts, 1)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Word("packages"),
+        Word("package"),
+        Phrase("offline packages"),
+        Wildcard("packag*"),
+        InText("offline packages"),
+        InText("offl*"),
+        And((Word("heron"), Word("offline"))),
+        Or((Word("zebra"), Word("offline"))),
+    ],
+)
+def test_word_of_navigation_is_found(opened: Opened, query: Node) -> None:
+    put(opened, *with_navigation(("a heron wades", "Offline packages"), ("a heron wades", "")))
+    assert keys(opened, query) == [1]
+
+
+def test_word_of_navigation_is_neither_title_nor_metadata(opened: Opened) -> None:
+    put(opened, *with_navigation(("a heron wades", "offline packages")))
+    assert keys(opened, InTitle("offline")) == keys(opened, MetaContains("n", "offline")) == []
+    assert keys(opened, And((Word("heron"), Not(Word("offline"))))) == []
+
+
+def test_word_of_the_main_text_counts_more_than_one_of_navigation(opened: Opened) -> None:
+    put(opened, *with_navigation(("a heron wades", "offline offline"), ("a heron wades offline" + " in the water" * 20, "")))
+    assert keys(opened, Word("offline")) == [2, 1]
+
+
+def test_word_of_navigation_does_not_count_as_one_of_all_words(opened: Opened) -> None:
+    put(opened, *with_navigation(("about install", "package offline"), ("install the package", ""), ("the package only", "offline")))
+    assert keys(opened, AnyOf((Word("install"), Word("package"), Word("offline"))))[0] == 2
+
+
+@pytest.mark.parametrize(("navigation", "query"), [("東京都庁の展望", "東京都庁"), ("서울에서", "서울")])
+def test_run_in_navigation_is_found(opened: Opened, navigation: str, query: str) -> None:
+    put(opened, *with_navigation(("x", navigation), ("y", "東都")))
+    assert keys(opened, Word(query)) == [1]
+
+
+def test_word_of_navigation_is_known(opened: Opened) -> None:
+    put(opened, *with_navigation(("a heron wades", "offline")))
+    assert opened[0].vocabulary.count("offline", ANONYMOUS) == 1

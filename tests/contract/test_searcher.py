@@ -10,7 +10,7 @@ import pytest
 from feedmill.core.query.language import parse_query
 from feedmill.core.ranking.searchconfig import CompiledSearchConfig
 from feedmill.model.access import ANONYMOUS, AccessFilter
-from feedmill.model.document import Attributes, BlobRef, DocumentState, Origin
+from feedmill.model.document import Attributes, BlobRef, DocumentState, Metadata, Origin
 from feedmill.model.errors import Corrupt, NotFound
 from feedmill.model.results import Collapsing, ResultPage
 from feedmill.model.search import Match, SearchRequest
@@ -150,6 +150,21 @@ def test_searcher_text_without_the_words_falls_back_to_the_description(harness: 
     harness.add([harness.make("http://a.com/needle", "some text", own=(("Description", "About the needle"),))])
     assert search(harness, "needle").results[0].snippet.text == "About the needle"
     assert search(harness, "site:a.com").results[0].snippet.text == "some text"
+
+
+@pytest.mark.parametrize(
+    ("main", "own", "shown"),
+    [
+        ("the needle stands here", (), "the needle stands here"),
+        ("some text", (("Description", "About the needle"),), "About the needle"),
+        ("some text", (("Description", "About sewing"),), "needle menu"),
+        ("some text", (), "needle menu"),
+        ("", (), "needle menu"),
+    ],
+)
+def test_searcher_quotes_navigation_last(harness: SearchHarness, main: str, own: Metadata, shown: str) -> None:
+    harness.add([harness.make("http://a.com/needle", main, navigation="needle menu", own=own)])
+    assert search(harness, "needle").results[0].snippet.text == shown
 
 
 def test_searcher_text_that_cannot_be_read_costs_the_snippet_alone(harness: SearchHarness) -> None:

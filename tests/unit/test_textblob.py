@@ -8,6 +8,9 @@ from feedmill.core.text.textblob import (
     decode_headings,
     decode_link_urls,
     decode_links,
+    decode_main_text,
+    decode_navigation,
+    decode_quotable_navigation,
     decode_quotable_text,
     decode_text,
     encode_text,
@@ -19,7 +22,7 @@ LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n
 LINKS = st.lists(st.builds(Link, url=LINE.filter(bool), text=LINE), max_size=5)
 
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=UNQUOTED + QUOTED))
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=UNQUOTED + QUOTED + "\ufdd2"))
 
 
 @given(TEXT, LINKS, st.lists(LINE, max_size=3))
@@ -36,6 +39,24 @@ def test_passages_that_are_never_quoted_are_searched_alone(parts: list[tuple[str
     data = encode_text(f"{marked}{last}{UNQUOTED}to the end", [])
     assert decode_text(data) == "".join(seen + unquoted for seen, unquoted in parts) + last + "to the end"
     assert decode_quotable_text(data) == "".join(f"{seen} " for seen, _ in parts) + last + " "
+
+
+@given(TEXT, TEXT)
+def test_navigation_comes_back_apart_from_the_main_text(text: str, navigation: str) -> None:
+    data = encode_text(text, [], "", navigation)
+    assert (decode_main_text(data), decode_navigation(data)) == (text, navigation)
+    assert (decode_quotable_text(data), decode_quotable_navigation(data)) == (text, navigation)
+    assert decode_text(data) == "\n".join(filter(None, (text, navigation)))
+
+
+def test_passage_of_navigation_that_is_never_quoted_is_searched() -> None:
+    data = encode_text("main", [], "", f"menu {UNQUOTED}secret{QUOTED} end")
+    assert (decode_navigation(data), decode_quotable_navigation(data)) == ("menu secret end", "menu   end")
+
+
+def test_text_with_the_marker_of_navigation_has_none() -> None:
+    data = encode_text("one\ufdd2two", [], "", "menu\ufdd2end")
+    assert (decode_main_text(data), decode_navigation(data)) == ("onetwo", "menuend")
 
 
 def test_text_that_was_stored_without_headings_has_none() -> None:

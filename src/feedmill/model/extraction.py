@@ -53,15 +53,16 @@ class Task:
 class Extraction:
     """The result of extracting a document.
 
-    ``text`` is plain, with newlines between paragraphs. ``headings`` are the lines that are headings, the most important first. ``robots``
-    holds noindex, nofollow, noarchive, nosnippet as the document's own meta tags state. ``reason`` says why the text is cut or missing,
-    None if it is complete.
+    ``text`` is plain, with newlines between paragraphs, and without ``navigation``: menus, breadcrumbs and the like. ``headings`` are the
+    lines that are headings, the most important first. ``robots`` holds noindex, nofollow, noarchive, nosnippet as the document's own meta
+    tags state. ``reason`` says why the text is cut or missing, None if it is complete.
     """
 
     key: int
     mimetype: str
     title: str | None = None
     text: str = ""
+    navigation: str = ""
     language: str | None = None
     metadata: Metadata = ()
     links: tuple[Link, ...] = ()

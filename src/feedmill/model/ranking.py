@@ -16,6 +16,7 @@ class Ranking:
     title: float = 0.3
     headings: float = 0.15
     anchors: float = 0.3
+    navigation: float = 0.1
     exact: float = 0.2
     proximity: float = 0.2
     url: float = 0.1

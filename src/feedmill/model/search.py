@@ -32,11 +32,12 @@ class ParsedQuery:
 class IndexDocument:
     """One document for the index. ``key`` is the document's id; ``access_class`` is all that the index knows about access.
 
-    Shape: ``headings`` are in ``body`` too. ``anchors`` are texts of links to it, a frequent one several times; every user who may see it
-    may also see the documents with these links. ``patterns`` are the terms of the settings' URL patterns that match it. Units: ``pagerank``
-    68 to 100, ``link_rank`` 0 to 100, 0 without known links to it. Without ``has_values`` the numbers and dates in text and metadata are
-    not indexed. ``metadata`` is what queries for a field find; ``sort_metadata`` is what results can be sorted by,
-    ``text_metadata`` holds the words that other queries find, ``facet_metadata`` is what facets count: None if it is ``metadata``.
+    Shape: ``headings`` are in ``body`` too; ``navigation`` is what a page holds beside its main text, ``body``. ``anchors`` are texts of
+    links to it, a frequent one several times; every user who may see it may also see the documents with these links. ``patterns`` are the
+    terms of the settings' URL patterns that match it. Units: ``pagerank`` 68 to 100, ``link_rank`` 0 to 100, 0 without known links to it.
+    Without ``has_values`` the numbers and dates in text and metadata are not indexed. ``metadata`` is what queries for a field find;
+    ``sort_metadata`` is what results can be sorted by, ``text_metadata`` holds the words that other queries find, ``facet_metadata`` is
+    what facets count: None if it is ``metadata``.
     """
 
     key: int
@@ -53,6 +54,7 @@ class IndexDocument:
     pagerank: int
     links: Sequence[str] = ()
     headings: str = ""
+    navigation: str = ""
     anchors: Sequence[str] = ()
     link_rank: int = 0
     patterns: tuple[str, ...] = ()

@@ -207,6 +207,7 @@ class RankingSettings(Section):
     title: Weight = 0.3
     headings: Weight = 0.15
     anchors: Weight = 0.3
+    navigation: Weight = 0.1
     exact: Weight = 0.2
     proximity: Weight = 0.2
     url: Weight = 0.1

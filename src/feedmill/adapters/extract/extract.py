@@ -79,7 +79,9 @@ def _extract_around_text(task: Task, limits: ExtractionLimits, read_file: Callab
         return _build_extraction(task, sniff.normalize(task.mimetype) or _PLAIN, content, cut, limits)
     answer = _build_extraction(task, _PLAIN, content, cut, limits)
     original = extract(replace(task, data=data, path=None, charset=None, text_bytes=0), limits)
-    return replace(original, text=answer.text, language=answer.language or original.language, headings="", reason=answer.reason)
+    return replace(
+        original, text=answer.text, navigation="", language=answer.language or original.language, headings="", reason=answer.reason
+    )
 
 
 def _extract_with_attachments(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int], bytes]) -> Extraction:
@@ -159,12 +161,14 @@ def _build_extraction(task: Task, mimetype: str, content: Content, cut: bool, li
     if len(text) > limits.text_characters:
         text = text[: limits.text_characters]
         reasons.append(f"the text was cut after {limits.text_characters} characters")
+    navigation = clean_text(content.navigation, limits.text_characters - len(text)) if content.navigation else ""
     return Extraction(
         key=task.key,
         mimetype=mimetype,
         title=clean_line(content.title) or None,
         text=text,
-        language=detect_language(text) or content.language,
+        navigation=navigation,
+        language=detect_language(text or navigation) or content.language,
         metadata=_bound_metadata(content, limits),
         links=resolve_links(task.url, content.links[: limits.links]),
         headings=clean_text(content.headings, _HEADINGS_CHARACTERS),

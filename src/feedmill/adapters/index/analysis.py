@@ -32,6 +32,9 @@ __all__ = ["AnalyzedText", "fold_words", "highlight_terms", "lay_out_whole", "sp
 ONLY_ACCENTED = "~"
 """The prefix of a word, in the field of accented words, that a document has only with accents. No word begins with it."""
 
+NAVIGATION_WORD, NAVIGATION_STEM = "~n:", "~s:"
+"""The prefixes of the words and stems of navigation."""
+
 MAX_TERMS = 100
 MANY_WORDS = 20_000
 """If a text has at least this many different words, their forms are computed together and not cached."""
@@ -134,6 +137,11 @@ def tagged_words(name: str, value: str) -> list[str]:
     """Returns the words of a metadata value, each after its name, so that one field holds all names."""
     tag = name_digest(fold_value(name))
     return [f"{tag}:{word}" for word in split_words(value)]
+
+
+def navigation_words(words: Iterable[str], sign: str) -> list[str]:
+    """Returns words of navigation, each after a sign that no name of metadata has, so that they share the field of metadata words."""
+    return [f"{sign}{word}" for word in words]
 
 
 def highlight_terms(query: Node) -> tuple[str, ...]:

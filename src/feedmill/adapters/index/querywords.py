@@ -8,6 +8,8 @@ from feedmill.model.query import And, AnyOf, Node, Or, Phrase, Word
 
 FIELD_WEIGHTS = {"title": 2.0, "body": 1.0, "words_of_url": 0.5, "words_of_metadata": 0.7}
 """How much a word counts in each field of a document's own words."""
+NAVIGATION_WEIGHT = 0.1
+"""How much a word with wildcards counts in the navigation of a document."""
 MAX_PHRASE_WORDS = 200
 
 

@@ -2,7 +2,8 @@
 
 line 1      absolute URLs of the links, separated by tabs
 line 2      their anchor texts, in the same order; then, if there are headings, a unit separator (U+001F) and these, with tabs for newlines
-the rest    the text in UTF-8; a passage that is searched but never quoted is enclosed by two marker characters
+the rest    the text in UTF-8, and after a marker character the navigation of the page if there is any; a passage that is searched but
+            never quoted is enclosed by two marker characters
 """
 
 import re
@@ -11,35 +12,70 @@ from collections.abc import Sequence
 from feedmill.model.errors import Corrupt
 from feedmill.model.extraction import Link
 
-# two noncharacters, which Unicode reserves for internal use, so that no text needs them
+# noncharacters, which Unicode reserves for internal use, so that no text needs them
 UNQUOTED, QUOTED = "\ufdd0", "\ufdd1"
 """The markers for the beginning and the end of a passage that is never quoted."""
 
+_NAVIGATION = "\ufdd2"
+"""The marker between the main text and the navigation."""
+
 _MARKS = (UNQUOTED.encode(), QUOTED.encode())
+_BETWEEN = _NAVIGATION.encode()
 _PASSAGE = re.compile(f"{UNQUOTED}[^{QUOTED}]*{QUOTED}?")
 _APART = str.maketrans("\t\n\x1f", "   ")
 
 
-def encode_text(text: str, links: Sequence[Link], headings: str = "") -> bytes:
-    """Returns the bytes that store a text, its links and its headings."""
+def encode_text(text: str, links: Sequence[Link], headings: str = "", navigation: str = "") -> bytes:
+    """Returns the bytes that store a text, its links and its headings, and the navigation of its page."""
     anchors = _join([link.text for link in links])
     if headings:
         anchors += "\x1f" + headings.replace("\n", "\t")
+    if _NAVIGATION in text:
+        text = text.replace(_NAVIGATION, "")
+    if navigation:
+        text += _NAVIGATION + navigation.replace(_NAVIGATION, "")
     return "\n".join((_join([link.url for link in links]), anchors, text)).encode("utf-8", "ignore")
 
 
 def decode_text(data: bytes) -> str:
-    """Returns the text. Errors: Corrupt."""
-    text = data[_find_end(data, _find_end(data)) :]
+    """Returns the whole text: the main text, then the navigation. Errors: Corrupt."""
+    main, navigation = decode_main_text(data), decode_navigation(data)
+    return f"{main}\n{navigation}" if main and navigation else main or navigation
+
+
+def decode_main_text(data: bytes) -> str:
+    """Returns the text without the navigation of its page. Errors: Corrupt."""
+    return _drop_marks(_split(data)[0])
+
+
+def decode_navigation(data: bytes) -> str:
+    """Returns the navigation of the page, "" if there is none. Errors: Corrupt."""
+    return _drop_marks(_split(data)[1])
+
+
+def decode_quotable_text(data: bytes) -> str:
+    """Returns the main text without the passages that are never quoted. Errors: Corrupt."""
+    return _drop_unquoted(_split(data)[0])
+
+
+def decode_quotable_navigation(data: bytes) -> str:
+    """Returns the navigation without the passages that are never quoted. Errors: Corrupt."""
+    return _drop_unquoted(_split(data)[1])
+
+
+def _split(data: bytes) -> tuple[bytes, bytes]:
+    main, _, navigation = data[_find_end(data, _find_end(data)) :].partition(_BETWEEN)
+    return main, navigation
+
+
+def _drop_marks(text: bytes) -> str:
     for mark in _MARKS:
         if mark in text:
             text = text.replace(mark, b"")
     return text.decode("utf-8", "replace")
 
 
-def decode_quotable_text(data: bytes) -> str:
-    """Returns the text without the passages that are never quoted. Errors: Corrupt."""
-    text = data[_find_end(data, _find_end(data)) :]
+def _drop_unquoted(text: bytes) -> str:
     if _MARKS[0] not in text:
         return text.decode("utf-8", "replace")
     return _PASSAGE.sub(" ", text.decode("utf-8", "replace")).replace(QUOTED, "")

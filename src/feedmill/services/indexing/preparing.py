@@ -24,8 +24,9 @@ def iter_reduced(document: IndexDocument) -> Iterator[tuple[IndexDocument, str]]
     plain = replace(document, has_values=False)
     yield plain, "its numbers and dates"
     yield replace(plain, metadata=()), "its metadata"
-    yield replace(plain, body="", headings="", anchors=(), links=()), "its text"
-    yield replace(plain, title="", body="", headings="", metadata=(), anchors=(), links=(), language=None), "all but its URL"
+    yield replace(plain, body="", headings="", navigation="", anchors=(), links=()), "its text"
+    bare = replace(plain, title="", body="", headings="", navigation="", metadata=(), anchors=(), links=(), language=None)
+    yield bare, "all but its URL"
 
 
 READ_ROW = "index.row"

@@ -14,7 +14,7 @@ from feedmill.core.documents.presentation import (
     shown_mimetype,
     shown_title,
 )
-from feedmill.core.text.textblob import decode_quotable_text, decode_text
+from feedmill.core.text.textblob import decode_quotable_navigation, decode_quotable_text, decode_text
 from feedmill.model.document import Document, Metadata
 from feedmill.model.errors import FeedmillError
 from feedmill.model.results import Result, Snippet
@@ -106,27 +106,42 @@ class ResultMaker:
         description = find_description(metadata)
         if has_robots_rule(document, "nosnippet"):
             return Snippet(text="")
-        snippet = highlighter.make_snippet(self.read_text(document, decode_quotable_text))
-        if description and not snippet.marks:
-            described = highlighter.make_snippet(description)
-            # without the words of the query, a description stands only in for a missing text
-            return described if described.marks or not snippet.text else snippet
-        return snippet
+        stored = self._read_stored(document)
+        first: Snippet | None = None
+        # Navigation is quoted only if nothing else shows why the document was found. Without the words of the query, a description stands
+        # only in for a missing text.
+        for read in (decode_quotable_text, lambda _: description, decode_quotable_navigation):
+            snippet = highlighter.make_snippet(_decode(stored, read))
+            if snippet.marks:
+                return snippet
+            if first is None and snippet.text:
+                first = snippet
+        return first or Snippet(text="")
 
     def read_text(self, document: Document, decode: Callable[[bytes], str] = decode_text) -> str:
         """Reads the text of a document; returns "" if there is none that can be read."""
+        return _decode(self._read_stored(document), decode)
+
+    def _read_stored(self, document: Document) -> bytes:
         if document.text is None or document.text.blob is None:
-            return ""
+            return b""
         try:
-            return decode(self._blobs.read(document.text.blob))
+            return self._blobs.read(document.text.blob)
         except FeedmillError:
             # a text that was just replaced, or cannot be read, costs its snippet and not the page
-            return ""
+            return b""
 
     def read_titles_and_texts(self, documents: Sequence[Document]) -> list[str]:
         """Reads the titles of documents and the beginnings of their texts."""
         titles = [title for document in documents if (title := shown_title(document)) is not None]
         return titles + [self.read_text(document)[:READ_CHARACTERS] for document in documents]
+
+
+def _decode(stored: bytes, decode: Callable[[bytes], str]) -> str:
+    try:
+        return decode(stored)
+    except FeedmillError:
+        return ""
 
 
 def _mark_title(document: Document, highlighter: Highlighter) -> tuple[tuple[int, int], ...]:

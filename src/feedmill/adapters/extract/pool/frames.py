@@ -63,7 +63,8 @@ def pack_answer(answer: Extraction) -> bytes:
     """Returns the message that carries an answer; lone surrogates are dropped."""
     fields = (answer.mimetype, answer.title, answer.language, answer.metadata, sorted(answer.robots), answer.reason)
     header = _encode((answer.key, *fields)).encode("utf-8", "ignore")
-    body = encode_text(answer.text, answer.links, answer.headings) if answer.text or answer.links else b""
+    holds_text = answer.text or answer.links or answer.navigation
+    body = encode_text(answer.text, answer.links, answer.headings, answer.navigation) if holds_text else b""
     return _ANSWER.pack(len(header), len(body)) + header + body
 
 

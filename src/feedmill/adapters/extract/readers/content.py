@@ -14,11 +14,12 @@ class Unreadable(Exception):
 class Content:
     """The content that one reader found.
 
-    Shape: ``text`` as found, white space not yet collapsed. ``headings`` are part of it, each on its lines. ``reason`` if something of
-    it is missing.
+    Shape: ``text`` as found, white space not yet collapsed, without ``navigation``. ``headings`` are part of either,
+    each on its lines. ``reason`` if something is missing.
     """
 
     text: str = ""
+    navigation: str = ""
     title: str | None = None
     metadata: Metadata = ()
     links: tuple[Link, ...] = ()

@@ -1,8 +1,9 @@
 """Reads HTML: text, title, headings, meta tags, robots rules, links.
 
-It separates words without walking the tree in Python: a newline is inserted before every block-level tag in the source, where the
+It separates words without walking the tree in Python: a form feed is inserted before every block-level tag in the source, where the
 parser treats it as white space, and the text of the whole body is then taken in one call. Inline tags get none, so that
-``<b>W</b>ord`` stays one word. Newlines of the source itself are blanks, except on pages with ``<pre>``.
+``<b>W</b>ord`` stays one word. Newlines of the source itself are blanks, except on pages with ``<pre>``. ``navigation`` splits the text
+into main text and navigation.
 
 ``googleoff`` and ``googleon`` comments cross element boundaries; only pages that have them are walked node by node. ``index`` and
 ``all`` exclude text. ``anchor`` and ``all`` drop the anchor text of links but leave the link for the crawler, as the appliance
@@ -11,6 +12,7 @@ Source: Google Search Appliance, "Preparing for a Crawl", "Excluding Unwanted Te
 """
 
 import re
+from collections.abc import Set
 from typing import NamedTuple
 from urllib.parse import urljoin
 
@@ -18,6 +20,14 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from feedmill.adapters.extract.clean import clean_line, strip_controls
 from feedmill.adapters.extract.readers.content import Content
+from feedmill.adapters.extract.readers.navigation import (
+    BOUNDARY,
+    HEADINGS,
+    mark_links,
+    mark_navigation,
+    split_navigation,
+    without_marks,
+)
 from feedmill.adapters.extract.readers.tagsoup import is_costly, strip_markup
 from feedmill.core.text.textblob import QUOTED, UNQUOTED
 from feedmill.model.access import ACL_NAME_PREFIX
@@ -39,14 +49,15 @@ _HIDDEN_SELECTOR = '[hidden], [style*="display:none" i], [style*="display: none"
 _GOOGLEOFF = re.compile(r"\s*google(off|on)\s*:\s*(index|anchor|snippet|all)\b", re.IGNORECASE)
 _ROBOTS = frozenset({"noindex", "nofollow", "noarchive", "nosnippet"})
 _ROBOTS_NAMES = frozenset({"robots", "googlebot", "gsa-crawler"})
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _MAX_HEADINGS = 200
+_PERMALINK_CHARACTERS = 4
 _HEAD_CHARACTERS = 20_000
 _HREF_CHARACTERS, _ANCHOR_CHARACTERS, _VALUE_CHARACTERS = 4_096, 300, 4_000
 
 
 def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
     """Reads a page. Shape: ``url`` is the base of relative URLs. Errors: none, any text is a page."""
+    source = without_marks(source)
     lowered = source.lower()
     if is_costly(lowered):
         return _read_without_tree(source, limits)
@@ -55,7 +66,7 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
     block = _BLOCK_ANY_CASE if _UPPER_TAG.search(source) else _BLOCK
     # With scripting, the parser takes what is in ``noscript`` as one text, which is
     # dropped below. Otherwise a paragraph of it in the head would become part of the body.
-    tree = LexborHTMLParser(block.sub("\n<", source), scripting=True)
+    tree = LexborHTMLParser(block.sub(f"{BOUNDARY}<", source), scripting=True)
     title = _find_title(tree)
     metadata, robots = _read_metas(tree, limits.metadata)
     tree.strip_tags(_UNSEEN[:4] if "frame" not in lowered and "noembed" not in lowered else _UNSEEN, recursive=True)
@@ -63,15 +74,19 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
         _drop_hidden(tree)
     if "<img" in lowered or "<area" in lowered:
         _put_alternatives(tree)
+    if 'href="#' in lowered or "href='#" in lowered or "href=#" in lowered:
+        _drop_permalinks(tree)
     off = _obey_googleoff(tree) if "googleoff" in lowered else _SwitchedOff()
     links = _read_links(tree, _find_base(tree, url) if "<base" in lowered else None, off.anchors, limits.links)
-    headings = _read_headings(tree)
+    outside = mark_navigation(tree, lowered)
+    headings = _read_headings(tree, outside)
+    mark_links(tree, lowered)
     for node, mark in off.quotes:
         words = node.text_content or ""
         node.replace_with(words[: len(words) - len(words.lstrip())] + mark + words.lstrip())
     body = tree.body
-    text = body.text(deep=True) if body is not None else ""
-    return Content(text=text, title=title, metadata=metadata, links=links, headings=headings, robots=robots)
+    text, navigation = split_navigation(body.text(deep=True)) if body is not None else ("", "")
+    return Content(text=text, navigation=navigation, title=title, metadata=metadata, links=links, headings=headings, robots=robots)
 
 
 def _read_without_tree(source: str, limits: ExtractionLimits) -> Content:
@@ -91,10 +106,14 @@ def _find_title(tree: LexborHTMLParser) -> str | None:
     return None
 
 
-def _read_headings(tree: LexborHTMLParser) -> str:
-    """Returns the headings, the higher ones first. A single selector for all levels takes three times as long as one for each."""
-    found = [node for tag in _HEADINGS for node in tree.tags(tag)]
-    return "\n".join([node.text() for node in found[:_MAX_HEADINGS]])
+def _read_headings(tree: LexborHTMLParser, outside: Set[int]) -> str:
+    """Returns the headings of the main text, the higher ones first. A single selector for all levels takes three times as long as one for
+    each.
+    """
+    found = [node for tag in HEADINGS for node in tree.tags(tag)]
+    if outside:
+        found = [node for node in found if node.mem_id not in outside]
+    return without_marks("\n".join([node.text() for node in found[:_MAX_HEADINGS]]))
 
 
 def _read_metas(tree: LexborHTMLParser, limit: int) -> tuple[Metadata, frozenset[str]]:
@@ -126,6 +145,14 @@ def _drop_hidden(tree: LexborHTMLParser) -> None:
     for node in tree.css(_HIDDEN_SELECTOR):
         # Some sites hide the whole page until their scripts have run. Its words count.
         if node.tag not in ("html", "body") and node.parent is not None:
+            node.decompose()
+
+
+def _drop_permalinks(tree: LexborHTMLParser) -> None:
+    """Removes links to places of the page itself that have a sign for a text, as many headings have them."""
+    for node in tree.css('a[href^="#"]'):
+        text = node.text(deep=True)
+        if len(text) <= _PERMALINK_CHARACTERS and text and not any(map(str.isalnum, text)):
             node.decompose()
 
 
@@ -161,7 +188,7 @@ def _read_links(tree: LexborHTMLParser, base: str | None, mute: frozenset[int], 
 def _tidy_href(href: str | None) -> str:
     """Removes white space and control characters as browsers do. Source: WHATWG URL, "Basic URL parser", steps 1 to 3."""
     href = (href or "").strip()
-    return href if href.isprintable() else strip_controls(href.replace("\n", "").replace("\t", "").replace("\r", ""))
+    return href if href.isprintable() else strip_controls(href.replace("\n", "").replace("\t", "").replace("\r", "").replace(BOUNDARY, ""))
 
 
 def _is_link(href: str) -> bool:

@@ -205,7 +205,7 @@ class MemoryWriter:
 
 
 def _words_of(document: IndexDocument) -> set[str]:
-    return {*split_words(document.title), *split_words(document.body)}
+    return {*split_words(document.title), *split_words(document.body), *split_words(document.navigation)}
 
 
 def _value_of(document: IndexDocument, name: str) -> str | None:

@@ -3,10 +3,10 @@
 A score counts how often the words are in each field, with the weights of the engine's fields.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from feedmill.adapters.index.analysis import lay_out_whole, tagged_words
-from feedmill.adapters.index.querywords import FIELD_WEIGHTS, read_single
+from feedmill.adapters.index.querywords import FIELD_WEIGHTS, NAVIGATION_WEIGHT, read_single
 from feedmill.adapters.index.stemming import list_query_stems, stems_of
 from feedmill.core.query.patternsets import pattern_term
 from feedmill.core.ranking.indexterms import (
@@ -71,6 +71,8 @@ class Entry:
     document: IndexDocument
     words: dict[str, list[str]]
     terms: frozenset[str]
+    navigation: list[str]
+    navigation_stems: list[str]
 
     @classmethod
     def of(cls, document: IndexDocument) -> "Entry":
@@ -85,7 +87,12 @@ class Entry:
         stems = [lay_out_whole(text, stems_of(document.language)).stems.split() for text in (*texts.values(), anchors)]
         words = {name: split_words(text) for name, text in texts.items()} | {"stems": [stem for part in stems for stem in part]}
         terms = {f"site {term}" for term in site_terms(document.url)} | {f"metadata {term}" for term in metadata_terms(document.metadata)}
-        return cls(document, words, frozenset(terms))
+        navigation = lay_out_whole(document.navigation, stems_of(document.language))
+        return cls(document, words, frozenset(terms), split_words(document.navigation), navigation.stems.split())
+
+    def without_navigation(self) -> "Entry":
+        """Returns the entry of the document's own words."""
+        return replace(self, navigation=[], navigation_stems=[])
 
 
 STEM_WEIGHT = 0.4
@@ -105,9 +112,9 @@ def match_entry(node: Node, entry: Entry) -> float | None:
         case Word(text):
             return _match_word(text, entry)
         case Phrase(text):
-            return _match_words(text, entry, FIELD_WEIGHTS)
+            return _or_navigation(_match_words(text, entry, FIELD_WEIGHTS), text, entry)
         case Wildcard(text):
-            return _match_pieces(text, entry, FIELD_WEIGHTS)
+            return _or_navigation(_match_pieces(text, entry, FIELD_WEIGHTS), text, entry)
         case MatchAll():
             return 0.0
         case And(parts):
@@ -115,7 +122,7 @@ def match_entry(node: Node, entry: Entry) -> float | None:
         case Or(parts):
             return _match_any(parts, entry)
         case AnyOf(parts):
-            some, every = _match_any(parts, entry), _match_all(parts, entry)
+            some, every = _match_any(parts, entry), _match_all(parts, entry.without_navigation())
             return some if some is None or every is None or some == _NO_DEMAND else some + HOLDS_ALL_BONUS
         case Not(part):
             score = match_entry(part, entry)
@@ -132,7 +139,7 @@ def _match_restriction(node: Restriction, entry: Entry) -> float | None:
         case InTitle(text):
             return _match_place(text, entry, "title")
         case InText(text):
-            return _match_place(text, entry, "body")
+            return _or_navigation(_match_place(text, entry, "body"), text, entry)
         case Site(value):
             return _match_site(value, entry)
         case Language(code):
@@ -197,14 +204,31 @@ def _holds_typed(entry: Entry, kind: str, name: str, low: float | None, high: fl
 def _match_word(text: str, entry: Entry) -> float | None:
     """Matches a plain word as written, else by its stems, which count less; a Hangul word by its pairs of syllables."""
     exact, raw = _match_words(text, entry, FIELD_WEIGHTS), read_single(text)
-    if exact is not None or not raw or is_spaceless(raw):
-        return exact
-    stems = entry.words["stems"]
+    if exact is None and raw and not is_spaceless(raw):
+        exact = _match_stems(raw, entry.words["stems"], entry)
+        if exact is None and (found := _match_stems(raw, entry.navigation_stems, entry)) is not None:
+            return NAVIGATION_WEIGHT * found
+    return _or_navigation(exact, text, entry)
+
+
+def _match_stems(raw: str, stems: list[str], entry: Entry) -> float | None:
     if size := gram_size(raw):
         return STEM_WEIGHT if all(gram in stems for gram in list_grams(raw, size)) else None
     query_stems = list_query_stems(raw, [entry.document.language or ""])
     count = sum(1 for stem in stems if stem in query_stems)
     return STEM_WEIGHT * count if count else None
+
+
+def _or_navigation(score: float | None, text: str, entry: Entry) -> float | None:
+    """Returns the score of what was found elsewhere, else that in the navigation."""
+    if score is not None:
+        return score
+    if is_wildcard(text):
+        wanted = compile_wildcard(fold_wildcard(text))
+        return NAVIGATION_WEIGHT if any(map(wanted.fullmatch, entry.navigation)) else None
+    words = split_words(text)
+    count = _count_runs(entry.navigation, words) if words else 0
+    return NAVIGATION_WEIGHT * count if count else None
 
 
 def _match_place(text: str, entry: Entry, name: str) -> float | None:

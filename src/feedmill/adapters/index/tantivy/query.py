@@ -12,15 +12,15 @@ from collections.abc import Callable, Sequence
 
 from tantivy import FieldType, Occur, Query
 
-from feedmill.adapters.index.analysis import tagged_words
-from feedmill.adapters.index.querywords import FIELD_WEIGHTS, MAX_PHRASE_WORDS
+from feedmill.adapters.index.analysis import NAVIGATION_WORD, navigation_words, tagged_words
+from feedmill.adapters.index.querywords import FIELD_WEIGHTS, MAX_PHRASE_WORDS, NAVIGATION_WEIGHT
 from feedmill.adapters.index.tantivy.accessfilter import guarded
 from feedmill.adapters.index.tantivy.schema import build_schema
 from feedmill.adapters.index.tantivy.words import (
+    NAVIGATION,
     OTHER_FIELDS_SHARE,
     WordQueries,
     boosted,
-    build_exact_query,
     in_field,
 )
 from feedmill.core.query.patternsets import pattern_term
@@ -89,18 +89,19 @@ def build_filter(node: Node) -> Query:
 class _Translator:
     """Translates the parts of one tree into the engine's queries; None for a part without words."""
 
-    def __init__(self, word_queries: WordQueries) -> None:
+    def __init__(self, word_queries: WordQueries, *, in_navigation: bool = True) -> None:
         self._word_queries = word_queries
+        self._in_navigation = in_navigation
 
     def translate(self, node: Node) -> Query | None:
         """Returns the engine's query for a node, or None if the node has no words."""
         match node:
             case Word(text):
-                return self._word_queries.build(text)
+                return self._word_queries.build(text, in_navigation=self._in_navigation)
             case Phrase(text):
-                return build_exact_query(text)
+                return self._word_queries.build_phrase(text, in_navigation=self._in_navigation)
             case Wildcard(text):
-                return _wildcard(text)
+                return _wildcard(text, in_navigation=self._in_navigation)
             case MatchAll():
                 return _filter(Query.all_query())
             case And(parts):
@@ -133,7 +134,8 @@ class _Translator:
 
     def _some_of(self, parts: Sequence[Node]) -> Query | None:
         some = _combine([self._standing_alone(part) for part in parts], _any_of)
-        every = self._all_of(tuple(dict.fromkeys(parts)))
+        # A word of a menu finds a document, but does not place it before those that hold the other words in their text.
+        every = _Translator(self._word_queries, in_navigation=False)._all_of(tuple(dict.fromkeys(parts)))
         if some is None or every is None:
             return some
         # Optional with a large constant score: documents with all words come first, and the others still match.
@@ -143,19 +145,27 @@ class _Translator:
         return self._all_of([part]) if isinstance(part, Not) else self.translate(part)
 
 
-def _wildcard(text: str) -> Query:
+def _wildcard(text: str, *, in_navigation: bool) -> Query:
     """Builds the query of a word with wildcards. Each field scores as if the word were in it once."""
-    fields = (boosted(_pieces_in(field, text), weight) for field, weight in FIELD_WEIGHTS.items())
-    return Query.disjunction_max_query(list(fields), OTHER_FIELDS_SHARE)
+    fields = [boosted(_pieces_in(field, text), weight) for field, weight in FIELD_WEIGHTS.items()]
+    if in_navigation:
+        fields.append(boosted(_pieces_in(NAVIGATION, text, NAVIGATION_WORD), NAVIGATION_WEIGHT))
+    return Query.disjunction_max_query(fields, OTHER_FIELDS_SHARE)
 
 
-def _pieces_in(field: str, text: str) -> Query:
-    return Query.regex_query(build_schema(), field, _ANYTHING.join(map(_escape, list_pieces(text))))
+def _pieces_in(field: str, text: str, sign: str = "") -> Query:
+    return Query.regex_query(build_schema(), field, _escape(sign) + _ANYTHING.join(map(_escape, list_pieces(text))))
 
 
 def _place(field: str, text: str) -> Query | None:
     """Builds the query of consecutive words, or of one word with wildcards, in one field."""
     return _pieces_in(field, text) if is_wildcard(text) else _words(text, lambda words: in_field(field, words))
+
+
+def _place_in_navigation(text: str) -> Query | None:
+    if is_wildcard(text):
+        return _pieces_in(NAVIGATION, text, NAVIGATION_WORD)
+    return _words(text, lambda words: in_field(NAVIGATION, navigation_words(words, NAVIGATION_WORD)))
 
 
 def _restrict(node: Restriction) -> Query | None:
@@ -166,7 +176,7 @@ def _restrict(node: Restriction) -> Query | None:
         case InTitle(text):
             return _place("title", text)
         case InText(text):
-            return _place("body", text)
+            return _combine([_place("body", text), _place_in_navigation(text)], _any_of)
         case Site(value):
             return _site(value)
         case Language(code):

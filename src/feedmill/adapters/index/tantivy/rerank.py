@@ -92,7 +92,7 @@ class RankedSearch:
         return TopMatches(pairs=[one[:2] for one in ranked], total=found.total, is_exact=found.is_exact)
 
     def _make_word_queries(self) -> WordQueries:
-        return WordQueries(self.searcher, self.root, self.ranking.function_words, self.ranking.anchors)
+        return WordQueries(self.searcher, self.root, self.ranking)
 
     def _find_matches(self, word_queries: WordQueries, offset: int, num: int) -> PermittedMatches:
         """Finds the best matches by words that the user may see, from ``offset`` on."""

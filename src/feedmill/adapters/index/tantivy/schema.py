@@ -7,6 +7,8 @@ No text is stored: results read their texts from the store. The fields are:
 - The stems of the title and of headings once more, and the words with accents.
 - The stems of the texts of links to the document, in their own field, so that link texts do not make a document longer.
 - Terms for exact matches in raw fields, and numbers for filters, sorting and ranking in fast fields.
+- The words and stems of the navigation of a page, after signs of their own in the field of metadata words. So they make no document
+  longer, and an index of the schema before is served meanwhile.
 - Metadata of any name in one field: its words after a digest of their name, its numbers and dates as terms that sort. One JSON object
   serves sorting and another one counting.
 
@@ -18,7 +20,14 @@ from functools import cache
 
 from tantivy import Document, Filter, Index, Schema, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
-from feedmill.adapters.index.analysis import lay_out_whole, list_accented, tagged_words
+from feedmill.adapters.index.analysis import (
+    NAVIGATION_STEM,
+    NAVIGATION_WORD,
+    lay_out_whole,
+    list_accented,
+    navigation_words,
+    tagged_words,
+)
 from feedmill.adapters.index.stemming import stems_of
 from feedmill.core.ranking.facets import counted_numbers, counted_texts
 from feedmill.core.ranking.indexterms import (
@@ -35,11 +44,11 @@ from feedmill.core.text.typedvalues import text_number_terms, typed_terms
 from feedmill.core.text.wordforms import MAX_WORD_BYTES
 from feedmill.model.search import IndexDocument
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 # Older schemas whose folders are served until they are rebuilt. A schema may stay here only as long as all fields are the same and the
 # classes in them mean the same, so that access is decided, and documents are written, as in a new folder. Terms that it lacks are not
 # found.
-SERVED_VERSIONS = frozenset({10, 11})
+SERVED_VERSIONS = frozenset({10, 11, 12})
 
 WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
 COUNTED_FIELDS = ("stems", "title_stems", "heading_stems", "anchor_stems", "accented")
@@ -141,14 +150,23 @@ def make_entry(document: IndexDocument) -> Document:
         fields["link_rank"] = document.link_rank
     if values:
         fields["words_of_metadata"] = [value.words for value in values]
+    tagged: list[str] = []
+    if document.navigation:
+        navigation = lay_out_whole(document.navigation[:MAX_BODY_CHARACTERS], stems)
+        tagged = [
+            " ".join(navigation_words(navigation.words.split(), NAVIGATION_WORD)),
+            " ".join(navigation_words(navigation.stems.split(), NAVIGATION_STEM)),
+        ]
     if document.metadata:
         fields["metadata"] = metadata_terms(document.metadata)
-        fields["tagged"] = [" ".join(tagged_words(name, value)) for name, value in document.metadata[:MAX_METADATA_VALUES]]
+        tagged += [" ".join(tagged_words(name, value)) for name, value in document.metadata[:MAX_METADATA_VALUES]]
         counted = document.list_facet_metadata()
         fields["facets"] = counted_texts(counted)
         fields["numbers"] = counted_numbers(typed_terms(counted) if document.has_values and document.facet_metadata is not None else typed)
     if sorted_by := document.metadata if document.sort_metadata is None else document.sort_metadata:
         fields["sort"] = sort_keys(sorted_by)
+    if tagged:
+        fields["tagged"] = tagged
     if document.language:
         fields["language"] = document.language
     if document.last_modified is not None:

@@ -9,13 +9,13 @@ from collections import Counter
 import tantivy
 from tantivy import Occur, Query
 
-from feedmill.adapters.index.analysis import split_words
+from feedmill.adapters.index.analysis import NAVIGATION_WORD, split_words
 from feedmill.adapters.index.similarwords import MAX_START_CHARACTERS, Counted, choose_alike, count_allowed
 from feedmill.adapters.index.tantivy.accessfilter import find_permitted
 from feedmill.adapters.index.tantivy.failures import translated
 from feedmill.adapters.index.tantivy.query import build_query
 from feedmill.adapters.index.tantivy.schema import build_schema
-from feedmill.adapters.index.tantivy.words import WordQueries
+from feedmill.adapters.index.tantivy.words import NAVIGATION, WordQueries
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import Node
 
@@ -49,7 +49,8 @@ class TantivyVocabulary:
         if self._searcher is None or len(folded) != 1:
             return 0
         schema, searcher = build_schema(), self._searcher
-        holding = Query.boolean_query([(Occur.Should, Query.term_query(schema, field, folded[0], "basic")) for field in FIELDS])
+        terms = [*((field, folded[0]) for field in FIELDS), (NAVIGATION, NAVIGATION_WORD + folded[0])]
+        holding = Query.boolean_query([(Occur.Should, Query.term_query(schema, field, term, "basic")) for field, term in terms])
         scoreless = Query.const_score_query(holding, 0.0)
         with translated("counting a word"):
             return find_permitted(searcher, scoreless, access, start=0, num=0, exact_to=EXACT_TO).total

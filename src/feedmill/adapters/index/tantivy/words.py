@@ -6,6 +6,7 @@
 - A run of a spaceless script is searched by its pairs of neighbouring characters (triples from Thai to Burmese), and by the phrase of its
   characters, which makes it exact. A Hangul word is searched by its pairs of syllables, since particles are written onto a noun.
 - A word may be in the texts of links to a document instead of in the document itself. It counts less there.
+- Likewise a word may be in the navigation of a page: its menus, and what else stands beside its main text.
 - A text that is one word to a reader and several to the index (``3.11``) is a phrase.
 """
 
@@ -15,6 +16,7 @@ from functools import cached_property, lru_cache
 
 from tantivy import Occur, Query, Searcher
 
+from feedmill.adapters.index.analysis import NAVIGATION_STEM, NAVIGATION_WORD, navigation_words
 from feedmill.adapters.index.querywords import (
     FIELD_WEIGHTS,
     MAX_PHRASE_WORDS,
@@ -29,9 +31,13 @@ from feedmill.core.text.analysis import gram_size, is_spaceless, list_characters
 from feedmill.core.text.functionwords import find_function_words
 from feedmill.core.text.wordforms import FOLDED, MAX_REMEMBERED_CHARACTERS
 from feedmill.model.query import Node
+from feedmill.model.ranking import Ranking
 
 OTHER_FIELDS_SHARE = 0.2
 ANCHORS = "anchor_stems"
+NAVIGATION = "tagged"
+PLAIN = Ranking(function_words=1.0, anchors=1.0)
+"""The ranking where only matches count."""
 MAX_LANGUAGES = 40
 MAX_KNOWN = 10_000
 _MANY = 1_000
@@ -52,11 +58,13 @@ class WordQueries:
     Of the index it reads only how many documents hold a term, and which languages the documents have.
     """
 
-    def __init__(self, searcher: Searcher, root: Node, function_words_weight: float = 1.0, anchors_weight: float = 1.0) -> None:
+    def __init__(self, searcher: Searcher, root: Node, ranking: Ranking | None = None) -> None:
+        ranking = ranking or PLAIN
         self.searcher = searcher
         self._root = root
-        self._weight = function_words_weight
-        self._anchors_weight = anchors_weight
+        self._weight = ranking.function_words
+        self._anchors_weight = ranking.anchors
+        self._navigation_weight = ranking.navigation
         self._known = _find_known(searcher)
         self._known.evict()
 
@@ -101,21 +109,47 @@ class WordQueries:
     def _weights(self) -> dict[str, float]:
         return {word.folded: word.weight for word in self.words}
 
-    def build(self, text: str) -> Query | None:
-        """Returns the query of a plain word, or None for a text without words."""
+    def build(self, text: str, *, in_navigation: bool = True) -> Query | None:
+        """Returns the query of a plain word, or None for a text without words. Without ``in_navigation``, navigation does not count."""
         raw = read_single(text)
         if raw and not gram_size(raw):
             anchors = self.list_stems(ANCHORS, raw, known_only=True)
-            return boosted(self._with_anchors(self.build_stem_query("stems", raw), anchors), self._weights.get(FOLDED[raw], 1.0))
+            navigation = self._list_navigation_stems(raw) if in_navigation else []
+            found = self._with_others(self.build_stem_query("stems", raw), anchors, navigation)
+            return boosted(found, self._weights.get(FOLDED[raw], 1.0))
         if raw and (query := _build_gram_query(raw)) is not None:
-            return self._with_anchors(query, self._list_anchor_grams(raw))
-        return build_exact_query(text)
+            return self._with_others(query, self._list_anchor_grams(raw), self._list_navigation_grams(raw) if in_navigation else [])
+        return self.build_phrase(text, in_navigation=in_navigation)
 
-    def _with_anchors(self, query: Query, anchors: list[Query]) -> Query:
-        """Returns a query of a document's own words or of its link texts; the better one counts."""
-        if not anchors:
+    def build_phrase(self, text: str, *, in_navigation: bool = True) -> Query | None:
+        """Returns the query of consecutive words without stemming, or None for a text without words."""
+        query = build_exact_query(text)
+        words = split_words(text)[:MAX_PHRASE_WORDS] if in_navigation else []
+        if query is None or not words:
             return query
-        return Query.disjunction_max_query([query, *(Query.boost_query(part, self._anchors_weight) for part in anchors)], 0.0)
+        tagged = navigation_words(words, NAVIGATION_WORD)
+        held = all(self.is_held(NAVIGATION, word) for word in tagged)
+        return self._with_others(query, [], [in_field(NAVIGATION, tagged)] if held else [])
+
+    def _with_others(self, query: Query, anchors: list[Query], navigation: list[Query]) -> Query:
+        """Returns a query of a document's own words, of its link texts, or of its navigation; the best one counts."""
+        if not anchors and not navigation:
+            return query
+        others = [Query.boost_query(part, self._anchors_weight) for part in anchors]
+        others += [Query.boost_query(part, self._navigation_weight) for part in navigation]
+        return Query.disjunction_max_query([query, *others], 0.0)
+
+    def _list_navigation_stems(self, raw: str) -> list[Query]:
+        """Returns the queries of a word in navigation, by its stems that some document has there."""
+        stems = navigation_words(list_query_stems(raw, self.languages), NAVIGATION_STEM)
+        return [in_field(NAVIGATION, [stem]) for stem in stems if self.is_held(NAVIGATION, stem)]
+
+    def _list_navigation_grams(self, raw: str) -> list[Query]:
+        """Returns the query of a run in navigation. Returns nothing if no document holds it there."""
+        grams = navigation_words(list_run_grams(raw), NAVIGATION_STEM)
+        if not grams or not all(self.is_held(NAVIGATION, gram) for gram in grams):
+            return []
+        return [Query.boolean_query([(Occur.Must, in_field(NAVIGATION, [gram])) for gram in grams])]
 
     def _list_anchor_grams(self, raw: str) -> list[Query]:
         """Returns the query of a run in link texts, where the order of characters is unknown. Returns nothing if they do not hold it."""

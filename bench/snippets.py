@@ -1,0 +1,206 @@
+"""How many snippets are sentences of the main text of pages, with the words of the query marked, on folders of real HTML pages.
+
+Each argument is a folder of pages that one program wrote, such as ``/usr/share/doc/python3/html``. The pages go straight into an index,
+and the queries are the headings of pages chosen by chance, or the lines of a file (``--queries FILE``). The main text by which a snippet
+is judged is taken by rules for the program that wrote the pages, which the server does not know: the element of the text without its
+menus, tables of contents and signs for links. A snippet counts if all of it stands in that text, and is marked if the text holds a word of
+the query. Beside the figures stand those of the whole text of the pages, main text and navigation together.
+"""
+
+import random
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from selectolax.lexbor import LexborHTMLParser
+
+from feedmill.adapters.extract.extract import extract
+from feedmill.adapters.index.tantivy.reader import TantivyIndex
+from feedmill.adapters.index.tantivy.writer import TantivyWriter
+from feedmill.core.ranking.searchconfig import CompiledSearchConfig
+from feedmill.model.access import ANONYMOUS
+from feedmill.model.extraction import Extraction, ExtractionLimits, Task
+from feedmill.model.query import MatchAll
+from feedmill.model.results import Snippet
+from feedmill.model.search import IndexDocument, SearchRequest
+from feedmill.model.serving import Serving
+from feedmill.services.searching.searcher import find_hits
+
+MAX_PAGES = 400
+MAX_BYTES = 400_000
+QUERIES = 30
+RESULTS = 10
+
+_RULES: tuple[tuple[str, str], ...] = (
+    # Sphinx
+    ("div.body", ".toctree-wrapper, .headerlink, .contents, nav, .topic.contents"),
+    # javadoc
+    ("main", "nav, .sub-nav"),
+    # pages of DocBook, of gtk-doc, of texinfo, of asciidoc
+    ("body", ".navheader, .navfooter, .toc, table.navigation, .footer, div.header, .nav-panel, .contents, #footer, #toc, nav, noscript"),
+)
+_UNSEEN = "script, style, template"
+_SPACE = re.compile(r"\s+")
+_SIGNS = re.compile("[¶§]")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page: what the server extracts of it, and its main text by the rules."""
+
+    extraction: Extraction
+    main: str
+    text: str
+    headings: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Figures:
+    """Counts of snippets: all, those of the main text, and those that lack a mark though the main text holds a word of the query."""
+
+    shown: int = 0
+    in_main: int = 0
+    unmarked: int = 0
+
+    def __str__(self) -> str:
+        share = 100 * self.in_main / max(self.shown, 1)
+        return f"{self.in_main:4d} of {self.shown:4d} ({share:5.1f} %) of the main text, {self.unmarked} without a mark"
+
+
+def main(*arguments: str) -> None:
+    """Prints a line for each folder."""
+    words = list(arguments)
+    queries: list[str] = []
+    if "--queries" in words:
+        place = words.index("--queries")
+        queries = [line.strip() for line in Path(words[place + 1]).read_text().splitlines() if line.strip()]
+        del words[place : place + 2]
+    is_verbose = "--verbose" in words
+    folders = [Path(word) for word in words if not word.startswith("--")]
+    if not folders:
+        print("  skipped: name folders of HTML pages, as packages with documentation install them")
+        return
+    for folder in folders:
+        began = time.process_time()
+        pages = read_pages(folder)
+        seconds = time.process_time() - began
+        asked = queries or choose_queries(pages)
+        plain = measure([join(page) for page in pages], asked)
+        ours = measure(pages, asked, print if is_verbose else None)
+        print(f"  {folder}: {len(pages)} pages ({seconds:.1f} CPU s to read and judge), {len(asked)} queries", flush=True)
+        print(f"    main text apart  {ours}\n    whole text       {plain}", flush=True)
+
+
+def read_pages(folder: Path) -> list[Page]:
+    """Reads the pages of a folder, at most ``MAX_PAGES`` chosen by chance, the same ones each time."""
+    paths = sorted(path for path in folder.rglob("*.html") if path.is_file() and path.stat().st_size <= MAX_BYTES)
+    random.Random(1).shuffle(paths)
+    return [page for path in sorted(paths[:MAX_PAGES]) if (page := read_page(path, folder)).main]
+
+
+def read_page(path: Path, folder: Path) -> Page:
+    """Reads one page."""
+    data = path.read_bytes()
+    url = f"http://docs.example.com/{path.relative_to(folder)}"
+    extraction = extract(Task(key=0, url=url, mimetype="text/html", data=data), ExtractionLimits())
+    tree = LexborHTMLParser(data.decode("utf-8", "replace"))
+    for node in tree.css(_UNSEEN):
+        node.decompose()
+    for selector, without in _RULES:
+        found = tree.css_first(selector)
+        if found is not None:
+            for node in found.css(without):
+                node.decompose()
+            headings = tuple(_SPACE.sub(" ", node.text()).strip() for node in found.css("h1, h2, h3"))
+            text = found.text(deep=True, separator=" ")
+            return Page(extraction, normalize(text), text, headings)
+    return Page(extraction, "", "", ())
+
+
+def normalize(text: str) -> str:
+    """Returns the letters and digits of a text alone, since programs differ in the blanks and signs between them."""
+    return "".join(filter(str.isalnum, text)).casefold()
+
+
+def join(page: Page) -> Page:
+    """Returns a page as it was without its navigation apart."""
+    extraction = page.extraction
+    text = f"{extraction.text}\n{extraction.navigation}"
+    joined = replace(extraction, text=text, navigation="")
+    return replace(page, extraction=joined)
+
+
+def choose_queries(pages: Sequence[Page]) -> list[str]:
+    """Returns headings of pages chosen by chance, as people type them."""
+    found = [re.sub(r"[\W\d_]+", " ", heading).strip().lower() for page in pages for heading in page.headings]
+    usual = sorted({heading for heading in found if 2 <= len(heading.split()) <= 5})
+    return random.Random(2).sample(usual, min(QUERIES, len(usual)))
+
+
+def measure(pages: Sequence[Page], queries: Sequence[str], report: Callable[[str], object] | None = None) -> Figures:
+    """Puts pages into an index and judges the snippets of the first results of each query."""
+    figures = Figures()
+    settings = CompiledSearchConfig(Serving())
+    with TemporaryDirectory() as folder:
+        writer = TantivyWriter(Path(folder) / "index")
+        writer.put_many(to_entries(pages))
+        writer.commit()
+        writer.close()
+        index = TantivyIndex(Path(folder) / "index")
+        for query in queries:
+            plan = settings.plan(SearchRequest(query=query, num=RESULTS))
+            root, hits = find_hits(index, plan.root or MatchAll(), plan, ANONYMOUS)
+            highlighter = index.make_highlighter(root)
+            for hit in hits.hits:
+                page = pages[hit.key]
+                snippet = highlighter.make_snippet(page.extraction.text)
+                if not snippet.marks and page.extraction.navigation:
+                    other = highlighter.make_snippet(page.extraction.navigation)
+                    snippet = other if other.marks else snippet
+                judge(figures, page, snippet, can_mark=bool(highlighter.make_snippet(page.text).marks))
+                if report is not None and not is_in_main(page, snippet):
+                    report(f"  - {query!r} {page.extraction.title!r}: {snippet.text!r}")
+    return figures
+
+
+def judge(figures: Figures, page: Page, snippet: Snippet, *, can_mark: bool) -> None:
+    """Counts a snippet."""
+    figures.shown += 1
+    figures.in_main += is_in_main(page, snippet)
+    figures.unmarked += can_mark and not snippet.marks
+
+
+def is_in_main(page: Page, snippet: Snippet) -> bool:
+    """Whether a snippet is a passage of the main text, without signs for links."""
+    passage = normalize(snippet.text)
+    return bool(passage) and passage in page.main and not _SIGNS.search(snippet.text)
+
+
+def to_entries(pages: Sequence[Page]) -> Iterator[IndexDocument]:
+    """Yields pages as the index takes them."""
+    for key, page in enumerate(pages):
+        extraction = page.extraction
+        yield IndexDocument(
+            key=key,
+            url=f"http://docs.example.com/{key}.html",
+            display_url=None,
+            access_class=0,
+            title=extraction.title or "",
+            body=extraction.text,
+            navigation=extraction.navigation,
+            metadata=(),
+            datasource="pages",
+            mimetype="text/html",
+            language=extraction.language,
+            last_modified=None,
+            pagerank=96,
+            headings=extraction.headings,
+        )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

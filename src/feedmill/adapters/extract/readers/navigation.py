@@ -1,0 +1,271 @@
+"""Tells the main text of a page from its navigation: menus, breadcrumbs, tables of contents, headers and footers of the site.
+
+Three signs make a text navigation. None of them is the name of a class, which each program that writes pages chooses for itself.
+
+- Landmarks: ``nav``, and ``header``, ``footer`` and ``aside`` outside of the main text, or the roles that mean the same. Where a page
+  marks its main text (``main``), what is outside of it is navigation too. Source: WAI-ARIA 1.2, "Landmark Roles"; HTML, "Sections".
+- Links to the next, the previous or the upper page (``rel``), with what surrounds them.
+- Link density: consecutive blocks that are hardly more than links.
+
+The elements are marked in the tree by characters that no text needs, and the text of the tree is then split block by block, so that the
+work is small and grows with the size of the page only.
+"""
+
+import re
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from feedmill.core.text.textblob import QUOTED, UNQUOTED
+
+BOUNDARY = "\f"
+"""The white space before each block in the text of a tree. Line ends may be inside of a paragraph, where a page holds ``pre``."""
+
+# noncharacters of Unicode, as those of ``textblob``; they are gone when the text is split
+_AROUND, _BEHIND = "\ufde0", "\ufde1"
+_MAIN, _MAIN_END = "\ufde2", "\ufde3"
+_LINK, _LINK_END = "\ufde4", "\ufde5"
+_HEADING = "\ufde6"
+_OWN_MARKS = re.compile("[\ufde0-\ufde6]")
+_PIECE = re.compile("[\ufde0-\ufde3]")
+_LINKED = re.compile(f"{_LINK}[^{_LINK_END}]*{_LINK_END}?")
+_QUOTE_MARKS = re.compile(f"[{UNQUOTED}{QUOTED}]")
+_WORD = re.compile(r"\w+")
+
+_LANDMARK_TAGS = ("nav", "header", "footer", "aside", "select", "button")
+_LANDMARK = re.compile(r"<(?:nav|header|footer|aside|main|select|button)\b|role\s*=")
+_ANYWHERE = frozenset({"nav", "select", "button"})
+_NAVIGATION_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "menu", "menubar", "toolbar", "tablist", "doc-toc"})
+_CONTENT_TAGS = frozenset({"main", "article", "section"})
+_SEQUENCE = re.compile(r"""\brel\s*=\s*["']?\s*(?:next|prev)""")
+_TABLE_TAGS = frozenset({"table", "tbody", "tr", "td", "th"})
+_SEQUENCE_RELATIONS = frozenset({"next", "prev", "previous", "up"})
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_ANY_HEADING = ", ".join(HEADINGS)
+
+MAX_LANDMARKS = 500
+MAX_CLIMB = 60
+MAX_SEQUENCE_LINKS = 20
+MAX_LINKS = 20_000
+SEQUENCE_CHARACTERS, SEQUENCE_WORDS, SEQUENCE_TABLE_WORDS = 800, 8, 60
+DENSE = 0.6
+SENTENCE_WORDS = 10
+LEAST_LINKS = 3
+LEAST_MAIN_SHARE = 0.02
+
+
+def mark_navigation(tree: LexborHTMLParser, lowered: str) -> frozenset[int]:
+    """Marks the elements of navigation in a tree, and returns the headings in them, by their places in the parser's memory.
+
+    Shape: ``lowered`` is the page in lower case. The titles and links of the page were read before.
+    """
+    marked = _mark_landmarks(tree) if _LANDMARK.search(lowered) else []
+    if _SEQUENCE.search(lowered):
+        marked += _mark_sequence(tree)
+    return frozenset(heading.mem_id for node in marked for heading in node.css(_ANY_HEADING))
+
+
+def mark_links(tree: LexborHTMLParser, lowered: str) -> None:
+    """Marks links and headings, so that their share of a block can be measured. Shape: as above; the headings were read before."""
+    if "<a" not in lowered:
+        return
+    for node in tree.css("a[href]")[:MAX_LINKS]:
+        node.insert_before(_LINK)
+        node.insert_after(_LINK_END)
+    for tag in HEADINGS:
+        for node in tree.tags(tag)[:MAX_LINKS]:
+            node.insert_before(_HEADING)
+
+
+def without_marks(text: str) -> str:
+    """Returns a text without the marks of elements."""
+    return text if text.isascii() else _OWN_MARKS.sub("", text)
+
+
+def split_navigation(text: str) -> tuple[str, str]:
+    """Returns the main text and the navigation of a marked text, without the marks. Both keep the order of the page."""
+    if _OWN_MARKS.search(text) is None:
+        return text, ""
+    main: list[str] = []
+    navigation: list[str] = []
+    is_unquoted = False
+    for piece, is_navigation in _iter_blocks(text):
+        words = _OWN_MARKS.sub("", piece)
+        marks = _QUOTE_MARKS.findall(words)
+        if is_navigation:
+            navigation.append(f"{UNQUOTED}{words}{QUOTED}" if is_unquoted else words)
+        main.append("".join(marks) if is_navigation else words)
+        if marks:
+            is_unquoted = marks[-1] == UNQUOTED
+    return BOUNDARY.join(main), BOUNDARY.join(navigation)
+
+
+# --- marking --------------------------------------------------------------------------------------------------------------------
+
+
+def _mark_landmarks(tree: LexborHTMLParser) -> list[LexborNode]:
+    mains = [*tree.tags("main"), *(node for node in tree.css('[role="main" i]') if node.tag != "main")][:MAX_LANDMARKS]
+    marked = {node.mem_id for node in mains}
+    for node in mains:
+        if node.tag not in ("html", "body"):
+            _surround(node, _MAIN, _MAIN_END)
+    named = [node for tag in _LANDMARK_TAGS for node in tree.tags(tag)] + tree.css("[role]")
+    found: list[LexborNode] = []
+    for node in named[:MAX_LANDMARKS]:
+        if node.mem_id not in marked and _is_landmark(node):
+            marked.add(node.mem_id)
+            _surround(node, _AROUND, _BEHIND)
+            found.append(node)
+    return found
+
+
+def _is_landmark(node: LexborNode) -> bool:
+    tag = node.tag or ""
+    role = (node.attributes.get("role") or "").strip().lower()
+    if tag in ("html", "body", "main"):
+        return False
+    if role in _NAVIGATION_ROLES or tag in _ANYWHERE:
+        return True
+    if tag in ("header", "footer") and not role:
+        # the title of a page may stand in its header only
+        return not _is_in_content(node) and (tag == "footer" or node.css_first("h1") is None)
+    return (role == "complementary" or (tag == "aside" and not role)) and not _is_in_content(node)
+
+
+def _is_in_content(node: LexborNode) -> bool:
+    parent = node.parent
+    for _ in range(MAX_CLIMB):
+        if parent is None:
+            return False
+        if parent.tag in _CONTENT_TAGS or (parent.attributes.get("role") or "").lower() == "main":
+            return True
+        parent = parent.parent
+    return True
+
+
+def _mark_sequence(tree: LexborHTMLParser) -> list[LexborNode]:
+    """Marks links to the pages before, after and above this one, with the table, list or paragraph in which they stand."""
+    found = [node for node in tree.css("a[rel]")[:MAX_LANDMARKS] if _leads_on(node)]
+    # some programs write the relation into the head only
+    targets = {node.attributes.get("href") for node in tree.css("head link[rel]")[:MAX_LANDMARKS] if _leads_on(node)} - {None, ""}
+    if targets:
+        found += [node for node in tree.css("a[accesskey]")[:MAX_LANDMARKS] if node.attributes.get("href") in targets]
+    marked: dict[int, LexborNode] = {}
+    for node in found[:MAX_SEQUENCE_LINKS]:
+        around = _find_sequence(node)
+        if around.mem_id not in marked:
+            marked[around.mem_id] = around
+            _surround(around, _AROUND, _BEHIND)
+    return list(marked.values())
+
+
+def _leads_on(node: LexborNode) -> bool:
+    return not _SEQUENCE_RELATIONS.isdisjoint((node.attributes.get("rel") or "").lower().split())
+
+
+def _find_sequence(node: LexborNode) -> LexborNode:
+    best = node
+    parent = node.parent
+    for _ in range(MAX_CLIMB):
+        if parent is None or parent.tag in ("html", "body") or parent.tag in _CONTENT_TAGS:
+            break
+        text = parent.text(deep=True)
+        if len(text) > SEQUENCE_CHARACTERS or parent.css_first(_ANY_HEADING) is not None:
+            break
+        linked = sum(len(_WORD.findall(link.text(deep=True))) for link in parent.css("a")[:MAX_SEQUENCE_LINKS])
+        others = len(_WORD.findall(text)) - linked
+        # the cells of a table beside these links hold the titles of the pages to which they lead
+        if others > (SEQUENCE_TABLE_WORDS if parent.tag in _TABLE_TAGS or best.tag == "table" else SEQUENCE_WORDS):
+            break
+        best, parent = parent, parent.parent
+    return best
+
+
+def _surround(node: LexborNode, before: str, behind: str) -> None:
+    if node.parent is not None:
+        node.insert_before(f"{BOUNDARY}{before}")
+        node.insert_after(f"{behind}{BOUNDARY}")
+
+
+# --- splitting ------------------------------------------------------------------------------------------------------------------
+
+
+def _iter_blocks(text: str) -> Iterator[tuple[str, bool]]:
+    """Yields each block, and whether it is navigation."""
+    blocks = text.split(BOUNDARY)
+    are_navigation = _find_landmarks(blocks)
+    _add_dense(blocks, are_navigation)
+    return zip(blocks, are_navigation, strict=True)
+
+
+def _find_landmarks(blocks: list[str]) -> list[bool]:
+    """Returns for each block whether it is in a landmark of navigation, or outside of the main text that the page marks."""
+    depth = inside = 0
+    sizes = {True: 0, False: 0, None: 0}
+    # True for navigation, False for the main text, None for what is in neither
+    found: list[bool | None] = []
+    for block in blocks:
+        marks = _PIECE.findall(block)
+        if marks:
+            depth += marks.count(_AROUND)
+            inside += marks.count(_MAIN)
+        kind = True if depth else False if inside else None
+        found.append(kind)
+        sizes[kind] += len(block)
+        if marks:
+            depth = max(0, depth - marks.count(_BEHIND))
+            inside = max(0, inside - marks.count(_MAIN_END))
+    if sizes[True] and sizes[False] + sizes[None] < LEAST_MAIN_SHARE * sizes[True] and _has_prose(blocks):
+        # an element that never ends holds the whole page
+        return [False] * len(blocks)
+    is_rest_navigation = sizes[None] <= sizes[False]
+    return [is_rest_navigation if kind is None else kind for kind in found]
+
+
+def _has_prose(blocks: list[str]) -> bool:
+    return any(_is_sentence(_LINKED.sub("", block)) for block in blocks)
+
+
+def _is_sentence(block: str) -> bool:
+    return len(block) > 4 * SENTENCE_WORDS and len(_WORD.findall(block)) >= SENTENCE_WORDS
+
+
+def _add_dense(blocks: list[str], are_navigation: list[bool]) -> None:
+    """Adds runs of blocks that are hardly more than links."""
+    run: list[int] = []
+    links = 0
+    for number, block in enumerate(blocks):
+        found = 0
+        if not are_navigation[number]:
+            found = _count_dense(block)
+            if found > 0:
+                links += found
+                run.append(number)
+                continue
+            if found == 0:
+                # a sign between two links
+                run += [number] if run else []
+                continue
+        if links >= LEAST_LINKS:
+            for place in run:
+                are_navigation[place] = True
+        run.clear()
+        links = 0
+    if links >= LEAST_LINKS:
+        for place in run:
+            are_navigation[place] = True
+
+
+def _count_dense(block: str) -> int:
+    """Returns the number of links of a block that is hardly more than links, 0 for a block without words, and -1 for any other."""
+    if _LINK not in block:
+        return -1 if _WORD.search(block) else 0
+    if _HEADING in block:
+        return -1
+    linked = _LINKED.findall(block)
+    inside = sum(map(len, linked)) - 2 * len(linked)
+    others = len(_WORD.findall(_LINKED.sub(" ", block)))
+    if not inside:
+        return -1 if others else 0
+    whole = len(block.strip()) - 2 * len(linked)
+    return len(linked) if inside >= DENSE * whole and others < SENTENCE_WORDS else -1

@@ -1,0 +1,161 @@
+"""The main text of a page apart from its navigation."""
+
+import time
+
+import pytest
+
+from feedmill.adapters.extract.extract import extract
+from feedmill.core.text.textblob import decode_quotable_navigation, decode_quotable_text, encode_text
+from feedmill.model.extraction import Extraction, ExtractionLimits, Task
+
+PROSE = "The heron stands in the shallow water and waits for a long time until a small fish swims by."
+TAIL = f"<p>{PROSE}</p>"
+
+
+def read(body: str, head: str = "") -> Extraction:
+    page = f"<html><head>{head}</head><body>{body}</body></html>"
+    return extract(Task(key=1, url="http://host.example/dir/page.html", mimetype="text/html", data=page.encode()), ExtractionLimits())
+
+
+def split(body: str, head: str = "") -> tuple[str, str]:
+    found = read(body, head)
+    return " ".join(found.text.split()), " ".join(found.navigation.split())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<nav>menu</nav>",
+        "<header>menu</header>",
+        "<footer>menu</footer>",
+        "<aside>menu</aside>",
+        "<select><option>menu</select>",
+        "<button>menu</button>",
+        *(
+            f"<div role={role}>menu</div>"
+            for role in ("navigation", "banner", "contentinfo", "search", "menu", "complementary", "'TOOLBAR'")
+        ),
+        "<article><nav>menu</nav></article>",
+        "<header><nav>me<b>nu</b></nav></header>",
+    ],
+)
+def test_landmark_of_navigation_is_apart(body: str) -> None:
+    assert split(body + TAIL) == (PROSE, "menu")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<article><header>part</header></article>",
+        "<main><aside>part</aside></main>",
+        "<section><footer>part</footer></section>",
+        "<header><h1>part</h1></header>",
+        "<div role=note>part</div>",
+        "<div role=''>part</div>",
+    ],
+)
+def test_landmark_inside_of_content_is_main_text(body: str) -> None:
+    assert split(body) == ("part", "")
+
+
+def test_text_beside_the_marked_main_text_is_navigation() -> None:
+    assert split(f"<div>logo</div><main>{TAIL}</main><p>imprint</p>") == (PROSE, "logo imprint")
+    assert split(f"<div>logo</div><div role=main>{TAIL}</div><p>imprint</p>") == (PROSE, "logo imprint")
+
+
+def test_main_element_with_less_than_is_beside_it_excludes_nothing() -> None:
+    assert split(f"<main>short</main>{TAIL}") == (f"short {PROSE}", "")
+
+
+@pytest.mark.parametrize("around", ["<p>{}</p>", "<table><tr><td>{}</td><td>Other topic</td></tr></table>", "<ul><li>{}</li></ul>"])
+def test_links_to_neighbouring_pages_are_navigation_with_what_surrounds_them(around: str) -> None:
+    links = around.format('Next: <a rel="next" href="b.html">Offline packages</a>')
+    main, navigation = split(links + f"<div>{TAIL}</div>")
+    assert main == PROSE
+    assert navigation.startswith("Next: Offline packages")
+
+
+def test_links_that_the_head_names_as_neighbours_are_navigation() -> None:
+    table = "<table><tr><td><a accesskey=n href='b.html'>Next</a></td></tr><tr><td>Offline packages</td></tr></table>"
+    assert split(table + TAIL, "<link rel=next href=b.html>") == (PROSE, "Next Offline packages")
+
+
+def test_link_to_the_next_page_inside_of_prose_takes_nothing_with_it() -> None:
+    assert split(f"<p>{PROSE} See <a rel=next href=b>onward</a>.</p>{TAIL}")[1] == "onward"
+
+
+@pytest.mark.parametrize(
+    "menu",
+    [
+        "<ul><li><a href=1>one</a><li><a href=2>two</a><li><a href=3>three</a></ul>",
+        "<p><a href=1>one</a> | <a href=2>two</a> | <a href=3>three</a></p>",
+        "<div><a href=1>one</a></div><div>&gt;</div><div><a href=2>two</a></div><div><a href=3>three</a></div>",
+    ],
+)
+def test_blocks_of_links_are_navigation(menu: str) -> None:
+    main, navigation = split(menu + TAIL)
+    assert main == PROSE
+    assert [word for word in navigation.split() if word.isalpha()] == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<p><a href=1>one</a></p><p><a href=2>two</a></p>",
+        "<h2><a href=1>one</a></h2><h2><a href=2>two</a></h2><h2><a href=3>three</a></h2>",
+        "<p><a href=1>a</a>, <a href=2>b</a> and <a href=3>c</a> are three of the kinds of herons that live by this lake.</p>",
+        "<p><a name=1>one</a></p><p><a name=2>two</a></p><p><a name=3>three</a></p>",
+    ],
+)
+def test_few_links_headings_and_sentences_are_main_text(body: str) -> None:
+    assert split(body + TAIL)[1] == ""
+
+
+def test_line_of_links_in_a_paragraph_of_a_page_with_code_is_main_text() -> None:
+    paragraph = (
+        "<p>The commands that read a tree and show it to the user are these:\n<a href=1>a</a>,\n<a href=2>b</a>,\n<a href=3>c</a>.</p>"
+    )
+    assert split(f"<pre>code</pre>{paragraph}")[1] == ""
+
+
+def test_page_whose_navigation_never_ends_keeps_its_text() -> None:
+    assert split(f"<nav><a href=1>menu</a>{TAIL}{TAIL}") == (f"menu {PROSE} {PROSE}", "")
+
+
+def test_signs_that_link_to_their_own_place_are_dropped() -> None:
+    assert split('<h1>Herons<a href="#herons">¶</a></h1><p>they <a href="#x">wade</a></p>')[0] == "Herons they wade"
+
+
+def test_headings_of_navigation_are_no_headings() -> None:
+    found = read(f"<h1>Herons</h1>{TAIL}<div role=navigation><h4>Next topic</h4></div>")
+    assert (found.headings, found.navigation) == ("Herons", "Next topic")
+
+
+def test_passage_that_is_never_quoted_stays_so_in_navigation() -> None:
+    found = read(f"<!--googleoff: snippet--><p>hidden</p><nav>menu</nav><!--googleon: snippet-->{TAIL}<nav>shown</nav>")
+    data = encode_text(found.text, [], "", found.navigation)
+    assert decode_quotable_text(data).split() == PROSE.split()
+    assert decode_quotable_navigation(data).split() == ["shown"]
+
+
+def test_marks_that_a_page_writes_itself_change_nothing() -> None:
+    assert split(f"<p>\ufde1one\ufde0</p><p>\ufde5two\ufde4</p>{TAIL}<nav>menu</nav>")[0].startswith("one")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "<nav>",
+        "<header><main>",
+        "<a rel=next href=x>n</a>",
+        "<a href=x>n</a>",
+        "<div role=navigation><h1>",
+        "<aside><section>",
+        "<h1><button>",
+    ],
+)
+def test_hostile_page_costs_little(piece: str) -> None:
+    began = time.process_time()
+    found = read(piece * (1_000_000 // len(piece)))
+    assert found.key == 1
+    assert time.process_time() - began < 10
