@@ -1,6 +1,6 @@
 """How many rows of a PostgreSQL database a second a run applies, and how much memory that takes.
 
-The reference in the same run is the reading alone: all rows by the same query, through the same cursor of the server. The first run stores
+The reference in the same run is the reading alone: all rows by the same query, one by one. The first run stores
 every row, the second finds nothing changed. Memory is the most that this process ever had: it must not grow with the table. Extraction and
 index are left out, ``python -m bench ingest`` measures them.
 
@@ -11,7 +11,6 @@ rows until a search finds all of them.
 """
 
 import json
-import os
 import sys
 import time
 from functools import partial
@@ -20,35 +19,18 @@ from tempfile import TemporaryDirectory
 
 import sqlalchemy as sa
 
-from bench.figures import peak_megabytes
-from feedmill.adapters.blobs.memory import MemoryBlobs
+from bench.pulling import iter_runs
 from feedmill.adapters.databases.source import DatabaseAddress, DatabaseQueries, DatabaseSource
-from feedmill.bootstrap.context import utc_now
-from feedmill.model.document import BlobRef
-from feedmill.model.pulling import RunMode, RunRequest
-from feedmill.services.feeds.feeding import Admission
-from feedmill.services.pulling.puller import Puller, PullSetup
-from feedmill.services.pulling.pullrun import PullDependencies
+from feedmill.model.pulling import RunMode
 from tests.acceptance.promises import run_command
 from tests.appliance import running
-from tests.builders.changes import OPEN
 from tests.contract.conftest import start_postgres
-from tests.fakes import SilentNotifier
-from tests.migratedstore import open_migrated
 from tests.waiting import wait_until
 
 ROWS = 100_000
 SERVED = 10_000
 CHANGED = 100
 NAME = "rows"
-
-
-class NoBlobs(MemoryBlobs):
-    """Reads contents and stores nothing: the memory of the disk's place is not to be measured."""
-
-    def put(self, stream: object, size_bytes: int) -> BlobRef:
-        del stream
-        return BlobRef(f"none-{size_bytes}")
 
 
 def main(rows: int = ROWS) -> None:
@@ -72,28 +54,9 @@ def measure(dsn: str, folder: Path, rows: int) -> None:
     open_source = partial(DatabaseSource, NAME, DatabaseAddress(dsn=dsn), queries, lambda _stylesheet, xml: xml)
     reading = read_alone(open_source())
     print(f"  reading alone: {rows / reading:,.0f} rows a second")
-    store = open_migrated(folder / "store.sqlite")
-    owner = PullDependencies(
-        store=store,
-        blobs=NoBlobs(),
-        clock=utc_now,
-        admission=lambda: Admission(rules=OPEN),
-        notifier=SilentNotifier(),
-        owner="bench",
-    )
-    puller = Puller({NAME: PullSetup(name=NAME, open=open_source)}, owner, start=lambda work: work())
-    for name in ("first run", "nothing changed"):
-        with store.writing() as unit:
-            asked = unit.feeds.pulling.runs.add(NAME, RunRequest(is_full=True), utc_now())
-        began, before = time.monotonic(), peak_megabytes(os.getpid())
-        puller.turn()
-        seconds = time.monotonic() - began
-        with store.reading() as unit:
-            run = unit.feeds.pulling.runs.get(asked.id)
-        assert run.counts.added + run.counts.unchanged == rows, run
-        memory = f"peak {peak_megabytes(os.getpid()):,.0f} MB, {before:,.0f} MB before"
-        print(f"  {name}: {rows / seconds:,.0f} rows a second, {seconds / reading:.1f} times the reading; {memory}")
-    store.close()
+    for run in iter_runs(NAME, open_source, folder, rows):
+        rate = f"{rows / run.seconds:,.0f} rows a second, {run.seconds / reading:.1f} times the reading"
+        print(f"  {run.name}: {rate}; {run.memory}")
     engine.dispose()
 
 

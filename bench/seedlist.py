@@ -19,18 +19,11 @@ from tempfile import TemporaryDirectory
 from urllib.parse import parse_qs, urlsplit
 
 from bench.figures import peak_megabytes
-from bench.rows import NoBlobs
+from bench.pulling import iter_runs
 from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.adapters.http.client import ClientOptions, allow_all
-from feedmill.bootstrap.context import utc_now
-from feedmill.model.pulling import RunMode, RunRequest
-from feedmill.services.feeds.feeding import Admission
-from feedmill.services.pulling.puller import Puller, PullSetup
-from feedmill.services.pulling.pullrun import PullDependencies
+from feedmill.model.pulling import RunMode
 from feedmill.services.pulling.seedlists import FetchedBody, SeedlistAddress, SeedlistSource
-from tests.builders.changes import OPEN
-from tests.fakes import SilentNotifier
-from tests.migratedstore import open_migrated
 
 ENTRIES = 100_000
 RANGE = 500
@@ -115,23 +108,9 @@ def measure(folder: Path, url: str, entries: int) -> None:
         pass
     reading = time.process_time() - began
     print(f"  fetching and parsing: {entries / reading:,.0f} entries a CPU second; peak {peak_megabytes(os.getpid()):,.0f} MB")
-    store = open_migrated(folder / "store.sqlite")
-    owner = PullDependencies(
-        store=store, blobs=NoBlobs(), clock=utc_now, admission=lambda: Admission(rules=OPEN), notifier=SilentNotifier(), owner="bench"
-    )
-    puller = Puller({NAME: PullSetup(name=NAME, open=open_source)}, owner, start=lambda work: work())
-    for name in ("first run", "nothing changed"):
-        with store.writing() as unit:
-            requested = unit.feeds.pulling.runs.add(NAME, RunRequest(is_full=True), utc_now())
-        began, cpu, before = time.monotonic(), time.process_time(), peak_megabytes(os.getpid())
-        puller.turn()
-        seconds, used = time.monotonic() - began, time.process_time() - cpu
-        with store.reading() as unit:
-            run = unit.feeds.pulling.runs.get(requested.id)
-        assert run.counts.added + run.counts.unchanged == entries, run
-        rate = f"{entries / used:,.0f} entries a CPU second, {entries / seconds:,.0f} a second, {used / reading:.1f} times the reading"
-        print(f"  {name}: {rate}; peak {peak_megabytes(os.getpid()):,.0f} MB, {before:,.0f} MB before")
-    store.close()
+    for run in iter_runs(NAME, open_source, folder, entries):
+        rate = f"{entries / run.cpu_seconds:,.0f} entries a CPU second, {entries / run.seconds:,.0f} a second"
+        print(f"  {run.name}: {rate}, {run.cpu_seconds / reading:.1f} times the reading; {run.memory}")
 
 
 if __name__ == "__main__":

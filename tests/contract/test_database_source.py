@@ -490,6 +490,25 @@ def test_file_beyond_the_limit_costs_its_row(database: Database) -> None:
     source.close()
 
 
+def test_reading_goes_on_after_the_database_ended_its_connection(postgres_database: NewDatabase) -> None:
+    database = Database(postgres_database())
+    # more than the buffers of a connection hold
+    database.execute("INSERT INTO articles (id, body) SELECT n, repeat('x', 20000) FROM generate_series(1, 2000) AS n")
+    source = database.open()
+    pages = source.iter_pages(RunMode.FULL, since="", checkpoint="")
+    reached = [next(pages) for _ in range(2)][-1]
+    database.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    with pytest.raises(UpstreamFailure, match="the database of staff failed: "):
+        list(pages)
+    rest = list(source.iter_pages(RunMode.FULL, since=reached.since, checkpoint=reached.checkpoint))
+    listed = [item.url.rpartition("/")[2] for page in (reached, *rest) for item in page.items if isinstance(item, ListedItem)]
+    assert set(listed) == {str(number) for number in range(1, 2001)}
+    assert len(listed) == 2001
+    source.close()
+
+
 def test_reading_that_ends_early_leaves_the_other_rows(mariadb_database: NewDatabase) -> None:
     database = Database(mariadb_database())
     # a driver that reads all rows before it closes its cursor would wait for the slow ones
