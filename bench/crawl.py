@@ -20,16 +20,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.crawlsite import Kind, body_of, kind_of, serving
+from bench.figures import peak_megabytes
+from bench.ingest import children_seconds
 from feedmill.adapters.crawling.fetcher import HttpFetcher
 from feedmill.adapters.crawling.options import FetchOptions
 from feedmill.model.crawling import FetchRequest
 from tests.appliance import Appliance, running
 from tests.builders.feedxml import make_feed, make_record
-from tests.waiting import wait_until
 
 PAGES = 1_000
 SEED = 1
 PARALLEL = 64
+POLL_SECONDS = 0.5
+PATIENCE_SECONDS = 180.0
 _SETTINGS = """
 [urls]
 follow = ["{site}/"]
@@ -117,8 +120,23 @@ def _measure_server(data: Path, settings: str, documents: int, begin: Callable[[
     began = time.perf_counter()
     with running(data, settings) as server:
         begin(server)
-        wait_until(lambda: server.search("page", num=1)["total"] >= documents, lambda: f"documents, found {server.search('page')['total']}")
-        return time.perf_counter() - began, read_processor_seconds(server)
+        _wait_for(server, documents)
+        seconds, used = time.perf_counter() - began, read_processor_seconds(server)
+        pids = server.role_pids()
+        for role, cpu in sorted(children_seconds(pids).items()):
+            peak = max(peak_megabytes(pid) for pid in pids[role])
+            print(f"  role {role:<14} {cpu / documents * 1e3:6.2f} ms of processor time a page, at most {peak:,.0f} MB", flush=True)
+        return seconds, used
+
+
+def _wait_for(server: Appliance, documents: int) -> None:
+    """Waits until a server finds the documents. Searches are few, because they use the processor too."""
+    found, grew_at = -1, time.monotonic()
+    while found < documents:
+        time.sleep(POLL_SECONDS)
+        earlier, found = found, int(server.search("page", num=1)["total"])
+        grew_at = time.monotonic() if found > earlier else grew_at
+        assert time.monotonic() - grew_at < PATIENCE_SECONDS, f"{found} of {documents} documents are found, and no more follow"
 
 
 def read_processor_seconds(server: Appliance) -> float:
