@@ -26,6 +26,7 @@ MAX_VALIDATOR_CHARACTERS: Final = 1_000
 DEFAULT_RANK: Final = 96
 """The pagerank of an entry without one, as for the licence limit."""
 _NO_SITEMAPS: Final = "[]"
+_NO_HISTORY: Final = "[]"
 MAX_COUNTED: Final = 100_000
 """Up to this number the entries that wait are counted."""
 
@@ -538,7 +539,7 @@ def _entry_from_row(row: sa.RowMapping | Mapping[str, Any]) -> CrawlEntry:
         urgency=CrawlUrgency(row["urgency"]),
         state=CrawlState(row["state"]),
         checksum=bytes(row["checksum"] or b""),
-        history=tuple(_record_from_list(stored) for stored in loads(row["history"])),
+        history=tuple(_record_from_list(stored) for stored in loads(row["history"])) if row["history"] != _NO_HISTORY else (),
     )
 
 
