@@ -1,4 +1,4 @@
-"""A store with the newest schema for a test: a copy of one that is migrated once a process, since a migration takes 0.2 s of CPU time."""
+"""Stores with the newest schema: copies of one that is migrated once a process, since a migration takes 0.2 s of CPU time."""
 
 import tempfile
 from functools import cache
@@ -7,6 +7,7 @@ from pathlib import Path
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.runtime.datafolder import prepare_folder
 
 
 @cache
@@ -17,6 +18,14 @@ def _template() -> bytes:
         migrate(store)
         store.close()
         return path.read_bytes()
+
+
+def prepare_migrated(data: Path) -> None:
+    """Creates a data folder whose store has the newest schema, unless there is one."""
+    prepare_folder(data)
+    path = data / "store.sqlite"
+    if not path.exists():
+        path.write_bytes(_template())
 
 
 def open_migrated(path: Path) -> SqlStore:

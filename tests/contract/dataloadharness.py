@@ -29,6 +29,7 @@ from feedmill.settings import Settings
 from feedmill.settings.dataload import DataloadSettings, ProfileSettings
 from feedmill.settings.sections import StoreSettings
 from tests.asgi import Answer, ask_app, send_request
+from tests.migratedstore import prepare_migrated
 
 PATH = "/texis/dowalk/recvdata.xml"
 HOST = "http://www.example.com"
@@ -109,7 +110,10 @@ def open_dataload(
     store_url: str = "",
 ) -> Iterator[DataloadHarness]:
     settings = Settings(dataload=DataloadSettings(profiles=tuple(profiles)), store=StoreSettings(url=store_url))
-    migrate(tmp_path, settings)
+    if store_url:
+        migrate(tmp_path, settings)
+    else:
+        prepare_migrated(tmp_path)
     is_over = Event()
     config = config or GateConfig(profiles={profile.name: parse_allowed(profile.allowed) for profile in profiles})
     with open_context(tmp_path, settings) as context, ThreadPoolExecutor(1) as workers:

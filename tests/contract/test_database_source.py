@@ -35,7 +35,8 @@ class Database:
     def __init__(self, dsn: str) -> None:
         self.dsn = dsn
         self.kind = sa.make_url(dsn).get_backend_name()
-        self.engine = sa.create_engine(sa.make_url(dsn).set(drivername=find_driver(dsn).name), poolclass=sa.NullPool)
+        # one connection for all statements: each new one of MariaDB's driver reads all certificates of the machine
+        self.engine = sa.create_engine(sa.make_url(dsn).set(drivername=find_driver(dsn).name), pool_size=1)
         binary = {"postgresql": "BYTEA", "sqlite": "BLOB", "mariadb": "LONGBLOB"}[self.kind]
         self.execute(f"CREATE TABLE articles (id INTEGER, title TEXT, body TEXT, file {binary}, mime TEXT, changed INTEGER, gone TEXT)")
         self.execute("CREATE TABLE grants (article INTEGER, users TEXT, teams TEXT)")

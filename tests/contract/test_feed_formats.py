@@ -28,13 +28,13 @@ from feedmill.model.document import Attributes
 from feedmill.model.feed import Feed, FeedHeader, FeedState, FeedType, LogEntry, LogLevel
 from feedmill.model.search import SearchRequest
 from feedmill.ports.feedformats import FormatOptions, RegisteredFormat
-from feedmill.runtime.migration import migrate
 from feedmill.services.feeds.feeder import FeederLane
 from feedmill.services.feeds.reading import detect_format
 from feedmill.settings import Settings
 from feedmill.wire.registry import FORMATS
 from feedmill.wire.upload.reader import FEED_FORM
 from tests.asgi import Answer, ask_app
+from tests.migratedstore import prepare_migrated
 
 # --- what a protocol adds -------------------------------------------------------------------------------------------------------
 
@@ -116,9 +116,8 @@ WITH_JSON_LINES = replace(FORMATS, documents={**FORMATS.documents, "notes": JSON
 
 @pytest.fixture
 def context(tmp_path: Path) -> Iterator[AppContext]:
-    settings = Settings()
-    migrate(tmp_path, settings)
-    with open_context(tmp_path, settings) as opened:
+    prepare_migrated(tmp_path)
+    with open_context(tmp_path, Settings()) as opened:
         yield opened
 
 
