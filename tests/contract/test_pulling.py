@@ -16,12 +16,13 @@ from feedmill.core.documents.urlstate import Rules
 from feedmill.model.errors import Conflict, NotFound
 from feedmill.model.pulling import RunMode, RunRequest, RunState
 from feedmill.ports import DeletedItem, EarlierRetrieval, FailedItem, ListedItem, RetrievableItem, RetrievedItem, SkippedItem
+from feedmill.services.diagnosis import diagnose_url
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.pulling import puller as puller_module
 from feedmill.services.pulling.itemwatch import MAX_SET_ASIDE
 from feedmill.services.pulling.puller import MAX_RESTARTS
-from tests.builders.changes import put
+from tests.builders.changes import OPEN, put
 from tests.contract.feedharness import FeedHarness
 from tests.contract.pullharness import NAME, PullHarness, Table, counts_of, url_of
 from tests.migratedstore import open_migrated
@@ -201,6 +202,26 @@ def test_run_with_items_of_which_a_step_fails_leaves_their_documents(harness: Pu
     assert harness.texts() == {"a": "x", "bad": "2", "c": "z"}
     assert counts_of(harness.run(is_full=True)) == (1, 1, 0, 2, 0)
     assert harness.texts() == harness.table.rows
+
+
+def test_diagnosis_names_the_run_that_could_not_apply_a_document(harness: PullHarness) -> None:
+    harness.table.put(a="1", bad="2")
+    harness.table.bad_keys = {"bad"}
+    first = harness.run()
+    reason = f"run {first.id} of the pull source {NAME} could not apply it: step load failed: ValueError: bad is bad"
+    found = diagnose_url(harness.store, OPEN, url_of("bad"))
+    assert (found.searchable, found.causes) == (False, (reason,))
+    assert not any("pull source" in cause for cause in diagnose_url(harness.store, OPEN, url_of("a")).causes)
+    harness.table.bad_keys = set()
+    harness.run(is_full=True)
+    harness.table.put(bad="3")
+    harness.table.bad_keys = {"bad"}
+    later = harness.run()
+    stays = f"{reason.replace(f'run {first.id}', f'run {later.id}')}; the document from before stays"
+    assert stays in diagnose_url(harness.store, OPEN, url_of("bad")).causes
+    harness.table.bad_keys = set()
+    harness.run()
+    assert not any("pull source" in cause for cause in diagnose_url(harness.store, OPEN, url_of("bad")).causes)
 
 
 def test_run_whose_deletion_of_an_item_fails_deletes_the_others(harness: PullHarness) -> None:

@@ -22,7 +22,7 @@ from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity
 from feedmill.model.policyacl import EarlyDecision
 from feedmill.model.query import AnyOf, Info, MatchAll, Node, Not, Or, Phrase, Related, Wildcard, Word
 from feedmill.model.search import Match, SearchRequest
-from feedmill.ports import SearchIndex, Store
+from feedmill.ports import SearchIndex, Store, UnitOfWork
 from feedmill.services.access.explaining import AccessQuestion, Explaining
 from feedmill.services.inspection import find_url_history, inspect_url
 from feedmill.services.searching.searcher import find_hits
@@ -32,6 +32,8 @@ from feedmill.services.searching.searchstate import PlannedSearch
 RANKED: Final = 10_000
 """Up to this rank a document is looked for in the results of a query."""
 RANKED_AT_ONCE: Final = 1_000
+RUNS: Final = 20
+"""How many runs of a pull source are searched for the reason why a document could not be applied."""
 MAX_MISSING: Final = 20
 """How many parts of a query are named that do not match."""
 
@@ -220,14 +222,17 @@ def diagnose_url(store: Store, rules: Rules, url: str) -> UrlDiagnosis:
     with store.reading() as unit:
         entry = unit.feeds.crawling.queue.find_many([url]).get(url)
         has_acl = url in unit.access.acls.find_many([url])
+        pulled = _list_pull_errors(unit, url)
     try:
         inspection = inspect_url(store, url)
     except NotFound:
-        return _diagnose_missing(store, rules, url, entry, has_acl=has_acl)
+        missing = _diagnose_missing(store, rules, url, entry, has_acl=has_acl)
+        return replace(missing, causes=(*pulled, *(missing.causes if entry or missing.history or not pulled else ())))
     status = inspection.status
     causes = [status.reason] if status.reason else []
     if entry is not None and entry.failures and status.searchable:
         causes.append(f"the last crawl failed, and the copy from before is found: {describe_crawl(entry)}")
+    causes += [f"{error}; the document from before stays" for error in pulled]
     if status.searchable and inspection.document.secure:
         causes.append("it is not public: only users that its acl or a policy permits find it")
     return UrlDiagnosis(
@@ -239,6 +244,23 @@ def diagnose_url(store: Store, rules: Rules, url: str) -> UrlDiagnosis:
         history=tuple(inspection.history),
         entry=entry,
     )
+
+
+def _list_pull_errors(unit: UnitOfWork, url: str) -> list[str]:
+    """Lists the pull sources whose runs have the URL and could not apply it, with the reasons as far as their logs hold them."""
+    errors = []
+    for state in unit.feeds.pulling.states.list():
+        item = unit.feeds.pulling.items.find_many(state.source, [url]).get(url)
+        if item is not None and (item.digest or item.is_deleted):
+            continue
+        runs = [run for run in unit.feeds.pulling.runs.list_newest(state.source, RUNS) if not run.request.is_dry]
+        lines = ((run.id, line.removeprefix(f"{url}: ")) for run in runs for line in run.log if line.startswith(f"{url}: "))
+        found = next(lines, None)
+        if found is not None:
+            errors.append(f"run {found[0]} of the pull source {state.source} could not apply it: {found[1]}")
+        elif item is not None:
+            errors.append(f"the last runs of the pull source {state.source} could not apply it")
+    return errors
 
 
 def _diagnose_missing(store: Store, rules: Rules, url: str, entry: CrawlEntry | None, *, has_acl: bool) -> UrlDiagnosis:
