@@ -1,10 +1,15 @@
-"""A web server in this process for the crawler: pages are functions of the request, and every request is remembered."""
+"""A web server in this process for the crawler: pages are functions of the request, and every request is remembered.
 
+With TLS it requests a client certificate, and goes on without one. Among the headers of a request, ``:client`` is its common name.
+"""
+
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +39,10 @@ class CrawlSite:
     pages: dict[str, Page | Reply] = field(default_factory=dict)
     requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     port: int = 0
+    has_tls: bool = False
 
     def url(self, path: str = "/") -> str:
-        return f"http://127.0.0.1:{self.port}{path}"
+        return f"https://localhost:{self.port}{path}" if self.has_tls else f"http://127.0.0.1:{self.port}{path}"
 
     def paths(self) -> list[str]:
         return [path for path, _ in list(self.requests)]
@@ -51,14 +57,16 @@ class CrawlSite:
 
 
 @contextmanager
-def serving(site: CrawlSite) -> Iterator[CrawlSite]:
+def serving(site: CrawlSite, context: ssl.SSLContext | None = None) -> Iterator[CrawlSite]:
     """Serves a site on a free port of the loopback address."""
+    site.has_tls = context is not None
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            reply = site.answer(self.path, {name.lower(): value for name, value in self.headers.items()})
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            reply = site.answer(self.path, headers | _name_client(self.connection))
             self.send_response(reply.status)
             for name, value in reply.headers:
                 self.send_header(name, value)
@@ -74,6 +82,9 @@ def serving(site: CrawlSite) -> Iterator[CrawlSite]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    if context is not None:
+        context.verify_mode = ssl.CERT_OPTIONAL
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     site.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
@@ -83,3 +94,9 @@ def serving(site: CrawlSite) -> Iterator[CrawlSite]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def _name_client(connection: object) -> dict[str, str]:
+    found: Any = connection.getpeercert() if isinstance(connection, ssl.SSLSocket) else None
+    names = [str(value) for group in (found or {}).get("subject", ()) for name, value in group if name == "commonName"]
+    return {":client": names[0]} if names else {}

@@ -3,7 +3,10 @@
 import json
 import os
 import signal
+import ssl
 from collections.abc import Iterator, Mapping
+from functools import reduce
+from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -14,18 +17,21 @@ from tests.browsers import needs_chromium
 from tests.builders.feedxml import make_feed, make_record
 from tests.crawlsite import CrawlSite, Reply, html, serving
 from tests.sandboxparts import needs_namespaces
+from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import wait_for, wait_until
 
 SETTINGS = """
 [urls]
-follow = ["127.0.0.1/", "file://files/", "smb://files/"]
+follow = ["127.0.0.1/", "localhost/", "file://files/", "smb://files/"]
 do_not_follow = ["/refused"]
 start = ["{start}", "file://files/docs/"]
 [crawl]
 host_load = 0.0
-allow_private = ["127.0.0.1/"]
+allow_private = ["127.0.0.1/", "localhost/"]
 mail = "admin@example.com"
 render = {patterns = ["contains:/app/"]}
+ca_file = "{certificate}"
+access = [{pattern = "contains:/trusted/", method = "certificate", certificate = "{certificate}", key = "{key}"}]
 shares = [{prefix = "file://files/docs/", folder = "{folder}", make_public = true}]
 [signin.proxy]
 trusted = ["127.0.0.0/8"]
@@ -46,11 +52,31 @@ def site() -> Iterator[CrawlSite]:
 
 
 @pytest.fixture(scope="module")
-def settings(site: CrawlSite, tmp_path_factory: pytest.TempPathFactory) -> str:
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Returns the files of a certificate for ``localhost``, by which the crawler and the adaptor trust each other, and of its key."""
+    folder = tmp_path_factory.mktemp("certificate")
+    (folder / "cert.pem").write_text(CERTIFICATE)
+    (folder / "key.pem").write_text(KEY)
+    return folder / "cert.pem", folder / "key.pem"
+
+
+@pytest.fixture(scope="module")
+def secure_adaptor(certificate: tuple[Path, Path]) -> Iterator[CrawlSite]:
+    """An adaptor in secure mode: it trusts callers by the common name of their certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    context.load_verify_locations(certificate[0])
+    with serving(CrawlSite(), context) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def settings(site: CrawlSite, certificate: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("share")
     (folder / "deep").mkdir()
     (folder / "deep" / "ü file.txt").write_text("shareword")
-    return SETTINGS.replace("{start}", site.url("/start")).replace("{folder}", str(folder))
+    values = {"start": site.url("/start"), "folder": folder, "certificate": certificate[0], "key": certificate[1]}
+    return reduce(lambda text, name: text.replace(f"{{{name}}}", str(values[name])), values, SETTINGS)
 
 
 @pytest.fixture(scope="module")
@@ -274,3 +300,20 @@ def test_pattern_that_is_taken_back_brings_its_urls_back(server: Appliance, site
     wait_for([], lambda: server.urls("patternword"))
     server.reload(settings)
     wait_for([url], lambda: server.urls("patternword"))
+
+
+def test_adaptor_in_secure_mode_trusts_the_crawlers_certificate(server: Appliance, secure_adaptor: CrawlSite) -> None:
+    acl = json.dumps({"entries": [{"scope": "user", "access": "permit", "name": "ann"}]})
+    page = html("securedword", ("X-Gsa-Doc-Controls", f"acl={quote(acl, safe='')}"), ("X-Gsa-External-Metadata", "kind=x"))
+
+    def answer(headers: Mapping[str, str]) -> Reply:
+        return page if headers.get(":client", "").lower() == "localhost" else Reply(403)
+
+    secure_adaptor.pages |= {"/trusted/a": answer, "/other/a": answer}
+    trusted, other = secure_adaptor.url("/trusted/a"), secure_adaptor.url("/other/a")
+    name_urls(server, trusted, other)
+    wait_for_state(server, trusted, 1)
+    wait_for([trusted], lambda: urls_for(server, "ann", "securedword"))
+    assert server.urls("securedword") + urls_for(server, "bob", "securedword") == []
+    assert (server.document(trusted) or {})["metadata"] == {"kind": ["x"]}
+    wait_for_state(server, other, 12)
