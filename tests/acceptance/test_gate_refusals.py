@@ -65,7 +65,7 @@ def test_stranger_requesting_resources_gets_403(tmp_path: Path, path: str) -> No
     with run_gate(tmp_path, STRANGERS) as gate:
         answer = gate.get(path)
         assert status(answer) == 403
-        assert json.loads(body_of(answer))["error"]["code"] == "forbidden"
+        assert json.loads(body_of(answer))["code"] == "forbidden"
 
 
 @pytest.mark.parametrize("path", ["/push", "/", "/getbacklogcount", "/getdtd", "/nothing"])

@@ -86,7 +86,7 @@ def test_content_of_a_feed_is_sent_as_received(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["feeds/99", "feeds/x", "feeds/99/content", "feeds/" + "9" * 30, "documents?url=http://none/"])
 def test_resource_that_is_unknown_answers_404(tmp_path: Path, path: str) -> None:
     with run_gate(tmp_path) as gate:
-        assert ask(gate, f"/api/v1/{path}", 404)["error"]["code"] == "not_found"
+        assert ask(gate, f"/api/v1/{path}", 404)["code"] == "not_found"
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_resource_that_is_unknown_answers_404(tmp_path: Path, path: str) -> None
 )
 def test_resource_with_bad_parameters_answers_400(tmp_path: Path, path: str) -> None:
     with run_gate(tmp_path) as gate:
-        error = ask(gate, f"/api/v1/{path}", 400)["error"]
-        assert error["code"] == "bad_request"
-        assert error["docs"] == "docs/reference/errors.md#bad_request"
+        problem = ask(gate, f"/api/v1/{path}", 400)
+        assert (problem["code"], problem["title"], problem["status"]) == ("bad_request", "Bad request", 400)
+        assert problem["type"] == "/manual/reference/errors.html#bad_request"
 
 
 def test_document_in_the_index_is_searchable(tmp_path: Path) -> None:
@@ -198,8 +198,8 @@ def test_deleting_an_unknown_source_answers_404(tmp_path: Path) -> None:
 
 def test_unknown_path_and_method_under_api_are_reported_as_json(tmp_path: Path) -> None:
     with run_gate(tmp_path) as gate:
-        assert ask(gate, "/api/v1/nothing", 404)["error"]["code"] == "not_found"
-        assert ask(gate, "/api/v1/feeds", 405, "PUT")["error"]["code"] == "method_not_allowed"
+        assert ask(gate, "/api/v1/nothing", 404)["code"] == "not_found"
+        assert ask(gate, "/api/v1/feeds", 405, "PUT")["code"] == "method_not_allowed"
         allowed = header(gate.get("/api/v1/feeds", method="PUT"), "allow") or ""
         assert set(allowed.split(", ")) == {"GET", "HEAD"}
 

@@ -36,7 +36,7 @@ def test_search_api_answers_as_documented(harness: SearchHarness) -> None:
     attributes = Attributes(display_url="http://shown.com/1", last_modified=NOW)
     metadata = (("dc.title", "x"), ("Topic", "y"))
     harness.add([harness.make("http://a.com/1", "the needle", title="Größe", metadata=metadata, attributes=attributes)])
-    answer = ask(search_app(harness.services()), "/api/v1/search", [("q", "needle"), ("getfields", "dc%2Etitle.TOPIC"), ("what", "ever")])
+    answer = ask(search_app(harness.services()), "/api/v1/search", [("q", "needle"), ("getfields", "dc%2Etitle.TOPIC")])
     assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
     body = answer.json
     (result,) = body.pop("results")
@@ -71,22 +71,17 @@ def test_search_api_answers_as_documented(harness: SearchHarness) -> None:
         ("q=a", 10),
         ("q=a&num=5", 5),
         ("q=a&num=0", 0),
-        ("q=a&num=-1", 10),
-        ("q=a&num=x", 10),
-        ("q=a&num=99999999999999999999", 12),
-        ("q=a&num=%D9%A3", 10),
+        ("q=a&num=", 10),
+        ("q=a&num=007", 7),
         ("q=a&start=11", 1),
-        ("q=a&start=-3", 10),
-        ("q=a&start=" + "9" * 5_000, 0),
-        ("q=a&start=1e3", 10),
-        ("q=a&match=nonsense", 10),
+        ("q=a&start=100000", 0),
+        ("q=%FF%00a", 10),
         ("q=a&site=default_collection&client=default_frontend", 10),
         ("q=", 0),
         ("", 0),
-        ("q=%FF%00a&%&=&&q=a", 10),
     ],
 )
-def test_search_api_odd_parameters_are_never_an_error(harness: SearchHarness, parameters: str, found: int) -> None:
+def test_search_api_reads_its_parameters(harness: SearchHarness, parameters: str, found: int) -> None:
     harness.add([harness.make(f"http://a.com/{number}", "a") for number in range(12)])
     answer = ask(search_app(harness.services()), "/api/v1/search", parameters)
     assert answer.status == 200
@@ -273,7 +268,8 @@ def test_page_nothing_found_and_warnings_are_said(harness: SearchHarness) -> Non
 def test_search_port_any_parameters_answer(harness: SearchHarness, query: str, start: str, num: str) -> None:
     app = search_app(harness.services())
     parameters = [("q", query), ("start", start), ("num", num)]
-    assert ask(app, "/api/v1/search", parameters).status == 200
+    is_valid = all(not text or (text.isascii() and text.isdigit() and int(text) <= most) for text, most in ((start, 100_000), (num, 1_000)))
+    assert ask(app, "/api/v1/search", parameters).status == (200 if is_valid else 400)
     assert ask(app, "/", parameters).status == 200
     assert ask(app, "/search", parameters).status == 200
     assert ask(app, "/suggest", parameters).status == 200
@@ -333,9 +329,9 @@ def test_search_port_small_resources(harness: SearchHarness) -> None:
 def test_search_port_unknown_paths_and_methods_are_refused(harness: SearchHarness) -> None:
     app = search_app(harness.services())
     assert ask(app, "/nowhere").status == 404
-    assert ask(app, "/api/v1/nowhere").json["error"]["code"] == "not_found"
+    assert ask(app, "/api/v1/nowhere").json["code"] == "not_found"
     refused = ask(app, "/api/v1/search", method="POST")
-    assert (refused.status, refused.json["error"]["code"]) == (405, "method_not_allowed")
+    assert (refused.status, refused.json["code"]) == (405, "method_not_allowed")
     assert set(refused.headers["allow"].split(", ")) == {"GET", "HEAD"}
     assert ask(app, "/static/../search.py").status == 404
     assert ask(app, "/", method="POST", origin="http://evil.example.org").status == 403

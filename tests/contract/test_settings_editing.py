@@ -110,7 +110,7 @@ def test_entry_that_is_put_wins_over_the_file_until_it_is_removed(harness: Setti
     assert harness.ask("DELETE", "/api/v1/settings/collections/press")[0] == 204
     assert include_of(harness) == ["press.example.com/"]
     status, _, answer = harness.ask("DELETE", "/api/v1/settings/collections/press")
-    assert (status, "f.toml:2" in answer["error"]["message"]) == (409, True)
+    assert (status, "f.toml:2" in answer["detail"]) == (409, True)
     assert harness.ask("DELETE", "/api/v1/settings/collections/hr")[0] == 204
     assert harness.ask("GET", "/api/v1/settings/collections/hr")[0] == 404
     assert harness.ask("DELETE", "/api/v1/settings/collections/hr")[0] == 404
@@ -164,7 +164,7 @@ def test_stored_setting_that_cannot_be_read_leaves_the_previous_settings(harness
 )
 def test_entry_that_is_invalid_is_refused_and_not_stored(harness: SettingsHarness, place: str, value: Any, status: int, text: str) -> None:
     answered, _, answer = harness.ask("PUT", f"/api/v1/settings/{place}", value)
-    assert (answered, text in answer["error"]["message"]) == (status, True), answer
+    assert (answered, text in answer["detail"]) == (status, True), answer
     with harness.store.reading() as unit:
         assert unit.state.stored_settings.list() == []
 
@@ -194,7 +194,7 @@ def test_entry_that_another_needs_is_not_removed(harness: SettingsHarness) -> No
     harness.put("biases/mine", {"date": 1})
     harness.put("frontends/a", {"bias": "mine"})
     status, _, answer = harness.ask("DELETE", "/api/v1/settings/biases/mine")
-    assert (status, "there is no bias 'mine'" in answer["error"]["message"]) == (409, True)
+    assert (status, "there is no bias 'mine'" in answer["detail"]) == (409, True)
     harness.ask("DELETE", "/api/v1/settings/frontends/a")
     assert harness.ask("DELETE", "/api/v1/settings/biases/mine")[0] == 204
 
@@ -255,7 +255,7 @@ def test_exported_files_are_taken_into_their_entries(harness: SettingsHarness) -
 )
 def test_exported_file_with_faults_changes_nothing(harness: SettingsHarness, place: str, text: Any, query: str, fault: str) -> None:
     status, answer = take(harness, place, text, query)
-    assert (status, fault in answer["error"]["message"]) == (400, True), answer
+    assert (status, fault in answer["detail"]) == (400, True), answer
     with harness.store.reading() as unit:
         assert unit.state.stored_settings.list() == []
 
@@ -301,7 +301,7 @@ def test_stylesheet_path_leads_to_stylesheets_alone(harness: SettingsHarness, tm
     secret.write_text("<password>topsecret</password>")
     sheet.write_bytes(XSLT)
     status, _, answer = harness.ask("PUT", "/api/v1/settings/frontends/fresh", {"stylesheet": str(secret)})
-    assert (status, "is no XSLT 1.0" in answer["error"]["message"], "password" in answer["error"]["message"]) == (400, True, False)
+    assert (status, "is no XSLT 1.0" in answer["detail"], "password" in answer["detail"]) == (400, True, False)
     assert harness.put("frontends/fresh", {"stylesheet": str(sheet)}) == 201
     assert harness.ask_raw("GET", "/api/v1/settings/frontends/fresh/stylesheet") == (200, XSLT)
     sheet.write_bytes(secret.read_bytes())

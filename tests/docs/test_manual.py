@@ -81,8 +81,9 @@ def list_documented_keys(text: str) -> set[str]:
 
 @pytest.mark.parametrize("problem", Problem, ids=lambda problem: problem.code)
 def test_every_error_has_its_place_and_leads_there(problem: Problem) -> None:
-    name, _, anchor = describe_problem(problem, "")["error"]["docs"].partition("#")
-    assert f"### {anchor}\n\n{problem.status}. " in (ROOT / name).read_text()
+    name, _, anchor = str(describe_problem(problem, "")["type"]).partition("#")
+    path = name.replace("/manual/", "docs/").removesuffix(".html")
+    assert f"### {anchor}\n\n{problem.status}. " in (ROOT / f"{path}.md").read_text()
 
 
 @pytest.mark.parametrize("name", SECTIONS)

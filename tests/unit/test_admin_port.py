@@ -51,7 +51,7 @@ def test_admin_port_with_the_token_from_this_machine_answers() -> None:
 def test_admin_port_without_the_token_refuses_with_401(authorization: str) -> None:
     status, body = ask(admin_app(administration([]), "secret"), "GET", "/api/v1/status", authorization=authorization)
     assert status == 401
-    assert json.loads(body)["error"]["code"] == "unauthorized"
+    assert json.loads(body)["code"] == "unauthorized"
 
 
 def test_admin_port_with_an_empty_token_of_its_own_refuses_everyone() -> None:
@@ -74,8 +74,8 @@ def test_admin_port_refuses_requests_of_another_sites_page_with_403() -> None:
 def test_admin_port_answers_errors_by_their_type() -> None:
     app = admin_app(administration([]), "secret")
     status, body = ask(app, "DELETE", "/api/v1/datasources/nobody", **TOKEN)
-    error = json.loads(body)["error"]
-    assert (status, error["code"], error["message"]) == (404, "not_found", "there is no data source 'nobody'")
+    problem = json.loads(body)
+    assert (status, problem["status"], problem["code"], problem["detail"]) == (404, 404, "not_found", "there is no data source 'nobody'")
     assert ask(app, "POST", "/api/v1/reindex", **TOKEN)[0] == 503
     assert ask(app, "GET", "/nothing", **TOKEN)[0] == 404
     assert ask(app, "GET", "/api/v1/reindex", **TOKEN)[0] == 405

@@ -210,15 +210,11 @@ class Removed(Answer):
     state: str
 
 
-class ProblemText(Answer):
-    """Why a request was refused."""
-
-    code: str = Field(description="for programs")
-    message: str = Field(description="for people")
-    docs: str = Field(description="the page of the manual")
-
-
 class Problem(Answer):
-    """An error."""
+    """Why a request was refused, as RFC 9457 has it."""
 
-    error: ProblemText
+    type: str = Field(description="the page of the manual, relative to the search port")
+    title: str = Field(description="the kind of problem, for people")
+    status: int = Field(description="the status of the response")
+    detail: str = Field(description="what is wrong, and where")
+    code: str = Field(description="the kind of problem, for programs")

@@ -225,7 +225,7 @@ def _iter_body(head: bytes, stream: BinaryIO, size_bytes: int, tail: bytes, on_p
 
 def _explain(response: Response) -> str:
     try:
-        return str(json.loads(response.body)["error"]["message"])
+        return str(json.loads(response.body)["detail"])
     except (ValueError, KeyError, TypeError):
         text = response.body.decode("utf-8", "replace").strip()
         return f"the server answered {response.status}: {text[:1000] or 'no text'}"

@@ -23,6 +23,7 @@ from feedmill.client.answers import (
     Suggestions,
 )
 from feedmill.client.documents import DocumentPush
+from feedmill.http.common.problems import MEDIA_TYPE
 
 SEARCH_PORT: Final = "http://localhost:8080"
 FEED_PORT: Final = "http://localhost:19900"
@@ -31,7 +32,11 @@ _REF: Final = "#/components/schemas/{model}"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a request. It is in the path if the path names it."""
+    """A parameter of a request. It is in the path if the path names it.
+
+    An integer is from ``at_least`` to ``at_most``. ``values`` are the only ones of a text, in any letter case, and
+    ``pattern`` fits all of it; empty = any text.
+    """
 
     name: str
     meaning: str
@@ -39,6 +44,10 @@ class Parameter:
     default: str | int | None = None
     is_required: bool = False
     is_repeatable: bool = False
+    at_least: int = 0
+    at_most: int = 0
+    values: tuple[str, ...] = ()
+    pattern: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +68,9 @@ class Resource:
     errors: tuple[int, ...] = ()
 
 
+_SORT = "date:[AaDd]?(:[RrSsLl]?(:d1)?)?|meta:[^:]{1,400}(:[A-Za-z0-9_:-]{0,80})?"
 _QUERY = Parameter("q", "the query, in the language of searches", default="")
-_NUM = Parameter("num", "how many results, 0 to 1,000; 0 only counts", "integer", 10)
+_NUM = Parameter("num", "how many results; 0 only counts", "integer", 10, at_most=1_000)
 _URL = Parameter("url", "the document's URL, percent-encoded", is_required=True)
 _DATASOURCE = Parameter("datasource", "the data source that owns the documents", is_required=True)
 _FEED_ID = Parameter("feed_id", "the id in the response to the push", is_required=True)
@@ -70,12 +80,12 @@ _FORM: Final = (
     Parameter("as_epq", "a phrase that must occur"),
     Parameter("as_oq", "words and phrases in quotes of which one must occur"),
     Parameter("as_eq", "words and phrases in quotes that must not occur"),
-    Parameter("as_occt", "`title` or `url`: the field that must contain plain words and phrases"),
+    Parameter("as_occt", "the field that must contain plain words and phrases", values=("any", "title", "url")),
     Parameter("as_sitesearch", "a site or directory, as `site:`"),
-    Parameter("as_dt", "`e` excludes the site of `as_sitesearch`"),
+    Parameter("as_dt", "`e` excludes the site of `as_sitesearch`", values=("i", "e")),
     Parameter("sitesearch", "a site or directory too, which is never excluded; alone it is no query"),
     Parameter("as_filetype", "a kind of file, as `filetype:`"),
-    Parameter("as_ft", "`e` excludes the kind of file"),
+    Parameter("as_ft", "`e` excludes the kind of file", values=("i", "e")),
     Parameter("as_lq", "a URL to which results must link, in place of the query"),
 )
 
@@ -84,15 +94,15 @@ RESOURCES: Final = (
         port=SEARCH_PORT,
         path="/api/v1/search",
         name="search",
-        summary="Searches. No value is an error, except a malformed cursor. A malformed number becomes the default.",
+        summary="Searches.",
         answer=SearchAnswer,
         parameters=(
             _QUERY,
-            Parameter("start", "how many results to skip, up to 100,000", "integer", 0),
+            Parameter("start", "how many results to skip", "integer", 0, at_most=100_000),
             _NUM,
             Parameter("cursor", "`*` begins a listing of all matches, by number; continue with `next_cursor` of the previous response"),
-            Parameter("match", "`auto`, `all` or `any`: which of the words must occur", default="auto"),
-            Parameter("sort", "`date:D:S:d1`, `meta:NAME:A` and others; by relevance by default"),
+            Parameter("match", "which of the words must occur", default="auto", values=("auto", "all", "any")),
+            Parameter("sort", "`date:D:S:d1`, `meta:NAME:A` and others; by relevance by default", pattern=_SORT),
             Parameter("site", "collections, joined by `|` or `.`; all documents by default"),
             Parameter("client", "the front end, whose settings apply"),
             Parameter("facet", "a metadata name, whose values are counted over the whole result", is_repeatable=True),
@@ -102,9 +112,9 @@ RESOURCES: Final = (
             Parameter("partialfields", "metadata that results must have, words of values"),
             Parameter("lr", "the languages that results must be written in: `lang_fr`, joined by `|`, `.` and `-`"),
             *_FORM,
-            Parameter("entqr", "`0` searches without synonyms"),
-            Parameter("numgm", "how many KeyMatches, up to 50", "integer", 3),
-            Parameter("explain", "`1` shows administrators the parts of each score"),
+            Parameter("entqr", "`0` searches without synonyms", values=("0", "1", "2", "3")),
+            Parameter("numgm", "how many KeyMatches", "integer", 3, at_most=50),
+            Parameter("explain", "`1` shows administrators the parts of each score", values=("0", "1")),
         ),
         errors=(400, 401, 429, 503),
     ),
@@ -116,11 +126,11 @@ RESOURCES: Final = (
         answer=Suggestions,
         parameters=(
             Parameter("q", "the typed text", default=""),
-            Parameter("num", "how many, up to 50", "integer", 10),
+            Parameter("num", "how many", "integer", 10, at_most=50),
             Parameter("site", "collections, joined by `|` or `.`; all documents by default"),
             Parameter("client", "the front end, whose removed URLs are left out"),
         ),
-        errors=(401, 429, 503),
+        errors=(400, 401, 429, 503),
     ),
     Resource(
         port=SEARCH_PORT,
@@ -138,7 +148,10 @@ RESOURCES: Final = (
         summary="Lists receipts, newest first.",
         answer=Receipt,
         is_list=True,
-        parameters=(Parameter("datasource", "of one data source"), Parameter("limit", "how many, 1 to 1,000", "integer", 20)),
+        parameters=(
+            Parameter("datasource", "of one data source"),
+            Parameter("limit", "how many", "integer", 20, at_least=1, at_most=1_000),
+        ),
         errors=(400, 403),
     ),
     Resource(
@@ -148,7 +161,7 @@ RESOURCES: Final = (
         summary="Returns a receipt.",
         answer=Receipt,
         parameters=(_FEED_ID,),
-        errors=(403, 404),
+        errors=(400, 403, 404),
     ),
     Resource(
         port=FEED_PORT,
@@ -157,7 +170,7 @@ RESOURCES: Final = (
         summary="Returns a feed's bytes as they were received.",
         answer=None,
         parameters=(_FEED_ID,),
-        errors=(403, 404),
+        errors=(400, 403, 404),
     ),
     Resource(
         port=FEED_PORT,
@@ -214,7 +227,7 @@ RESOURCES: Final = (
         summary="Lists the data sources.",
         answer=DataSourceShown,
         is_list=True,
-        errors=(403,),
+        errors=(400, 403),
     ),
     Resource(
         port=FEED_PORT,
@@ -275,7 +288,7 @@ def _operation(resource: Resource) -> dict[str, Any]:
     done = "done" if resource.status == 200 else "stored; the receipt says what becomes of it"
     answers: dict[str, Any] = {str(resource.status): {"description": done, "content": content}}
     for status in resource.errors:
-        problem = {"application/json": {"schema": {"$ref": _REF.format(model="Problem")}}}
+        problem = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
         answers[str(status)] = {"description": _PROBLEMS[status], "content": problem}
     operation: dict[str, Any] = {
         "operationId": resource.name,
@@ -294,6 +307,12 @@ def _operation(resource: Resource) -> dict[str, Any]:
 
 def _parameter(resource: Resource, parameter: Parameter) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": parameter.kind}
+    if parameter.at_most:
+        schema |= {"minimum": parameter.at_least, "maximum": parameter.at_most}
+    if parameter.values:
+        schema["enum"] = list(parameter.values)
+    if parameter.pattern:
+        schema["pattern"] = f"^({parameter.pattern})$"
     if parameter.default is not None:
         schema["default"] = parameter.default
     if parameter.is_repeatable:

@@ -1,6 +1,7 @@
 """Errors of the JSON resources: one shape, and one table from our errors to statuses.
 
-Shape: ``{"error": {"code", "message", "docs"}}``. The code is for programs, the message for people, and docs is the page of the manual.
+Shape: ``{"type", "title", "status", "detail", "code"}`` as ``application/problem+json``. ``type`` is the page of the manual, which the
+search port shows; ``code``, a member of our own, is its name for programs; ``detail`` says what is wrong and where. Source: RFC 9457.
 """
 
 import json
@@ -16,7 +17,9 @@ from starlette.types import Send
 from feedmill.http.common.answers import Body, Drain, Headers, send_early
 from feedmill.model.errors import BadRequest, Busy, Conflict, Corrupt, Denied, DiskFull, FeedmillError, NotFound, TooLarge, VersionConflict
 
-DOCS: Final = "docs/reference/errors.md"
+MEDIA_TYPE: Final = "application/problem+json"
+PAGE: Final = "/manual/reference/errors.html"
+"""The page of the manual on the search port that explains each problem."""
 
 
 class Problem(Enum):
@@ -46,6 +49,11 @@ class Problem(Enum):
         """The name that programs use."""
         return self.name.lower()
 
+    @property
+    def title(self) -> str:
+        """The name that people read."""
+        return self.name.replace("_", " ").capitalize()
+
 
 _TABLE: Final[tuple[tuple[type[FeedmillError], Problem], ...]] = (
     (TooLarge, Problem.TOO_LARGE),
@@ -72,14 +80,15 @@ def problem_of(status: int) -> Problem:
     return next((problem for problem in Problem if problem.status == status), otherwise)
 
 
-def describe_problem(problem: Problem, message: str) -> dict[str, dict[str, str]]:
+def describe_problem(problem: Problem, detail: str) -> dict[str, str | int]:
     """Returns a problem's JSON."""
-    return {"error": {"code": problem.code, "message": message, "docs": f"{DOCS}#{problem.code}"}}
+    type_ = f"{PAGE}#{problem.code}"
+    return {"type": type_, "title": problem.title, "status": problem.status, "detail": detail, "code": problem.code}
 
 
 def make_answer(problem: Problem, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """Returns the response for a problem."""
-    return JSONResponse(describe_problem(problem, message), problem.status, headers=headers)
+    return JSONResponse(describe_problem(problem, message), problem.status, headers=headers, media_type=MEDIA_TYPE)
 
 
 async def answer_problem(_request: Request, exc: Exception) -> JSONResponse:
@@ -97,4 +106,4 @@ async def answer_http_error(_request: Request, exc: Exception) -> JSONResponse:
 async def send_problem(body: Body, send: Send, problem: Problem, message: str, drain: Drain, headers: Headers = ()) -> None:
     """Sends a problem before the body was read, and closes the connection."""
     text = json.dumps(describe_problem(problem, message))
-    await send_early(body, send, problem.status, text, drain, content_type=b"application/json", headers=headers)
+    await send_early(body, send, problem.status, text, drain, content_type=MEDIA_TYPE.encode("ascii"), headers=headers)

@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from feedmill.http.common.openapi import FEED_PORT, build_openapi
 from feedmill.http.common.requirements import DeclaredRoute
+from feedmill.http.common.strictparameters import strict, strict_to
 from feedmill.http.feeds.pushtoken import find_right
 from feedmill.http.feeds.receipts import Json, render_document, render_feed, render_source
 from feedmill.http.feeds.trust import PUSH
@@ -59,13 +60,13 @@ class FeedResources:
 
     def routes(self) -> list[DeclaredRoute]:
         return [
-            DeclaredRoute("/api/v1/feeds", self.list_feeds, requires=PUSH),
-            DeclaredRoute("/api/v1/feeds/{feed_id}", self.show_feed, requires=PUSH),
-            DeclaredRoute("/api/v1/feeds/{feed_id}/content", self.send_content, requires=PUSH),
-            DeclaredRoute("/api/v1/documents", self.show_document, requires=PUSH),
-            DeclaredRoute("/api/v1/datasources", self.list_sources, requires=PUSH),
-            DeclaredRoute("/api/v1/openapi.json", self.describe, requires=PUSH),
-            DeclaredRoute("/api/v1/datasources/{name}", self.remove_source, methods=["DELETE"], requires=PUSH),
+            DeclaredRoute("/api/v1/feeds", strict("listFeeds", self.list_feeds), requires=PUSH),
+            DeclaredRoute("/api/v1/feeds/{feed_id}", strict("showFeed", self.show_feed), requires=PUSH),
+            DeclaredRoute("/api/v1/feeds/{feed_id}/content", strict("readFeed", self.send_content), requires=PUSH),
+            DeclaredRoute("/api/v1/documents", strict("inspectDocument", self.show_document), requires=PUSH),
+            DeclaredRoute("/api/v1/datasources", strict("listDatasources", self.list_sources), requires=PUSH),
+            DeclaredRoute("/api/v1/openapi.json", strict_to((), self.describe), requires=PUSH),
+            DeclaredRoute("/api/v1/datasources/{name}", strict("deleteDatasource", self.remove_source), methods=["DELETE"], requires=PUSH),
         ]
 
     async def list_feeds(self, request: Request) -> Response:

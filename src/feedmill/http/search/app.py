@@ -54,6 +54,7 @@ from feedmill.http.common.requirements import (
 )
 from feedmill.http.common.searchthreads import SearchBounds, SearchThreads, find_deadline
 from feedmill.http.common.securityheaders import PAGE_WITH_SCRIPT, GuardHeaders
+from feedmill.http.common.strictparameters import strict, strict_to
 from feedmill.http.common.stricttransport import StrictTransport
 from feedmill.http.search.clicks import ClickLog, NoClickLog, click_route
 from feedmill.http.search.clusters import ClusterRoute
@@ -194,10 +195,10 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
         DeclaredRoute(CONTENT_PATH, in_thread(seedlists.show_content), methods=["GET"], requires=ADMINISTER),
         DeclaredRoute(USER_PATH, in_thread(seedlists.show_user), methods=["GET"], requires=SIGNED_IN),
         DeclaredRoute(TOKENS_PATH, in_thread(seedlists.show_tokens), methods=["GET"], requires=SIGNED_IN),
-        DeclaredRoute("/api/v1/search", in_thread(endpoints.search), methods=["GET"], requires=USER),
-        DeclaredRoute("/api/v1/suggest", in_thread(suggestions.answer_api), methods=["GET"], requires=USER),
-        DeclaredRoute("/api/v1/documents", in_thread(endpoints.find_document), methods=["GET"], requires=USER),
-        DeclaredRoute("/api/v1/openapi.json", endpoints.describe, methods=["GET"], requires=USER),
+        DeclaredRoute("/api/v1/search", strict("search", in_thread(endpoints.search)), methods=["GET"], requires=USER),
+        DeclaredRoute("/api/v1/suggest", strict("suggest", in_thread(suggestions.answer_api)), methods=["GET"], requires=USER),
+        DeclaredRoute("/api/v1/documents", strict("findDocument", in_thread(endpoints.find_document)), methods=["GET"], requires=USER),
+        DeclaredRoute("/api/v1/openapi.json", strict_to((), endpoints.describe), methods=["GET"], requires=USER),
         DeclaredRoute("/sw_version.txt", endpoints.show_version, methods=["GET"], requires=ANYONE),
         *health_routes(endpoints.find_problems),
         DeclaredMount("/static", StaticFiles(directory=_HERE / "static"), name="static", requires=ANYONE),

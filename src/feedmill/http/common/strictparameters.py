@@ -1,0 +1,77 @@
+"""Refuses requests to JSON resources with parameters that the resource does not know, or with values that mean nothing.
+
+The parameters are those that the OpenAPI document declares (``openapi``). The protocols of the appliance stay lenient: they ignore both.
+"""
+
+import functools
+import re
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
+from typing import Final
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+
+from feedmill.http.common.openapi import RESOURCES, Parameter
+from feedmill.model.errors import BadRequest
+
+Endpoint = Callable[[Request], Response | Awaitable[Response]]
+
+_SHOWN_CHARACTERS: Final = 80
+_INTEGER: Final = re.compile(r"[0-9]{1,9}")
+_FLAGS: Final = ("true", "false", "1", "0")
+
+
+def strict(name: str, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+    """Returns the endpoint of the resource of a name, which checks the parameters first. Errors of the endpoint: BadRequest."""
+    [resource] = [resource for resource in RESOURCES if resource.name == name]
+    known = tuple(parameter for parameter in resource.parameters if f"{{{parameter.name}}}" not in resource.path)
+    return strict_to(known, endpoint)
+
+
+def strict_to(known: tuple[Parameter, ...], endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+    """Returns an endpoint that checks its parameters first. Errors of the endpoint: BadRequest."""
+
+    @functools.wraps(endpoint)
+    async def check_first(request: Request) -> Response:
+        check_parameters(request.query_params, known)
+        answer = endpoint(request)
+        return await answer if isawaitable(answer) else answer
+
+    return check_first
+
+
+def check_parameters(given: QueryParams, known: tuple[Parameter, ...]) -> None:
+    """Checks names and values. Errors: BadRequest, which names the parameter and says what it may be."""
+    names = {parameter.name: parameter for parameter in known}
+    for name in given:
+        if name not in names:
+            listed = ", ".join(names) or "it has none"
+            raise BadRequest(f"parameter {_show(name)} is unknown; the parameters of this resource are: {listed}")
+        values = given.getlist(name)
+        if len(values) > 1 and not names[name].is_repeatable:
+            raise BadRequest(f"parameter {name} is given {len(values)} times; give it once")
+        for value in values:
+            _check_value(names[name], value)
+
+
+def _check_value(parameter: Parameter, value: str) -> None:
+    name = parameter.name
+    # A form sends its empty fields too.
+    if not value:
+        return
+    if parameter.kind == "integer":
+        is_number = _INTEGER.fullmatch(value) is not None
+        if not is_number or not parameter.at_least <= int(value) <= (parameter.at_most or int(value)):
+            raise BadRequest(f"parameter {name} is {_show(value)}; give a whole number from {parameter.at_least} to {parameter.at_most}")
+    elif parameter.kind == "boolean" and value not in _FLAGS:
+        raise BadRequest(f"parameter {name} is {_show(value)}; give true or false")
+    elif parameter.values and value.lower() not in parameter.values:
+        raise BadRequest(f"parameter {name} is {_show(value)}; give one of: {', '.join(parameter.values)}")
+    elif parameter.pattern and re.fullmatch(parameter.pattern, value) is None:
+        raise BadRequest(f"parameter {name} is {_show(value)}; it is {parameter.meaning}")
+
+
+def _show(text: str) -> str:
+    return ascii(text[:_SHOWN_CHARACTERS])

@@ -1,0 +1,59 @@
+"""The JSON resources refuse what they do not know, and say so as RFC 9457 has it; the protocols of the appliance stay lenient."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from feedmill.http.search.app import search_app
+from tests.contract.searchharness import SearchHarness, ask, open_harness
+
+REFUSED = {
+    "nun=5": "'nun' is unknown; the parameters of this resource are: q, start, num,",
+    "num=ten": "num is 'ten'; give a whole number from 0 to 1000",
+    "num=1001": "num is '1001'; give a whole number from 0 to 1000",
+    "num=-1": "num is '-1'",
+    "num=%D9%A3": r"num is '\u0663'",
+    "start=100001": "start is '100001'; give a whole number from 0 to 100000",
+    "num=1&num=2": "num is given 2 times; give it once",
+    "match=some": "match is 'some'; give one of: auto, all, any",
+    "as_occt=body": "as_occt is 'body'; give one of: any, title, url",
+    "sort=newest": "sort is 'newest'; it is `date:D:S:d1`",
+    "sort=meta:": "sort is 'meta:'",
+    "explain=yes": "explain is 'yes'; give one of: 0, 1",
+    "%3Cscript%3E=1": "'<script>' is unknown",
+    "q=x&%FF=1": r"'\ufffd' is unknown",
+}
+TAKEN = ["", "q=", "num=0", "num=1000", "match=ALL", "facet=a&facet=b", "sort=date:D:S:d1", "sort=meta:size:D", "as_dt=i", "num=&start="]
+
+
+@pytest.fixture(scope="module")
+def harness(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchHarness]:
+    made = open_harness(tmp_path_factory.mktemp("strict"))
+    yield made
+    made.store.close()
+
+
+@pytest.mark.parametrize("query", REFUSED)
+def test_search_refuses_and_names_the_parameter(harness: SearchHarness, query: str) -> None:
+    answer = ask(search_app(harness.services()), "/api/v1/search", query)
+    assert answer.status == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json
+    assert REFUSED[query] in problem.pop("detail")
+    assert problem == {"type": "/manual/reference/errors.html#bad_request", "title": "Bad request", "status": 400, "code": "bad_request"}
+
+
+@pytest.mark.parametrize("query", TAKEN)
+def test_search_takes_what_it_declares(harness: SearchHarness, query: str) -> None:
+    assert ask(search_app(harness.services()), "/api/v1/search", query).status == 200
+
+
+@pytest.mark.parametrize("query", REFUSED)
+def test_protocol_of_the_appliance_stays_lenient(harness: SearchHarness, query: str) -> None:
+    assert ask(search_app(harness.services()), "/search", f"{query}&q=x&output=xml").status == 200
+
+
+@pytest.mark.parametrize("path", ["/api/v1/suggest?num=51", "/api/v1/documents?url=http://a/&user=ann", "/api/v1/openapi.json?v=1"])
+def test_other_resources_refuse_too(harness: SearchHarness, path: str) -> None:
+    name, _, query = path.partition("?")
+    assert ask(search_app(harness.services()), name, query).status == 400
