@@ -35,7 +35,7 @@ def push(gate: Gate, datasource: str, data: bytes = b"<gsafeed/>") -> str:
 def ask(gate: Gate, path: str, expected: int = 200, method: str = "GET") -> Any:
     answer = gate.get(path, method=method)
     assert status(answer) == expected
-    assert header(answer, "content-type") == "application/json"
+    assert header(answer, "content-type") == ("application/json" if expected < 400 else "application/problem+json")
     return json.loads(body_of(answer))
 
 

@@ -86,9 +86,13 @@ def test_nothing_that_is_typed_is_an_error(server: Appliance, query: str) -> Non
 @pytest.mark.parametrize(
     "parameters", ["num=x", "num=-1", "start=-5", "start=99999999999", "num=5000", "match=never", "sort=%00", "getfields=%FF"]
 )
-def test_no_parameter_is_an_error(server: Appliance, parameters: str) -> None:
-    for path in (f"/api/v1/search?q=anything&{parameters}", f"/?q=anything&{parameters}"):
+def test_no_parameter_of_the_page_is_an_error_and_the_api_names_it(server: Appliance, parameters: str) -> None:
+    for path in (f"/?q=anything&{parameters}", f"/search?q=anything&{parameters}"):
         assert server.request("GET", server.search_port, path)[0] == 200
+    status, _, body = server.request("GET", server.search_port, f"/api/v1/search?q=anything&{parameters}")
+    name = parameters.partition("=")[0]
+    assert status == (200 if name == "getfields" else 400)
+    assert status == 200 or f"parameter {name} is" in json.loads(body)["detail"]
 
 
 def test_pages_follow_one_another_and_totals_are_exact(server: Appliance) -> None:

@@ -20,6 +20,7 @@ from feedmill.adapters.index.memory.index import MemoryIndex
 from feedmill.adapters.index.tantivy.generations import TantivyGenerations
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.listings import FolderListings
+from feedmill.adapters.manual import PackagedManual
 from feedmill.adapters.xslt.folder import StylesheetFolder
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.core.access.principals import exact_key, read_subject
@@ -91,6 +92,7 @@ def values(folder: Path) -> dict[str, Any]:
             "in_flight": MappedInFlight(folder, "role"),
             "index": MemoryIndex(),
             "key": exact_key(read_subject(Scope.USER, "ann")),
+            "manual": PackagedManual(),
             "now": datetime(2026, 3, 1, tzinfo=UTC),
             "line": CommandLine(label="lister", arguments=("true",), folder=str(folder), seconds=60.0, max_bytes=1_000),
             "listings": FolderListings(folder / "listings"),

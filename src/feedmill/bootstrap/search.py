@@ -7,6 +7,7 @@ from collections.abc import Callable
 from feedmill.adapters.clicklog import FolderClickLog
 from feedmill.adapters.clustering import find_clusters
 from feedmill.adapters.http.blocking import BlockingHttpClient
+from feedmill.adapters.manual import PackagedManual
 from feedmill.adapters.xslt.folder import StylesheetFolder
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.bootstrap.access import early_order_of
@@ -16,6 +17,7 @@ from feedmill.bootstrap.searchconfig import build_search_config_provider
 from feedmill.http.search.frontends import StylesheetEngine
 from feedmill.model.authorization import AuthorizationRule, LateLimits, Mechanism
 from feedmill.model.ranking import Ranking
+from feedmill.ports.manual import Manual
 from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.authorization.authorizer import Authorizer
 from feedmill.services.authorization.circuitbreaker import CircuitBreaker
@@ -56,6 +58,11 @@ def build_search_services(context: AppContext) -> SearchServices:
 def build_circuit_note(context: AppContext) -> CircuitNote:
     """Builds the note of the authorization servers whose circuit is open."""
     return CircuitNote(context.store, utc_now)
+
+
+def build_manual() -> Manual:
+    """Returns the manual of this version."""
+    return PackagedManual()
 
 
 def build_clicks(context: AppContext) -> FolderClickLog:

@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from feedmill.adapters.manual import PackagedManual
 from feedmill.bootstrap.feedmaking import make_feeds
 from feedmill.cli.options import clean, console
 from feedmill.cli.push import follow, send_file
@@ -27,8 +28,6 @@ from feedmill.services.feeds.feedmaking import FeedPlan
 from feedmill.settings import Settings
 
 DATA = Path("data/demo")
-MANUAL = Path(__file__).parents[3] / "docs"
-MANUAL_URL = "http://manual.feedmill.localhost/"
 FOLDER_URL = "http://folder.feedmill.localhost/"
 SAMPLE_QUERY = "push a feed"
 
@@ -43,7 +42,7 @@ def demo(
     place = Workplace(data=data, config=None)
     with _server(place) as (process, server):
         out.print(f"the server runs on {data}, its log is {data / 'server.log'}")
-        _feed_folder(place, server, MANUAL, "manual", MANUAL_URL, include=("*.md",))
+        _feed_folder(place, server, PackagedManual().folder, "manual", f"{server.url('search')}/manual/", include=("*.md",))
         for number, path in enumerate(folder or [], 1):
             name = "folder" if number == 1 else f"folder{number}"
             _feed_folder(place, server, path, name, f"{FOLDER_URL}{'' if number == 1 else f'{number}/'}")

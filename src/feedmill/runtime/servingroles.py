@@ -16,7 +16,14 @@ from feedmill.bootstrap.diagnosis import build_diagnosing
 from feedmill.bootstrap.intake import build_intake
 from feedmill.bootstrap.pulling import build_pull_requests, find_rows
 from feedmill.bootstrap.queues import build_queue_watch
-from feedmill.bootstrap.search import build_circuit_note, build_clicks, build_search_services, build_stylesheet_engine, find_clusters
+from feedmill.bootstrap.search import (
+    build_circuit_note,
+    build_clicks,
+    build_manual,
+    build_search_services,
+    build_stylesheet_engine,
+    find_clusters,
+)
 from feedmill.bootstrap.signin import build_push_check, build_signing
 from feedmill.bootstrap.signinproviders import make_openid, make_saml
 from feedmill.core.urls.networks import Networks, parse_allowed
@@ -107,6 +114,7 @@ def run_web(context: AppContext, ports: Ports) -> None:
         copies=CachedCopies(services.documents, context.blobs),
         find_clusters=find_clusters,
         clicks=build_clicks(context),
+        manual=build_manual(),
         signin=signin,
         find_profile=settings.dataload.find_profile,
         find_rows=find_rows(settings),

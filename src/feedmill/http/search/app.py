@@ -61,6 +61,7 @@ from feedmill.http.search.clusters import ClusterRoute
 from feedmill.http.search.forwarding import add_cookies
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.gsasearch import Identify, ProtocolTools, SearchProtocol
+from feedmill.http.search.manualpages import MANUAL_PATH, ManualPages, NoManual, redirect_to_manual
 from feedmill.http.search.parameters import read_cursor, read_search, write_cursor
 from feedmill.http.search.profilesearch import PATH as PROFILE_SEARCH
 from feedmill.http.search.profilesearch import FindProfile, ProfileSearch
@@ -78,6 +79,7 @@ from feedmill.model.errors import BadRequest, FeedmillError
 from feedmill.model.results import ResultPage
 from feedmill.model.search import SearchRequest
 from feedmill.model.userrole import UserRole
+from feedmill.ports.manual import Manual
 from feedmill.services.auditing import Auditing
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.clustering import FindClusters
@@ -137,6 +139,7 @@ class SearchSite:
     history: timedelta = timedelta(days=90)
     forwarded_cookies: frozenset[str] = frozenset()
     auditing: Auditing | None = None
+    manual: Manual = field(default_factory=NoManual)
 
     def list_own_origins(self) -> tuple[str, ...]:
         """Lists the origins whose pages may send forms: a proxy may use another name of this server than browsers do."""
@@ -170,6 +173,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
     clusters = ClusterRoute(services.searcher, identify, site.find_clusters)
     profiles = ProfileSearch(services.searcher, identify, site.find_profile, threads)
     rows = RowPages(services.documents, identify, site.find_rows)
+    manual = ManualPages(site.manual)
 
     def record_read(request: Request, details: Mapping[str, Detail]) -> None:
         if site.auditing is not None:
@@ -200,6 +204,8 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
         DeclaredRoute("/api/v1/documents", strict("findDocument", in_thread(endpoints.find_document)), methods=["GET"], requires=USER),
         DeclaredRoute("/api/v1/openapi.json", strict_to((), endpoints.describe), methods=["GET"], requires=USER),
         DeclaredRoute("/sw_version.txt", endpoints.show_version, methods=["GET"], requires=ANYONE),
+        DeclaredRoute("/manual", redirect_to_manual, methods=["GET"], requires=ANYONE),
+        DeclaredRoute(MANUAL_PATH, manual.show, methods=["GET"], requires=ANYONE),
         *health_routes(endpoints.find_problems),
         DeclaredMount("/static", StaticFiles(directory=_HERE / "static"), name="static", requires=ANYONE),
     ]
