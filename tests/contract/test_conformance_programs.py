@@ -63,7 +63,7 @@ def test_programs_of_an_adaptor_keep_every_promise(tmp_path: Path) -> None:
         ("retriever", RETRIEVER.replace("echo not-found", "printf 'content\\n'"), "retrieved-unknown"),
         ("retriever", f'[ "$2" = 0 ] || {{ printf "{HEAD}id=$1\\nup-to-date"; exit; }}\n{RETRIEVER}', "retrieved-again"),
         ("authorizer", AUTHORIZER.replace("else echo authz-status=DENY; ", ""), "decisions-complete"),
-        ("authorizer", f"{AUTHORIZER}printf 'id=other\\nauthz-status=DENY\\n'", "decisions-asked"),
+        ("authorizer", f"{AUTHORIZER}printf 'id=other\\nauthz-status=DENY\\n'", "decisions-others"),
         ("authorizer", AUTHORIZER.replace("PERMIT", "permit"), "decisions-strict"),
         ("authorizer", AUTHORIZER.replace("=DENY", "=PERMIT"), "decisions-unknown"),
         ("authorizer", AUTHORIZER.replace("id=*)", '"id=b c") ;; id=*)').replace("PERMIT", "DENY"), "decisions-complete"),
@@ -78,9 +78,9 @@ def test_fault_of_a_program_fails_its_case(tmp_path: Path, name: str, text: str,
 def test_cases_of_programs_that_there_are_not_are_not_tried(tmp_path: Path) -> None:
     options = write_programs(tmp_path)
     found = run_kit(
-        *options[: options.index("--retriever")], "--case", "retrieved-content", "--case", "decisions-asked", "--case", "listing-ids"
+        *options[: options.index("--retriever")], "--case", "retrieved-content", "--case", "decisions-others", "--case", "listing-ids"
     )
-    assert found == {"retrieved-content": "needs --retriever", "decisions-asked": "needs --authorizer"}
+    assert found == {"retrieved-content": "needs --retriever", "decisions-others": "needs --authorizer"}
 
 
 @pytest.mark.parametrize("lister", ["exit 1", f"printf '{HEAD}'", "echo nonsense", f"printf '{HEAD}id=a\\ndelete\\n'"])
@@ -114,7 +114,7 @@ def test_decision_point_keeps_every_promise() -> None:
         assert run_kit(*options_of(server)) == {}
 
 
-def test_decision_point_records_who_asked_about_what() -> None:
+def test_decision_point_records_users_and_resources() -> None:
     with decision_point() as server:
         run_kit(*options_of(server), "--case", "denied")
         assert {"user": "ann", "resources": [f"{server.url}/doc/b%20c"]}.items() <= server.list_records()[-1].items()

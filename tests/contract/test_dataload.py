@@ -389,6 +389,16 @@ def test_bad_item_costs_only_itself(harness: DataloadHarness, item: str, status:
     assert harness.document("bad") == {}
 
 
+def test_url_that_comes_twice_is_what_its_last_item_says(harness: DataloadHarness) -> None:
+    twice = [insert("twice", "<Title>First</Title><Body>amberlamp</Body>"), insert("twice", "<Body>violetlamp</Body>")]
+
+    assert [each["Status"] for each in harness.load(*twice, REFRESH)] == ["OK", "OK", "OK"]
+    assert harness.document("twice")["title"] is None
+    assert (harness.find("violetlamp"), harness.find("amberlamp")) == (["twice"], [])
+    assert [each["Status"] for each in harness.load(insert("twice"), delete("twice"), REFRESH)] == ["OK", "OK", "OK"]
+    assert harness.find("violetlamp") == []
+
+
 def test_value_of_a_wrong_type_costs_only_the_value(harness: DataloadHarness) -> None:
     values = (
         "<Size>big</Size><CTR>often</CTR><Visited>yesterday</Visited><Modified>never</Modified><Category>Sports</Category><Views>2</Views>"

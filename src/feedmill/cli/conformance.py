@@ -188,7 +188,7 @@ def run_commands(
         str, typer.Option(metavar="COMMAND", help="The retriever with its arguments, to which the id and the time are added.")
     ] = "",
     authorizer: Annotated[str, typer.Option(metavar="COMMAND", help="The authorizer with its arguments.")] = "",
-    user: Annotated[str, typer.Option(metavar="NAME", help="The user about whom the authorizer is asked.")] = "",
+    user: Annotated[str, typer.Option(metavar="NAME", help="The user for whom the authorizer decides.")] = "",
     group: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A group of the user; may be repeated.")] = None,
     folder: Annotated[
         Path, typer.Option(metavar="FOLDER", exists=True, file_okay=False, help="The working folder of the commands.")
@@ -222,7 +222,7 @@ def run_commands(
 @conformance_app.command("authorization", epilog=_AUTHORIZATION_EXAMPLES)
 def run_authorization(
     url: Annotated[str, typer.Option("--url", metavar="URL", help="The policy decision point, such as https://HOST:PORT/saml-authz.")],
-    user: Annotated[str, typer.Option(metavar="NAME", help="The user about whom it is asked.")],
+    user: Annotated[str, typer.Option(metavar="NAME", help="The user for whom the server decides.")],
     permitted: Annotated[list[str] | None, typer.Option(metavar="URL", help="A document that the user may see; may be repeated.")] = None,
     denied: Annotated[list[str] | None, typer.Option(metavar="URL", help="A document that the user may not see; may be repeated.")] = None,
     case: Only = None,

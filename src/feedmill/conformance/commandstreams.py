@@ -38,7 +38,10 @@ _CALLER: Final = "googlegsa/library, CommandLineAdaptor.java"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The programs under test with their arguments; an empty tuple for one that there is not. ``user`` and ``groups`` are asked about."""
+    """The programs under test with their arguments; an empty tuple for one that there is not.
+
+    The authorizer decides for ``user``, who is in ``groups``.
+    """
 
     lister: tuple[str, ...]
     retriever: tuple[str, ...] = ()
@@ -162,9 +165,7 @@ def check_repeatable(trial: ProgramTrial) -> None:
     expect(one == two, f"the first listing names {len(one)} documents, the second {len(two)}, or others")
 
 
-@CASES.add(
-    "retrieved-readable", "A listed document is retrieved with status 0 under the id that was asked for", _CALLER, needs=["retriever"]
-)
+@CASES.add("retrieved-readable", "A listed document is retrieved with status 0 under the requested id", _CALLER, needs=["retriever"])
 def check_retrieved(trial: ProgramTrial) -> None:
     for document_id in trial.iter_listed():
         document, _ = trial.retrieve(document_id)
@@ -201,7 +202,7 @@ def check_unknown(trial: ProgramTrial) -> None:
     expect(document.not_found, "the retriever says something else of a document that does not exist")
 
 
-@CASES.add("decisions-complete", "The authorizer decides each document that is asked for", _PARSER, needs=["authorizer", "user"])
+@CASES.add("decisions-complete", "The authorizer decides every document of the question", _PARSER, needs=["authorizer", "user"])
 def check_decisions(trial: ProgramTrial) -> None:
     ids = list(trial.iter_listed())
     decisions, _ = trial.authorize(ids)
@@ -209,7 +210,7 @@ def check_decisions(trial: ProgramTrial) -> None:
     expect(not missing, f"there is no decision about {', '.join(missing)}; the library denies them")
 
 
-@CASES.add("decisions-asked", "The authorizer decides no other documents", _PARSER, needs=["authorizer", "user"])
+@CASES.add("decisions-others", "The authorizer decides no other documents", _PARSER, needs=["authorizer", "user"])
 def check_others(trial: ProgramTrial) -> None:
     ids = list(trial.iter_listed())[:1]
     decisions, _ = trial.authorize(ids)

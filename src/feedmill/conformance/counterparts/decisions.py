@@ -44,8 +44,8 @@ def answer_queries(body: bytes, host: str, decisions: Mapping[tuple[str, str], s
         return Answer(status=400, headers=_PLAIN, body=str(exc).encode())
     inside = "".join(_answer(query, _decide(query, host, decisions)) for query in queries)
     envelope = f'<S:Envelope xmlns:S="{SOAP}"><S:Body>{inside}</S:Body></S:Envelope>'
-    asked = [query.resource for query in queries]
-    return Answer(headers=_XML, body=envelope.encode(), note={"user": queries[0].user, "resources": asked})
+    resources = [query.resource for query in queries]
+    return Answer(headers=_XML, body=envelope.encode(), note={"user": queries[0].user, "resources": resources})
 
 
 def _read_queries(body: bytes) -> list[_Query]:
