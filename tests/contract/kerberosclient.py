@@ -1,6 +1,7 @@
 """A process that fetches with Kerberos, since its libraries read their settings from the environment, and other tests go without them.
 
-Shape: each line of its input is a JSON object with ``rules`` (fields of access rules) and ``urls``; it writes a line with the pages.
+Shape: each line of its input is a JSON object with ``rules`` (fields of access rules), ``urls`` and ``seconds``. It writes a line with the
+pages.
 """
 
 import asyncio
@@ -30,10 +31,10 @@ class KerberosClient:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def fetch(self, rules: list[dict[str, Any]], *urls: str) -> list[dict[str, Any]]:
+    def fetch(self, rules: list[dict[str, Any]], *urls: str, seconds: float = PATIENCE_SECONDS) -> list[dict[str, Any]]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"rules": rules, "urls": urls}) + "\n")
+        self._process.stdin.write(json.dumps({"rules": rules, "urls": urls, "seconds": seconds}) + "\n")
         self._process.stdin.flush()
         pages = json.loads(self._process.stdout.readline())
         return [page | {"state": CrawlState(page["state"])} for page in pages]
@@ -61,7 +62,7 @@ async def _serve() -> None:
         if key not in fetchers:
             rules = tuple(map(_make_rule, given["rules"]))
             fetchers[key] = HttpFetcher(FetchOptions(allow_private=("/",), access=rules))
-        pages = [await _fetch(fetchers[key], url) for url in given["urls"]]
+        pages = [await _fetch(fetchers[key], url, given["seconds"]) for url in given["urls"]]
         sys.stdout.write(json.dumps(pages) + "\n")
         sys.stdout.flush()
     for fetcher in fetchers.values():
@@ -74,8 +75,8 @@ def _make_rule(fields: dict[str, Any]) -> AccessRule:
     return AccessRule(**(fields | schemes | trust))
 
 
-async def _fetch(fetcher: HttpFetcher, url: str) -> dict[str, Any]:
-    page = await fetcher.fetch(FetchRequest(url=url, max_bytes=100_000, seconds=PATIENCE_SECONDS))
+async def _fetch(fetcher: HttpFetcher, url: str, seconds: float) -> dict[str, Any]:
+    page = await fetcher.fetch(FetchRequest(url=url, max_bytes=100_000, seconds=seconds))
     found = {"state": int(page.state), "status": page.http_status, "body": page.body.decode(), "reason": page.reason}
     return found | {"used_access": page.used_access, "headers": dict(page.headers)}
 

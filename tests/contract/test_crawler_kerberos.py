@@ -1,6 +1,7 @@
 """How the crawler proves by Kerberos who it is: to Apache, with tickets of a real KDC."""
 
 import base64
+import signal
 import socket
 import ssl
 from collections.abc import Callable, Iterator
@@ -150,3 +151,14 @@ def test_kdc_that_is_gone_or_has_another_time_is_tried_again(kdc: Kdc, server: A
     assert "Cannot contact any KDC" in gone[0]["reason"]
     assert "tried again in some minutes" in gone[1]["reason"]
     assert "set the clocks" in skewed[0]["reason"]
+
+
+def test_kdc_that_hangs_costs_the_time_of_the_fetch(kdc: Kdc, server: Apache, client: KerberosClient) -> None:
+    assert kdc.process is not None
+    kdc.process.send_signal(signal.SIGSTOP)
+    try:
+        page = client.fetch([RULE | {"domain": "HANGS"}], server.url("/kerberos/a.txt"), seconds=3.0)[0]
+    finally:
+        kdc.process.send_signal(signal.SIGCONT)
+    assert page["state"] in (CrawlState.CONNECTION_FAILED, CrawlState.CONNECTION_TIMED_OUT)
+    assert "does not answer in time" in page["reason"]
