@@ -11,6 +11,7 @@ import pytest
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.crawling.hostload import HostLoads, LoadException
+from feedmill.core.crawling.sites import site_of
 from feedmill.core.documents.urlstate import Rules
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
@@ -416,6 +417,10 @@ class RedirectingServers(Servers):
             return page
         if request.ends_at is not None and request.ends_at(target):
             return replace(page, url=target, body=b"", http_status=302, is_permanent=True)
+        if request.enter is not None and site_of(target) != site_of(request.url):
+            await request.enter(target)
+            if request.allows is not None and not request.allows(target):
+                return replace(page, state=CrawlState.DISALLOWED_BY_ROBOTS_TXT, url=target, body=b"")
         return replace(await self.fetch(replace(request, url=target)), url=target)
 
 
@@ -461,6 +466,41 @@ def test_redirects_to_ever_new_urls_end(harness: CrawlHarness) -> None:
     }
     with harness.store.reading() as unit:
         assert len(unit.feeds.crawling.reports.list_entries()) == 14
+
+
+def test_redirects_of_fed_urls_stay_within_the_load_of_the_other_site(harness: CrawlHarness) -> None:
+    harness.servers = RedirectingServers()
+    harness.loads = HostLoads(default=1.0)
+    pages = [f"http://site{number}.test/a" for number in range(6)]
+    harness.servers.put("http://other.test/robots.txt", "User-agent: *\nDisallow: /5\n")
+    for number, url in enumerate(pages):
+        FeedHarness(store=harness.store, blobs=harness.blobs).push(replace(request(f"e{number}"), url=url), datasource=f"web{number}")
+        harness.servers.put(url, f"-> http://other.test/{number}")
+        harness.servers.put(f"http://other.test/{number}", f"page {number}")
+    harness.clock.turn(minutes=1)
+    harness.add(*(f"http://other.test/own{number}" for number in range(6)))
+    requested = harness.crawl()
+    assert harness.servers.highest == 1
+    assert [harness.text(url) for url in pages] == [f"page {number}" for number in range(5)] + [None]
+    assert harness.entry(pages[5]).state is CrawlState.DISALLOWED_BY_ROBOTS_TXT
+    assert sum("other.test/own" in path for path in requested) == 6
+
+
+def test_redirect_to_a_site_of_another_process_is_put_off(harness: CrawlHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("feedmill.services.crawling.crawler.MAX_WAIT_SECONDS", 0.0)
+    harness.servers = RedirectingServers()
+    FeedHarness(store=harness.store, blobs=harness.blobs).push(replace(request("e"), url=url_of("/a")), datasource="web")
+    harness.servers.put("/a", "-> http://other.test/b")
+    harness.servers.put("http://other.test/b", "the page")
+    harness.clock.turn(minutes=1)
+    with harness.store.writing() as unit:
+        unit.feeds.crawling.sites.lease("two", "http://other.test", harness.clock(), harness.clock() + timedelta(minutes=2))
+    assert harness.crawl() == ["/a"]
+    assert (harness.text("/a"), harness.entry("/a").failures) == (None, 0)
+    monkeypatch.undo()
+    harness.clock.turn(minutes=3)
+    harness.crawl()
+    assert harness.text("/a") == "the page"
 
 
 def test_url_that_a_feed_named_has_the_content_to_which_it_redirects(harness: CrawlHarness) -> None:

@@ -245,6 +245,20 @@ def test_redirect_to_what_is_crawled_as_its_own_entry_ends_the_fetch(sets_cookie
         assert (page.http_status, page.body, len(server.heads)) == expected
 
 
+def test_redirect_to_another_site_waits_for_its_host_load() -> None:
+    """So does each further redirect there; the wait does not count as time of the fetch."""
+    entered: list[str] = []
+
+    async def enter(url: str) -> None:
+        entered.append(url)
+        await asyncio.sleep(1.2)
+
+    answers = {"/b": redirect("/c"), "/c": answer("200 OK", b"the page")}
+    with running(by_path(answers)) as other, running(always(redirect(other.url("/b")))) as server:
+        page = fetch(server.url("/a"), seconds=2.0, enter=enter, pause_seconds=60.0)
+        assert (page.body, entered) == (b"the page", [other.url("/b"), other.url("/c")])
+
+
 def test_location_in_utf8_is_followed() -> None:
     with running(by_path({"/a": redirect("/ü b"), "/%C3%BC%20b": answer("200 OK", b"end")})) as server:
         assert fetch(server.url("/a")).body == b"end"

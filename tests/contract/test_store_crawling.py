@@ -307,3 +307,18 @@ def test_urls_of_the_benchmark_are_all_leased_once(tmp_path: Path, capsys: pytes
     store.close()
     assert (len(entries), {len(entry.history) for entry in entries}) == (300, {1})
     assert capsys.readouterr().out.count("a second") == 1
+
+
+def test_site_is_leased_by_one_process_at_a_time(store: SqlStore) -> None:
+    until = NOW + timedelta(minutes=1)
+    with store.writing() as unit:
+        sites = unit.feeds.crawling.sites
+        unknown = sites.lease("one", "http://new.test", NOW, until)
+        assert unknown is not None
+        assert (unknown.site, unknown.robots_at) == ("http://new.test", None)
+        assert sites.lease("two", "http://new.test", NOW, until) is None
+        assert sites.lease("one", "http://new.test", NOW, until) is not None
+        assert [site.site for site in sites.list_leased("one")] == ["http://new.test"]
+    with store.writing() as unit:
+        assert unit.feeds.crawling.sites.lease("two", "http://new.test", until, until + timedelta(minutes=1)) is not None
+        assert unit.feeds.crawling.sites.list_leased("one") == []

@@ -232,6 +232,8 @@ class FetchRequest:
     ``headers`` are sent besides the fetcher's own, which they do not replace.
     ``ends_at`` returns whether the fetch ends at a redirect to a URL, which is crawled as its own entry; the page has no body then. A
     response that sets cookies which are kept does not end it, since it may lead back.
+    ``enter`` waits until a request to a URL of another site, to which it redirects, is within the host load of that site, as is each
+    further one, and raises Busy if that takes too long. The time limit does not count the wait.
     ``reserve`` waits until there is memory for a body of so many bytes; a small body is read without it. The first call counts for the
     whole fetch. The time limit does not count the wait. It raises Busy if the wait is too long.
     """
@@ -246,6 +248,7 @@ class FetchRequest:
     pause_seconds: float = 0.0
     allows: Callable[[str], bool] | None = field(default=None, repr=False, compare=False)
     ends_at: Callable[[str], bool] | None = field(default=None, repr=False, compare=False)
+    enter: Callable[[str], Awaitable[None]] | None = field(default=None, repr=False, compare=False)
     reserve: Callable[[int], Awaitable[None]] | None = field(default=None, repr=False, compare=False)
 
 

@@ -75,6 +75,9 @@ class CrawlSites(Protocol):
     def lease_with_sitemaps(self, owner: str, now: datetime, until: datetime, limit: int) -> list[CrawlSite]:
         """Leases sites with sitemaps left to be read, except those of other owners."""
 
+    def lease(self, owner: str, site: str, now: datetime, until: datetime) -> CrawlSite | None:
+        """Leases a site, known or not, None if another owner has it."""
+
     def list_failing(self, limit: int) -> list[CrawlSite]:
         """Lists the sites whose servers fail, the longest failing first."""
 
@@ -92,7 +95,7 @@ class Fetcher(Protocol):
     """
 
     async def fetch(self, request: FetchRequest) -> FetchedPage:
-        """Fetches a URL. Every failure is a ``FetchedPage`` with its state. Raises what ``reserve`` of the request raises."""
+        """Fetches a URL. Every failure is a ``FetchedPage`` with its state. Raises what ``enter`` and ``reserve`` of the request raise."""
 
     async def close(self) -> None:
         """Closes all connections."""

@@ -5,6 +5,7 @@
   credentials, headers, cookies and the proxy are decided again for each URL on the way. After a redirect from https to http no credentials
   are sent.
 - A redirect to a URL that is crawled as its own entry ends the fetch.
+- A redirect to another site waits for the host load of that site.
 - A redirect to the same server is followed after the pause that the request asks for.
 - A validator belongs to one URL: it is sent only with the first request, and none is returned after a redirect.
 - A body that is not complete is a failure, never a document.
@@ -98,8 +99,14 @@ class HttpFetcher:
             if isinstance(following, FetchedPage):
                 return following
             fetch.follow(following, response.status)
-            if (following.is_tls, following.host, following.port) == (target.is_tls, target.host, target.port):
+            is_same = (following.is_tls, following.host, following.port) == (target.is_tls, target.host, target.port)
+            if is_same and not fetch.has_entered:
                 await fetch.pause()
+            else:
+                await fetch.enter()
+                # the rules of the other site may be known only now
+                if not fetch.is_allowed(following):
+                    return self._disallow(fetch, response, following)
             target = following
 
     async def _request(self, fetch: "_Fetch", target: Target) -> HttpResponse:
@@ -165,14 +172,17 @@ class HttpFetcher:
             return self._end(
                 fetch, response, CrawlState.OFF_DOMAIN_REDIRECT, f"it redirects to {following.url}, which is not among the URLs to crawl"
             )
-        if fetch.request.allows is not None and not fetch.request.allows(following.url):
-            reason = f"it redirects to {following.url}, which robots.txt of its site disallows"
-            return self._end(fetch, response, CrawlState.DISALLOWED_BY_ROBOTS_TXT, reason)
+        if not fetch.is_allowed(following):
+            return self._disallow(fetch, response, following)
         keeps_cookies = sets_cookies and self._keeps_cookies.match_url(target.url).passes
         if fetch.request.ends_at is not None and not keeps_cookies and fetch.request.ends_at(following.url):
             fetch.follow(following, response.status)
             return self._end(fetch, response, CrawlState.CRAWLED, "")
         return following
+
+    def _disallow(self, fetch: "_Fetch", response: HttpResponse, following: Target) -> FetchedPage:
+        reason = f"it redirects to {following.url}, which robots.txt of its site disallows"
+        return self._end(fetch, response, CrawlState.DISALLOWED_BY_ROBOTS_TXT, reason)
 
     async def _make_page(self, fetch: "_Fetch", response: HttpResponse) -> FetchedPage:
         request = fetch.request
@@ -203,7 +213,7 @@ class HttpFetcher:
 
 @dataclass(slots=True, kw_only=True)
 class _Fetch:
-    """A fetch in progress. ``passed`` are the URLs that redirected."""
+    """A fetch in progress. ``passed`` are the URLs that redirected; ``has_entered``: one was on another site."""
 
     request: FetchRequest
     deadline: float
@@ -211,6 +221,7 @@ class _Fetch:
     url: str = ""
     is_permanent: bool = True
     has_left_tls: bool = False
+    has_entered: bool = False
     used_access: bool = False
     make_public: bool = True
 
@@ -230,6 +241,17 @@ class _Fetch:
         if seconds > 0:
             await asyncio.sleep(seconds)
             self.deadline += seconds
+
+    async def enter(self) -> None:
+        """Waits until the host load of another site permits the request. The time limit of the fetch does not count the wait."""
+        if self.request.enter is not None:
+            begun, self.has_entered = time.monotonic(), True
+            await self.request.enter(self.url)
+            self.deadline += time.monotonic() - begun
+
+    def is_allowed(self, target: Target) -> bool:
+        """Returns whether robots.txt permits a request, as far as it is known."""
+        return self.request.allows is None or self.request.allows(target.url)
 
     def note_access(self, rule: AccessRule, *, used_access: bool) -> None:
         """Notes that credentials were sent; a document is made public only if all rules that were used say so."""

@@ -382,6 +382,15 @@ class SqlCrawlSites:
             self._connection.execute(sa.update(crawl_sites).where(_SITE.id.in_(batch)).values(lease))
         return [_site_from_row(row) for row in rows]
 
+    def lease(self, owner: str, site: str, now: datetime, until: datetime) -> CrawlSite | None:
+        """Leases a site, None if another owner has it."""
+        new = insert(self._connection, crawl_sites).on_conflict_do_nothing(index_elements=["site_digest"])
+        self._connection.execute(new, [_row_of_site(CrawlSite(site=site)) | _NO_ENTRIES])
+        is_free = sa.or_(_SITE.lease_owner.in_(["", owner]), _SITE.lease_expires_at <= to_micros(now))
+        taken = sa.update(crawl_sites).where(_SITE.site_digest == digest_of_url(site), is_free)
+        count = self._connection.execute(taken.values(lease_owner=owner, lease_expires_at=to_micros(until))).rowcount
+        return self.find_many([site])[site] if count else None
+
     def list_failing(self, limit: int) -> list[CrawlSite]:
         """Lists the sites whose servers fail, the longest failing first."""
         query = sa.select(crawl_sites).where(_SITE.failures > 0).order_by(_SITE.failed_at, _SITE.site).limit(limit)

@@ -4,6 +4,7 @@
 2. A site has at most as many requests at once as its host load permits. If there is a pause between requests (a load below 1, a crawl
    delay), the end of the pause is stored before the request is sent, and counts again from the answer. A process that ends while a request
    is under way knows neither when it was sent nor when it was answered: then the pause counts from the start of the next process.
+   A fetch that is redirected to another site leaves its slot, and waits for one of that site, which it leases.
 3. The first request to a site is for its robots.txt, which counts for a day. No URL of the queue is fetched without it; the target of a
    redirect to a site of which none is known is (``_allows``).
    The sitemaps of the site that it names are read then too, one at a time and within the host load. Those that are left to be read are
@@ -36,7 +37,7 @@ from feedmill.model.errors import Broken, Busy, FeedmillError
 from feedmill.model.queue import QueueName
 from feedmill.ports import Clock, Fetcher, Notifier, Store
 from feedmill.services.crawling.applying import Fetched, PageApplier
-from feedmill.services.crawling.bodymemory import BodyMemory, Reservation
+from feedmill.services.crawling.bodymemory import MAX_WAIT_SECONDS, BodyMemory, Reservation
 from feedmill.services.crawling.requesting import CRAWLER, is_paused
 from feedmill.services.failurenote import FailureNote
 from feedmill.services.feeds.feeding import Admission
@@ -132,6 +133,7 @@ class CrawlTools:
 class _Site:
     """A site with leased entries. ``rules`` None: its robots.txt must be read first.
 
+    ``running`` are the requests under way, ``entering`` those that wait because they were redirected to the site.
     ``sitemaps`` are still to be read, ``sitemap`` is read now ("" = none), and ``known_sitemaps`` are all that were found since robots.txt
     was read. ``page`` is a page of the site, in whose name its robots.txt and its sitemaps are fetched.
     """
@@ -140,6 +142,7 @@ class _Site:
     rules: RobotsRules | None = None
     waiting: deque[CrawlEntry] = field(default_factory=deque)
     running: int = 0
+    entering: int = 0
     sitemaps: deque[str] = field(default_factory=deque)
     sitemap: str = ""
     known_sitemaps: set[str] = field(default_factory=set)
@@ -159,6 +162,13 @@ class _Site:
     @property
     def delay_seconds(self) -> float:
         return 0.0 if self.rules is None else self.rules.delay_seconds
+
+
+@dataclass(slots=True, kw_only=True)
+class _Slot:
+    """The place of a fetch among the requests that its site gets at once, None while it waits for one of another site."""
+
+    site: _Site | None
 
 
 class Crawler:
@@ -404,8 +414,9 @@ class Crawler:
         load = self._find_load(site.record.site, site.delay_seconds, now)
         if load.pause_seconds or load.at_once == 1:
             is_free = site.record.free_at is None or site.record.free_at <= now
-            return int(is_free and not site.waiting and not site.running and load.at_once > 0)
-        return max(0, min(2 * load.at_once, 2 * AT_ONCE) - len(site.waiting) - site.running)
+            is_idle = not (site.waiting or site.running or site.entering)
+            return int(is_free and is_idle and load.at_once > 0)
+        return max(0, min(2 * load.at_once, 2 * AT_ONCE) - len(site.waiting) - site.running - site.entering)
 
     def _find_load(self, name: str, delay_seconds: float, now: datetime) -> HostLoad:
         return self._tools.loads.find(name, self._tools.find_hour(now), delay_seconds=delay_seconds)
@@ -426,7 +437,7 @@ class Crawler:
             idle = [
                 name
                 for name, site in self._sites.items()
-                if not (site.waiting or site.running or site.sitemaps) and name not in self._changed
+                if not (site.waiting or site.running or site.entering or site.sitemaps) and name not in self._changed
             ]
             for name in idle[: len(self._sites) - MAX_SITES]:
                 del self._sites[name]
@@ -440,7 +451,7 @@ class Crawler:
             return begun
         for site in list(self._sites.values()):
             load = self._find_load(site.record.site, site.delay_seconds, now)
-            while site.waiting and site.running < load.at_once and len(self._tasks) < AT_ONCE:
+            while site.waiting and site.running + site.entering < load.at_once and len(self._tasks) < AT_ONCE:
                 # its robots.txt is being fetched, and nothing else of the site is until then
                 if site.rules is None and site.running:
                     break
@@ -468,7 +479,7 @@ class Crawler:
             not site.sitemaps
             or site.sitemap
             or self._sitemaps_running >= SITEMAPS_AT_ONCE
-            or site.running >= load.at_once
+            or site.running + site.entering >= load.at_once
             or len(self._tasks) >= AT_ONCE
         ):
             return False
@@ -476,13 +487,14 @@ class Crawler:
         if site.rules is None or site.rules.closed_reason or (record.retry_at is not None and record.retry_at > now):
             return False
         if load.pause_seconds:
-            if site.waiting or site.running or (record.free_at is not None and record.free_at > now):
+            if site.waiting or site.running or site.entering or (record.free_at is not None and record.free_at > now):
                 return False
             site.record = self._changed[record.site] = replace(record, free_at=now + timedelta(seconds=load.pause_seconds))
         return True
 
     async def _fetch_sitemap(self, fetcher: Fetcher, site: _Site, url: str) -> None:
-        reservation = Reservation(self._memory)
+        # the slot of its own site is held meanwhile
+        reservation, slot = Reservation(self._memory), _Slot(site=None)
         try:
             site.sitemap = url
             request = FetchRequest(
@@ -490,11 +502,12 @@ class Crawler:
                 needed_for=site.page,
                 max_bytes=SITEMAP_BYTES,
                 seconds=self._tools.fetch_seconds,
+                enter=lambda target: self._enter(slot, target),
                 reserve=reservation.reserve,
             )
             page = await fetcher.fetch(request)
             reservation.shrink(len(page.body))
-            self._note_answer(site, page)
+            self._note_answer(slot.site or site, page)
             follow = self._tools.follow_sitemap
             if page.state is CrawlState.CRAWLED and follow is not None:
                 site.add_sitemaps(await self._in_thread(lambda: follow(page)))
@@ -506,6 +519,7 @@ class Crawler:
             site.sitemaps.appendleft(url)
             raise
         finally:
+            self._leave(slot)
             reservation.shrink(0)
             site.sitemap = ""
             site.record = self._changed[site.record.site] = replace(site.record, sitemaps=site.sitemaps_left)
@@ -513,11 +527,17 @@ class Crawler:
             site.running -= 1
 
     async def _fetch_robots(self, fetcher: Fetcher, site: _Site, url: str) -> None:
+        slot = _Slot(site=None)
         try:
             request = FetchRequest(
-                url=urljoin(site.record.site + "/", "robots.txt"), needed_for=url, max_bytes=ROBOTS_BYTES, seconds=self._tools.fetch_seconds
+                url=urljoin(site.record.site + "/", "robots.txt"),
+                needed_for=url,
+                max_bytes=ROBOTS_BYTES,
+                seconds=self._tools.fetch_seconds,
+                enter=lambda target: self._enter(slot, target),
             )
             page = await fetcher.fetch(request)
+            self._leave(slot)
             now = self._tools.clock()
             rules = judge_robots(page, self._tools.agent)
             state = CrawlState.ROBOTS_TXT_UNREACHABLE if rules.closed_reason else CrawlState.CRAWLED
@@ -541,6 +561,7 @@ class Crawler:
             log.warning("robots_not_stored", site=site.record.site, reason=str(error))
             await asyncio.sleep(RETRY_SECONDS)
         finally:
+            self._leave(slot)
             site.running -= 1
 
     def _store_sites(self, records: Sequence[CrawlSite], given_back: Sequence[CrawlEntry]) -> None:
@@ -549,9 +570,9 @@ class Crawler:
             unit.feeds.crawling.queue.save_many(given_back)
 
     async def _visit(self, fetcher: Fetcher, site: _Site, entry: CrawlEntry) -> None:
-        reservation = Reservation(self._memory)
+        reservation, slot = Reservation(self._memory), _Slot(site=site)
         try:
-            page = self._refuse(site, entry) or await self._fetch(fetcher, site, entry, reservation)
+            page = self._refuse(site, entry) or await self._fetch(fetcher, slot, entry, reservation)
             reservation.shrink(len(page.body))
             if not self._done:
                 self._done_at = self._tools.clock()
@@ -561,7 +582,87 @@ class Crawler:
             log.info("fetch_put_off", url=entry.url, reason=str(error))
             self._put_off.append(entry)
         finally:
-            site.running -= 1
+            self._leave(slot)
+
+    async def _enter(self, slot: _Slot, url: str, fetcher: Fetcher | None = None) -> None:
+        """Gives a fetch a slot of the site to which it was redirected, in place of the one that it has. Errors: Busy.
+
+        With a fetcher the robots.txt of that site is read first.
+        """
+        self._leave(slot, pauses=True)
+        try:
+            async with asyncio.timeout(MAX_WAIT_SECONDS):
+                site = await self._take_site(site_of(url))
+                await self._take_slot(site)
+                while fetcher is not None and site.rules is None:
+                    # it gives the slot back
+                    await self._fetch_robots(fetcher, site, url)
+                    await self._take_slot(site)
+                slot.site = site
+        except TimeoutError as exc:
+            raise Busy(f"{site_of(url)} gets other requests, and no more are permitted at once") from exc
+
+    async def _take_site(self, name: str) -> _Site:
+        """Waits until no other process crawls a site, and returns it."""
+        while (record := await self._in_thread(lambda: self._lease_site(name))) is None:
+            await asyncio.sleep(POLL_SECONDS)
+        site = self._sites.get(name)
+        if site is None:
+            site = self._sites[name] = _Site(record=record)
+        site.record = self._changed.get(name, record)
+        if site.rules is None and not site.running:
+            site.rules = self._read_stored_rules(site.record, self._tools.clock())
+        return site
+
+    def _lease_site(self, name: str) -> CrawlSite | None:
+        now = self._tools.clock()
+        until = now + timedelta(seconds=self._tools.fetch_seconds + self._tools.wait_seconds) + LEASE_MARGIN
+        with self._tools.store.writing() as unit:
+            return unit.feeds.crawling.sites.lease(self._tools.owner, name, now, until)
+
+    async def _take_slot(self, site: _Site) -> None:
+        """Waits until the host load of a site permits a request. If there are pauses, the end of the next one is stored first."""
+        site.entering += 1
+        try:
+            while True:
+                if self._is_paused:
+                    raise Busy("the crawler is paused")
+                now = self._tools.clock()
+                load = self._find_load(site.record.site, site.delay_seconds, now)
+                is_free = not load.pause_seconds or site.record.free_at is None or site.record.free_at <= now
+                # its robots.txt is being fetched, and nothing else of the site is until then
+                is_open = site.rules is not None or not site.running
+                if is_free and is_open and site.running < load.at_once:
+                    break
+                await asyncio.sleep(TICK_SECONDS)
+            site.running += 1
+        finally:
+            site.entering -= 1
+        if load.pause_seconds:
+            record = site.record = self._changed[site.record.site] = self._begin_pause(site.record, load, now)
+            try:
+                await self._in_thread(lambda: self._store_site(record))
+            except BaseException:
+                site.running -= 1
+                raise
+
+    def _store_site(self, record: CrawlSite) -> None:
+        with self._tools.store.writing() as unit:
+            unit.feeds.crawling.sites.save_many([record])
+
+    def _begin_pause(self, record: CrawlSite, load: HostLoad, now: datetime) -> CrawlSite:
+        return replace(record, free_at=now + timedelta(seconds=load.pause_seconds))
+
+    def _leave(self, slot: _Slot, *, pauses: bool = False) -> None:
+        """Gives the slot of a fetch back, if it has one; the pause of its site begins if the fetch goes on elsewhere."""
+        site, slot.site = slot.site, None
+        if site is None:
+            return
+        site.running -= 1
+        now = self._tools.clock()
+        load = self._find_load(site.record.site, site.delay_seconds, now)
+        if pauses and load.pause_seconds:
+            site.record = self._changed[site.record.site] = self._begin_pause(site.record, load, now)
 
     def _refuse(self, site: _Site, entry: CrawlEntry) -> FetchedPage | None:
         """Returns why a URL is not fetched at all, None if it is."""
@@ -580,7 +681,9 @@ class Crawler:
             return FetchedPage(state=CrawlState.DISALLOWED_BY_ROBOTS_TXT, url=url, reason="robots.txt of its site disallows it")
         return None
 
-    async def _fetch(self, fetcher: Fetcher, site: _Site, entry: CrawlEntry, reservation: Reservation) -> FetchedPage:
+    async def _fetch(self, fetcher: Fetcher, slot: _Slot, entry: CrawlEntry, reservation: Reservation) -> FetchedPage:
+        site = slot.site
+        assert site is not None
         is_conditional = entry.url not in self._unconditional and not self._tools.force.match_url(entry.url).passes
         request = FetchRequest(
             url=entry.url,
@@ -591,10 +694,11 @@ class Crawler:
             pause_seconds=self._find_load(site.record.site, site.delay_seconds, self._tools.clock()).pause_seconds,
             allows=self._allows,
             ends_at=None if entry.url in self._fed else lambda target: bool(self._tools.find_redirected(entry.url, target)),
+            enter=lambda target: self._enter(slot, target, fetcher),
             reserve=reservation.reserve,
         )
         page = await fetcher.fetch(request)
-        self._note_answer(site, page)
+        self._note_answer(slot.site or site, page)
         return page
 
     def _allows(self, url: str) -> bool:
