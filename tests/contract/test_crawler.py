@@ -107,6 +107,23 @@ def test_crawl_of_a_failing_server_empties_nothing_for_a_month(harness: CrawlHar
     assert harness.entry().due_at is None
 
 
+def test_page_that_the_licence_evicts_is_crawled_again_when_it_is_named_and_there_is_room(harness: CrawlHarness) -> None:
+    harness.admission = replace(harness.admission, max_documents=2)
+    paths = ["/a", "/b", "/c"]
+    for path in paths:
+        harness.servers.put(path, path)
+    harness.add(*paths)
+    harness.crawl()
+    (evicted,) = set(paths) - harness.list_live(paths)
+    for _ in range(40):
+        harness.clock.turn(days=1)
+        assert evicted not in harness.crawl()
+    harness.admission = replace(harness.admission, max_documents=0)
+    harness.add(evicted)
+    assert harness.crawl() == [evicted]
+    assert harness.list_live(paths) == set(paths)
+
+
 def test_crawl_with_adaptor_headers_replaces_metadata_and_access(harness: CrawlHarness) -> None:
     acl = (
         "x-gsa-doc-controls",
