@@ -21,7 +21,7 @@ from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.keyvalues import CRAWL_PAUSED
 from feedmill.services.overview import read_crawl_overview
 from feedmill.telemetry.metrics import render_metrics
-from tests.builders.changes import put
+from tests.builders.changes import delete, put
 from tests.builders.crawling import mention, url_of
 from tests.contract.crawlharness import CrawlHarness, Servers
 from tests.contract.feedharness import FeedHarness
@@ -213,6 +213,39 @@ def test_crawl_never_changes_what_a_content_feed_owns(harness: CrawlHarness) -> 
     assert (document.datasource, harness.text() != "crawled") == ("hr", True)
     with harness.store.reading() as unit:
         assert unit.feeds.crawling.queue.find_many([url_of("/a")]) == {}
+
+
+def test_content_that_is_fed_during_a_fetch_counts(harness: CrawlHarness) -> None:
+    feeds = FeedHarness(store=harness.store, blobs=harness.blobs)
+    harness.servers.put("/a", "crawled")
+
+    def feed(requested: str) -> None:
+        if requested == url_of("/a"):
+            feeds.push(replace(put("a", "fed"), url=requested))
+
+    harness.servers.on_request = feed
+    harness.add("/a")
+    assert harness.crawl() == ["/a"]
+    assert harness.text() == "fed"
+    with harness.store.reading() as unit:
+        assert unit.feeds.crawling.queue.find_many([url_of("/a")]) == {}
+
+
+def test_document_that_is_deleted_during_a_fetch_stays_deleted(harness: CrawlHarness) -> None:
+    feeds = FeedHarness(store=harness.store, blobs=harness.blobs)
+    harness.servers.put("/a", "crawled")
+    harness.add("/a")
+    harness.crawl()
+    harness.clock.turn(days=1)
+    harness.servers.put("/a", "crawled again")
+
+    def feed(requested: str) -> None:
+        if requested == url_of("/a"):
+            feeds.push(replace(delete("a"), url=requested))
+
+    harness.servers.on_request = feed
+    assert harness.crawl() == ["/a"]
+    assert harness.document() is None
 
 
 def test_crawl_of_a_redirect_stores_the_final_url(harness: CrawlHarness) -> None:
