@@ -14,7 +14,7 @@ from tests.audit.locked import find_missing, read_lock, sort_findings
 
 TOOLS = Path(".tools/audit-packages")
 RUNTIME = Path("locks/runtime.txt")
-LOCKS = (RUNTIME, Path("locks/dev.txt"))
+LOCKS = (RUNTIME, Path("locks/dev.txt"), Path("locks/kerberos.txt"))
 SBOM = Path("build/sbom.json")
 SERVICES = ("pypi", "osv")
 ANSWER_SECONDS = 300
