@@ -216,6 +216,8 @@ def test_client_asks_the_crawler_and_why(doors: Appliance, administration: Admin
         assert administration.get_crawl().groups["crawled"] == 1
         assert [entry.url for entry in administration.list_crawl_queue(group="crawled")] == [url]
         assert administration.recrawl(url) == 1
+        with pytest.raises(NotFound, match=r"knows no URL that 'http://none\.test/' matches"):
+            administration.recrawl("http://none.test/")
         wait_until(lambda: len(administration.get_crawl_entry(url).history) == 2, "the second fetch")
         administration.pause_crawl()
         assert administration.get_crawl().paused

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from feedmill.client.adminanswers import CrawlEntryShown, CrawlShown, Diagnosis, PullSourceShown, RunShown
 from feedmill.client.answers import Answer
 from feedmill.client.transport import Transport, quote_name
-from feedmill.model.errors import BadRequest, Busy
+from feedmill.model.errors import BadRequest, Busy, NotFound
 
 POLL_SECONDS = (0.05, 1.0)
 
@@ -88,11 +88,20 @@ class Administration:
         return self._read(CrawlEntryShown, self._transport.get_json("/api/v1/crawl/entry", {"url": url}))
 
     def recrawl(self, url: str) -> int:
-        """Has a URL, or all known URLs that match a pattern, fetched again soon. Returns how many."""
-        answer = self._transport.post_json("/api/v1/crawl/recrawl", {"url": url})
-        if not isinstance(answer, dict) or not isinstance(answer.get("requested"), int):
-            raise self._make_error()
-        return int(answer["requested"])
+        """Has a URL, or all known URLs that match a pattern, fetched again soon. Returns how many; NotFound if there is none."""
+        count, after = 0, ""
+        # part by part: to compare millions of URLs takes longer than one request may
+        while True:
+            answer = self._transport.post_json("/api/v1/crawl/recrawl", {"url": url, "after": after})
+            if not isinstance(answer, dict) or not isinstance(answer.get("requested"), int):
+                raise self._make_error()
+            count += int(answer["requested"])
+            after = str(answer.get("after") or "")
+            if not after:
+                break
+        if not count:
+            raise NotFound(f"the crawler knows no URL that {url[:2000]!a} matches; name it in a web feed or in urls.start")
+        return count
 
     def pause_crawl(self) -> None:
         """Stops fetching."""
