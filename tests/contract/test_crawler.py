@@ -16,6 +16,7 @@ from feedmill.core.documents.urlstate import Rules
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
 from feedmill.model.errors import Busy
+from feedmill.ports import Lane, Stage
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.keyvalues import CRAWL_PAUSED
@@ -52,6 +53,22 @@ def test_crawl_of_new_urls_stores_their_pages(harness: CrawlHarness) -> None:
         assert [(source.name, source.kind, source.documents) for source in unit.feeds.sources.list()] == [("crawler", "web", 1)]
     assert read_crawl_overview(harness.store, harness.clock())["fetches"][-1] == 2
     assert b'feedmill_fetches_total{code="11"}' in render_metrics(dict, dict)
+
+
+def test_crawl_hurries_for_pages_that_were_asked_for(harness: CrawlHarness) -> None:
+    def lanes() -> list[Lane]:
+        with harness.store.reading() as unit:
+            return [task.lane for task in unit.processing.index_tasks.list(Stage.EXTRACT, 10)]
+
+    harness.servers.put("/linked", "one")
+    harness.add(mention("/linked", referrer=url_of("/other"), depth=1))
+    harness.crawl()
+    assert lanes() == [Lane.BULK]
+
+    harness.servers.put("/linked", "two")
+    harness.add(mention("/linked", is_request=True))
+    harness.crawl()
+    assert lanes() == [Lane.QUICK]
 
 
 def test_crawl_again_is_conditional_and_keeps_what_is_unchanged(harness: CrawlHarness) -> None:

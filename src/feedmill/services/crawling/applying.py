@@ -29,7 +29,7 @@ from feedmill.core.urls.digests import digest_of_url
 from feedmill.core.urls.patternrules import split_url
 from feedmill.core.urls.targets import parse_target
 from feedmill.model.change import AclChange, Change, Content, Delete, PutDocument, SourcePosition
-from feedmill.model.crawling import CrawlEntry, CrawlMention, CrawlSite, CrawlState, FetchedPage, FetchRecord
+from feedmill.model.crawling import CrawlEntry, CrawlMention, CrawlSite, CrawlState, CrawlUrgency, FetchedPage, FetchRecord
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, DocumentState, Origin
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import LogLevel
@@ -59,7 +59,7 @@ MAX_KEY_CHARACTERS: Final = 900
 LEFT_AT_ONCE: Final = 1_000
 """How many duplicates of pages that are gone are fetched again at once; the others follow by their schedule."""
 QUICK_PAGES: Final = 50
-"""Up to this number the pages of one transaction are indexed before longer work."""
+"""Up to this number the pages of one transaction are indexed before longer work, if someone asked for one of them."""
 
 log = structlog.get_logger(__name__)
 
@@ -198,7 +198,8 @@ class PageApplier:
         changes = [(each.change, each.content) for each in wanted if each.change is not None]
         if changes:
             notes = self._tools.in_flight
-            lane = Lane.QUICK if len(changes) <= QUICK_PAGES else Lane.BULK
+            is_awaited = any(_is_requested(stored[each.entry.url]) for each in wanted if each.change is not None)
+            lane = Lane.QUICK if is_awaited and len(changes) <= QUICK_PAGES else Lane.BULK
             batch = ChangeBatch(unit, self._context(), lane, begin=lambda _step, url: notes.begin(_key_of_url(url)))
             batch.load(change.url for change, _ in changes if change.url is not None)
             try:
@@ -383,6 +384,13 @@ class PageApplier:
         )
         following = schedule(fetched.entry, record, self._tools.frequency.find(fetched.entry.url), is_changed=is_changed)
         return following.entry, following.removes
+
+
+def _is_requested(entry: CrawlEntry) -> bool:
+    """Returns whether a feed, an administrator or a start URL asks for a page. No one waits for what a link or the schedule brings."""
+    if entry.urgency is CrawlUrgency.NEW:
+        return not entry.referrer or entry.crawled_at is not None
+    return entry.urgency is CrawlUrgency.IMMEDIATE
 
 
 def _count(entry: CrawlEntry) -> None:
