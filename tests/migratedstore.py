@@ -25,6 +25,7 @@ def prepare_migrated(data: Path) -> None:
     prepare_folder(data)
     path = data / "store.sqlite"
     if not path.exists():
+        path.touch(mode=0o600)
         path.write_bytes(_template())
 
 
