@@ -83,17 +83,19 @@ class Linking:
         self._find_index = find_index
         self._index: tuple[str, SearchIndex] | None = None
         self._own: dict[int, int] = {}
+        self._gathered: set[int] = set()
 
     def gather(self, documents: Sequence[Document]) -> None:
         """Stores the texts of links to new crawled documents before their first entries, so that these need not be written again.
 
         Where this fails, the texts are stored when the links of the documents are read, which also records failures.
         """
-        fresh = [
-            document for document in documents if document.origin is Origin.WEB and document.version == 1 and document.id not in self._own
-        ]
+        crawled = [document for document in documents if document.origin is Origin.WEB and document.version == 1]
+        fresh = [document for document in crawled if document.id not in self._own and document.id not in self._gathered]
         if not fresh:
             return
+        # a batch comes here again and again until all of it is written
+        self._gathered.update(document.id for document in fresh if document.id is not None)
         try:
             with self._store.reading() as unit:
                 folder, token = _find_published(unit)
@@ -133,9 +135,9 @@ class Linking:
 
     def note_indexed(self, unit: UnitOfWork, tasks: Iterable[IndexTask]) -> None:
         """Queues indexed documents for reading of their links, except those that were written only because of incoming links."""
-        unit.processing.link_queue.queue(
-            LinkWork.READ, [task.document_id for task in tasks if self._own.pop(task.document_id, 0) != task.version]
-        )
+        taken = [task.document_id for task in tasks if self._own.pop(task.document_id, 0) != task.version]
+        unit.processing.link_queue.queue(LinkWork.READ, taken)
+        self._gathered.difference_update(taken)
 
     def step(self) -> bool:
         """Reads some links; if none wait, adds tasks for some targets whose link texts have changed. Returns whether it did any work.
