@@ -12,7 +12,7 @@ from feedmill.core.crawling.linkrules import LinkRules
 from feedmill.core.documents.urlstate import ApplyContext
 from feedmill.core.text.textblob import encode_text
 from feedmill.model.crawling import CrawlEntry
-from feedmill.model.document import Attributes, Document, Text
+from feedmill.model.document import Attributes, Document, Origin, Text
 from feedmill.model.extraction import Link
 from feedmill.model.provenance import from_fetch
 from feedmill.ports import Lane, Stage
@@ -95,6 +95,17 @@ def test_links_are_added_up_to_the_number_of_urls(harness: FeedHarness) -> None:
     page = fetch(harness, "page")
     assert follow(harness, page, [url(str(number)) for number in range(10)], max_urls=4) == 4
     assert follow(harness, page, [url("more")], max_urls=4) == 0
+
+
+def test_links_are_followed_up_to_a_depth_and_two_years_of_a_calendar(harness: FeedHarness) -> None:
+    harness.push(put("page"))
+    page = harness.document(url("page"))
+    assert follow(harness, page, [url("a")], max_depth=1) == 1
+    deeper = replace(page, url=url("a"), origin=Origin.WEB)
+    assert follow(harness, deeper, [url("b")], max_depth=1) == 0
+    assert follow(harness, deeper, [url("b")], max_depth=2) == 1
+    month = replace(page, url=url("2098/01/"), origin=Origin.WEB)
+    assert follow(harness, month, [url("2098/02/"), url("c")]) == 1
 
 
 def test_page_with_very_many_links_is_added_in_parts(harness: FeedHarness) -> None:

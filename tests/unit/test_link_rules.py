@@ -1,8 +1,12 @@
 """Which links are crawled, and under which URL."""
 
-import pytest
+from datetime import date, timedelta
 
-from feedmill.core.crawling.linkrules import LinkRules, is_endless
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedmill.core.crawling.linkrules import LinkRules, is_calendar_step, is_endless
 
 SESSIONS = ("jsessionid", "PHPSESSID")
 EVERYTHING = LinkRules(follow=["/"], start=["https://start.example.com/a"], allow_private=["10.1.2.3/"], session_parameters=SESSIONS)
@@ -93,3 +97,32 @@ def test_path_that_repeats_itself_is_endless(path: str, is_one: bool) -> None:
 def test_redirect_is_crawled_under_its_target_unless_that_is_the_page(page: str, target: str, url: str) -> None:
     rules = LinkRules(follow=["/"], duplicate_hosts={"mirror.test": "web.test"}, session_parameters=["sid"])
     assert rules.find_redirected(page, target) == url
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "is_step"),
+    [
+        ("http://h/cal/2028/12/", "http://h/cal/2029/01/", True),
+        ("http://h/cal/2028/12/", "http://h/cal/2028/11/", False),
+        ("http://h/cal?year=2028&month=12", "http://h/cal?year=2029&month=1", True),
+        ("http://h/cal?d=2028-12-31", "http://h/cal?d=2029-01-01", True),
+        ("http://h/article/2098", "http://h/article/2099", False),
+        ("http://h/plans/", "http://h/plans/2035/06/", False),
+        ("http://h/news/1923/05/", "http://h/news/1923/06/", False),
+        ("http://h/a/20981/5", "http://h/a/20991/5", False),
+        ("http://h/a/2098/50", "http://h/a/2099/50", False),
+    ],
+)
+def test_calendar_ends_after_two_years(page: str, link: str, is_step: bool) -> None:
+    assert is_calendar_step(page, link, date(2026, 3, 1)) is is_step
+
+
+@given(st.dates(min_value=date(2010, 1, 1), max_value=date(2090, 1, 1)), st.sampled_from(["/c/%Y/%m/", "/c?m=%Y-%m", "/c/%Y_%m.html"]))
+def test_calendar_without_end_has_an_end_and_loses_nothing_before(today: date, form: str) -> None:
+    month, followed = today.replace(day=1), 0
+    while followed < 1_000:
+        following = (month + timedelta(days=31)).replace(day=1)
+        if is_calendar_step(f"http://h{month.strftime(form)}", f"http://h{following.strftime(form)}", today):
+            break
+        month, followed = following, followed + 1
+    assert 24 <= followed < 36

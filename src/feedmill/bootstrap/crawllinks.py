@@ -22,7 +22,8 @@ def build_link_following(context: AppContext) -> LinkFollowing | None:
     settings = context.settings
     if not (settings.crawl.enabled and settings.crawl.follow_links):
         return None
-    rules, limits = build_link_rules(settings), FollowLimits(max_documents=settings.limits.max_documents, max_urls=settings.crawl.max_urls)
+    rules, crawl = build_link_rules(settings), settings.crawl
+    limits = FollowLimits(max_documents=settings.limits.max_documents, max_urls=crawl.max_urls, max_depth=crawl.max_depth)
     return LinkFollowing(context.store, rules, utc_now, limits)
 
 

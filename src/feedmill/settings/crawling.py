@@ -252,7 +252,7 @@ class Crawl(Section):
     """The crawler and its limits.
 
     Units: requests at once to a host, below 1 one request and then a pause of 1/``host_load`` seconds, 0 no bound; URLs, 0 = any number;
-    characters; seconds of a whole fetch.
+    links from a start URL or a fed one, 0 = any number; characters; seconds of a whole fetch.
     """
 
     enabled: bool = True
@@ -264,6 +264,7 @@ class Crawl(Section):
     mail: Annotated[str, AfterValidator(_check_comment)] = ""
     follow_links: bool = True
     max_urls: Annotated[int, Field(ge=0)] = 0
+    max_depth: Annotated[int, Field(ge=0, le=1_000_000)] = 100
     max_url_characters: Annotated[int, Field(ge=100, le=8_000)] = 2_048
     merge_duplicates: bool = True
     max_redirects: Annotated[int, Field(ge=0, le=50)] = 10

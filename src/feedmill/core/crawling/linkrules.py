@@ -19,6 +19,7 @@ Source: specifications of the appliance, "Preparing for a Crawl" (``no_crawl``),
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from typing import Final
 
 from feedmill.core.urls.patternrules import split_url
@@ -26,6 +27,12 @@ from feedmill.core.urls.patterns import PatternSet, is_remark
 
 MAX_DIRECTORIES: Final = 40
 MAX_PARAMETERS: Final = 40
+CALENDAR_YEARS: Final = 2
+"""How many years ahead a calendar is crawled."""
+
+# a year, and a month from 1 to 12 behind it, as in ``/2031/05/``, ``2031-5`` and ``year=2031&month=5``
+_MONTH: Final = re.compile(r"(?<!\d)(2[01]\d\d)(?:[-/_.]|&[A-Za-z]{1,10}=)(?:0?[1-9]|1[0-2])(?!\d)")
+_DIGITS: Final = re.compile(r"\d+")
 
 # one to three directories, and the same ones three times more
 _REPEATED: Final = re.compile(r"(/[^/]+(?:/[^/]+){0,2})\1{3}(?=/|\Z)")
@@ -118,6 +125,15 @@ def is_endless(path: str) -> bool:
     if directories.count("/") > MAX_DIRECTORIES or query.count("&") >= MAX_PARAMETERS:
         return True
     return _REPEATED.search(directories) is not None
+
+
+def is_calendar_step(page: str, link: str, today: date) -> bool:
+    """Returns whether a link leads from a page of a calendar to one of years ahead, from which others lead on without end.
+
+    The two URLs differ in their numbers only, so that a page about a distant year counts for nothing else.
+    """
+    years = [int(year) for year in _MONTH.findall(link)]
+    return max(years, default=0) > today.year + CALENDAR_YEARS and _DIGITS.sub("0", page) == _DIGITS.sub("0", link)
 
 
 def _bare_host(url: str) -> str:

@@ -2,7 +2,8 @@
 
 A link makes an unknown URL known and changes nothing about a known one. Links are not followed in three cases: the document declares
 ``nofollow``; the licence limit is reached, since new documents would only evict others; the crawler knows as many URLs as the settings
-permit.
+permit. A single link is not followed if it leads too far from where the crawl began, or from one page of a calendar to another one of
+years ahead.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +12,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from feedmill.core.crawling.linkrules import LinkRules
+from feedmill.core.crawling.linkrules import LinkRules, is_calendar_step
 from feedmill.core.documents.presentation import has_robots_rule
 from feedmill.model.crawling import CrawlMention
 from feedmill.model.document import Document, DocumentState, Origin
@@ -26,10 +27,11 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowLimits:
-    """How many documents and URLs there may be; 0 = any number."""
+    """How many documents and URLs there may be, and how many links a URL may be away from where the crawl began; 0 = any number."""
 
     max_documents: int = 0
     max_urls: int = 0
+    max_depth: int = 0
 
 
 class LinkFollowing:
@@ -76,11 +78,16 @@ class LinkFollowing:
         return added
 
     def _list_batches(self, pages: Sequence[tuple[Document, Sequence[str]]], depths: dict[str, int]) -> Iterator[list[CrawlMention]]:
-        rules, mentions = self._rules, dict[str, CrawlMention]()
+        rules, mentions, today = self._rules, dict[str, CrawlMention](), self._clock().date()
+        max_depth = self._limits.max_depth
         for page, links in pages:
             crawled_page, depth = page.url if page.origin is Origin.WEB else "", depths.get(page.url, 0) + 1
+            if max_depth and depth > max_depth:
+                continue
             for link in dict.fromkeys(links):
                 url = rules.find_target(link, crawled_page=crawled_page)
+                if url is not None and crawled_page and is_calendar_step(crawled_page, url, today):
+                    continue
                 # of several links to a URL the one nearest to a start URL counts
                 if url is not None and url != page.url and (url not in mentions or mentions[url].depth > depth):
                     mentions[url] = CrawlMention(url=url, referrer=page.url, depth=depth)
