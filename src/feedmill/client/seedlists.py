@@ -34,7 +34,8 @@ class SeedlistItem:
 
 
 class SeedlistReader:
-    """Reads one seedlist from its first page to its last one. ``timestamp`` is known after the last page, for the next crawl.
+    """Reads one seedlist from its first page to its last one. ``timestamp`` is that of the page read last;
+    after the last page it is the one to begin the next crawl from.
 
     Errors: Denied, NotFound, Busy, BadRequest for what is no seedlist.
 

@@ -7,7 +7,7 @@ from feedmill.model.document import Attachment, Metadata
 
 
 class Link(NamedTuple):
-    """A link in a document with its anchor text; stored for the crawler.
+    """A link in a document with its anchor text, for the crawler, the link texts of other documents, and ``link:``.
 
     The reader of a format returns the URL as written in the document; the stored URL is absolute and has no fragment.
 

@@ -101,7 +101,7 @@ class FeedState(Enum):
 
 
 class Phase(Enum):
-    """The next step of the feeder; an interrupted step is repeated from its checkpoint."""
+    """The next step of a feed; an interrupted step is repeated from its checkpoint. SETTLE is the indexer's, all others the feeder's."""
 
     SCAN = "scan"
     APPLY = "apply"

@@ -29,10 +29,10 @@ class Acls(Protocol):
         """Lists the ACLs that a source wrote last; with ``unseen_by`` only those that feed did not name."""
 
     def find_classes(self, urls: Sequence[str]) -> dict[str, int]:
-        """Finds the access class that each URL's ACL makes. URLs without an ACL are left out."""
+        """Finds the access class of each URL's ACL. URLs without an ACL are left out."""
 
     def list_classes(self, *, after: int, limit: int) -> list[int]:
-        """Lists the access classes that ACLs make now, each once, by number above ``after``."""
+        """Lists the access classes of the present ACLs, each once, by number above ``after``."""
 
 
 class AclVersions(Protocol):
@@ -45,7 +45,7 @@ class AclVersions(Protocol):
         """Lists versions of ACLs by number above ``after``."""
 
     def find_classes_at(self, urls: Sequence[str], at: datetime) -> dict[str, int]:
-        """Finds the access class that each URL's ACL made at a time. URLs without an ACL are left out."""
+        """Finds the access class that each URL's ACL had at a time. URLs without an ACL are left out."""
 
     def find_last_change(self, urls: Sequence[str], *, after: datetime, until: datetime) -> AclVersion | None:
         """Finds the newest version of any of these URLs' ACLs that was made after a time and up to another."""
@@ -73,7 +73,7 @@ class Classes(Protocol):
         """Finds the policies of classes, 0 for none. Removed classes are left out."""
 
     def iter_packed(self, after: int) -> Iterator[PackedClasses]:
-        """Returns all classes with higher numbers, by number, many at a time."""
+        """Yields all classes with higher numbers, by number, many at a time."""
 
     def remove_unused(self, *, after: int, limit: int) -> int | None:
         """Goes through classes by number above ``after``: removes those that no document, ACL or version uses.

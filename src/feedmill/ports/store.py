@@ -255,7 +255,7 @@ class Store(Protocol):
     Example::
 
         with store.writing() as unit:
-            unit.state.key_values.put("index.generation", "5-1")
+            unit.state.key_values.put("index.folder", "5-1")
     """
 
     def writing(self) -> AbstractContextManager[UnitOfWork]:

@@ -59,7 +59,8 @@ class QueryMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlDiagnosis:
-    """Why searches find a URL or do not. ``causes`` are sentences, the first reason first; empty if nothing prevents it.
+    """Why searches find a URL or do not. ``causes`` are sentences about what helps or prevents it, in the order of the
+    checks; ``searchable`` decides.
 
     - ``visible``: whether the user of the question may see it, None without a user, or if another server decides.
     - ``document`` is None if there is none now; ``history`` is its events, oldest first, also of one that is gone.

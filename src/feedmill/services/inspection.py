@@ -1,8 +1,8 @@
 """Returns what the store knows about a URL, and whether a search can find it now.
 
 A document is searchable once the index shows its newest version. It is not searchable in these cases: a step failed for it and none of it
-could be indexed; an index task shows that it waits for extraction or for the index; it was only named for crawling; its own robots tag
-says noindex.
+could be indexed; an index task shows that it waits for extraction or for the index; it was only named for crawling; its source or its own
+robots tag says noindex.
 """
 
 from dataclasses import dataclass

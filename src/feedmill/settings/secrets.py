@@ -1,4 +1,4 @@
-"""Reads secrets that the settings refer to instead of containing them: ``env:NAME`` and files."""
+"""Reads the secrets of settings: from a file, from the environment (``env:NAME``), or from the setting itself."""
 
 import os
 from pathlib import Path

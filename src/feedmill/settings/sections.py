@@ -163,7 +163,10 @@ class Urls(Section):
 
 
 class Limits(Section):
-    """How much is stored, and when a queue counts as stuck. Units: documents, 0 = any number; bytes; seconds without movement."""
+    """How much is stored, when a queue counts as stuck, and how many clients may be connected.
+
+    Units: documents, 0 = any number; bytes; seconds without movement; connections of one process, and of one address.
+    """
 
     max_documents: Annotated[int, Field(ge=0)] = 0
     max_document_bytes: Annotated[int, Field(ge=1)] = 31_457_280

@@ -1,8 +1,9 @@
 """Detects the charset of bytes and decodes them.
 
-It tries, in this order: a byte order mark; UTF-16 without one, by its patterns; the label of the protocol; the label inside the document
-(HTML meta, XML declaration); escapes that shift into East Asian characters, in text that is otherwise ASCII; valid UTF-8; a statistical
-detector on the parts of the text that are not ASCII, from wherever they begin; windows-1252.
+It tries, in this order: a byte order mark; UTF-16 without one, by its patterns; escapes that shift into East Asian characters, in text that
+is otherwise ASCII; valid UTF-8, except in a short text that is labelled with a multi-byte charset; the label of the protocol; the label
+inside the document (HTML meta, XML declaration); a statistical detector on the parts of the text that are not ASCII, from wherever they
+begin; windows-1252.
 
 Windows and ISO charsets of one region differ in few places. Bytes 80 to 9F are letters only in Windows charsets, so such bytes decide.
 Without them, the charset wins that puts no symbol into a word and no capital after a small letter.
@@ -95,8 +96,8 @@ def decode(data: bytes, label: str | None = None, *, is_markup: bool = False) ->
         if data.startswith(mark):
             return data[len(mark) :].decode(codec, "replace")
     # Before anything else: Latin text in UTF-16 is also valid UTF-8, with a zero byte next to each letter.
-    if wide := guess_utf16(data):
-        return data.decode(wide, "replace")
+    if utf16 := guess_utf16(data):
+        return data.decode(utf16, "replace")
     codec_name = find_codec(label) or (_find_inner_codec(data) if is_markup else None)
     return _decode_labelled(data, codec_name)
 
@@ -138,7 +139,7 @@ def _decode_labelled(data: bytes, codec: str | None) -> str:
     if len(text) == len(data):
         # plain ASCII, unless the charset shifts with escapes
         return data.decode(codec, "replace") if codec.startswith(("iso2022", "hz", "utf-7")) else text
-    # So few wide bytes can be valid UTF-8 by chance. In a longer text of such a charset some pair is invalid.
+    # So few bytes beyond ASCII can be valid UTF-8 by chance. In a longer text of such a charset some pair is invalid.
     if codec in _MULTIBYTE and len(_WIDE.findall(data, 0, 1_000)) < 9:
         return data.decode(codec, "replace")
     return text
@@ -174,7 +175,7 @@ def _can_decode(data: bytes, codec: str) -> bool:
 
 def _decode_broken(data: bytes, exc: UnicodeDecodeError, *, labelled: bool) -> str:
     """Decodes bytes that are not valid UTF-8. They are still UTF-8 if labelled so, or if only a few bytes or a cut end are wrong."""
-    # A wide byte at the end with only ASCII before it is a letter of another charset ("caf\xe9") rather than half a character.
+    # A byte beyond ASCII at the end with only ASCII before it is a letter of another charset ("caf\xe9") rather than half a character.
     is_cut = exc.reason == "unexpected end of data" and not data[: exc.start].isascii()
     if labelled or is_cut or _is_mostly_utf8(data):
         return data.decode("utf-8", "replace")
@@ -201,10 +202,10 @@ def _detect(data: bytes) -> str:
         no_match_encoding="cp1252",
     )["encoding"]
     codec = _find_exact_codec(found) or "cp1252"
-    wide = _SIBLINGS.get(codec) or find_codec(codec) or "cp1252"
+    superset = _SIBLINGS.get(codec) or find_codec(codec) or "cp1252"
     if codec in _SIBLINGS and _WINDOWS_ONLY.search(data) is not None:
-        return wide
-    candidates: list[str] = [codec if codec in _SIBLINGS else wide, wide, *_OTHERS.get(wide, ()), "cp1252"]
+        return superset
+    candidates: list[str] = [codec if codec in _SIBLINGS else superset, superset, *_OTHERS.get(superset, ()), "cp1252"]
     return min(candidates, key=lambda candidate: _count_odd(sample.decode(candidate, "replace")))
 
 

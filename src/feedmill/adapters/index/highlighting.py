@@ -28,7 +28,7 @@ class FormsHighlighter:
         singles = [raw for raw in map(read_single, iter_query_words(query)) if raw][:MAX_TERMS]
         stems = {FOLDED[raw]: list_query_stems(raw, languages) for raw in singles if not gram_size(raw)}
         hangul = tuple(FOLDED[raw] for raw in singles if gram_size(raw) and FOLDED[raw] >= "\uac00")
-        self._roots = tuple(f"{term}*" if term in hangul else _find_root(term, stems.get(term, ())) for term in self._terms)
+        self._roots = tuple(f"{term}*" if term in hangul else _find_prefix(term, stems.get(term, ())) for term in self._terms)
         self._forms = _Forms(stems, hangul, tuple(languages))
 
     def make_snippet(self, text: str) -> Snippet:
@@ -40,7 +40,7 @@ class FormsHighlighter:
         return tuple(find_marks(text, self._terms, self._forms.fold, self._forms.find_forms))
 
 
-def _find_root(term: str, stems: Sequence[str]) -> str:
+def _find_prefix(term: str, stems: Sequence[str]) -> str:
     """Returns the common beginning of a word and its stems, with a star; the word itself if that beginning is too short to be useful."""
     forms = sorted([term, *stems]) if stems else [""]
     # In sorted order, the first and the last form share the least, so their beginning is that of all.

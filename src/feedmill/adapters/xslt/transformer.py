@@ -1,6 +1,7 @@
 """Applies stylesheets in processes of their own. A stylesheet that never ends, or that grows without bounds, costs only its page.
 
-A few processes serve all front ends. Each starts when it is first needed, and starts again after it ended.
+A few processes serve all front ends, and the stylesheets of database sources. Each starts when it is first needed, and again after it
+ended.
 """
 
 import queue

@@ -57,7 +57,9 @@ def _order(entry: Entry) -> tuple[str, str, str, str, bool, bool]:
 
 
 def class_of(document: Document) -> int:
-    """Returns the number of a document's class. A page that guards itself is closed if no other rule makes it secure."""
+    """Returns the number of a document's class. A page whose meta tags contain an ACL (``google:acl*``) is closed
+    if no other rule makes it secure.
+    """
     return class_by(document.text, document.access_class, is_secure=document.secure)
 
 
@@ -80,5 +82,5 @@ def index_at(class_periods: Sequence[ClassPeriod], at: datetime) -> int:
 
 
 def guards_itself(text: Text) -> bool:
-    """Whether a page's own meta tags declare that it is guarded."""
+    """Whether a page's own meta tags contain an ACL. The page is closed if no other rule makes it secure."""
     return any(name.lower().startswith(ACL_NAME_PREFIX) for name, _ in text.metadata)

@@ -1,6 +1,6 @@
 """The parameter ``site=``: the collections to search.
 
-    site = clause { "." clause }        all must hold a document
+    site = clause { "." clause }        results are in a collection of every clause
     clause = NAME { "|" NAME }          binds tighter than the dot, as OR does in a query
 
 - Names consist of letters, digits, ``_`` and ``-``. Any other character, or a missing name, finds nothing.

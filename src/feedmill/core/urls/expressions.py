@@ -1,8 +1,8 @@
 """Regular expressions that administrators write, run by RE2 in linear time.
 
 A backtracking engine (``re``) takes exponential time for some expressions, such as ``(a|a)*$``. RE2 takes at most the length of the text
-times the size of the expression's program, and both are bounded here. RE2 has neither back references nor look-around, which no linear
-engine can run. An expression that uses them is refused with the position.
+times the size of the expression's program, and both are bounded here. RE2 has neither back references nor lookaround. An
+expression that uses them is refused with the position.
 
 Classes such as ``[[:digit:]]`` are supported; ``\\w``, ``\\d``, ``\\s`` and ``\\b`` mean ASCII. Two backslashes count as one, since the old
 appliance's console required them doubled, and no URL contains a backslash that an expression could mean.

@@ -1,4 +1,6 @@
-"""Authorizes documents at a SAML policy decision point: one SOAP body, one user, one answer.
+"""Authorizes documents at a SAML policy decision point: one SOAP body with the queries of one user.
+
+The reply has a response for each query.
 
 The rule sets whether each document has a query of its own or all documents share one query.
 Source: googlegsa/library, ``SamlBatchAuthzHandler``; googlegsa/secmgr.

@@ -80,7 +80,7 @@ class PutBlobs(Protocol):
 
 
 class FeedBlobs(PutBlobs, Protocol):
-    """The part of ``ports.BlobStore`` that a feed needs: an update may leave the bytes of an earlier one."""
+    """The part of ``ports.BlobStore`` that a feed needs: an update of the text alone reads the stored original."""
 
     def read(self, ref: BlobRef) -> bytes:
         """Reads all bytes of a blob. Errors: Corrupt."""

@@ -1,4 +1,4 @@
-"""Processes one feed in the feeder: scan, apply, sweep, settle.
+"""Processes one feed in the feeder: scan, apply, sweep. The indexer settles it (``Indexer._end_feeds``).
 
 Every step is one bounded piece of work that ends in a transaction with its checkpoint. A feeder that is killed at any point resumes after
 the last transaction, and a feeder with many feeds can run one step of each in turn.

@@ -1,4 +1,7 @@
-"""Passes a credential from one request to a later one of the same browser, once and for a short time."""
+"""Passes a credential from one request to a later one of the same browser, once and for a short time.
+
+``use_once`` makes other names count once, such as the ids of assertions.
+"""
 
 import json
 import secrets

@@ -4,7 +4,7 @@
    percent-decoded as UTF-8; a ``+`` is a plus.
 2. ``X-Gsa-External-Metadata`` is present and empty: the document has no external metadata. ``google:acl*`` names in it are an ACL.
 3. ``X-Gsa-Doc-Controls: acl=`` without a value: the document has no ACL. Of a key that comes several times the last counts, but any
-   unreadable ACL makes the ACL closed: one that permits no user. So does an unreadable older ACL.
+   unreadable ACL makes the ACL closed: one that permits no user. So does an unreadable ACL in ``google:acl*`` metadata.
 4. ``X-Gsa-Serve-Security`` means secure unless all its values are ``public``.
 5. ``X-Robots-Tag`` may begin with the name of a crawler; directives for others do not count.
 

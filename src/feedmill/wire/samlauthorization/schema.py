@@ -17,8 +17,9 @@ SUCCESS = "urn:oasis:names:tc:SAML:2.0:status:Success"
 GHPP = "urn:oasis:names:tc:SAML:1.0:action:ghpp"
 GET = "GET"
 GOOGLE = "http://www.google.com/"
-LIST_VERSION = 2
 """The namespace of the extension in which one query lists several documents."""
+
+LIST_VERSION = 2
 CONTENT_TYPE = "text/xml; charset=utf-8"
 SOAP_ACTION = "http://www.oasis-open.org/committees/security"
 

@@ -2,9 +2,9 @@
 
 Rules:
 
-1. The root is ``groupsforuser``, or another name for a list of tokens or ACLs. Letter case, prefixes and hyphens do not count.
+1. The root is ``groupsforuser``, or another name for a list of tokens or ACLs. Letter case, prefixes, hyphens and underscores do not count.
 2. Each element without elements inside is a token, trimmed and otherwise as it is, except those that describe the user: users choose
-   their names and addresses themselves, and could choose the token of others.
+   their names and addresses themselves, and could choose the token of others. A token that is longer than any ACL may name is left out.
 3. A page of HTML is the sign-in page of the server: it does not know the user.
 4. Bytes, depth and tokens are limited; a document type declaration is refused (``wire/xmlstream/small``).
 
