@@ -12,7 +12,7 @@ from feedmill.model.document import Attributes
 from feedmill.model.feed import FeedKind
 from feedmill.model.provenance import MAINTENANCE, Provenance, from_fetch, from_run
 from feedmill.ports import Lane
-from feedmill.services.feeds.feeding import Admission, ChangeBatch, SliceLimits, push_out, take_slice
+from feedmill.services.feeds.feeding import Admission, ChangeBatch, SliceLimits, evict_over_limit, take_slice
 from tests.builders.changes import OPEN, delete, put, url
 from tests.contract.feedharness import FeedHarness
 
@@ -121,6 +121,6 @@ def test_refused_url_is_due_so_that_the_crawler_sees_why(harness: FeedHarness) -
 def test_evicted_document_is_not_crawled_any_more(harness: FeedHarness) -> None:
     harness.push(request("a", pagerank=70), request("b"), datasource="web")
     with harness.store.writing() as unit:
-        push_out(unit, 1, ApplyContext(provenance=MAINTENANCE, now=harness.clock(), rules=OPEN), Lane.BULK)
+        evict_over_limit(unit, 1, ApplyContext(provenance=MAINTENANCE, now=harness.clock(), rules=OPEN), Lane.BULK)
 
     assert list(entries(harness)) == ["b"]

@@ -39,11 +39,11 @@ from feedmill.model.topic import Topic
 from feedmill.ports import Clock, InFlight, Lane, Notifier, Store, UnitOfWork
 from feedmill.services.crawling.duplicates import CrawledPage, Duplicate, DuplicateFinder, Originals
 from feedmill.services.crawling.requesting import CRAWLER
-from feedmill.services.feeds.feeding import Admission, BatchResult, ChangeBatch, ItemsFailed, PutBlobs, push_out_isolated
+from feedmill.services.feeds.feeding import Admission, BatchResult, ChangeBatch, ItemsFailed, PutBlobs, evict_isolated
 from feedmill.services.isolation.attempts import Attempts, key_of, read_interruptions
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
-from feedmill.services.isolation.inflight import NoInFlight
+from feedmill.services.isolation.noinflight import NoInFlight
 from feedmill.services.keyvalues import CRAWL_RATE
 from feedmill.telemetry.metrics import FETCH_SECONDS, FETCHED_BYTES, FETCHES
 from feedmill.wire.gsaheaders.schema import CrawlHeaders
@@ -229,7 +229,7 @@ class PageApplier:
 
     def _push_out(self) -> None:
         limit = self._tools.admission().max_documents
-        while limit and push_out_isolated(self._tools.store, limit, self._context(), Lane.BULK):
+        while limit and evict_isolated(self._tools.store, limit, self._context(), Lane.BULK):
             pass
 
     # --- planning ---

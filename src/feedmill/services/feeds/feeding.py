@@ -26,7 +26,7 @@ from feedmill.services.isolation.batches import belongs_to_item, describe, run_e
 from feedmill.services.isolation.documentwatch import DocumentWatch
 from feedmill.services.isolation.faultpoints import fault_point
 
-PUSHED_OUT_AT_ONCE = 1_000
+EVICTED_AT_ONCE = 1_000
 """How many documents one transaction evicts for the licence limit."""
 
 CONTENT_STEP = "content"
@@ -94,12 +94,17 @@ class ReadSlice:
     cut: BaseException | None = None
 
 
-def show_none(_number: int, _step: str) -> None:
+def ignore_progress(_number: int, _step: str) -> None:
     """Ignores which record is in progress; the default where no watch is needed."""
 
 
 def take_slice(
-    changes: Iterator[Change], blobs: PutBlobs, limits: SliceLimits, *, applied: int = 0, begin: Callable[[int, str], None] = show_none
+    changes: Iterator[Change],
+    blobs: PutBlobs,
+    limits: SliceLimits,
+    *,
+    applied: int = 0,
+    begin: Callable[[int, str], None] = ignore_progress,
 ) -> ReadSlice:
     """Reads the next slice and stores its contents; an empty slice that is not cut means the end. ``begin`` is called for each content.
 
@@ -278,8 +283,8 @@ class ChangeBatch:
         self._save_acls(changed)
         self._crawl_updates.write(self._unit, self._before, {url: self._states[url] for url in changed}, self._events, self._context.now)
         new = {document.url: document for document in documents if self._is_new_version(document)}
-        marks = self._run_each(STORE_STEP, new, lambda document: self._make_task(document, ids[document.url]))
-        self._unit.processing.index_tasks.put_many(list(marks.values()))
+        tasks = self._run_each(STORE_STEP, new, lambda document: self._make_task(document, ids[document.url]))
+        self._unit.processing.index_tasks.put_many(list(tasks.values()))
         return BatchResult(counts=self._counts, log=tuple(self._entries))
 
     def _classify(self) -> None:
@@ -379,14 +384,14 @@ def _moves(before: Document, document: Document) -> bool:
     return document.access_class != before.access_class and not permitted_no_user
 
 
-def push_out(
+def evict_over_limit(
     unit: UnitOfWork,
     max_documents: int,
     context: ApplyContext,
     lane: Lane,
     *,
     watch: DocumentWatch | None = None,
-    at_once: int = PUSHED_OUT_AT_ONCE,
+    at_once: int = EVICTED_AT_ONCE,
 ) -> int:
     """Evicts documents beyond the licence limit and returns their number; 0 once there are none.
 
@@ -394,16 +399,16 @@ def push_out(
     """
     watch = watch or DocumentWatch(EVICTION_STEP)
     excess = _count_excess(unit, max_documents)
-    victims = _list_victims(unit, min(excess, at_once), watch) if excess > 0 else []
-    _remove_victims(unit, victims, max_documents, context, lane, watch)
-    return len(victims)
+    to_evict = _list_to_evict(unit, min(excess, at_once), watch) if excess > 0 else []
+    _evict(unit, to_evict, max_documents, context, lane, watch)
+    return len(to_evict)
 
 
 def _count_excess(unit: UnitOfWork, max_documents: int) -> int:
     return unit.documents.scan.count_live() - max_documents if max_documents else 0
 
 
-def _list_victims(unit: UnitOfWork, count: int, watch: DocumentWatch) -> list[Document]:
+def _list_to_evict(unit: UnitOfWork, count: int, watch: DocumentWatch) -> list[Document]:
     """Lists ``count`` documents in the order of eviction, without those that have to wait or are skipped."""
     found = unit.documents.scan.list_for_eviction(count)
     # Documents that stay are at the front of the order, so as many more are listed, until enough others are among them.
@@ -425,37 +430,37 @@ def _stays(document: Document, watch: DocumentWatch) -> bool:
     return not watch.is_due(document_id)
 
 
-def _remove_victims(
-    unit: UnitOfWork, victims: Sequence[Document], max_documents: int, context: ApplyContext, lane: Lane, watch: DocumentWatch
+def _evict(
+    unit: UnitOfWork, to_evict: Sequence[Document], max_documents: int, context: ApplyContext, lane: Lane, watch: DocumentWatch
 ) -> None:
-    if victims:
-        ids = {document.url: document.id or 0 for document in victims}
+    if to_evict:
+        ids = {document.url: document.id or 0 for document in to_evict}
         batch = ChangeBatch(unit, context, lane, begin=lambda _, url: watch.begin(ids[url]))
-        batch.load(document.url for document in victims)
-        for document in victims:
+        batch.load(document.url for document in to_evict)
+        for document in to_evict:
             watch.begin(ids[document.url])
             fault_point(EVICTION_STEP, document.url)
             batch.remove_document(document, EventKind.PUSHED_OUT, f"the limit is {max_documents} documents")
         batch.finish()
 
 
-def push_out_isolated(
+def evict_isolated(
     store: Store,
     max_documents: int,
     context: ApplyContext,
     lane: Lane,
     *,
     watch: DocumentWatch | None = None,
-    at_once: int = PUSHED_OUT_AT_ONCE,
+    at_once: int = EVICTED_AT_ONCE,
 ) -> int:
-    """Does the same as ``push_out`` in separate transactions: if one document fails, it stays and others are evicted in its place.
+    """Does the same as ``evict_over_limit`` in separate transactions: if one document fails, it stays and others are evicted in its place.
 
     Returns the number of evicted documents. Errors: those of infrastructure.
     """
     watched = watch or DocumentWatch(EVICTION_STEP)
     with store.reading() as unit:
         excess = _count_excess(unit, max_documents)
-        victims = _list_victims(unit, at_once, watched) if excess > 0 else []
+        to_evict = _list_to_evict(unit, at_once, watched) if excess > 0 else []
     removed = 0
 
     def work(batch: Sequence[Document]) -> None:
@@ -463,12 +468,12 @@ def push_out_isolated(
             now = unit.documents.reader.find_many([document.url for document in batch])
             # The list is from an earlier transaction. A document that has changed since may no longer be the one to evict.
             current = [document for document in batch if now.get(document.url) == document]
-            _remove_victims(unit, current, max_documents, context, lane, watched)
+            _evict(unit, current, max_documents, context, lane, watched)
         nonlocal removed
         removed += len(current)
 
-    while victims and removed < excess:
-        batch, victims = victims[: excess - removed], victims[excess - removed :]
+    while to_evict and removed < excess:
+        batch, to_evict = to_evict[: excess - removed], to_evict[excess - removed :]
         for failed in run_halved(batch, work, step=EVICTION_STEP):
             log.error("document_not_pushed_out", url=failed.item.url, reason=failed.reason)
     return removed

@@ -32,9 +32,9 @@ from feedmill.services.feeds.feeding import (
     ItemsFailed,
     Slice,
     SliceLimits,
+    evict_isolated,
+    evict_over_limit,
     faulty_of,
-    push_out,
-    push_out_isolated,
     take_slice,
 )
 from feedmill.services.feeds.originals import join_originals
@@ -180,16 +180,16 @@ class FeedRun:
             self._delete_matching(taken[0][0])
             return
         try:
-            self._put_whole(taken, pushes_out=not self._is_full)
+            self._put_whole(taken, evicts=not self._is_full)
         except Exception as error:
             if not belongs_to_item(error):
                 raise
             self._put_isolated(taken)
             if not self._is_full:
                 admission = self._tools.admission()
-                push_out_isolated(self._tools.store, admission.max_documents, self._context(admission), self._lane, watch=self._evicting)
+                evict_isolated(self._tools.store, admission.max_documents, self._context(admission), self._lane, watch=self._evicting)
 
-    def _put_whole(self, taken: Slice, *, pushes_out: bool = False, moves: bool = True) -> None:
+    def _put_whole(self, taken: Slice, *, evicts: bool = False, moves: bool = True) -> None:
         admission = self._tools.admission()
         with self._tools.store.writing() as unit:
             context = self._context(admission)
@@ -201,8 +201,8 @@ class FeedRun:
                 batch.apply(change, content)
             self._watch.begin_many(self.feed.applied + 1, len(taken), STORE_STEP)
             feed = self._save_progress(unit, batch.finish())
-            if pushes_out:
-                push_out(unit, admission.max_documents, context, self._lane, watch=self._evicting)
+            if evicts:
+                evict_over_limit(unit, admission.max_documents, context, self._lane, watch=self._evicting)
                 self._watch.begin_many(self.feed.applied + 1, len(taken), STORE_STEP)
         self.feed = feed
 
@@ -343,7 +343,7 @@ class FeedRun:
                 batch.load([document.url for document in documents] + [acl.url for acl in acls])
                 self._remove(batch, documents, acls)
                 feed = self._save_progress(unit, batch.finish())
-            has_more = bool(documents or acls) or self._push_out(unit, admission, context) > 0
+            has_more = bool(documents or acls) or self._evict(unit, admission, context) > 0
             if has_more:
                 unit.feeds.queue.save(feed)
         self.feed = feed
@@ -352,8 +352,8 @@ class FeedRun:
             self._swept_to = documents[-1].id or 0
         return has_more
 
-    def _push_out(self, unit: UnitOfWork, admission: Admission, context: ApplyContext) -> int:
-        return push_out(unit, admission.max_documents, context, self._lane, watch=self._evicting)
+    def _evict(self, unit: UnitOfWork, admission: Admission, context: ApplyContext) -> int:
+        return evict_over_limit(unit, admission.max_documents, context, self._lane, watch=self._evicting)
 
     def _list_unseen(self, unit: UnitOfWork, limit: int) -> tuple[list[Document], list[StoredAcl]]:
         """Lists the next documents of the source that the feed did not name; after the last one, the ACLs that can be removed."""
@@ -373,7 +373,7 @@ class FeedRun:
         if not documents and not acls:
             admission = self._tools.admission()
             context = self._context(admission)
-            return push_out_isolated(self._tools.store, admission.max_documents, context, self._lane, watch=self._evicting) > 0
+            return evict_isolated(self._tools.store, admission.max_documents, context, self._lane, watch=self._evicting) > 0
         for _ in documents or acls:
             try:
                 self._sweep_next(1)

@@ -13,7 +13,7 @@ from feedmill.model.errors import Busy
 from feedmill.ports import InFlight
 from feedmill.services.isolation.attempts import Attempts, key_of
 from feedmill.services.isolation.documentwatch import DocumentWatch
-from feedmill.services.isolation.inflight import NoInFlight
+from feedmill.services.isolation.noinflight import NoInFlight
 
 WATCHED: Final = "feed"
 READING: Final = "read"

@@ -41,7 +41,7 @@ from feedmill.ports import (
     Store,
     UnitOfWork,
 )
-from feedmill.services.feeds.feeding import Admission, ChangeBatch, PutBlobs, push_out_isolated
+from feedmill.services.feeds.feeding import Admission, ChangeBatch, PutBlobs, evict_isolated
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.pulling.itemwatch import MAX_SET_ASIDE, ItemWatch
@@ -500,7 +500,7 @@ class PullRunner:
                 self.run = replace(run, held=count, reason=reason)
                 return RunState.HELD
             self._delete_all(count)
-        self._push_out()
+        self._evict()
         return RunState.COMPLETED_WITH_ERRORS if self.run.counts.errors else RunState.COMPLETED
 
     def _count_to_delete(self) -> int:
@@ -564,12 +564,12 @@ class PullRunner:
             unit.feeds.pulling.runs.save(run)
         self.run = run
 
-    def _push_out(self) -> None:
+    def _evict(self) -> None:
         """Removes documents beyond the licence limit, after the deletions: otherwise new documents could replace those that stay."""
         admission = self._tools.admission()
         if self.run.request.is_dry or not admission.max_documents:
             return
-        while push_out_isolated(self._tools.store, admission.max_documents, self._context(), Lane.BULK):
+        while evict_isolated(self._tools.store, admission.max_documents, self._context(), Lane.BULK):
             self._check_stopped()
 
     # --- the end ---

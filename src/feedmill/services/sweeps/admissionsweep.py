@@ -19,7 +19,7 @@ from feedmill.model.queue import QueueName
 from feedmill.model.topic import Topic
 from feedmill.ports import Clock, Lane, Notifier, Store, UnitOfWork
 from feedmill.services import keyvalues
-from feedmill.services.feeds.feeding import EVICTION_STEP, Admission, ChangeBatch, push_out, push_out_isolated
+from feedmill.services.feeds.feeding import EVICTION_STEP, Admission, ChangeBatch, evict_isolated, evict_over_limit
 from feedmill.services.feeds.recordwatch import Caution, watch_documents
 from feedmill.services.isolation.batches import belongs_to_item, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
@@ -153,7 +153,7 @@ class AdmissionSweep:
                 self._reconsider(unit, context, documents)
                 self._put_cursor(unit, replace(cursor, reached=documents[-1].id or 0))
                 return True
-            has_more = push_out(unit, admission.max_documents, context, Lane.BULK, watch=self._evicting, at_once=self._at_once) > 0
+            has_more = evict_over_limit(unit, admission.max_documents, context, Lane.BULK, watch=self._evicting, at_once=self._at_once) > 0
             if not has_more:
                 self._end_round(unit, cursor)
         if not has_more:
@@ -189,7 +189,7 @@ class AdmissionSweep:
 
     def _push_out_isolated(self, admission: Admission, context: ApplyContext) -> bool:
         limit = admission.max_documents
-        return push_out_isolated(self._store, limit, context, Lane.BULK, watch=self._evicting, at_once=self._at_once) > 0
+        return evict_isolated(self._store, limit, context, Lane.BULK, watch=self._evicting, at_once=self._at_once) > 0
 
     def _forget(self, cursor: _Cursor) -> None:
         """Clears which documents ended the process, once the last round is over."""
