@@ -24,12 +24,12 @@ from feedmill.core.documents.lifecycle import NOTHING_TO_DELETE, NOTHING_TO_UPDA
 from feedmill.core.documents.receipts import read_deleted
 from feedmill.core.documents.submission import Submission
 from feedmill.http.common.answers import TRUSTED, Body, drop, send_early
+from feedmill.http.feeds.feedreceiving import FeedReceiver
 from feedmill.http.feeds.gateconfig import CurrentConfig, GateConfig
 from feedmill.http.feeds.pushing import FEED_HEADER, ClientDisconnected, CountFeed, explain_right, open_reader, read_body
 from feedmill.http.feeds.pushtoken import find_right
 from feedmill.http.feeds.replywaits import ReplyWaits, StorePolling
 from feedmill.http.feeds.resources import iter_file
-from feedmill.http.feeds.spool import Spool
 from feedmill.http.feeds.trust import XML
 from feedmill.model.errors import BadRequest, Denied, DiskFull, FeedmillError, TooLarge
 from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel
@@ -98,16 +98,16 @@ class DataloadEndpoint:
         """Returns the id of the stored feed, and its size. Errors: Refused, ClientDisconnected, Busy."""
         config, headers, right = self._config(), Headers(scope=scope), find_right(scope)
         try:
-            async with Spool(self._intake, self._workers) as spool:
+            async with FeedReceiver(self._intake, self._workers) as receiver:
                 reader = open_reader(DATALOAD_FORM, headers, config)
-                await read_body(body, reader, spool, config.idle_seconds, right)
+                await read_body(body, reader, receiver, config.idle_seconds, right)
                 profile = _check_profile(reader.values.get("profile", "").strip(), config, [client, *_list_forwarded(headers)])
                 if not right.allows(profile):
                     raise explain_right(profile)
                 if reader.size_bytes == 0:
                     raise Refused(Status.NO_DATA, "field data is missing or empty")
                 submission = Submission(datasource=profile, kind=FeedKind.INCREMENTAL, format=DATALOAD)
-                return await spool.keep(submission, client), reader.size_bytes
+                return await receiver.store_feed(submission, client), reader.size_bytes
         except BaseException as exc:
             raise _refusal_of(exc) from exc
 

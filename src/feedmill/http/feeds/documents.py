@@ -20,11 +20,11 @@ from feedmill.core.documents.submission import Submission, read_submission
 from feedmill.core.urls.validation import MAX_URL_CHARACTERS
 from feedmill.http.common.answers import TRUSTED, Body, drop
 from feedmill.http.common.problems import find_problem, send_problem
+from feedmill.http.feeds.feedreceiving import FeedReceiver
 from feedmill.http.feeds.gateconfig import CurrentConfig
 from feedmill.http.feeds.pushing import FEED_HEADER, ClientDisconnected, CountFeed, explain_right, open_reader, read_body
 from feedmill.http.feeds.pushtoken import find_right
 from feedmill.http.feeds.receipts import Json, render_feed
-from feedmill.http.feeds.spool import Spool
 from feedmill.model.errors import BadRequest, FeedmillError
 from feedmill.services.feeds.intake import Intake
 from feedmill.wire.jsondocuments.body import ArrayBody, LinesBody, ObjectBody
@@ -82,13 +82,13 @@ class DocumentsEndpoint:
         config, right, submission = self._config(), find_right(scope), request.submission
         if not right.allows(submission.datasource):
             raise explain_right(submission.datasource)
-        async with Spool(self._intake, self._workers) as spool:
+        async with FeedReceiver(self._intake, self._workers) as receiver:
             if request.body is None:
-                await spool.add(request.data)
-                return await spool.keep(submission, client), len(request.data)
+                await receiver.add(request.data)
+                return await receiver.store_feed(submission, client), len(request.data)
             reader = open_reader(_NO_FORM, Headers(scope=scope), config, request.body)
-            await read_body(body, reader, spool, config.idle_seconds, right)
-            return await spool.keep(submission, client), reader.size_bytes
+            await read_body(body, reader, receiver, config.idle_seconds, right)
+            return await receiver.store_feed(submission, client), reader.size_bytes
 
     def _render(self, feed_id: int) -> Json:
         with self._intake.store.reading() as unit:

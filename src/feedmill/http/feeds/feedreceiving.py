@@ -30,8 +30,8 @@ SLOW_WRITE_SECONDS: Final = 0.01
 _JOIN_BELOW_BYTES: Final = 16_384
 
 
-class Spool:
-    """Receives one feed, and ends with ``keep`` or ``keep_bare``. Leaving its context by an exception discards the feed.
+class FeedReceiver:
+    """Receives one feed, and ends with ``store_feed`` or ``store_bare_feed``. Leaving its context by an exception discards the feed.
 
     A cancellation during that clean-up does not take the place of the exception.
     """
@@ -70,12 +70,12 @@ class Spool:
                 await self._wait()
                 self._is_direct = True
 
-    async def keep(self, submission: Submission, client: str) -> int:
+    async def store_feed(self, submission: Submission, client: str) -> int:
         """Stores the feed durably and returns its id."""
         await self._wait()
         return await asyncio.get_running_loop().run_in_executor(self._workers, self._accept, self._pieces, submission, client)
 
-    async def keep_bare(self, submission: Submission, client: str) -> int:
+    async def store_bare_feed(self, submission: Submission, client: str) -> int:
         """Stores a submission that has no bytes, and returns its id."""
         accept = partial(self._intake.accept_bare, submission, client=client)
         return await asyncio.get_running_loop().run_in_executor(self._workers, accept)

@@ -1,7 +1,7 @@
 """``POST /xmlfeed`` and ``POST /xmlgroups``: receives a feed.
 
 1. A body is refused before it is read if its length exceeds the limit.
-2. The body is read as it arrives. The feed's bytes go to the spool, the short fields to memory. If the token is valid for some data sources
+2. The body is read as it arrives. The feed's bytes go to the receiver, short fields to memory. If the token is valid for some data sources
    only, reading stops at a field that names another data source, and the feed is refused.
 3. The fields are validated and the feed is stored durably. Only then ``Success`` is sent.
 
@@ -20,9 +20,9 @@ from starlette.types import Receive, Scope, Send
 
 from feedmill.core.documents.submission import SOURCE_FIELDS, Submission, read_groups_submission, read_submission
 from feedmill.http.common.answers import DISK_FULL, STRANGERS, SUCCESS, TRUSTED, UNAUTHORIZED, Body, drop, send_early, send_text
+from feedmill.http.feeds.feedreceiving import FeedReceiver
 from feedmill.http.feeds.gateconfig import CurrentConfig, GateConfig
 from feedmill.http.feeds.pushtoken import find_right
-from feedmill.http.feeds.spool import Spool
 from feedmill.http.signin.requestauthenticator import BASIC_CHALLENGE
 from feedmill.model.errors import BadRequest, Denied, DiskFull, FeedmillError, TooLarge
 from feedmill.services.feeds.intake import Intake
@@ -101,16 +101,16 @@ class PushEndpoint:
     async def _receive(self, scope: Scope, body: Body, client: str) -> tuple[int, Submission, int]:
         config, right = self._config(), find_right(scope)
         reader = open_reader(self._rules.form, Headers(scope=scope), config)
-        async with Spool(self._intake, self._workers) as spool:
-            await read_body(body, reader, spool, config.idle_seconds, right)
+        async with FeedReceiver(self._intake, self._workers) as receiver:
+            await read_body(body, reader, receiver, config.idle_seconds, right)
             submission = replace(self._rules.read(reader.values, reader.size_bytes > 0), format=self._rules.format)
             if not right.allows(submission.datasource):
                 raise explain_right(submission.datasource)
             if submission.kind.command is not None:
-                return await spool.keep_bare(submission, client), submission, 0
+                return await receiver.store_bare_feed(submission, client), submission, 0
             if reader.size_bytes == 0:
                 raise BadRequest("field data is missing or empty; give the feed's XML")
-            return await spool.keep(submission, client), submission, reader.size_bytes
+            return await receiver.store_feed(submission, client), submission, reader.size_bytes
 
 
 def open_reader(form: Form, headers: Headers, config: GateConfig, read: BodyReader | None = None) -> UploadReader:
@@ -123,7 +123,7 @@ def open_reader(form: Form, headers: Headers, config: GateConfig, read: BodyRead
     return UploadReader(form, content_type=content_type, content_encoding=coding, body=read, **limits)
 
 
-async def read_body(body: Body, reader: UploadReader, spool: Spool, idle_seconds: float, right: PushRight) -> None:
+async def read_body(body: Body, reader: UploadReader, receiver: FeedReceiver, idle_seconds: float, right: PushRight) -> None:
     """Reads a body to its end, or to a field that names a source outside the token's right.
 
     Errors: BadRequest, Denied, TooLarge, DiskFull, Busy, ClientDisconnected.
@@ -137,7 +137,7 @@ async def read_body(body: Body, reader: UploadReader, spool: Spool, idle_seconds
                     raise ClientDisconnected("the connection was closed in the middle of the body")
                 for piece in reader.read_chunk(message.get("body", b"")):
                     _check_right(reader, right)
-                    await spool.add(piece)
+                    await receiver.add(piece)
                 # Once more, because the bytes that end a short field may hold no piece of the feed.
                 _check_right(reader, right)
                 ahead = loop.time() + idle_seconds
@@ -147,7 +147,7 @@ async def read_body(body: Body, reader: UploadReader, spool: Spool, idle_seconds
         raise ClientDisconnected(f"nothing came for {idle_seconds:g} seconds") from exc
     for piece in reader.finish():
         _check_right(reader, right)
-        await spool.add(piece)
+        await receiver.add(piece)
 
 
 def _check_right(reader: UploadReader, right: PushRight) -> None:
