@@ -35,7 +35,7 @@ def open_index(engine: str, folder: Path, clock: Callable[[], float] = time.time
 def put(opened: Opened, *documents: IndexDocument) -> None:
     index, writer = opened
     writer.put_many(documents)
-    assert index.is_visible(writer.commit())
+    assert index.reload_to(writer.commit())
 
 
 def keys(opened: Opened, query: Node, access: AccessFilter = ANONYMOUS) -> list[int]:

@@ -44,18 +44,18 @@ def test_built_entries_replace_earlier_ones_at_once_and_merge_like_others(builde
     writer = TantivyWriter(tmp_path / "index", heap_bytes=15_000_000)
     index = TantivyIndex(tmp_path / "index")
     writer.put_many([make_index_document(key=number, body=f"old common{number}") for number in range(5)])
-    assert index.is_visible(writer.commit())
+    assert index.reload_to(writer.commit())
     builder.start([make_index_document(key=number, body="new") for number in (1, 2, 7)])
     outcome = wait_for(builder)
     assert outcome.build_failures == {}
-    assert index.is_visible(writer.adopt(BuiltEntries(frozenset({1, 2, 7}), outcome.payload)))
+    assert index.reload_to(writer.adopt(BuiltEntries(frozenset({1, 2, 7}), outcome.payload)))
     assert sorted(keys((index, writer), Word("new"))) == [1, 2, 7]
     assert sorted(keys((index, writer), Word("old"))) == [0, 3, 4]
     for number in range(20, 40):
         writer.put_many([make_index_document(key=number, body="later")])
         writer.commit()
     writer.put_many([make_index_document(key=2, body="newest")])
-    assert index.is_visible(writer.commit())
+    assert index.reload_to(writer.commit())
     writer.wait_for_merges()
     assert sorted(keys((index, writer), Word("new"))) == [1, 7]
     assert TantivyIndex(tmp_path / "index").count() == 26

@@ -68,7 +68,7 @@ def filled(folder: Path, hidden: int) -> Iterator[TantivyIndex]:
     writer = TantivyWriter(folder, heap_bytes=15_000_000)
     writer.put_many([*make_visible(), *make_hidden(hidden)])
     index = TantivyIndex(folder)
-    assert index.is_visible(writer.commit())
+    assert index.reload_to(writer.commit())
     yield index
     writer.close()
 

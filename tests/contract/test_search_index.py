@@ -55,7 +55,7 @@ def test_put_same_key_replaces(opened: Opened) -> None:
 def test_remove_key_is_gone_and_unknown_key_is_no_error(opened: Opened) -> None:
     put(opened, *with_body("a", "b"))
     opened[1].remove_many([1, 77])
-    assert opened[0].is_visible(opened[1].commit())
+    assert opened[0].reload_to(opened[1].commit())
     assert keys(opened, MatchAll()) == [2]
 
 
@@ -70,15 +70,15 @@ def test_commit_not_yet_given_is_not_visible(opened: Opened) -> None:
     writer.put_many(with_body("a"))
     assert keys(opened, MatchAll()) == []
     token = writer.commit()
-    assert not index.is_visible(str(int(token) + 1_000))
-    assert index.is_visible("")
+    assert not index.reload_to(str(int(token) + 1_000))
+    assert index.reload_to("")
     assert keys(opened, MatchAll()) == [1]
 
 
 def test_commit_twice_without_changes_stays_visible(opened: Opened) -> None:
     put(opened, *with_body("a"))
-    assert opened[0].is_visible(opened[1].commit())
-    assert opened[0].is_visible(opened[1].commit())
+    assert opened[0].reload_to(opened[1].commit())
+    assert opened[0].reload_to(opened[1].commit())
 
 
 def test_writer_closed_refuses_and_forgets(opened: Opened) -> None:
@@ -366,7 +366,7 @@ def test_tantivy_bad_document_costs_its_batch_and_not_the_writer(tmp_path: Path)
     with pytest.raises(FeedmillError):
         writer.put_many([*with_body("a"), make_index_document(key=2**63)])
     writer.put_many(with_body("b"))
-    assert index.is_visible(writer.commit())
+    assert index.reload_to(writer.commit())
     assert keys((index, writer), MatchAll()) == [1]
     assert keys((index, writer), Word("a")) == []
     writer.close()
@@ -431,7 +431,7 @@ def test_tantivy_index_opened_before_its_writer_sees_the_first_commit(tmp_path: 
     writer = TantivyWriter(tmp_path / "later", heap_bytes=15_000_000)
     writer.put_many(with_body("a"))
     token = writer.commit()
-    assert index.is_visible(token)
+    assert index.reload_to(token)
     assert index.count() == 1
     writer.close()
 
@@ -462,7 +462,7 @@ def test_tantivy_killed_while_writing_keeps_what_was_committed(tmp_path: Path) -
                 committed = int(number) + 1
             process.kill()
         index = TantivyIndex(tmp_path)
-        assert index.is_visible(token)
+        assert index.reload_to(token)
         assert index.count() >= committed
     writer = TantivyWriter(tmp_path, heap_bytes=15_000_000)
     put((index, writer), make_index_document(key=10**6, body="after"))

@@ -45,7 +45,7 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         for key in range(1, DOCUMENTS + 1)
     ]
     writer.put_many(documents)
-    assert made.is_visible(writer.commit())
+    assert made.reload_to(writer.commit())
     yield made
     writer.close()
 
@@ -193,7 +193,7 @@ def test_the_same_query_is_answered_again_for_each_user_and_each_commit(opened: 
     for gone in (0, 3, 12):
         put(opened, *documents)
         opened[1].remove_many(range(gone))
-        assert opened[0].is_visible(opened[1].commit())
+        assert opened[0].reload_to(opened[1].commit())
         for _ in range(2):
             for access in current_users:
                 expected = {key for key in range(gone, 30) if key % 3 in access.permitted}

@@ -138,7 +138,7 @@ def _count_in_memory(lists: Sequence[Metadata]) -> MemoryIndex:
     memory = MemoryIndex()
     writer = MemoryWriter(memory)
     writer.put_many(with_metadata(*lists))
-    assert memory.is_visible(writer.commit())
+    assert memory.reload_to(writer.commit())
     return memory
 
 

@@ -44,7 +44,7 @@ def test_complete_removed_documents_do_not_count(opened: Opened) -> None:
     put_titles(opened, "travel", "travel")
     opened[1].remove_many([1])
     put_titles_again = opened[1].commit()
-    assert opened[0].is_visible(put_titles_again)
+    assert opened[0].reload_to(put_titles_again)
     assert opened[0].vocabulary.complete("tr", MatchAll(), ANONYMOUS, 10) == [("travel", 1)]
 
 

@@ -85,11 +85,11 @@ def _iter_rows(store: Store, datasource: str | None, after: int, at_once: int) -
 
 def _render_documents(unit: UnitOfWork, found: list[Document]) -> list[dict[str, Any]]:
     ids = [document.id for document in found if document.id is not None]
-    marks, failures = unit.processing.index_tasks.find_many(ids), unit.processing.failures.find_many(ids)
+    tasks, failures = unit.processing.index_tasks.find_many(ids), unit.processing.failures.find_many(ids)
     entries = unit.feeds.crawling.queue.find_many([document.url for document in found if document.origin is Origin.WEB])
     rows = []
     for document in found:
-        status = find_status(document, marks.get(document.id or 0), failures.get(document.id or 0), entries.get(document.url))
+        status = find_status(document, tasks.get(document.id or 0), failures.get(document.id or 0), entries.get(document.url))
         row = {"id": document.id, "url": document.url, "datasource": document.datasource, "state": status.state}
         rows.append(row | {"searchable": status.searchable, "reason": status.reason})
     return rows

@@ -40,7 +40,7 @@ class IndexTask:
     is_refresh: bool = False
 
     @classmethod
-    def repeating(cls, document_id: int, version: int, datasource: str) -> Self:
+    def refresh(cls, document_id: int, version: int, datasource: str) -> Self:
         """Returns the task of a document that is rewritten because related data changed.
 
         No feed waits for it, and it runs after other tasks.
@@ -62,7 +62,7 @@ class IndexTasks(Protocol):
     Example::
 
         with store.writing() as unit:
-            unit.processing.index_tasks.put_many([IndexTask.repeating(document_id=7, version=1, datasource="hr")])
+            unit.processing.index_tasks.put_many([IndexTask.refresh(document_id=7, version=1, datasource="hr")])
     """
 
     def put_many(self, tasks: Sequence[IndexTask]) -> None:

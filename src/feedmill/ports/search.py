@@ -95,8 +95,8 @@ class SearchIndex(Protocol):
     def make_highlighter(self, query: Node) -> Highlighter:
         """Returns the highlighter of a query, for the index in its current state."""
 
-    def is_visible(self, token: str) -> bool:
-        """Whether later searches see the writes of the commit that returned this token. Reloads the index if it is behind."""
+    def reload_to(self, token: str) -> bool:
+        """Reloads the index if it is behind the commit that returned this token. Returns whether later searches see that commit."""
 
     def count(self) -> int:
         """Counts the documents in the index."""

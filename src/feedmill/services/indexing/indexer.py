@@ -458,8 +458,8 @@ class Indexing:
 
 def _add_tasks_again(unit: UnitOfWork, document_ids: Sequence[int]) -> list[int]:
     """Adds tasks for live documents that have none, and returns all ids that have a task now. Failed extractions are repeated."""
-    marked = unit.processing.index_tasks.find_many(document_ids)
-    documents = unit.documents.reader.find_by_id([key for key in document_ids if key not in marked])
+    waiting = unit.processing.index_tasks.find_many(document_ids)
+    documents = unit.documents.reader.find_by_id([key for key in document_ids if key not in waiting])
     live = {key: document for key, document in documents.items() if document.state is DocumentState.LIVE}
     failures = unit.processing.failures.find_many(list(live))
     textless = [
@@ -467,11 +467,11 @@ def _add_tasks_again(unit: UnitOfWork, document_ids: Sequence[int]) -> list[int]
     ]
     unit.documents.writer.save_many(textless, moved=())
     live.update((document.id, document) for document in textless if document.id is not None)
-    unit.processing.index_tasks.put_many([_repeating(document) for document in live.values()])
-    return [*marked, *live]
+    unit.processing.index_tasks.put_many([_make_refresh(document) for document in live.values()])
+    return [*waiting, *live]
 
 
-def _repeating(document: Document) -> IndexTask:
+def _make_refresh(document: Document) -> IndexTask:
     assert document.id is not None
-    task = IndexTask.repeating(document.id, document.version, document.datasource)
+    task = IndexTask.refresh(document.id, document.version, document.datasource)
     return replace(task, stage=Stage.EXTRACT) if document.awaits_extraction else task

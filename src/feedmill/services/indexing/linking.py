@@ -181,8 +181,8 @@ class Linking:
 
     def _write(self, ids: Sequence[int]) -> None:
         with self._store.writing() as unit:
-            marked = unit.processing.index_tasks.find_many(ids)
-            documents = unit.documents.reader.find_by_id([one for one in ids if one not in marked])
+            waiting = unit.processing.index_tasks.find_many(ids)
+            documents = unit.documents.reader.find_by_id([one for one in ids if one not in waiting])
             for document in documents.values():
                 with self._attempts.on(_key_of(document.id or 0, WRITE)):
                     fault_point(WRITE, document.url)
@@ -258,7 +258,7 @@ class Linking:
     def _list_sources_of(self, unit: UnitOfWork, fresh: Sequence[Document], folder: str, token: str) -> dict[tuple[int, int], str]:
         """Returns the link texts for new documents from sources whose links have been read; the others follow when theirs are read."""
         index = self._find_serving(folder) if fresh and folder else None
-        if index is None or not index.is_visible(token):
+        if index is None or not index.reload_to(token):
             return {}
         telling = {
             document.id: [hit.key for hit in index.search(LinksTo(document.url), ANONYMOUS, start=0, num=MAX_SOURCES).hits]
@@ -328,13 +328,13 @@ def _gather(texts: Mapping[int, str] | None) -> IncomingLinks:
 
 def _add_task(unit: UnitOfWork, causes: Mapping[int, IndexTask]) -> None:
     """Adds tasks for documents because of other documents. An existing task stays in its place and serves both reasons."""
-    marked = unit.processing.index_tasks.find_many(list(causes))
+    waiting = unit.processing.index_tasks.find_many(list(causes))
     documents = unit.documents.reader.find_by_id(list(causes))
     live = [document for document in documents.values() if document.state is DocumentState.LIVE]
     unit.processing.index_tasks.put_many(
         [
             replace(
-                marked.get(document.id) or _task_of(document),
+                waiting.get(document.id) or _task_of(document),
                 lane=causes[document.id].lane,
                 feed_id=causes[document.id].feed_id,
                 revokes_access=causes[document.id].revokes_access,
@@ -347,4 +347,4 @@ def _add_task(unit: UnitOfWork, causes: Mapping[int, IndexTask]) -> None:
 
 def _task_of(document: Document) -> IndexTask:
     assert document.id is not None
-    return IndexTask.repeating(document.id, document.version, document.datasource)
+    return IndexTask.refresh(document.id, document.version, document.datasource)

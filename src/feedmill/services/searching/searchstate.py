@@ -99,6 +99,6 @@ class SearchStates:
         if opened is None or opened[0] != folder:
             opened = (folder, self._open_index(folder))
             self._opened = opened
-        # Reloads the index if it is behind the commit, so that a search finds what "searchable" promised.
-        opened[1].is_visible(token)
+        # so that a search finds what "searchable" promised
+        opened[1].reload_to(token)
         return opened[1]

@@ -85,9 +85,9 @@ class TimedIndex:
         """Returns the highlighter of a query."""
         return self._index.make_highlighter(query)
 
-    def is_visible(self, token: str) -> bool:
-        """Returns whether searches from now on see a commit."""
-        return self._index.is_visible(token)
+    def reload_to(self, token: str) -> bool:
+        """Reloads the index if it is behind the commit. Returns whether later searches see the commit."""
+        return self._index.reload_to(token)
 
     def count(self) -> int:
         """Counts documents in the index."""

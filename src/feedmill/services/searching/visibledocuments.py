@@ -75,8 +75,8 @@ class VisibleDocuments:
             trimmed = self._trimmer.decide_each(unit, [document], access, deadline)
             if not trimmed.shown and not (trimmed.undecided and url in granted):
                 return None, bool(trimmed.undecided)
-            marks = unit.processing.index_tasks.find_many([document.id]) if document.id is not None else {}
-            waits = any(not mark.is_refresh for mark in marks.values())
+            tasks = unit.processing.index_tasks.find_many([document.id]) if document.id is not None else {}
+            waits = any(not task.is_refresh for task in tasks.values())
         return FoundDocument(document=document, is_searchable=not waits and _belongs_in_index(document)), False
 
     def list_visible(

@@ -122,11 +122,11 @@ def _digest_of(patterns: Sequence[str]) -> str:
 
 def _add_tasks(unit: UnitOfWork, documents: Sequence[LiveUrl]) -> None:
     """Adds index tasks for documents, except those that have one: a new task would lose what the old one waits for."""
-    marked = unit.processing.index_tasks.find_many([document.document_id for document in documents])
+    waiting = unit.processing.index_tasks.find_many([document.document_id for document in documents])
     unit.processing.index_tasks.put_many(
         [
-            IndexTask.repeating(document.document_id, document.version, document.datasource)
+            IndexTask.refresh(document.document_id, document.version, document.datasource)
             for document in documents
-            if document.document_id not in marked
+            if document.document_id not in waiting
         ]
     )

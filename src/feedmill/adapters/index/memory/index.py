@@ -138,7 +138,7 @@ class MemoryIndex:
         """Returns the highlighter of a query, with the word forms of the documents' languages."""
         return FormsHighlighter(query, sorted({entry.document.language or "" for entry in self._entries.values()}))
 
-    def is_visible(self, token: str) -> bool:
+    def reload_to(self, token: str) -> bool:
         """Returns whether the commit is visible, which it is at once."""
         return not token or int(token) <= self._commits
 

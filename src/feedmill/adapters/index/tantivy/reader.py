@@ -139,8 +139,8 @@ class TantivyIndex:
         """The engine's searcher of the newest loaded commit, or None before the first commit."""
         return self._searcher
 
-    def is_visible(self, token: str) -> bool:
-        """Returns whether later searches see the commit. Reloads the index if it is behind."""
+    def reload_to(self, token: str) -> bool:
+        """Reloads the index if it is behind the commit. Returns whether later searches see the commit."""
         if not token:
             return True
         wanted = int(token)
