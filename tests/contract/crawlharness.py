@@ -18,7 +18,7 @@ from feedmill.services.crawling.crawler import Crawler, CrawlTools
 from feedmill.services.crawling.duplicates import DuplicateFinder
 from feedmill.services.crawling.linkfollowing import FollowLimits, LinkFollowing
 from feedmill.services.feeds.feeding import Admission
-from feedmill.services.isolation.inflight import NoInFlight
+from feedmill.services.isolation.noinflight import NoInFlight
 from feedmill.wire.gsaheaders.parse import parse_headers
 from feedmill.wire.sitemaps.parse import parse_sitemap
 from tests.builders.changes import OPEN

@@ -18,7 +18,7 @@ from signxml.signer import XMLSigner
 
 from feedmill.adapters.identity.saml.keys import ServerKey
 from feedmill.adapters.identity.saml.metadata import ASSERTION, METADATA, PROTOCOL, REDIRECT, SIGNATURE
-from feedmill.adapters.identity.saml.signing import write_query
+from feedmill.adapters.identity.saml.signatures import write_query
 from tests.contract.samlencrypting import encrypt_assertion
 
 ENTITY = "https://idp.example.test/metadata"

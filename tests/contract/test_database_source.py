@@ -17,7 +17,7 @@ from sqlalchemy.engine import default
 from bench import rows
 from feedmill.adapters.databases.drivers import DRIVERS, check_dsn, find_driver, open_engine
 from feedmill.adapters.databases.ordering import OrderedQuery
-from feedmill.adapters.databases.rows import Row, render_html, render_xml, text_of
+from feedmill.adapters.databases.rowrendering import Row, render_html, render_xml, text_of
 from feedmill.adapters.databases.source import DatabaseAddress, DatabaseQueries, DatabaseSource
 from feedmill.model.access import Access
 from feedmill.model.change import PutDocument, RequestCrawl

@@ -10,7 +10,7 @@ import pytest
 from lxml import etree
 
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, POST, PROTOCOL
-from feedmill.adapters.identity.saml.signing import inflate, read_query, verify_element
+from feedmill.adapters.identity.saml.signatures import inflate, read_query, verify_element
 from tests.contract.samlharness import FROM_ELSEWHERE, arrive, open_with, our_key, redirect_to_provider
 from tests.contract.samlserver import LOGOUT, SamlServer, make_private_key, write
 from tests.contract.signinharness import Browser, SignInHarness, read_form, users

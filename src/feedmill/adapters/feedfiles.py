@@ -34,14 +34,14 @@ class FolderFeedFiles:
     def __init__(self, folder: Path, *, reserve_bytes: int = 0) -> None:
         self._folder = folder
         self._reserve_bytes = reserve_bytes
-        self._pusher = ThreadPoolExecutor(1, thread_name_prefix="feed-write-back")
+        self._write_back_thread = ThreadPoolExecutor(1, thread_name_prefix="feed-write-back")
         folder.mkdir(parents=True, exist_ok=True)
 
     def create(self) -> "FolderFeedFile":
         """Opens a new file under a temporary name. Errors: DiskFull, Busy."""
         name = f"{time.time_ns():x}-{secrets.token_hex(8)}"
         try:
-            return FolderFeedFile(self._folder, name, self._reserve_bytes, self._pusher)
+            return FolderFeedFile(self._folder, name, self._reserve_bytes, self._write_back_thread)
         except OSError as exc:
             raise _translate(exc, "create a file for a feed") from exc
 
@@ -76,14 +76,14 @@ class FolderFeedFiles:
 class FolderFeedFile:
     """A feed that is being received."""
 
-    def __init__(self, folder: Path, name: str, reserve_bytes: int, pusher: Executor) -> None:
+    def __init__(self, folder: Path, name: str, reserve_bytes: int, write_back_thread: Executor) -> None:
         self.name = name
         self._folder = folder
         self._reserve_bytes = reserve_bytes
         self._size_bytes = 0
-        self._pusher = pusher
-        self._pushed_bytes = 0
-        self._pushing: Future[None] | None = None
+        self._write_back_thread = write_back_thread
+        self._written_back_bytes = 0
+        self._writing_back: Future[None] | None = None
         self._path = folder / (name + PART)
         _check_space(folder, reserve_bytes)
         self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -96,11 +96,13 @@ class FolderFeedFile:
                 written = os.write(self._descriptor, rest)
                 self._size_bytes += written
                 rest = rest[written:]
-            if self._size_bytes - self._pushed_bytes >= _WRITE_BACK_BYTES and (self._pushing is None or self._pushing.done()):
+            if self._size_bytes - self._written_back_bytes >= _WRITE_BACK_BYTES and (
+                self._writing_back is None or self._writing_back.done()
+            ):
                 _check_space(self._folder, self._reserve_bytes)
-                span = self._size_bytes - self._pushed_bytes
-                self._pushing = self._pusher.submit(_start_write_back, self._descriptor, self._pushed_bytes, span)
-                self._pushed_bytes = self._size_bytes
+                span = self._size_bytes - self._written_back_bytes
+                self._writing_back = self._write_back_thread.submit(_start_write_back, self._descriptor, self._written_back_bytes, span)
+                self._written_back_bytes = self._size_bytes
         except OSError as exc:
             raise _translate(exc, "write a feed") from exc
 
@@ -127,8 +129,8 @@ class FolderFeedFile:
     def _close(self) -> None:
         """Closes the descriptor once no other thread uses it."""
         # The thread may still use the descriptor, whose number would belong to another file after the close.
-        if self._pushing is not None:
-            wait([self._pushing])
+        if self._writing_back is not None:
+            wait([self._writing_back])
         if self._descriptor >= 0:
             descriptor, self._descriptor = self._descriptor, -1
             os.close(descriptor)

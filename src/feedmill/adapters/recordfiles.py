@@ -22,7 +22,7 @@ _GZIP: Final = b"\x1f\x8b"
 
 
 @contextmanager
-def opening(path: Path) -> Iterator[BinaryIO]:
+def open_unpacked(path: Path) -> Iterator[BinaryIO]:
     """Opens a file, unpacked if it is gzip. Errors: BadRequest for gzip that is damaged, OSError."""
     with path.open("rb") as raw:
         is_packed = raw.read(2) == _GZIP
@@ -48,7 +48,7 @@ def iter_lines(stream: BinaryIO) -> Iterator[str]:
             yield line
 
 
-def iter_pieces(place: str) -> Iterator[bytes]:
+def iter_sitemap(place: str) -> Iterator[bytes]:
     """Yields the bytes at a path or a URL, unpacked. Errors: BadRequest, UpstreamFailure, OSError."""
     if "://" in place:
         client = BlockingHttpClient(ClientOptions(allows_private=allow_all, uses_environment_proxy=True, max_redirects=MAX_REDIRECTS))
@@ -59,7 +59,7 @@ def iter_pieces(place: str) -> Iterator[bytes]:
         packed = io.BytesIO(response.body)
         yield from _iter_bounded(gzip.GzipFile(fileobj=packed) if response.body.startswith(_GZIP) else packed)
         return
-    with opening(Path(place)) as stream:
+    with open_unpacked(Path(place)) as stream:
         yield from _iter_bounded(stream)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from feedmill.adapters.feedparts import FolderFeedParts
-from feedmill.adapters.recordfiles import iter_lines, iter_pieces, opening
+from feedmill.adapters.recordfiles import iter_lines, iter_sitemap, open_unpacked
 from feedmill.adapters.sourcefolder import DiskSourceFolder
 from feedmill.services.feeds import feedmaking
 from feedmill.services.feeds.feedmaking import FeedPlan, OnFile, WrittenFeed
@@ -57,9 +57,9 @@ def make_feeds_of_records(plan: RecordPlan, output: Path, source: RecordFormat, 
 
     if source is RecordFormat.SITEMAP:
         return make_record_feeds(
-            plan, iter_sitemap_records(origin, iter_pieces, lambda path: Path(path).is_file()), open_parts, render, render_record
+            plan, iter_sitemap_records(origin, iter_sitemap, lambda path: Path(path).is_file()), open_parts, render, render_record
         )
-    with opening(Path(origin)) as stream:
+    with open_unpacked(Path(origin)) as stream:
         return make_record_feeds(plan, _READERS[source](stream, base_url), open_parts, render, render_record)
 
 

@@ -69,7 +69,7 @@ class Classes(Protocol):
     def get_many(self, numbers: Sequence[int]) -> dict[int, AccessKey]:
         """Returns the access keys of classes. Removed classes are left out."""
 
-    def find_rules(self, numbers: Sequence[int]) -> dict[int, int]:
+    def find_policies(self, numbers: Sequence[int]) -> dict[int, int]:
         """Finds the policies of classes, 0 for none. Removed classes are left out."""
 
     def iter_packed(self, after: int) -> Iterator[PackedClasses]:

@@ -176,10 +176,10 @@ class OpenIdProvider(BrowserProvider, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assertion:
-    """What a SAML provider asserts about a user. Shape: ``answers`` is the id of the request to which it responds."""
+    """What a SAML provider asserts about a user. Shape: ``in_response_to`` is the id of the request to which it responds."""
 
     id: str
-    answers: str
+    in_response_to: str
     credential: Credential
     until: datetime
 

@@ -27,7 +27,7 @@ def split_piece(url: str) -> FolderPlace:
     return FolderPlace(folder + "/", unquote_to_bytes(after)) if sign and "/" not in after else FolderPlace(url, b"")
 
 
-def write_folder(place: FolderPlace, names: Iterable[tuple[bytes, bool]], max_bytes: int) -> bytes:
+def render_folder_page(place: FolderPlace, names: Iterable[tuple[bytes, bool]], max_bytes: int) -> bytes:
     """Returns the page of a piece of a folder. Shape: names in UTF-8, or what stands on the disk, each with whether it is a folder."""
     listed = heapq.nsmallest(PIECE_NAMES + 1, (each for each in names if each[0] > place.after))
     lines = ["<!DOCTYPE html><meta charset=utf-8><title>", escape(place.url), "</title>"]

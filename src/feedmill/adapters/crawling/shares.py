@@ -15,7 +15,7 @@ from urllib.parse import unquote_to_bytes
 
 from feedmill.adapters.crawling.blockingreads import BlockingReads
 from feedmill.adapters.crawling.blockingreads import fail as _fail
-from feedmill.adapters.crawling.folderpages import FolderPlace, split_piece, write_folder
+from feedmill.adapters.crawling.folderpages import FolderPlace, render_folder_page, split_piece
 from feedmill.adapters.crawling.options import ShareRule
 from feedmill.adapters.crawling.transport import CUT_TYPES
 from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
@@ -97,7 +97,7 @@ def _read_below(root: int, names: list[bytes], piece: FolderPlace, share: ShareR
 def _add_folder(page: FetchedPage, piece: FolderPlace, folder: int, request: FetchRequest) -> FetchedPage:
     with os.scandir(folder) as entries:
         names = ((os.fsencode(entry.name), entry.is_dir(follow_symlinks=False)) for entry in entries if not entry.is_symlink())
-        body = write_folder(piece, names, request.max_bytes)
+        body = render_folder_page(piece, names, request.max_bytes)
     headers = (("content-type", "text/html; charset=utf-8"), ("x-robots-tag", "noindex"), ("last-modified", page.modified))
     return _fill(page, headers, body, False)
 

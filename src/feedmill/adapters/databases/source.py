@@ -24,7 +24,7 @@ from sqlalchemy import exc
 
 from feedmill.adapters.databases.drivers import find_driver, open_engine, opened_rows, translated
 from feedmill.adapters.databases.ordering import OrderedQuery, select_from, strip_order
-from feedmill.adapters.databases.rows import Row, find_title, is_binary, render_html, render_xml, size_of, text_of
+from feedmill.adapters.databases.rowrendering import Row, find_title, is_binary, render_html, render_xml, size_of, text_of
 from feedmill.model.access import Access, Acl, Entry, Principal, Scope
 from feedmill.model.change import AclChange, Content, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes

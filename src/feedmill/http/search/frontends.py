@@ -31,7 +31,7 @@ _POLICY = (
     " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
-Stylesheets = Callable[[], Mapping[str, str]]
+ReadStylesheetPaths = Callable[[], Mapping[str, str]]
 """Returns the path of each front end's stylesheet, "" for the built-in page."""
 
 
@@ -45,7 +45,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ready:
+class _CachedStylesheet:
     stylesheet: bytes
     output: StylesheetOutput
 
@@ -67,7 +67,7 @@ class FrontEnds:
 
     def __init__(
         self,
-        stylesheets: Stylesheets,
+        stylesheets: ReadStylesheetPaths,
         engine: StylesheetEngine | None = None,
         clock: Callable[[], float] = time.monotonic,
         image_sources: tuple[str, ...] = (),
@@ -75,7 +75,7 @@ class FrontEnds:
         self.policy = _POLICY.format(images=" ".join(("'self'", "data:", *image_sources)))
         self._stylesheets = stylesheets
         self._engine = engine
-        self._ready: TTLCache[tuple[str, str], _Ready] = TTLCache(MAX_CACHED, CACHED_SECONDS, timer=clock)
+        self._ready: TTLCache[tuple[str, str], _CachedStylesheet] = TTLCache(MAX_CACHED, CACHED_SECONDS, timer=clock)
         self._lock = threading.Lock()
 
     def has_stylesheet(self, name: str) -> bool:
@@ -110,7 +110,7 @@ class FrontEnds:
         media_type = f"{kind}; charset={ready.output.encoding or 'UTF-8'}"
         return Page(body=body, media_type=media_type, is_script=kind.endswith(("javascript", "ecmascript")))
 
-    def _find_stylesheet(self, engine: StylesheetEngine, name: str, path: str, *, reload: bool) -> _Ready:
+    def _find_stylesheet(self, engine: StylesheetEngine, name: str, path: str, *, reload: bool) -> _CachedStylesheet:
         ready = self._ready.get((name, path))
         if ready is None or reload:
             data = engine.repository.read_stylesheet(path, f"the stylesheet of front end {name}")
@@ -118,7 +118,7 @@ class FrontEnds:
                 output = engine.transformer.read_output(data)
             except Corrupt as exc:
                 raise Corrupt(f"the stylesheet of front end {name} is no XML: {exc}") from exc
-            ready = _Ready(data, output)
+            ready = _CachedStylesheet(data, output)
             self._ready[name, path] = ready
         return ready
 

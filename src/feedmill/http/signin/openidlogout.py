@@ -41,7 +41,7 @@ class OpenIdLogoutRoutes:
         self._providers = {provider.name: provider for provider in providers if provider.single_logout}
         self._provider_sign_in = provider_sign_in
         self._sessions = sessions
-        self._handovers = one_time_codes
+        self._one_time_codes = one_time_codes
         for provider in self._providers.values():
             provider_logouts.add_provider(provider.qualified_name, provider.label, self._build_logout_of(provider))
 
@@ -69,7 +69,7 @@ class OpenIdLogoutRoutes:
         qualified_name = provider.qualified_name
         try:
             left = provider.read_logout(text)
-            if not self._handovers.use_once(f"logout {qualified_name} {left.id}", left.until):
+            if not self._one_time_codes.use_once(f"logout {qualified_name} {left.id}", left.until):
                 raise Denied("the logout token was used before")
         except Denied as exc:
             self._provider_sign_in.refuse_attempt(request, qualified_name, Denied(f"single logout: {exc}"))

@@ -41,7 +41,7 @@ class SamlRoutes:
     def __init__(self, providers: tuple[SamlProvider, ...], provider_sign_in: ProviderSignIn, one_time_codes: OneTimeCodes) -> None:
         self._providers = {provider.name: provider for provider in providers}
         self._provider_sign_in = provider_sign_in
-        self._handovers = one_time_codes
+        self._one_time_codes = one_time_codes
 
     def routes(self) -> list[DeclaredRoute]:
         return [
@@ -56,7 +56,7 @@ class SamlRoutes:
         provider = find_provider(self._providers, request)
         flow = {"request": f"_{secrets.token_hex(20)}", "to": read_target(request.query_params.get("to", "/"))[:2_000]}
         try:
-            address = provider.begin(self._back(request), flow["request"])
+            address = provider.begin(self._acs_url(request), flow["request"])
         except Denied as exc:
             return self._provider_sign_in.refuse_attempt(request, provider.qualified_name, exc)
         return self._provider_sign_in.redirect_to_provider(request, provider.qualified_name, address, flow)
@@ -74,10 +74,10 @@ class SamlRoutes:
 
     def _process_response(self, request: Request, provider: SamlProvider, encoded: str) -> Response:
         try:
-            assertion = provider.read_assertion(encoded, self._back(request))
-            if not self._handovers.use_once(assertion.id, assertion.until):
+            assertion = provider.read_assertion(encoded, self._acs_url(request))
+            if not self._one_time_codes.use_once(assertion.id, assertion.until):
                 raise Denied("the assertion was used before")
-            code = self._handovers.put(assertion.credential, assertion.answers, CODE_LIFETIME)
+            code = self._one_time_codes.put(assertion.credential, assertion.in_response_to, CODE_LIFETIME)
         except (Denied, BadRequest, Busy) as exc:
             return self._provider_sign_in.refuse_attempt(request, provider.qualified_name, exc)
         onward = f"/signin/saml/{provider.name}/back?code={code}"
@@ -90,11 +90,11 @@ class SamlRoutes:
         try:
             if flow is None:
                 raise Denied("the answer belongs to no attempt of this browser")
-            held = self._handovers.take(request.query_params.get("code", "")[:200])
+            held = self._one_time_codes.take(request.query_params.get("code", "")[:200])
             if held is None:
                 raise Denied("the answer was taken before, or too late")
-            credential, answers = held
-            if answers != flow["request"] or credential.provider != provider.qualified_name:
+            credential, in_response_to = held
+            if in_response_to != flow["request"] or credential.provider != provider.qualified_name:
                 raise Denied("the answer is for another request")
         except Denied as exc:
             return self._provider_sign_in.refuse_attempt(request, provider.qualified_name, exc)
@@ -104,10 +104,10 @@ class SamlRoutes:
         """Returns the metadata of this server."""
         provider = find_provider(self._providers, request)
         try:
-            about = provider.describe(self._back(request))
+            about = provider.describe(self._acs_url(request))
         except Denied as exc:
             return self._provider_sign_in.refuse_attempt(request, provider.qualified_name, exc)
         return Response(about, media_type="application/samlmetadata+xml")
 
-    def _back(self, request: Request) -> str:
+    def _acs_url(self, request: Request) -> str:
         return self._provider_sign_in.own_url(request, f"/signin/saml/{request.path_params['name']}/acs")

@@ -44,7 +44,7 @@ class SamlLogoutRoutes:
         self._providers = {provider.name: provider for provider in providers if provider.logout is not None}
         self._provider_sign_in = provider_sign_in
         self._sessions = sessions
-        self._handovers = one_time_codes
+        self._one_time_codes = one_time_codes
         self._provider_logouts = provider_logouts
         for provider in self._providers.values():
             provider_logouts.add_provider(provider.qualified_name, provider.label, self._build_logout_of(provider))
@@ -79,7 +79,7 @@ class SamlLogoutRoutes:
                 logout.confirm(message, self._url(request, "slo"))
                 return RedirectResponse("/", status_code=303, headers=NO_STORE)
             logout_request = logout.read_logout_request(message, self._url(request, "slo"))
-            if not self._handovers.use_once(f"logout {logout_request.id}", logout_request.until):
+            if not self._one_time_codes.use_once(f"logout {logout_request.id}", logout_request.until):
                 raise Denied("the request was used before")
         except Denied as exc:
             return self._refuse(request, exc)

@@ -28,7 +28,7 @@ from feedmill.services.indexing.pacing import Pacing
 from feedmill.services.isolation.attempts import Attempts, key_of_document, read_interruptions
 from feedmill.services.isolation.batches import FailedItem, belongs_to_item, describe, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
-from feedmill.services.isolation.inflight import NoInFlight
+from feedmill.services.isolation.noinflight import NoInFlight
 from feedmill.services.isolation.recording import FailureRecorder
 
 SUBMIT = "extract.hand_over"

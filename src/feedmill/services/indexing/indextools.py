@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from feedmill.ports import BlobStore, Clock, EntryBuilder, InFlight, Notifier, Store
 from feedmill.services.crawling.linkfollowing import LinkFollowing
-from feedmill.services.isolation.inflight import NoInFlight
+from feedmill.services.isolation.noinflight import NoInFlight
 from feedmill.services.isolation.recording import FailureRecorder
 from feedmill.services.searchconfigprovider import SearchConfigProvider, nothing_set
 

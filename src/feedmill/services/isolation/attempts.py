@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import structlog
 
 from feedmill.ports import Clock, InFlight, Store
-from feedmill.services.isolation.inflight import NoInFlight
+from feedmill.services.isolation.noinflight import NoInFlight
 
 MAX_INTERRUPTIONS = 2
 OTHERS_FIRST_SECONDS = 0.5

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from feedmill.ports import InFlight
 from feedmill.services.isolation.attempts import Attempts, key_of, key_of_document, read_interruptions
-from feedmill.services.isolation.inflight import NoInFlight
+from feedmill.services.isolation.noinflight import NoInFlight
 
 _BATCH = "batch"
 

@@ -26,10 +26,10 @@ class OneTimeCodes:
             unit.signin.one_time_values.remove_expired(self._clock())
             return unit.signin.one_time_values.put(digest_of_secret(f"used {name}"), "", until)
 
-    def put(self, credential: Credential, answers: str, lasting: timedelta) -> str:
+    def put(self, credential: Credential, in_response_to: str, lasting: timedelta) -> str:
         """Stores a credential with the request that it answers, and returns the code to take it with."""
         code = secrets.token_urlsafe(32)
-        value = json.dumps([answers, write_credentials((credential,))])
+        value = json.dumps([in_response_to, write_credentials((credential,))])
         with self._store.writing() as unit:
             unit.signin.one_time_values.put(digest_of_secret(f"code {code}"), value, self._clock() + lasting)
         return code
@@ -40,5 +40,5 @@ class OneTimeCodes:
             value = unit.signin.one_time_values.take(digest_of_secret(f"code {code}"), self._clock())
         if value is None:
             return None
-        answers, written = json.loads(value)
-        return read_credentials(written)[0], answers
+        in_response_to, written = json.loads(value)
+        return read_credentials(written)[0], in_response_to

@@ -144,7 +144,7 @@ class _Piece:
 def _list_misplaced(unit: UnitOfWork, policies: PolicySet, documents: Sequence[LiveUrl], watch: DocumentWatch) -> list[LiveUrl]:
     """Lists the documents whose class names another policy than the one that applies; public documents have none."""
     guarded = [document for document in documents if document.secure]
-    rules = unit.access.classes.find_rules(list({document.access_class for document in guarded}))
+    rules = unit.access.classes.find_policies(list({document.access_class for document in guarded}))
     return [one for one in guarded if _is_misplaced(policies, one, rules.get(one.access_class, 0), watch)]
 
 

@@ -20,7 +20,7 @@ from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
 from feedmill.adapters.crawling.blockingreads import BlockingReads, fail
-from feedmill.adapters.crawling.folderpages import FolderPlace, split_piece, write_folder
+from feedmill.adapters.crawling.folderpages import FolderPlace, render_folder_page, split_piece
 from feedmill.adapters.crawling.options import SmbShareRule
 from feedmill.adapters.crawling.smb.accounts import Accounts
 from feedmill.adapters.crawling.smb.descriptors import UnreadableDescriptor, parse_readers
@@ -174,7 +174,7 @@ class _ShareReader:
 
     def _add_folder(self, page: FetchedPage, piece: FolderPlace, opened: "OpenedFile", request: FetchRequest) -> FetchedPage:
         names = ((name.encode("utf-8", "replace"), is_folder) for name, is_folder in self.share.list_names(opened))
-        body = write_folder(piece._replace(url=piece.url.removesuffix("/") + "/"), names, request.max_bytes)
+        body = render_folder_page(piece._replace(url=piece.url.removesuffix("/") + "/"), names, request.max_bytes)
         headers = (
             *page.headers,
             ("content-type", "text/html; charset=utf-8"),

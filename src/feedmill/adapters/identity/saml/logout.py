@@ -23,7 +23,7 @@ from feedmill.adapters.identity.addresses import with_query
 from feedmill.adapters.identity.saml.encryption import find_name
 from feedmill.adapters.identity.saml.keys import ServerKey
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, PROTOCOL, REDIRECT, IdentityProvider, LogoutEndpoint, parse_xml
-from feedmill.adapters.identity.saml.signing import MAX_MESSAGE_BYTES, read_query, sign_element, verify_element, write_query
+from feedmill.adapters.identity.saml.signatures import MAX_MESSAGE_BYTES, read_query, sign_element, verify_element, write_query
 from feedmill.adapters.identity.saml.text import SUCCESS, text_of, time_of, write_time
 from feedmill.model.errors import BadRequest, Denied
 from feedmill.model.signin import ProviderSession

@@ -26,7 +26,7 @@ from feedmill.adapters.identity.saml.encryption import decrypt_element, find_nam
 from feedmill.adapters.identity.saml.keys import ServerKey
 from feedmill.adapters.identity.saml.logout import SamlLogoutFlow, write_details
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, POST, PROTOCOL, IdentityProvider, parse_xml, write_metadata
-from feedmill.adapters.identity.saml.signing import verify_element, write_query
+from feedmill.adapters.identity.saml.signatures import verify_element, write_query
 from feedmill.adapters.identity.saml.text import SUCCESS, text_of, time_of, write_time
 from feedmill.core.access.roles import RoleRules
 from feedmill.model.errors import BadRequest, Denied
@@ -145,7 +145,7 @@ class SamlIdentityProvider:
         if issuer != self._options.provider.entity_id:
             raise Denied(f"the assertion is from {issuer[:200]!a}")
         now = self._clock()
-        answers, until = _confirm(assertion, back_url, now)
+        in_response_to, until = _confirm(assertion, back_url, now)
         _check_conditions(assertion, self.entity_id(back_url), now)
         attributes = _read_attributes(assertion)
         subject = assertion.find("a:Subject", NAMES)
@@ -162,7 +162,7 @@ class SamlIdentityProvider:
             raise Denied("the assertion has no ID")
         session = _read_session(assertion, name_id)
         credential = Credential(provider=self.qualified_name, user=user, groups=groups, role=role, session=session)
-        return Assertion(id=f"{issuer} {number}", answers=answers, credential=credential, until=until)
+        return Assertion(id=f"{issuer} {number}", in_response_to=in_response_to, credential=credential, until=until)
 
 
 def _read_session(assertion: etree._Element, name: etree._Element | None) -> ProviderSession | None:

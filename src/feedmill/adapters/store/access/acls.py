@@ -71,7 +71,7 @@ class SqlClasses:
                 found[number] = _key_from_row(*row)
         return found
 
-    def find_rules(self, numbers: Sequence[int]) -> dict[int, int]:
+    def find_policies(self, numbers: Sequence[int]) -> dict[int, int]:
         """Finds the policies of classes."""
         found: dict[int, int] = {}
         for batch in batches(numbers):
