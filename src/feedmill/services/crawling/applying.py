@@ -147,7 +147,7 @@ class PageApplier:
         if not fetched and sites:
             self._apply([], sites)
         if fetched:
-            self._push_out()
+            self._evict()
             self._tools.notifier.notify(Topic.EXTRACTION)
             self._tools.notifier.notify(Topic.INDEXING)
 
@@ -227,7 +227,7 @@ class PageApplier:
     def _context(self) -> ApplyContext:
         return ApplyContext(provenance=from_fetch(CRAWLER), now=self._tools.clock(), rules=self._tools.admission().rules)
 
-    def _push_out(self) -> None:
+    def _evict(self) -> None:
         limit = self._tools.admission().max_documents
         while limit and evict_isolated(self._tools.store, limit, self._context(), Lane.BULK):
             pass

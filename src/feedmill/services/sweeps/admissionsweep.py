@@ -166,7 +166,7 @@ class AdmissionSweep:
         with self._store.reading() as unit:
             documents = unit.documents.scan.list_live(after=cursor.reached, limit=limit)
         if not documents:
-            has_more = self._push_out_isolated(admission, context)
+            has_more = self._evict_isolated(admission, context)
             if not has_more:
                 with self._store.writing() as unit:
                     self._end_round(unit, cursor)
@@ -187,7 +187,7 @@ class AdmissionSweep:
             self._put_cursor(unit, replace(cursor, reached=documents[-1].id or 0))
         return True
 
-    def _push_out_isolated(self, admission: Admission, context: ApplyContext) -> bool:
+    def _evict_isolated(self, admission: Admission, context: ApplyContext) -> bool:
         limit = admission.max_documents
         return evict_isolated(self._store, limit, context, Lane.BULK, watch=self._evicting, at_once=self._at_once) > 0
 
