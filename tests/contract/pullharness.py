@@ -15,7 +15,7 @@ from feedmill.model.errors import UpstreamFailure
 from feedmill.model.pulling import PullRun, PullState, RunMode, RunRequest
 from feedmill.ports import DeletedItem, InFlight, ListedItem, PulledItem, PullPage
 from feedmill.services.feeds.feeding import Admission
-from feedmill.services.isolation.inflight import NoInFlight
+from feedmill.services.isolation.noinflight import NoInFlight
 from feedmill.services.pulling.puller import Puller, PullSetup
 from feedmill.services.pulling.pullrun import PullDependencies
 from feedmill.services.pulling.requesting import NamedSetup, PullRequests

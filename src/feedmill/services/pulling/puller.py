@@ -17,7 +17,7 @@ from feedmill.model.errors import Broken, Busy, Conflict, FeedmillError
 from feedmill.model.pulling import PullRun, PullState, RunMode, RunRequest, RunState
 from feedmill.ports import InFlight, PullSource, UnitOfWork
 from feedmill.services.isolation.batches import describe
-from feedmill.services.isolation.inflight import NoInFlight
+from feedmill.services.isolation.noinflight import NoInFlight
 from feedmill.services.pulling.itemwatch import ItemWatch
 from feedmill.services.pulling.pullrun import LEASE, PULL_STEP, PullDependencies, PullRunner, Stopped, add_failure, release_lease
 
