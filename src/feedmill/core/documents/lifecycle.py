@@ -246,7 +246,7 @@ def _next_document(
     changed: dict[str, Any] = {
         "state": DocumentState.LIVE,
         "origin": origin,
-        "datasource": context.datasource,
+        "datasource": context.datasource,  # the owner from now on
         "feed_id": context.feed_id,
         "seen_feed_id": _seen_by(old, context),
         "attributes": attributes,

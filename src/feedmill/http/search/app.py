@@ -3,6 +3,7 @@
 GET /                     the search page
 GET /search               results in the format of the old appliance; POST too
 GET /cache                the cached copy of a document
+GET /db/{name}/{keys}     one row of a database source as it is now
 GET /texis/search/main.xml  results of one profile in the format of Thunderstone's appliance; POST too
 GET /suggest              completions of the typed text; POST too
 GET /cluster              the best results in groups by subject; POST too
