@@ -13,8 +13,8 @@ from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.crawling import CrawlEntry, CrawlMention, CrawlState, FetchedPage, FetchRequest
 from feedmill.model.document import Document, DocumentState
 from feedmill.ports import Fetcher, InFlight
-from feedmill.services.crawling.applying import ApplyTools, PageApplier, read_head
-from feedmill.services.crawling.crawler import Crawler, CrawlTools
+from feedmill.services.crawling.applying import ApplyDependencies, PageApplier, read_head
+from feedmill.services.crawling.crawler import CrawlDependencies, Crawler
 from feedmill.services.crawling.duplicates import DuplicateFinder
 from feedmill.services.crawling.linkfollowing import FollowLimits, LinkFollowing
 from feedmill.services.feeds.feeding import Admission
@@ -95,7 +95,7 @@ class CrawlHarness:
     def crawler(self, owner: str = "one") -> Crawler:
         rules = LinkRules(follow=["/"], duplicate_hosts={"mirror.test": "web.test"}, session_parameters=["sid"])
         applier = PageApplier(
-            ApplyTools(
+            ApplyDependencies(
                 store=self.store,
                 blobs=self.blobs,
                 clock=self.clock,
@@ -111,7 +111,7 @@ class CrawlHarness:
             )
         )
         return Crawler(
-            CrawlTools(
+            CrawlDependencies(
                 store=self.store,
                 clock=self.clock,
                 notifier=self.notifier,

@@ -17,8 +17,8 @@ from feedmill.core.crawling.schedule import FrequencyRules
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.ports import Fetcher
 from feedmill.runtime.roles import CRAWLER
-from feedmill.services.crawling.applying import ApplyTools, PageApplier, read_head
-from feedmill.services.crawling.crawler import AT_ONCE, Crawler, CrawlTools
+from feedmill.services.crawling.applying import ApplyDependencies, PageApplier, read_head
+from feedmill.services.crawling.crawler import AT_ONCE, CrawlDependencies, Crawler
 from feedmill.services.crawling.duplicates import DuplicateFinder
 from feedmill.settings.crawling import Crawl
 from feedmill.wire.gsaheaders.parse import parse_headers
@@ -32,7 +32,7 @@ def build_crawler(context: AppContext) -> Crawler:
     agent, rules = find_agent_name(crawl.user_agent), build_link_rules(settings)
     owner = f"{socket.gethostname()}:{context.data.absolute()}"
     applier = PageApplier(
-        ApplyTools(
+        ApplyDependencies(
             store=context.store,
             blobs=context.blobs,
             clock=utc_now,
@@ -53,7 +53,7 @@ def build_crawler(context: AppContext) -> Crawler:
     )
     loads = HostLoads(default=crawl.host_load, exceptions=exceptions)
     return Crawler(
-        CrawlTools(
+        CrawlDependencies(
             store=context.store,
             clock=utc_now,
             notifier=context.notifier,

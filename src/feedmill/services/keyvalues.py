@@ -6,8 +6,8 @@ INDEX_FOLDER = "index.folder"
 INDEX_TOKEN = "index.token"  # noqa: S105 - a commit's token, no password
 """The token of that folder's newest commit; a searcher that does not see it yet reloads."""
 
-INDEX_GENERATION = "index.generation"
-"""The number of commits so far."""
+INDEX_COMMITS = "index.generation"
+"""The number of commits so far, under its older name. Outside, ``feedmill status`` calls it the generation too."""
 
 INDEX_REBUILD = "index.rebuild"
 """The folder of a requested rebuild, empty if there is none."""

@@ -12,8 +12,8 @@ from feedmill.services.authorization.circuitnote import read_open_circuits
 from feedmill.services.keyvalues import (
     CRAWL_PAUSED,
     CRAWL_RATE,
+    INDEX_COMMITS,
     INDEX_FOLDER,
-    INDEX_GENERATION,
     INDEX_PARTIAL,
     INDEX_PROGRESS,
     INDEX_REBUILD,
@@ -33,7 +33,7 @@ def read_overview(store: Store) -> dict[str, Any]:
             "index_tasks": {stage.value: count for stage, count in tasks.items()},
             "index": {
                 "folder": unit.state.key_values.get(INDEX_FOLDER),
-                "generation": int(unit.state.key_values.get(INDEX_GENERATION) or 0),
+                "generation": int(unit.state.key_values.get(INDEX_COMMITS) or 0),
                 "rebuilding": unit.state.key_values.get(INDEX_REBUILD) or None,
                 "progress": json.loads(unit.state.key_values.get(INDEX_PROGRESS) or "null"),
                 "partial": bool(unit.state.key_values.get(INDEX_PARTIAL)),

@@ -20,7 +20,7 @@ The first of these rules that applies determines the result:
 4. the chain says PERMIT or DENY: that;
 5. the chain says INDETERMINATE: DENY, since there are ACLs and none permits.
 
-INDETERMINATE never shows a document: it leaves the decision to later mechanisms, and the last of them refuses. Nothing is cached between
+INDETERMINATE never shows a document: it leaves the decision to later mechanisms, and the last of them denies. Nothing is cached between
 calls, so a parent that arrives repairs the chain at once.
 Source: Feeds Protocol Developer's Guide, "Per-URL ACLs and ACL Inheritance"; googlegsa/library, ``Acl``.
 """

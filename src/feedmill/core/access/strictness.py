@@ -6,5 +6,5 @@ _ORDER = (Verdict.PERMIT, Verdict.INDETERMINATE, Verdict.DENY)
 
 
 def stricter(one: Verdict, other: Verdict) -> Verdict:
-    """Returns the stricter of two verdicts."""
+    """Returns the stricter verdict: DENY before INDETERMINATE before PERMIT."""
     return max(one, other, key=_ORDER.index)

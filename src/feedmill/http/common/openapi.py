@@ -52,7 +52,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A resource and its response with status ``status``; ``answer`` is None for bytes. ``body`` is what the request sends."""
+    """A resource and its response with status ``status``; ``answer`` is its JSON type, None for bytes. ``body`` is what a request sends."""
 
     port: str
     path: str

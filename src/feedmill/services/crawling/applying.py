@@ -74,7 +74,7 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyTools:
+class ApplyDependencies:
     """What applying pages needs.
 
     ``read_headers`` reads the headers of a page, ``read_head`` the head of HTML; ``owner`` is that of its leases. ``find_redirected``
@@ -125,7 +125,7 @@ class _Read:
 class PageApplier:
     """Applies the pages of one crawler. It works in a thread beside the event loop."""
 
-    def __init__(self, tools: ApplyTools) -> None:
+    def __init__(self, tools: ApplyDependencies) -> None:
         self._tools = tools
         self._attempts = Attempts(tools.store, tools.in_flight, tools.clock)
 

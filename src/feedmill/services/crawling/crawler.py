@@ -100,7 +100,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CrawlTools:
+class CrawlDependencies:
     """What a crawler needs.
 
     ``open_fetcher`` is called in its event loop; ``find_hour`` returns the hour of the server's day. ``find_redirected`` returns the URL
@@ -174,7 +174,7 @@ class _Slot:
 class Crawler:
     """Crawls the URLs of one store; ``work`` runs until it is stopped."""
 
-    def __init__(self, tools: CrawlTools) -> None:
+    def __init__(self, tools: CrawlDependencies) -> None:
         self._tools = tools
         self._sites: dict[str, _Site] = {}
         self._unconditional: set[str] = set()

@@ -2,8 +2,9 @@
 
 Index tasks are processed in batches: documents go to the engine, and the engine commits. Only then one transaction removes the tasks of
 exactly these versions and publishes the commit's token. If a process dies in between, the work is repeated, and repeating it changes
-nothing. Small changes commit at once; a large feed commits every two seconds. The engine also commits when a failed commit is retried without
-some documents (``_can_commit``), when segments of the separate process are adopted (``IndexWriter.adopt`` commits too), and when a rebuild ends.
+nothing. Small changes commit at once; a large feed commits every two seconds. The engine also commits when a failed commit is retried
+without some documents (``_can_commit``), when segments of the separate process are adopted (``IndexWriter.adopt`` commits too), and when a
+rebuild ends.
 
 A failing document costs only itself (``entrywriting``). A document that is large, or that ended the indexer before, is prepared in a
 separate process (``isolatedbuild``), so that no other document waits for it. If the engine fails to commit a batch, the next batch is half
@@ -244,7 +245,7 @@ class Indexing:
             self._links.note_indexed(unit, tasks.values())
             record_build_failures(unit, self._recorder, tasks, build_failures)
             unit.state.key_values.put(keyvalues.INDEX_TOKEN, token)
-            unit.state.key_values.put(keyvalues.INDEX_GENERATION, str(int(unit.state.key_values.get(keyvalues.INDEX_GENERATION) or 0) + 1))
+            unit.state.key_values.put(keyvalues.INDEX_COMMITS, str(int(unit.state.key_values.get(keyvalues.INDEX_COMMITS) or 0) + 1))
             self._end_feeds(unit)
         if self._rebuild is not None:
             # The interruptions of a document are retained until the rebuild ends, because a rebuild restarts whenever the process ends.

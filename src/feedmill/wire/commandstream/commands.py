@@ -92,7 +92,7 @@ class CommandReader(ABC):
     def _get_offset(self) -> int:
         """Returns the place of the current token. It is seldom needed, so nothing is counted for each token."""
         before = self._tokens[: self._index]
-        return self._tokens_offset + sum(map(len, before)) + len(self._tokenizer.marker) * len(before)
+        return self._tokens_offset + sum(map(len, before)) + len(self._tokenizer.delimiter) * len(before)
 
     def _place(self, error: BadStream) -> BadStream:
         error.offset, error.command = self._get_offset(), self._command
@@ -107,7 +107,7 @@ class CommandReader(ABC):
     def _read_tokens(self, tokens: list[bytes]) -> bytes | None:
         """Takes the commands of tokens. Returns what follows ``content``, which ends the commands; None without it."""
         self._pass_tokens()
-        if not self._tokens_offset and self._tokenizer.marker:
+        if not self._tokens_offset and self._tokenizer.delimiter:
             self._tokens_offset = self._tokenizer.header_bytes
             self._check_header()
         self._tokens = tokens
@@ -170,7 +170,7 @@ class CommandReader(ABC):
     def _check_token(self, token: bytes) -> None:
         if self._get_offset() == self._tokenizer.header_bytes:
             self._remark("no delimiter follows the header")
-        if self._tokenizer.marker in token:
+        if self._tokenizer.delimiter in token:
             self._remark("a delimiter is missed, because the bytes before it are the start of one")
         if self._is_in_list and token.partition(b"=")[0].decode(errors="replace") in _OPERATIONS:
             self._remark("a command in a list of ids is an id")

@@ -29,11 +29,11 @@ _DECODED = {b"\x80": b"\x00", b"\x8a": b"\n"}
 class Tokenizer:
     """Splits the bytes of a stream, in pieces of any size. Memory: the piece, and one unfinished token.
 
-    ``marker`` is empty until the header is read. Errors of all: BadStream.
+    ``delimiter`` is empty until the header is read. Errors of all: BadStream.
     """
 
     def __init__(self) -> None:
-        self.marker = b""
+        self.delimiter = b""
         self.version = 0
         self.header_bytes = 0
         self._version_text: str | None = None
@@ -53,12 +53,12 @@ class Tokenizer:
 
     def feed(self, data: bytes) -> list[bytes]:
         """Returns the tokens that end in these bytes, empty ones too."""
-        if not self.marker:
+        if not self.delimiter:
             data = self._read_header(data)
-            if not self.marker:
+            if not self.delimiter:
                 return []
-        if len(self.marker) == 1:
-            first, *others = data.split(self.marker)
+        if len(self.delimiter) == 1:
+            first, *others = data.split(self.delimiter)
             self._unfinished += first
             tokens: list[bytes] = []
             if others:
@@ -71,7 +71,7 @@ class Tokenizer:
 
     def close(self) -> list[bytes]:
         """Returns the last token if one is unfinished."""
-        if not self.marker:
+        if not self.delimiter:
             if self._version_text is None:
                 self._version_text = _read_version(decode(self._take_unfinished()))
             self._read_delimiter(self._take_unfinished())
@@ -80,7 +80,7 @@ class Tokenizer:
 
     def take_rest(self, tokens: list[bytes]) -> bytes:
         """Returns the bytes of these tokens, the last ones that were returned, and of the unfinished one, with their delimiters."""
-        return self.marker.join([*tokens, self._take_unfinished()])
+        return self.delimiter.join([*tokens, self._take_unfinished()])
 
     def _take_unfinished(self) -> bytes:
         taken = bytes(self._unfinished)
@@ -88,17 +88,17 @@ class Tokenizer:
         return taken
 
     def _split_tokens(self) -> list[bytes]:
-        marker, buffer = self.marker, self._unfinished
-        first, size = marker[:1], len(marker)
+        delimiter, buffer = self.delimiter, self._unfinished
+        first, size = delimiter[:1], len(delimiter)
         tokens: list[bytes] = []
         begin, at = 0, self._scanned
         while (at := buffer.find(first, at)) >= 0:
-            if buffer.startswith(marker, at):
+            if buffer.startswith(delimiter, at):
                 tokens.append(bytes(buffer[begin:at]))
                 begin = at = at + size
                 continue
             matched = 1
-            while at + matched < len(buffer) and buffer[at + matched] == marker[matched]:
+            while at + matched < len(buffer) and buffer[at + matched] == delimiter[matched]:
                 matched += 1
             if at + matched == len(buffer):
                 break
@@ -138,10 +138,10 @@ class Tokenizer:
         version = parse_integer(trim(self._version_text or ""), MAX_INTEGER)
         if version is None:
             raise BadStream(f"Format version '{self._version_text}' is invalid.")
-        marker = delimiter.encode()
-        if len(marker) > MAX_DELIMITER_BYTES:
+        encoded = delimiter.encode()
+        if len(encoded) > MAX_DELIMITER_BYTES:
             raise BadStream(f"the delimiter is longer than {MAX_DELIMITER_BYTES} bytes")
-        self.version, self.marker = version, marker
+        self.version, self.delimiter = version, encoded
 
 
 def decode(raw: bytes) -> str:

@@ -12,7 +12,7 @@ from feedmill.core.access.strictness import stricter
 from feedmill.model.decision import Verdict
 from feedmill.wire.samlauthorization.schema import Query, Statement
 
-SKEW = timedelta(minutes=5)
+LEEWAY = timedelta(minutes=5)
 """The permitted difference between the clocks of two servers."""
 
 
@@ -48,9 +48,9 @@ def _find_fault(resources: set[str] | None, statement: Statement, subject: str, 
         return "an answer is about another document than its question"
     if statement.subject is not None and statement.subject != subject:
         return "an answer is about another user"
-    if statement.not_before is not None and statement.not_before - SKEW > now:
+    if statement.not_before is not None and statement.not_before - LEEWAY > now:
         return "an answer does not hold yet"
     # The end itself is outside (``NotOnOrAfter``).
-    if statement.not_after is not None and statement.not_after + SKEW <= now:
+    if statement.not_after is not None and statement.not_after + LEEWAY <= now:
         return "an answer holds no more"
     return ""

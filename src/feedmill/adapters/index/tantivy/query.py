@@ -5,7 +5,7 @@ the others: a phrase in the title counts more, and one in every field does not c
 ``info:`` and the access filter) never add to a score.
 
 A part without words (``???``) is left out. A query that has only such parts finds nothing. A word that holds letters or digits, but is
-too long for the analyser, finds nothing either.
+too long for the analyzer, finds nothing either.
 """
 
 from collections.abc import Callable, Sequence
@@ -242,10 +242,10 @@ def _tagged(words: list[str], *, is_prefix: bool) -> Query:
     return Query.regex_phrase_query(build_schema(), "tagged", [*map(_escape, words[:-1]), _escape(words[-1]) + _ANYTHING])
 
 
-def _words(text: str, ask: Callable[[list[str]], Query]) -> Query | None:
+def _words(text: str, build: Callable[[list[str]], Query]) -> Query | None:
     words = split_words(text)[:MAX_PHRASE_WORDS]
     if words:
-        return ask(words)
+        return build(words)
     return Query.empty_query() if any(character.isalnum() for character in text) else None
 
 
