@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import structlog
 from starlette.applications import Starlette
@@ -35,6 +36,7 @@ from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.concepts import Edge
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.clientaddress import Clients
+from feedmill.http.common.compression import Compression
 from feedmill.http.common.currentuser import AuthenticationMiddleware, RoleCheck, find_current_user
 from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.openapi import SEARCH_PORT, build_openapi
@@ -63,6 +65,7 @@ from feedmill.http.search.forwarding import add_cookies
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.gsasearch import Identify, ProtocolTools, SearchProtocol
 from feedmill.http.search.manualpages import MANUAL_PATH, ManualPages, NoManual, redirect_to_manual
+from feedmill.http.search.opensearch import OPENSEARCH_PATH, show_description
 from feedmill.http.search.parameters import read_cursor, read_search, write_cursor
 from feedmill.http.search.profilesearch import PATH as PROFILE_SEARCH
 from feedmill.http.search.profilesearch import FindProfile, ProfileSearch
@@ -97,6 +100,17 @@ _HERE = Path(__file__).parents[1]
 # Probes and browsers may add a slash, as in /healthz/, and are redirected: that needs no sign-in where the resource needs none.
 _UNMATCHED = Unmatched(otherwise=USER, prefixes=dict.fromkeys(("/healthz", "/readyz", "/sw_version.txt", "/static/"), ANYONE))
 _JSON = "application/json"
+_STATIC_SECONDS = 30 * 86_400
+
+
+class _CachedFiles(StaticFiles):
+    """The files of the pages. The address of each names the version, so a browser may use its copy for a month."""
+
+    def file_response(self, *arguments: Any, **options: Any) -> Response:
+        """Returns a file."""
+        response = super().file_response(*arguments, **options)
+        response.headers["cache-control"] = f"public, max-age={_STATIC_SECONDS}"
+        return response
 
 
 def no_clusters(_edges: Sequence[Edge]) -> list[list[int]]:
@@ -205,10 +219,11 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
         DeclaredRoute("/api/v1/documents", strict("findDocument", in_thread(endpoints.find_document)), methods=["GET"], requires=USER),
         DeclaredRoute("/api/v1/openapi.json", strict_to((), endpoints.describe), methods=["GET"], requires=USER),
         DeclaredRoute("/sw_version.txt", endpoints.show_version, methods=["GET"], requires=ANYONE),
+        DeclaredRoute(OPENSEARCH_PATH, show_description, methods=["GET"], requires=ANYONE),
         DeclaredRoute("/manual", redirect_to_manual, methods=["GET"], requires=ANYONE),
         DeclaredRoute(MANUAL_PATH, manual.show, methods=["GET"], requires=ANYONE),
         *health_routes(endpoints.find_problems),
-        DeclaredMount("/static", StaticFiles(directory=_HERE / "static"), name="static", requires=ANYONE),
+        DeclaredMount("/static", _CachedFiles(directory=_HERE / "static"), name="static", requires=ANYONE),
     ]
     return build_app(
         [*own, *(site.signin.routes if site.signin else ()), *routes],
@@ -217,6 +232,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
         middleware=[
             Middleware(StrictTransport, public_url=site.signin.public_url if site.signin else ""),
             Middleware(GuardHeaders),
+            Middleware(Compression),
             Middleware(OriginCheck, allowed=site.list_own_origins()),
             Middleware(SignInCheck, authenticator=site.signin.authenticator)
             if site.signin
