@@ -1,6 +1,7 @@
 """Searches of one profile, in the XML of Thunderstone's appliance."""
 
 from collections.abc import Iterator
+from urllib.parse import quote_plus
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -92,10 +93,35 @@ def test_only_documents_of_the_profile_are_found(harness: DataloadHarness) -> No
         ("order=Price&category=Rare%7COld.+Used", ["1", "2"]),
         ("category=New&category=Rare&requireAllCategories=Y", ["1"]),
         ("sq=elsewhere.test", []),
+        ("tq=only&order=Price", ["1"]),
+        ("tq=-only&order=Price", ["3", "2"]),
+        ("uq=*/2", ["2"]),
+        ("uq=*none*", []),
+        ("mtq=image/*", []),
+        ("mdlt=2021-01-01", ["1"]),
+        ("mdgt=2021-01-02", ["3"]),
+        ("mdlt=2021-01-02+03:05:00&mdgt=2020-02-01", ["3"]),
     ],
 )
 def test_parameters_order_and_narrow_the_results(harness: DataloadHarness, parameters: str, found: list[str]) -> None:
     assert urls_of(search(harness, f"pr=shop&query=lamp&{parameters}")) == found
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("lamp (red,blue)", ["1", "2"]),
+        ("+lamp -(red,blue)", ["3"]),
+        ("@0 red green", ["1", "3"]),
+        ("@1 red lamp elsewhere", ["1"]),
+        ('~lamp "a blue"', ["2"]),
+        ("la*p -green", ["1", "2"]),
+    ],
+)
+def test_queries_have_the_operators_of_the_appliance(harness: DataloadHarness, query: str, found: list[str]) -> None:
+    root = search(harness, f"pr=shop&query={quote_plus(query)}")
+    assert sorted(urls_of(root)) == found
+    assert root.findtext("Query") == query
 
 
 @pytest.mark.parametrize(("query", "reason"), [("query=lamp", "NoProfileSpecified"), ("pr=none&query=lamp", "NoSuchProfile")])
@@ -105,7 +131,7 @@ def test_search_without_a_known_profile_finds_nothing(harness: DataloadHarness, 
     assert (root.findtext("ExitReason"), urls_of(root)) == (reason, [])
 
 
-@pytest.mark.parametrize("more", ["limit=1", "&rows=0&=x&%00=1", "tq=nothing&uq=*none*&dq=0&mtq=image/*", "rpp=5&RPP=1&Query=none"])
+@pytest.mark.parametrize("more", ["limit=1", "&rows=0&=x&%00=1", "dq=0&prox=line&rorder=500", "mdlt=never&mdgt=", "rpp=5&RPP=1&Query=none"])
 def test_other_parameters_have_no_effect(harness: DataloadHarness, more: str) -> None:
     assert len(urls_of(search(harness, f"pr=shop&query=lamp&{more}"))) == 3
 

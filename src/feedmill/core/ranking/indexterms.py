@@ -154,6 +154,14 @@ def filetype_terms(url: str, mimetype: str) -> list[str]:
     return list(dict.fromkeys(filetype_term(ending) for ending in endings if ending))
 
 
+def list_endings(mimetype: str) -> list[str]:
+    """Returns the endings by which ``filetype:`` finds a type, or all types of ``text/*``. Empty for a type that has none."""
+    wanted = mimetype.strip().lower()
+    if wanted.endswith("/*"):
+        return sorted({ending for known, ending in _ENDINGS.items() if known.startswith(wanted[:-1])})
+    return [_ENDINGS[wanted]] if wanted in _ENDINGS else []
+
+
 def filetype_term(ending: str) -> str:
     """Returns the term of an ending as a user types it, with or without its dot."""
     bare = fold_value(ending).strip(" .")

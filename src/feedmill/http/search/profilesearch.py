@@ -1,6 +1,6 @@
 """``/texis/search/main.xml``: searches the documents of one profile, for front ends of Thunderstone's appliance.
 
-The query language is that of the server. Source: Thunderstone Search Appliance Manual, "Issuing a Query"; docs/reference/dataload.md.
+Its queries are translated into the language of the server. Source: Thunderstone Search Appliance Manual, "Issuing a Query"; docs/reference/dataload.md.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,6 +21,7 @@ from feedmill.model.dataload import Profile
 from feedmill.model.search import AdvancedSearch, Match, SearchRequest, Sort
 from feedmill.services.searching.searcher import Searcher
 from feedmill.telemetry.metrics import QUERY_SECONDS
+from feedmill.wire.dataload.queries import translate_query, write_restrictions
 from feedmill.wire.dataload.results import render_exit, render_results
 
 PATH: Final = "/texis/search/main.xml"
@@ -47,11 +48,16 @@ class ProfileSearch:
         categories = [part.strip() for text in values.getlist("category") for part in text.split("|") if part.strip()]
         wanted = read_request(values, name, categories)
         echo = {
-            "Query": wanted.query,
+            "Query": values.get("query", ""),
+            "TitleQuery": values.get("tq", ""),
+            "UrlQuery": values.get("uq", ""),
+            "MimeTypeQuery": values.get("mtq", ""),
             "CategoryName": "|".join(categories),
             "RequireAllCategories": "Y" if _requires_all(values) else "N",
             "UserResultsPerPage": str(wanted.num),
             "SiteQuery": values.get("sq", ""),
+            "ModifiedDateLessThan": values.get("mdlt", ""),
+            "ModifiedDateGreaterThan": values.get("mdgt", ""),
             "UrlRoot": PATH.rpartition("/")[0],
             "Profile": name,
             "dropXSL": values.get("dropXSL", ""),
@@ -73,7 +79,7 @@ def read_request(values: Mapping[str, str], profile: str, categories: list[str])
     order = values.get("order", "").strip()
     quoted = [f"category:{quote(category, safe='').replace('.', '%2E')}" for category in categories]
     request = SearchRequest(
-        query=values.get("query", ""),
+        query=" ".join(part for part in (translate_query(values.get("query", "")), write_restrictions(values)) if part),
         start=read_number(values.get("jump", ""), default=0, at_most=MAX_START),
         num=read_number(values.get("rpp", ""), default=DEFAULT_NUM, at_most=MAX_NUM) or DEFAULT_NUM,
         match=Match.ALL,
