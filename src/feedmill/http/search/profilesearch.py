@@ -1,6 +1,7 @@
 """``/texis/search/main.xml``: searches the documents of one profile, for front ends of Thunderstone's appliance.
 
-Its queries are translated into the language of the server. Source: Thunderstone Search Appliance Manual, "Issuing a Query"; docs/reference/dataload.md.
+Its queries are translated into the language of the server. Source: Thunderstone Search Appliance Manual, "Issuing a Query";
+docs/reference/dataload.md.
 """
 
 from collections.abc import Callable, Mapping

@@ -2,7 +2,8 @@
 
 ``OR`` of this server binds tighter than the blank, so a query is a conjunction of alternatives. "Any m of k terms" is such a conjunction
 too: of each k - m + 1 terms at least one occurs.
-Source: Thunderstone Search Appliance Manual, "Query Syntax" (logic operators), "Search Parameters" (``tq``, ``uq``, ``mtq``, ``mdlt``, ``mdgt``).
+Source: Thunderstone Search Appliance Manual, "Query Syntax" (logic operators) and "Search Parameters" (``tq``, ``uq``, ``mtq``, ``mdlt``,
+``mdgt``).
 """
 
 import re
