@@ -119,7 +119,7 @@ def seen_by(server: Appliance, user: str, cookie: str = "", word: str = "wombat"
 
 
 def check_facets(server: Appliance) -> None:
-    path = "/api/v1/search?q=wombat&facet=location_taxonomy&facet=address.city&select=location_taxonomy:Reports"
+    path = "/api/v1/search?q=wombat&facet=location_taxonomy&facet=address.city&dnavs=inmeta:location_taxonomy%3DReports"
     status, _, body = server.request("GET", server.search_port, path)
     assert status == 200, body
     answer = json.loads(body)

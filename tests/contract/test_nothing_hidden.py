@@ -107,7 +107,7 @@ QUERY_ROUTES = {
         {"as_dt": "e", "as_ft": "e", "as_filetype": "html", "sitesearch": "secret.example.com"},
         {"cursor": "", "num": "2"},
     ),
-    "/api/v1/suggest": ({}, {"num": "100"}),
+    "/api/v1/suggest": ({}, {"num": "50"}),
 }
 PROFILE_ROUTES = {
     "/texis/search/main.xml": (
@@ -115,6 +115,9 @@ PROFILE_ROUTES = {
         {"pr": "hr", "rpp": "2", "jump": "1", "order": "dd"},
         {"pr": "hr", "order": "kind", "sq": "secret.example.com", "dropXSL": "1"},
         {"pr": "hr", "category": SECRET, "requireAllCategories": "Y"},
+        {"pr": "hr", "tq": SECRET, "mdgt": "2020-01-01"},
+        {"pr": "hr", "uq": "http://secret.example.com/*", "mdlt": "2030-01-01"},
+        {"pr": "hr", "uq": f"*{SECRET}*", "mtq": "text/*"},
         {"pr": ""},
         {"pr": "other"},
     )

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from feedmill.adapters.databases.source import DatabaseSource
 
 MAX_REDIRECTS = 5
-PULLER = "puller"
+NOTES = "pull"
 """How the files begin in which the puller notes what it works on."""
 ADAPTORS = "adaptors"
 """The folder in a data folder with the listings of command line adaptors."""
@@ -62,7 +62,7 @@ def build_puller(context: AppContext, *, only: str = "", start: Callable[[Callab
 
 def _open_notes(context: AppContext, name: str) -> InFlight:
     """Opens the notes about what the puller works on in a source."""
-    return context.in_flight(f"{PULLER}-{name}")
+    return context.in_flight(f"{NOTES}-{name}")
 
 
 def build_pull_requests(context: AppContext) -> PullRequests:
