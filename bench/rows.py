@@ -13,6 +13,7 @@ rows until a search finds all of them.
 import json
 import sys
 import time
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,7 +53,8 @@ def measure(dsn: str, folder: Path, rows: int) -> None:
         connection.exec_driver_sql(f"CREATE TABLE rows AS SELECT n AS id, {words} FROM generate_series(1, {rows}) AS n")
     queries = DatabaseQueries(crawl_query="SELECT id, title, body FROM rows", keys=("id",))
     open_source = partial(DatabaseSource, NAME, DatabaseAddress(dsn=dsn), queries, lambda _stylesheet, xml: xml)
-    reading = read_alone(open_source())
+    with closing(open_source()) as source:
+        reading = read_alone(source)
     print(f"  reading alone: {rows / reading:,.0f} rows a second")
     for run in iter_runs(NAME, open_source, folder, rows):
         rate = f"{rows / run.seconds:,.0f} rows a second, {run.seconds / reading:.1f} times the reading"
