@@ -5,8 +5,8 @@
    delay), the end of the pause is stored before the request is sent, and counts again from the answer. A process that ends while a request
    is under way knows neither when it was sent nor when it was answered: then the pause counts from the start of the next process.
    A fetch that is redirected to another site leaves its slot, and waits for one of that site, which it leases.
-3. The first request to a site is for its robots.txt, which counts for a day. No URL of the queue is fetched without it; the target of a
-   redirect to a site of which none is known is (``_allows``).
+3. The first request to a site is for its robots.txt, which counts for a day. Nothing of the site is fetched without it, also where a
+   redirect leads there. Images and scripts of rendered pages have their own (``adapters/crawling/rendering/files``).
    The sitemaps of the site that it names are read then too, one at a time and within the host load. Those that are left to be read are
    stored, so that the next process continues with them.
 4. In hours in which nothing of a site may be fetched, its entries go back to the queue, so that they keep no other site waiting.
