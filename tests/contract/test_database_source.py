@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -63,12 +64,32 @@ class Database:
         return [item for page in pages for item in page.items], pages[-1].since
 
 
+@contextmanager
+def opened_database(dsn: str) -> Iterator[Database]:
+    opened = Database(dsn)
+    yield opened
+    opened.engine.dispose()
+
+
 @pytest.fixture(params=["sqlite", "postgres", "mariadb"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     is_file = request.param == "sqlite"
-    opened = Database(f"sqlite:///{tmp_path}/my data.db" if is_file else request.getfixturevalue(f"{request.param}_database")())
-    yield opened
-    opened.engine.dispose()
+    with opened_database(
+        f"sqlite:///{tmp_path}/my data.db" if is_file else request.getfixturevalue(f"{request.param}_database")()
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture
+def in_mariadb(mariadb_database: NewDatabase) -> Iterator[Database]:
+    with opened_database(mariadb_database()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def in_postgres(postgres_database: NewDatabase) -> Iterator[Database]:
+    with opened_database(postgres_database()) as opened:
+        yield opened
 
 
 def load(item: PulledItem) -> PutDocument:
@@ -269,11 +290,10 @@ def test_row_is_read_by_its_keys(database: Database) -> None:
     assert (file.data, file.mimetype) == (b"%PDF-", "application/pdf")
 
 
-def test_row_whose_keys_only_resemble_is_not_shown(mariadb_database: NewDatabase) -> None:
-    database = Database(mariadb_database())
-    database.add(id=1, title="ABC", body="of others")
-    database.add(id=2, title="abc", body="own")
-    source = database.open(keys=("title",), serve_query="SELECT title, body FROM articles WHERE title = :title ORDER BY id")
+def test_row_whose_keys_only_resemble_is_not_shown(in_mariadb: Database) -> None:
+    in_mariadb.add(id=1, title="ABC", body="of others")
+    in_mariadb.add(id=2, title="abc", body="own")
+    source = in_mariadb.open(keys=("title",), serve_query="SELECT title, body FROM articles WHERE title = :title ORDER BY id")
     row = source.read_row(["abc"])
     assert row is not None
     assert b"<td>own</td>" in row.data
@@ -281,13 +301,12 @@ def test_row_whose_keys_only_resemble_is_not_shown(mariadb_database: NewDatabase
         source.read_row(["Abc"])
 
 
-def test_values_of_mariadb_become_texts(mariadb_database: NewDatabase) -> None:
-    database = Database(mariadb_database())
+def test_values_of_mariadb_become_texts(in_mariadb: Database) -> None:
     types = "id INT UNSIGNED, price DECIMAL(9,2), day DATE, at DATETIME, took TIME, none DATE, kind ENUM('a','ü'), data JSON, bits BIT(8)"
-    database.execute(f"CREATE TABLE typed ({types})")
+    in_mariadb.execute(f"CREATE TABLE typed ({types})")
     row = "(4294967295, 1.50, '2026-03-01', '2026-03-01 12:00:00', '-01:02:03', '0000-00-00', 'ü', '[1]', b'101')"
-    database.execute(f"INSERT IGNORE INTO typed VALUES {row}".replace(":", "\\:"))
-    ((item,), _) = database.read(crawl_query="SELECT * FROM typed")
+    in_mariadb.execute(f"INSERT IGNORE INTO typed VALUES {row}".replace(":", "\\:"))
+    ((item,), _) = in_mariadb.read(crawl_query="SELECT * FROM typed")
     found = dict(load(item).metadata or ())
     assert found.pop("took").startswith("-")
     assert found.pop("none", "0000-00-00") == "0000-00-00"
@@ -491,14 +510,13 @@ def test_file_beyond_the_limit_costs_its_row(database: Database) -> None:
     source.close()
 
 
-def test_reading_goes_on_after_the_database_ended_its_connection(postgres_database: NewDatabase) -> None:
-    database = Database(postgres_database())
+def test_reading_goes_on_after_the_database_ended_its_connection(in_postgres: Database) -> None:
     # more than the buffers of a connection hold
-    database.execute("INSERT INTO articles (id, body) SELECT n, repeat('x', 20000) FROM generate_series(1, 2000) AS n")
-    source = database.open()
+    in_postgres.execute("INSERT INTO articles (id, body) SELECT n, repeat('x', 20000) FROM generate_series(1, 2000) AS n")
+    source = in_postgres.open()
     pages = source.iter_pages(RunMode.FULL, since="", checkpoint="")
     reached = [next(pages) for _ in range(2)][-1]
-    database.execute(
+    in_postgres.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     )
     with pytest.raises(UpstreamFailure, match="the database of staff failed: "):
@@ -510,11 +528,10 @@ def test_reading_goes_on_after_the_database_ended_its_connection(postgres_databa
     source.close()
 
 
-def test_reading_that_ends_early_leaves_the_other_rows(mariadb_database: NewDatabase) -> None:
-    database = Database(mariadb_database())
+def test_reading_that_ends_early_leaves_the_other_rows(in_mariadb: Database) -> None:
     # a driver that reads all rows before it closes its cursor would wait for the slow ones
     slow = "SELECT seq AS id, REPEAT('x', 1000) AS body, SLEEP(IF(seq > 1000, 60, 0)) AS waited FROM seq_1_to_2000"
-    source = database.open(crawl_query=slow)
+    source = in_mariadb.open(crawl_query=slow)
     pages = source.iter_pages(RunMode.FULL, since="", checkpoint="")
     assert [len(next(pages).items) for _ in range(2)] == [0, 500]
     assert isinstance(pages, Generator)
