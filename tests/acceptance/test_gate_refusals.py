@@ -165,6 +165,8 @@ def test_push_from_another_site_is_refused(tmp_path: Path, origin: str) -> None:
     with run_gate(tmp_path) as gate:
         assert status(gate.post(GOOD, TYPE, f"Origin: {origin}")) == 403
         assert status(gate.get("/api/v1/datasources/hr", f"Origin: {origin}", method="DELETE")) == 403
+        for method in ("POST", "PUT", "DELETE"):
+            assert status(gate.get("/api/v1/documents?url=http://a.com/&datasource=hr", f"Origin: {origin}", method=method)) == 403
         check_nothing_stored(gate)
 
 

@@ -42,6 +42,7 @@ def test_networks_that_are_everybody_are_refused_where_all_is(tmp_path: Path, se
         ('[gate]\nbind = "10.0.0.1"\ntrusted = ["::/1", "8000::/1"]', "f.toml:3: gate.trusted: every address may push"),
         ('[search]\nhosts = ["*"]', "f.toml:2: search.hosts: a web page of any site"),
         ('[gate]\nallow_origins = ["*"]', "f.toml:2: gate.allow_origins: any web page"),
+        ('[search]\nallow_origins = ["*"]', "f.toml:2: search.allow_origins: any web page"),
         ('[signin.proxy]\ntrusted = ["0.0.0.0/1"]', "f.toml:2: signin.proxy.trusted: every machine of 0.0.0.0/1"),
         ('[signin.client_address]\ntrusted = ["2000::/3"]', "f.toml:2: signin.client_address.trusted: every machine of 2000::/3"),
         ('[signin.proxy]\ntrusted = ["::1"]', "f.toml:2: signin.proxy.trusted: every account of this machine"),

@@ -110,6 +110,7 @@ def run_web(context: AppContext, ports: Ports) -> None:
     signin = build_signin(signing, _signin_options_of(context, token))
     site = SearchSite(
         find_problems=_problems_of(context),
+        allow_origins=settings.search.allow_origins,
         frontends=frontends,
         copies=CachedCopies(services.documents, context.blobs),
         find_clusters=find_clusters,

@@ -24,6 +24,7 @@ from feedmill.settings.servingsections import BiasSettings, CollectionSettings, 
 from feedmill.settings.signin import Audit, History, SignIn
 
 _IMAGE_SOURCE = re.compile(r"https?://(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::[0-9]{1,5})?")
+_ORIGIN = re.compile(r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?/?")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/]*/?\S*\Z")
 _STORE_URL = re.compile(r"postgresql(\+psycopg)?://.")
 
@@ -53,8 +54,7 @@ def _check_header(text: str) -> str:
 
 
 def _check_origin(text: str) -> str:
-    scheme, found, rest = text.partition("://")
-    if text != "*" and (scheme not in ("http", "https") or not found or not rest or "/" in rest):
+    if text != "*" and _ORIGIN.fullmatch(text) is None:
         raise ValueError(f"'{text}' is no origin; give scheme and host alone, such as https://tools.example.com, or *")
     return text
 
@@ -92,6 +92,7 @@ def _check_blobs(text: str) -> str:
 Port = Annotated[int, Field(ge=0, le=65535)]
 Bind = Annotated[str, AfterValidator(_check_bind)]
 Hosts = tuple[Annotated[str, AfterValidator(_check_host)], ...]
+Origins = tuple[Annotated[str, AfterValidator(_check_origin)], ...]
 
 
 class Gate(Section):
@@ -109,7 +110,7 @@ class Gate(Section):
     max_feed_bytes: Annotated[int, Field(ge=1)] = 1_073_741_824
     max_inflation: Annotated[int, Field(ge=1)] = 100
     server_header: Annotated[str, AfterValidator(_check_header)] = "feedergate_1.0"
-    allow_origins: tuple[Annotated[str, AfterValidator(_check_origin)], ...] = ()
+    allow_origins: Origins = ()
 
 
 class Search(Section):
@@ -123,6 +124,7 @@ class Search(Section):
     hosts: Hosts = ()
     certificate: str = ""
     key: str = ""
+    allow_origins: Origins = ()
     image_sources: tuple[Annotated[str, AfterValidator(_check_image_source)], ...] = ()
     click_days: Annotated[int, Field(ge=0, le=3_650)] = 90
     deadline_seconds: Annotated[float, Field(ge=0.1, le=300)] = 5.0

@@ -73,10 +73,18 @@ def _warn_of_tokens_in_clear(given: SettingsSources) -> Iterator[Fault]:
         yield ("gate", "bind"), f"{text}; give gate.certificate and gate.key and have clients push to gate.tls_port, or bind to 127.0.0.1"
 
 
-def _warn_of_any_origin(given: SettingsSources) -> Iterator[Fault]:
+def _warn_of_any_pushing_origin(given: SettingsSources) -> Iterator[Fault]:
     if "*" in given.settings.gate.allow_origins:
         text = "any web page that a user of a trusted machine visits may push and delete documents"
         yield ("gate", "allow_origins"), f"{text}; name the sites whose forms push, such as https://tools.example.com"
+
+
+def _warn_of_any_reading_origin(given: SettingsSources) -> Iterator[Fault]:
+    if "*" in given.settings.search.allow_origins:
+        text = (
+            "any web page can read through the browser of a visitor what anonymous users of this port see, also from outside of the network"
+        )
+        yield ("search", "allow_origins"), f"{text}; name the sites that search here, such as https://www.example.com"
 
 
 def _warn_of_any_host(given: SettingsSources) -> Iterator[Fault]:
@@ -179,7 +187,8 @@ CHECKS: Final[tuple[Callable[[SettingsSources], Iterator[Fault]], ...]] = (
     _warn_of_any_host,
     _warn_of_missing_tokens,
     _warn_of_tokens_in_clear,
-    _warn_of_any_origin,
+    _warn_of_any_pushing_origin,
+    _warn_of_any_reading_origin,
     _warn_of_wide_proxies,
     _warn_of_local_proxies,
     _warn_of_passwords_in_clear,

@@ -20,17 +20,29 @@ from feedmill.http.common.requirements import SAFE_METHODS, find_requirement
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
-class OriginCheck:
-    """ASGI middleware that responds with 403 to requests from pages of other sites.
+class AllowedOrigins:
+    """The origins that a setting names, as browsers write them (``https://tools.example.com``); ``*`` stands for all of them."""
 
-    ``allowed`` holds origins as browsers write them (``https://tools.example.com``), or ``*`` for all of them. Routes that check the
-    forms of other sites themselves declare it (``Requirement.allows_foreign_forms``).
+    def __init__(self, allowed: Iterable[str]) -> None:
+        written = (origin.strip().rstrip("/").lower() for origin in allowed)
+        self._named = frozenset(_without_default_port(origin, origin) for origin in written)
+        self.takes_any = "*" in self._named
+
+    def names(self, origin: str) -> bool:
+        """Returns whether the setting names an origin. ``null`` is the origin of any sandboxed page, so it cannot be named."""
+        sender = origin.strip().lower()
+        return sender not in ("null", "*") and sender in self._named
+
+
+class OriginCheck:
+    """ASGI middleware that responds with 403 to requests from pages of other sites, except ``allowed`` ones.
+
+    Routes that check the forms of other sites themselves declare it (``Requirement.allows_foreign_forms``).
     """
 
     def __init__(self, app: ASGIApp, allowed: Iterable[str] = ()) -> None:
         self._app = app
-        written = (origin.strip().rstrip("/").lower() for origin in allowed)
-        self._allowed = frozenset(_without_default_port(origin, origin) for origin in written)
+        self._allowed = AllowedOrigins(allowed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] not in SAFE_METHODS and not find_requirement(scope).allows_foreign_forms:
@@ -43,8 +55,7 @@ class OriginCheck:
 
     def _is_welcome(self, origin: str, host: str) -> bool:
         sender = origin.strip().lower()
-        # ``null`` is the origin of any sandboxed page, so it cannot be allowed by name.
-        if "*" in self._allowed or (sender in self._allowed and sender != "null"):
+        if self._allowed.takes_any or self._allowed.names(sender):
             return True
         site = _split_origin(sender)
         return site is not None and site == _without_default_port(host.strip().lower(), sender)

@@ -37,6 +37,7 @@ from feedmill.core.ranking.concepts import Edge
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.clientaddress import Clients
 from feedmill.http.common.compression import Compression
+from feedmill.http.common.crossorigin import Preflights
 from feedmill.http.common.currentuser import AuthenticationMiddleware, RoleCheck, find_current_user
 from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.openapi import SEARCH_PORT, build_openapi
@@ -234,6 +235,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
             Middleware(GuardHeaders),
             Middleware(Compression),
             Middleware(OriginCheck, allowed=site.list_own_origins()),
+            Middleware(Preflights, allowed=site.allow_origins),
             Middleware(SignInCheck, authenticator=site.signin.authenticator)
             if site.signin
             else Middleware(AuthenticationMiddleware, proxy=site.proxy),

@@ -104,6 +104,7 @@ def _make_listener(name: str, app: Starlette, settings: Settings, listening: soc
         hosts=_find_names_by(entries[section], settings.signin.public_url if name in _WITH_PUBLIC_URL else "", own),
         hosts_setting=f"{section}.hosts",
         open_paths=requirements_of(app).list_paths_for_any_host(),
+        allow_origins=settings.search.allow_origins if name == "search" else None,
         most_connections=most,
         share_of=_share(section, settings, most),
         certificate=certificate,

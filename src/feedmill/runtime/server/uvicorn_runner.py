@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedmill.http.common.answers import STOP_EXTENSION
+from feedmill.http.common.crossorigin import CrossOriginHeaders
 from feedmill.http.common.hostcheck import FindNames, HostCheck
 from feedmill.runtime.server.connections import ConnectionSlots, ShareOf
 from feedmill.runtime.server.deadlines import REST_SECONDS
@@ -42,6 +43,8 @@ class Listener:
     share_of: ShareOf
     #: The paths that it serves under any host name.
     open_paths: frozenset[str] = frozenset()
+    #: The origins whose pages may read its responses; None for a port whose responses no page of another site reads.
+    allow_origins: tuple[str, ...] | None = None
     protocol: type[asyncio.Protocol] = DrainingProtocol
     #: PEM files. With a certificate the port speaks TLS.
     certificate: str = ""
@@ -120,7 +123,9 @@ def _announce_stop(app: ASGIApp, stopped: asyncio.Event) -> ASGIApp:
 
 def _configure(listener: Listener, stopped: asyncio.Event) -> uvicorn.Config:
     app = _announce_stop(_ignore_disconnects(listener.app), stopped)
-    checked = HostCheck(app, names=listener.hosts, setting=listener.hosts_setting, open_paths=listener.open_paths)
+    checked: ASGIApp = HostCheck(app, names=listener.hosts, setting=listener.hosts_setting, open_paths=listener.open_paths)
+    if listener.allow_origins is not None:
+        checked = CrossOriginHeaders(checked, allowed=listener.allow_origins)
     return uvicorn.Config(
         checked,
         http=listener.protocol,
