@@ -83,6 +83,18 @@ def test_content_of_a_feed_is_sent_as_received(tmp_path: Path) -> None:
         assert header(answer, "x-content-type-options") == "nosniff"
 
 
+def test_resent_feed_is_a_new_feed_of_the_same_bytes(tmp_path: Path) -> None:
+    with run_gate(tmp_path) as gate:
+        first = push(gate, "hr", b"<gsafeed><group/></gsafeed>")
+        receipt = ask(gate, f"/api/v1/feeds/{first}/resend", 202, "POST")
+        assert (receipt["datasource"], receipt["feedtype"], receipt["state"]) == ("hr", "full", "received")
+        assert int(receipt["id"]) > int(first)
+        answer = gate.get(f"/api/v1/feeds/{receipt['id']}/content")
+        assert body_of(answer) == b"<gsafeed><group/></gsafeed>"
+        ask(gate, "/api/v1/feeds/99/resend", 404, "POST")
+        ask(gate, f"/api/v1/feeds/{first}/resend?x=1", 400, "POST")
+
+
 @pytest.mark.parametrize("path", ["feeds/99", "feeds/x", "feeds/99/content", "feeds/" + "9" * 30, "documents?url=http://none/"])
 def test_resource_that_is_unknown_answers_404(tmp_path: Path, path: str) -> None:
     with run_gate(tmp_path) as gate:

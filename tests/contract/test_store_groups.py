@@ -180,6 +180,23 @@ def test_copy_definitions_copies_what_the_snapshot_does_not_define(store: SqlSto
     assert (groups_of(store, "ann"), groups_of(store, "bob"), memberships(store)) == (["current"], ["current", "new"], 3)
 
 
+def test_find_definitions_returns_those_that_count_by_source(store: SqlStore) -> None:
+    publish_groups(store, 1, define_group("a", user_principal("ann")), define_group("b", user_principal("ann")), source="one")
+    publish_groups(store, 2, define_group("a", user_principal("ann"), user_principal("bob")), source="one")
+    publish_groups(store, 3, define_group("a", user_principal("eve")), source="two")
+    publish_groups(store, 4, define_group("b"), source="one")
+    with store.writing() as unit:
+        unit.groups.snapshot_builder.begin_snapshot(5, "three", is_full=True)
+        unit.groups.snapshot_builder.define_many(5, [define_group("a", user_principal("bob"))])
+    with store.reading() as unit:
+        found = [unit.groups.memberships.find_definitions(Subject(scope=GROUP, name=name)) for name in ("a", "b", "A")]
+    assert [[(each.source, each.feed_id, each.memberships) for each in listed] for listed in found] == [
+        [("one", 2, 2), ("two", 3, 1)],
+        [],
+        [],
+    ]
+
+
 def test_trim_dead_takes_a_large_definition_piece_by_piece(store: SqlStore) -> None:
     publish_groups(store, 1, define_group("big", *(user_principal(f"u{number}") for number in range(700))))
     publish_groups(store, 2, is_full=True)

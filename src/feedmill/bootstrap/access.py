@@ -1,11 +1,14 @@
 """Builds the services that explain, list and review access to documents, and puts the policy ACLs of the settings in force."""
 
 from datetime import timedelta
+from functools import partial
 
 from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.bootstrap.feeds import build_groups_reader
 from feedmill.model.policyacl import EarlyMechanism
 from feedmill.services.access.accessreview import AccessReview
 from feedmill.services.access.explaining import Explaining
+from feedmill.services.access.grouplookup import GroupLookup
 from feedmill.services.access.history.changes import AccessChanges
 from feedmill.services.access.policykeeping import adopt_of_settings
 from feedmill.settings.authorization import early_order
@@ -28,6 +31,11 @@ def adopt_policies(context: AppContext) -> None:
 def build_access_changes(context: AppContext) -> AccessChanges:
     """Builds the service that lists how the access of an identity has changed."""
     return AccessChanges(context.store, utc_now, timedelta(days=context.settings.history.days), order=early_order_of(context))
+
+
+def build_group_lookup(context: AppContext) -> GroupLookup:
+    """Builds the service that looks up groups and their members."""
+    return GroupLookup(store=context.store, open_feed=partial(build_groups_reader, context))
 
 
 def build_access_review(context: AppContext) -> AccessReview:

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from feedmill.bootstrap.context import AppContext, read_local_time, utc_now
 from feedmill.core.documents.admission import build_rules, digest_of_rules
+from feedmill.model.change import GroupChange
 from feedmill.model.feed import Feed, FeedType
 from feedmill.ports.feedformats import FeedFormats, FormatOptions, RegisteredFormat
 from feedmill.runtime.roles import FEEDER, QUICK_FEEDER
@@ -81,8 +82,15 @@ def _admission_values(settings: Settings) -> tuple[tuple[str, ...], tuple[str, .
     return urls.follow, urls.do_not_follow, [(rule.pattern, rule.make_public) for rule in access], secure
 
 
-def _build_reader(context: AppContext, feed: Feed, formats: Mapping[str, RegisteredFormat[ChangeT]]) -> FeedReader[ChangeT]:
-    """Builds a reader for the format in the feed's row. Errors: BadFeed, for a format that is not known."""
+def build_groups_reader(context: AppContext, feed: Feed) -> FeedReader[GroupChange]:
+    """Builds a reader of a groups feed that has been applied. Errors: BadFeed, for a format that is not known."""
+    return _build_reader(context, feed, FORMATS.groups, lambda: context.files.open(feed.repaired_file or feed.file))
+
+
+def _build_reader(
+    context: AppContext, feed: Feed, formats: Mapping[str, RegisteredFormat[ChangeT]], opener: Opener | None = None
+) -> FeedReader[ChangeT]:
+    """Builds a reader for the format in the feed's row; by default reading counts as progress. Errors: BadFeed, for an unknown format."""
     gate = context.settings.gate
     options = FormatOptions(
         feedtype=feed.kind.feedtype or FeedType.INCREMENTAL,
@@ -94,7 +102,7 @@ def _build_reader(context: AppContext, feed: Feed, formats: Mapping[str, Registe
         read_local=read_local_time,
     )
     opened = find_format(formats, feed.format).open(options)
-    return FeedReader(opener=_opener_of(context, feed), format=opened, files=context.files)
+    return FeedReader(opener=opener or _opener_of(context, feed), format=opened, files=context.files)
 
 
 def _opener_of(context: AppContext, feed: Feed) -> Opener:

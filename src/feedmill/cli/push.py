@@ -116,10 +116,12 @@ class _Outgoing:
 
 
 def _push(feed: _Outgoing, file: Path, place: Workplace, url: str, token: str, *, wait: bool, as_json: bool) -> None:
-    client = _find_client(place, url, token)
+    client = find_client(place, url, token)
     if client is None:
-        with place.work(may_begin=True) as context:
-            _report(_push_here(context, file, replace(feed.read(feed.fields), format=feed.format)), as_json=as_json)
+        with place.work(may_begin=True) as context, file.open("rb") as stream:
+            submission = replace(feed.read(feed.fields), format=feed.format)
+            feed_id = build_intake(context).receive_feed(stream, submission, client="command line")
+            report(apply_here(context, feed_id), as_json=as_json)
     else:
         _push_there(client, feed.path, feed.fields, file, wait=wait, as_json=as_json)
 
@@ -166,7 +168,7 @@ def _check_name(name: str, field: str = "datasource") -> None:
         raise typer.BadParameter(str(exc)) from exc
 
 
-def _find_client(place: Workplace, url: str, token: str) -> Transport | None:
+def find_client(place: Workplace, url: str = "", token: str = "") -> Transport | None:
     """Returns a client of a feed port. If the caller has no token, the server of this machine gets its own one."""
     if url:
         return Transport(base_url=url, token=token)
@@ -182,16 +184,15 @@ def _push_there(client: Transport, path: str, fields: dict[str, str], file: Path
     if wait and feed_id is None:
         raise BadRequest("the server accepted the feed but returns no receipts, so its progress is unknown")
     if wait and feed_id is not None:
-        _report(follow(client, feed_id), as_json=as_json)
+        report(follow(client, feed_id), as_json=as_json)
     elif as_json:
         print_json({"id": feed_id})
     else:
         console().print(clean(feed_id or "Success"))
 
 
-def _push_here(context: AppContext, file: Path, submission: Submission) -> Receipt:
-    with file.open("rb") as stream:
-        feed_id = build_intake(context).receive_feed(stream, submission, client="command line")
+def apply_here(context: AppContext, feed_id: int) -> Receipt:
+    """Applies a stored feed in this process, until searches find all of it or its queue is stuck. Returns its receipt."""
     begun_at = utc_now()
     watch = build_queue_watch(context, lambda: begun_at)
 
@@ -205,12 +206,12 @@ def _push_here(context: AppContext, file: Path, submission: Submission) -> Recei
     return render_feed(feed, log, watch.find_for(feed))
 
 
-def _report(receipt: Receipt, *, as_json: bool) -> None:
+def report(receipt: Receipt, *, as_json: bool) -> None:
     """Prints a receipt, and exits with 1 unless the feed completed without errors."""
     if as_json:
         print_json(receipt)
     else:
-        _print_receipt(receipt)
+        print_receipt(receipt)
     stuck = receipt.get("stuck")
     if stuck is not None and not is_over(receipt):
         # with --json the receipt is the output, and contains the reason
@@ -220,13 +221,19 @@ def _report(receipt: Receipt, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _print_receipt(receipt: Receipt) -> None:
+def print_receipt(receipt: Receipt) -> None:
+    """Prints the state of a feed, its counts, and the beginning of its log."""
     out = console()
     out.print(f"feed {receipt['id']} of {receipt['datasource']}: {receipt['state']}")
     out.print(f"{receipt['records']} records, {receipt['included']} included, {receipt['errors']} in error")
     for entry in receipt["log"][:SHOWN_ERRORS]:
-        where = f"line {entry['line']}: " if entry["line"] else ""
-        about = f" ({entry['url']})" if entry["url"] else ""
-        out.print(clean(f"  {entry['level']}: {where}{entry['reason']}{about}"))
+        print_entry(entry, indent="  ")
     if len(receipt["log"]) > SHOWN_ERRORS:
         out.print(f"  and {len(receipt['log']) - SHOWN_ERRORS} more; --json prints them all")
+
+
+def print_entry(entry: Mapping[str, Any], *, indent: str = "") -> None:
+    """Prints an entry of a feed's log in a line."""
+    where = f"line {entry['line']}: " if entry["line"] else ""
+    about = f" ({entry['url']})" if entry["url"] else ""
+    console().print(clean(f"{indent}{entry['level']}: {where}{entry['reason']}{about}"))

@@ -30,6 +30,7 @@ from feedmill.ports.groups import (
     PastMembership,
     Publication,
     PurgeCursor,
+    SourcedDefinition,
 )
 from feedmill.ports.indextasks import IndexTask, IndexTasks, KeyValueStore, Lane, Stage, StoredSettings
 from feedmill.ports.links import LinkQueue, LinkTexts, LinkWork
@@ -164,6 +165,7 @@ __all__ = [
     "ShownRow",
     "SigninRepositories",
     "SkippedItem",
+    "SourcedDefinition",
     "Sources",
     "Stage",
     "StateRepositories",

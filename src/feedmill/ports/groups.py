@@ -28,6 +28,15 @@ class GroupDefinition:
     memberships: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcedDefinition:
+    """A group as one source defines it now, by the feed that defined it last. Shape: ``memberships`` is the number of its members."""
+
+    source: str
+    feed_id: int
+    memberships: int
+
+
 class Memberships(Protocol):
     """Reads which principals are members of which group.
 
@@ -41,6 +50,9 @@ class Memberships(Protocol):
 
     def find_parents(self, keys: Sequence[PrincipalKey]) -> list[tuple[PrincipalKey, Subject]]:
         """Finds the groups that have members with these keys. Returns each pair of key and group once, in any order."""
+
+    def find_definitions(self, group: Subject) -> list[SourcedDefinition]:
+        """Returns the definitions of a group that count, by source. A source that has emptied the group has none."""
 
     def count_memberships(self) -> int:
         """Counts the members of all visible groups. A member counts once for each group and source."""

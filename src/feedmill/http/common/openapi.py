@@ -174,6 +174,17 @@ RESOURCES: Final = (
     ),
     Resource(
         port=FEED_PORT,
+        path="/api/v1/feeds/{feed_id}/resend",
+        name="resendFeed",
+        summary="Accepts a feed's bytes again, as a new feed of the same data source and feed type.",
+        answer=Receipt,
+        method="post",
+        status=202,
+        parameters=(_FEED_ID,),
+        errors=(400, 403, 404, 503, 507),
+    ),
+    Resource(
+        port=FEED_PORT,
         path="/api/v1/documents",
         name="inspectDocument",
         summary="Returns all data of a document, with its ACL and its history.",

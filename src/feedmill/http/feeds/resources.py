@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from feedmill.http.common.openapi import FEED_PORT, build_openapi
 from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.common.strictparameters import strict, strict_to
+from feedmill.http.feeds.pushing import FEED_HEADER
 from feedmill.http.feeds.pushtoken import find_right
 from feedmill.http.feeds.receipts import Json, render_document, render_feed, render_source
 from feedmill.http.feeds.trust import PUSH
@@ -63,6 +64,7 @@ class FeedResources:
             DeclaredRoute("/api/v1/feeds", strict("listFeeds", self.list_feeds), requires=PUSH),
             DeclaredRoute("/api/v1/feeds/{feed_id}", strict("showFeed", self.show_feed), requires=PUSH),
             DeclaredRoute("/api/v1/feeds/{feed_id}/content", strict("readFeed", self.send_content), requires=PUSH),
+            DeclaredRoute("/api/v1/feeds/{feed_id}/resend", strict("resendFeed", self.resend_feed), methods=["POST"], requires=PUSH),
             DeclaredRoute("/api/v1/documents", strict("inspectDocument", self.show_document), requires=PUSH),
             DeclaredRoute("/api/v1/datasources", strict("listDatasources", self.list_sources), requires=PUSH),
             DeclaredRoute("/api/v1/openapi.json", strict_to((), self.describe), requires=PUSH),
@@ -95,6 +97,15 @@ class FeedResources:
             "x-content-type-options": "nosniff",
         }
         return StreamingResponse(iter_file(stream, feed.size_bytes), media_type="application/octet-stream", headers=headers)
+
+    async def resend_feed(self, request: Request) -> Response:
+        """Accepts the bytes of an earlier feed again, as a new feed."""
+        feed_id = _read_id(request.path_params["feed_id"])
+        client = request.client.host if request.client else ""
+        right = find_right(request.scope)
+        receipt = await self._run_in_workers(lambda: self._resend(feed_id, client, right))
+        headers = {FEED_HEADER.decode("ascii"): receipt["id"], "location": f"/api/v1/feeds/{receipt['id']}"}
+        return JSONResponse(receipt, 202, headers)
 
     async def show_document(self, request: Request) -> Response:
         url = request.query_params.get("url")
@@ -168,6 +179,11 @@ class FeedResources:
         with self._store.reading() as unit:
             feed, log = _get_feed(unit, feed_id, right), unit.feeds.log.list_log(feed_id, LOG_ENTRIES)
         return render_feed(feed, log, self._find_stuck_for(feed, right))
+
+    def _resend(self, feed_id: int, client: str, right: PushRight) -> Json:
+        with self._store.reading() as unit:
+            _get_feed(unit, feed_id, right)
+        return self._render_feed(self._intake.resend(feed_id, client=client), right)
 
     def _find_stuck_for(self, feed: Feed, right: PushRight) -> StuckQueue | None:
         """Returns the stuck queue of a feed. A token for some sources alone does not see the item at the queue's head."""

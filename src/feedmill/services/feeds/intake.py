@@ -69,6 +69,18 @@ class Intake:
         self.notifier.notify(Topic.FEEDS)
         return feed_id
 
+    def resend(self, feed_id: int, *, client: str) -> int:
+        """Accepts the bytes of an earlier feed again, as a new feed of the same source and kind, and returns its id.
+
+        Errors: also NotFound if the feed or its bytes are no longer stored, BadRequest for a command, which has no bytes.
+        """
+        with self.store.reading() as unit:
+            feed = unit.feeds.reader.get(feed_id)
+        if not feed.file:
+            raise BadRequest(f"feed {feed_id} is a command without content, which cannot be sent again")
+        with self.files.open(feed.file) as stream:
+            return self.receive_feed(stream, Submission(datasource=feed.datasource, kind=feed.kind, format=feed.format), client=client)
+
     def request_removal(self, datasource: str, *, destroy: bool, client: str) -> int:
         """Queues the deletion of a data source behind its earlier feeds, and returns its id. Errors: also NotFound."""
         with self.store.reading() as unit:

@@ -13,10 +13,10 @@ import sqlalchemy as sa
 from feedmill.adapters.store.documents.indextasks import SqlKeyValueStore
 from feedmill.adapters.store.schema import group_definitions, group_members, group_snapshots, group_sources
 from feedmill.adapters.store.statements import batches
-from feedmill.core.access.principals import digest_of
+from feedmill.core.access.principals import digest_of, exact_key
 from feedmill.model.access import Scope
 from feedmill.model.identity import PrincipalKey, Subject
-from feedmill.ports import GroupDefinition
+from feedmill.ports import GroupDefinition, SourcedDefinition
 
 GENERATION = "groups.generation"
 """The key-value entry that names the feed that changed groups last."""
@@ -46,6 +46,18 @@ class SqlGroups:
         return [
             (by_digest[digest], Subject(scope=Scope.GROUP, name=name, domain=domain, namespace=namespace))
             for digest, namespace, domain, name in found
+        ]
+
+    def find_definitions(self, group: Subject) -> list[SourcedDefinition]:
+        """Returns the definitions of a group that count."""
+        table, snapshots = group_definitions, group_snapshots
+        query = sa.select(snapshots.c.source, table.c.feed_id, table.c.memberships)
+        query = query.select_from(table.join(snapshots, snapshots.c.feed_id == table.c.feed_id)).order_by(snapshots.c.source)
+        is_group = table.c.group_digest == digest_of(exact_key(group))
+        query = query.where(snapshots.c.state == VISIBLE, ~covered(), is_group, table.c.memberships > 0)
+        return [
+            SourcedDefinition(source=source, feed_id=feed_id, memberships=memberships)
+            for source, feed_id, memberships in self._connection.execute(query)
         ]
 
     def generation(self) -> int:
