@@ -72,6 +72,7 @@ QUERY_ROUTES = {
     "/search": (
         *({"access": access} for access in ("p", "s", "a", "x")),
         {"access": "a", "output": "xml", "getfields": "*", "filter": "0", "num": "100"},
+        *({"access": access, "output": "atom", "num": "2", "start": start} for access in ("p", "s", "a") for start in ("0", "2")),
         {"access": "a", "rc": "1", "secure_estimates": "1", "numgm": "5"},
         {"access": "s", "secure_estimates": "1", "start": "1"},
         {"access": "a", "sort": "meta:price:A", "num": "100", "filter": "0"},

@@ -21,6 +21,8 @@ def test_description_leads_to_the_address_of_the_request(tmp_path: Path) -> None
     templates = {url.get("type"): url.get("template") for url in tree.iterfind("o:Url", NAMES)}
     assert templates == {
         "text/html": "http://search.example.com:8080/?q={searchTerms}&start={startIndex?}",
+        "application/atom+xml": "http://search.example.com:8080/search"
+        "?q={searchTerms}&start={startIndex?}&num={count?}&match=auto&output=atom",
         "application/x-suggestions+json": "http://search.example.com:8080/suggest?q={searchTerms}",
         "application/opensearchdescription+xml": "http://search.example.com:8080/opensearch.xml",
     }

@@ -4,6 +4,7 @@
 application that lacks it shows public documents only.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
@@ -14,9 +15,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from feedmill.http.common.problems import Problem, make_answer
 from feedmill.http.common.proxyheaders import ProxyTrust, read_proxy_identity
 from feedmill.http.common.requirements import Sender, find_requirement
+from feedmill.model.access import AccessFilter
 from feedmill.model.authorization import Login
 from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity
 from feedmill.model.userrole import UserRole
+
+Identify = Callable[[Request], AccessFilter]
+"""Returns the classes of documents that the sender of a request may see."""
 
 _KEY: Final = "feedmill.current_user"
 

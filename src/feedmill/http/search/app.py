@@ -38,7 +38,7 @@ from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.clientaddress import Clients
 from feedmill.http.common.compression import Compression
 from feedmill.http.common.crossorigin import Preflights
-from feedmill.http.common.currentuser import AuthenticationMiddleware, RoleCheck, find_current_user
+from feedmill.http.common.currentuser import AuthenticationMiddleware, Identify, RoleCheck, find_current_user
 from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.openapi import SEARCH_PORT, build_openapi
 from feedmill.http.common.origin import OriginCheck
@@ -64,7 +64,7 @@ from feedmill.http.search.clicks import ClickLog, NoClickLog, click_route
 from feedmill.http.search.clusters import ClusterRoute
 from feedmill.http.search.forwarding import add_cookies
 from feedmill.http.search.frontends import FrontEnds
-from feedmill.http.search.gsasearch import Identify, ProtocolTools, SearchProtocol
+from feedmill.http.search.gsasearch import ProtocolTools, SearchProtocol
 from feedmill.http.search.manualpages import MANUAL_PATH, ManualPages, NoManual, redirect_to_manual
 from feedmill.http.search.opensearch import OPENSEARCH_PATH, show_description
 from feedmill.http.search.parameters import read_cursor, read_search, write_cursor

@@ -12,9 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
+from feedmill.http.common.currentuser import Identify
 from feedmill.http.common.searchthreads import find_deadline
 from feedmill.http.search.gsaparameters import read_gsa_request, split_pairs
-from feedmill.http.search.gsasearch import Identify, restrict
+from feedmill.http.search.gsasearch import restrict
 from feedmill.services.searching.clustering import Clusters, FindClusters, cluster_results
 from feedmill.services.searching.searcher import Searcher
 from feedmill.wire.xmltext import clean_text

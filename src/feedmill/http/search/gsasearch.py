@@ -1,4 +1,4 @@
-"""``/search``: the search protocol of the old appliance. It responds with XML or, through a front end's stylesheet, with HTML.
+"""``/search``: the search protocol of the old appliance. It responds with XML, through a front end's stylesheet with HTML, or with Atom.
 
 ``q=cache:[CID:]URL`` returns the cached copy instead of results.
 Source: Search Protocol Reference; docs/reference/search-protocol.md.
@@ -14,7 +14,9 @@ from starlette.responses import Response
 from feedmill.core.query.plan import QueryPlan
 from feedmill.http.common.bodies import read_body
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
+from feedmill.http.common.currentuser import Identify
 from feedmill.http.common.searchthreads import SearchThreads, find_deadline
+from feedmill.http.search.atomfeed import make_feed
 from feedmill.http.search.cachepage import POLICY, CopyQuery, read_cache_query, render_copy_page
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.gsaparameters import UNCOLLAPSED, GsaRequest, echo_parameters, page_url, read_gsa_request, split_pairs
@@ -37,9 +39,6 @@ MAX_CUSTOM_BYTES = 8_192
 
 Show = Callable[[ResultPage, QueryPlan, Request], Response]
 """Shows results on the built-in page, to the sender of a request."""
-
-Identify = Callable[[Request], AccessFilter]
-"""Returns the classes of documents that the sender of a request may see."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +95,7 @@ class SearchProtocol:
         if cached is not None:
             return self._answer_copy(request, gsa, cached)
         frontend = gsa.values.get("proxystylesheet")
+        is_feed = frontend is None and gsa.values.get("output", "").strip().lower() == "atom"
         is_page = frontend is not None and self._frontends.has_stylesheet(frontend)
         if gsa.access != "p" and self._signin is not None:
             demanded = self._signin.demand(request, page_url(gsa, gsa.request.start), is_page=frontend is not None)
@@ -105,6 +105,8 @@ class SearchProtocol:
         if frontend is not None and not is_page:
             search = self._searcher.prepare(gsa.request, access, find_deadline(request))
             return self._show(self._searcher.find_page(search), search.plan, request)
+        if is_feed:
+            return make_feed(request, gsa, self._list_page(gsa, access, find_deadline(request)), self._clock())
         client = request.client.host if request.client is not None else ""
         # the parameter has no effect without a stylesheet that reads it
         custom = check_custom(gsa.values.get("proxycustom", "")) if is_page else b""

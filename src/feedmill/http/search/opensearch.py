@@ -18,6 +18,7 @@ def show_description(request: Request) -> Response:
     root = str(request.base_url).rstrip("/")
     urls = (
         ("text/html", "results", f"{root}/?q={{searchTerms}}&start={{startIndex?}}"),
+        ("application/atom+xml", "results", f"{root}/search?q={{searchTerms}}&start={{startIndex?}}&num={{count?}}&match=auto&output=atom"),
         ("application/x-suggestions+json", "suggestions", f"{root}/suggest?q={{searchTerms}}"),
         (MEDIA_TYPE, "self", f"{root}{OPENSEARCH_PATH}"),
     )

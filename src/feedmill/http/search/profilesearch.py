@@ -15,8 +15,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
+from feedmill.http.common.currentuser import Identify
 from feedmill.http.common.searchthreads import SearchThreads, find_deadline
-from feedmill.http.search.gsasearch import Identify, read_query
+from feedmill.http.search.gsasearch import read_query
 from feedmill.http.search.parameters import DEFAULT_NUM, MAX_NUM, MAX_START, read_number
 from feedmill.model.dataload import Profile
 from feedmill.model.search import AdvancedSearch, Match, SearchRequest, Sort

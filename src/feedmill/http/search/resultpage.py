@@ -161,6 +161,7 @@ class ShownPage:
     selected: tuple[SelectedFacetValue, ...] = ()
     orders: tuple[Order, ...] = ()
     parting: int | None = None
+    feed: str = ""
 
 
 def show_page(page: ResultPage, plan: QueryPlan) -> ShownPage:
@@ -195,6 +196,7 @@ def show_page(page: ResultPage, plan: QueryPlan) -> ShownPage:
         selected=show_selected(plan.selected, plan.facets, choose),
         orders=_orders(page.query, request),
         parting=_find_parting(page, request),
+        feed=_write_feed_address(page.query, request),
     )
 
 
@@ -245,6 +247,18 @@ def _page_links(page: ResultPage, current: int, num: int, parameters: tuple[tupl
     )
 
 
+def write_page_address(query: str, request: SearchRequest) -> str:
+    """Returns the address of the page that shows the results of a request."""
+    return _href(query, request.start, tuple(_list_parameters(request)))
+
+
+def _write_feed_address(query: str, request: SearchRequest) -> str:
+    """Returns the address of a feed with the results of the page: in ``/search`` all words must occur and likes are left out by default."""
+    parameters = [pair for pair in _list_parameters(request) if pair[0] != "match"]
+    pairs = [("q", query), *parameters, ("match", request.match.value), ("filter", "0"), ("output", "atom")]
+    return "/search?" + urlencode(pairs, errors="replace")
+
+
 def _href(query: str, start: int, parameters: tuple[tuple[str, str], ...]) -> str:
     pairs = [("q", query), *parameters, *([("start", str(start))] if start else [])]
     return "/?" + urlencode(pairs, errors="replace")
@@ -256,7 +270,7 @@ def _show_result(result: Result, query: str) -> ShownResult:
         title = Snippet(text=shorten_url(result.display_url))
     return ShownResult(
         title=split_snippet(title),
-        link=find_link(result.display_url) or find_row_path(result.display_url) or find_link(result.url) or find_row_path(result.url),
+        link=find_address(result),
         shown_url=shorten_url(result.display_url),
         parts=split_snippet(result.snippet),
         kind=_find_kind(result.mimetype),
@@ -265,6 +279,11 @@ def _show_result(result: Result, query: str) -> ShownResult:
         copy="/cache?" + urlencode([("url", result.url), ("q", query)], errors="replace") if result.has_copy else None,
         similar="/?" + urlencode([("q", f"related:{result.url}")], errors="replace"),
     )
+
+
+def find_address(result: Result) -> str | None:
+    """Returns where a result leads: a URL, or a path of this server; None if a browser should open neither."""
+    return find_link(result.display_url) or find_row_path(result.display_url) or find_link(result.url) or find_row_path(result.url)
 
 
 def find_link(url: str) -> str | None:

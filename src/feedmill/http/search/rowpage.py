@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
+from feedmill.http.common.currentuser import Identify
 from feedmill.http.common.searchthreads import find_deadline
 from feedmill.http.search.cachepage import POLICY
-from feedmill.http.search.gsasearch import Identify
 from feedmill.model.errors import NotFound
 from feedmill.ports.pulling import RowSource
 from feedmill.services.searching.visibledocuments import VisibleDocuments

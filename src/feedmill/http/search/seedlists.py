@@ -33,10 +33,9 @@ from starlette.responses import PlainTextResponse, Response
 from feedmill.core.signin.accounts import write_user
 from feedmill.core.text.dates import parse_iso
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
-from feedmill.http.common.currentuser import find_current_user
+from feedmill.http.common.currentuser import Identify, find_current_user
 from feedmill.http.common.searchthreads import find_deadline
 from feedmill.http.search.cachepage import POLICY
-from feedmill.http.search.gsasearch import Identify
 from feedmill.model.access import AccessClass
 from feedmill.model.audit import Detail
 from feedmill.model.errors import BadRequest

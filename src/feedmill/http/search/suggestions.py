@@ -14,8 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
+from feedmill.http.common.currentuser import Identify
 from feedmill.http.common.searchthreads import find_deadline
-from feedmill.http.search.gsasearch import Identify, restrict
+from feedmill.http.search.gsasearch import restrict
 from feedmill.http.search.parameters import read_number
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest

@@ -24,7 +24,7 @@ from feedmill.core.urls.digests import copy_id
 from feedmill.model.facets import FacetCounts, FacetType
 from feedmill.model.results import Result, ResultPage
 from feedmill.wire.results.charsets import UTF_8, Charset, encode
-from feedmill.wire.xmltext import clean_text
+from feedmill.wire.xmltext import escape_text, write_attributes
 
 VERSION = "3.2"
 SOURCE = "FEEDMILL"
@@ -32,8 +32,6 @@ FRESH = timedelta(days=2)
 LINE_CHARACTERS = 80
 HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
 
-_ATTRIBUTE = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
-_ATTRIBUTE_CHARACTERS = re.compile('[&<>"\n\r\t]')
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _FACET_TYPES = {kind: str(number) for number, kind in enumerate(FacetType)}
 _ELLIPSIS = "<b>...</b>"
@@ -70,10 +68,10 @@ class ResponseParts:
 def render_results(reply: ResponseParts) -> bytes:
     """Returns a response in its encoding."""
     seconds = reply.page.seconds if reply.page is not None else 0.0
-    parts = [_head(reply), f"<TM>{seconds:.6f}</TM><Q>{_text(reply.query)}</Q>\n"]
+    parts = [_head(reply), f"<TM>{seconds:.6f}</TM><Q>{escape_text(reply.query)}</Q>\n"]
     parts += (f"{_parameter(parameter)}\n" for parameter in reply.parameters)
     if reply.page is not None:
-        parts += (f"<CT>{_text(warning)}</CT>\n" for warning in reply.page.deadline_warnings)
+        parts += (f"<CT>{escape_text(warning)}</CT>\n" for warning in reply.page.deadline_warnings)
         parts += (_render_spelling(reply.page.spelling), _render_offers(reply.page))
     if reply.page is not None and reply.page.results:
         parts.append(_render_list(reply, reply.page))
@@ -83,9 +81,9 @@ def render_results(reply: ResponseParts) -> bytes:
 def render_copy(reply: ResponseParts, url: str, content_type: str, html: str) -> bytes:
     """Returns a cached copy: its HTML as base64 of UTF-8. Source: Search Protocol Reference, appendix A."""
     body = b64encode(html.encode("utf-8", "replace")).decode("ascii")
-    parts = [_head(reply), f"<TM>0.000000</TM><Q>{_text(reply.query)}</Q>\n"]
+    parts = [_head(reply), f"<TM>0.000000</TM><Q>{escape_text(reply.query)}</Q>\n"]
     parts += (f"{_parameter(parameter)}\n" for parameter in reply.parameters)
-    parts.append(f"<CACHE><CACHE_URL>{_text(url)}</CACHE_URL><CACHE_CONTENT_TYPE>{_text(content_type)}</CACHE_CONTENT_TYPE>")
+    parts.append(f"<CACHE><CACHE_URL>{escape_text(url)}</CACHE_URL><CACHE_CONTENT_TYPE>{escape_text(content_type)}</CACHE_CONTENT_TYPE>")
     parts.append(f'<CACHE_HTML><BLOB encoding="UTF-8">{body}</BLOB></CACHE_HTML></CACHE>\n</GSP>\n')
     return encode("".join(parts), reply.charset)
 
@@ -99,19 +97,21 @@ def _render_spelling(query: str | None) -> str:
     if not query:
         return ""
     html = f"<b><i>{escape_html(query, quote=False)}</i></b>"
-    return f"<Spelling><Suggestion{_attributes(q=query)}>{_text(html)}</Suggestion></Spelling>\n"
+    return f"<Spelling><Suggestion{write_attributes(q=query)}>{escape_text(html)}</Suggestion></Spelling>\n"
 
 
 def _parameter(parameter: Parameter) -> str:
-    return f"<PARAM{_attributes(name=parameter.name, value=parameter.value, original_value=parameter.original)}/>"
+    return f"<PARAM{write_attributes(name=parameter.name, value=parameter.value, original_value=parameter.original)}/>"
 
 
 def _render_offers(page: ResultPage) -> str:
     """Returns related queries and KeyMatches, which appear with and without results."""
     related = "".join(
-        f"<OneSynonym{_attributes(q=quote_plus(query, errors='replace'))}>{_text(query)}</OneSynonym>" for query in page.related
+        f"<OneSynonym{write_attributes(q=quote_plus(query, errors='replace'))}>{escape_text(query)}</OneSynonym>" for query in page.related
     )
-    keymatches = (f"<GM><GL>{_text(match.url)}</GL><GD>{_text(match.title or match.url)}</GD></GM>\n" for match in page.keymatches)
+    keymatches = (
+        f"<GM><GL>{escape_text(match.url)}</GL><GD>{escape_text(match.title or match.url)}</GD></GM>\n" for match in page.keymatches
+    )
     return "".join([f"<Synonyms>{related}</Synonyms>\n" if related else "", *keymatches])
 
 
@@ -124,8 +124,8 @@ def _render_list(reply: ResponseParts, page: ResultPage) -> str:
     if reply.shows_total and page.is_exact:
         parts.append("<XT/>\n")
     if reply.previous or reply.following:
-        previous = f"<PU>{_text(reply.previous)}</PU>" if reply.previous else ""
-        following = f"<NU>{_text(reply.following)}</NU>" if reply.following else ""
+        previous = f"<PU>{escape_text(reply.previous)}</PU>" if reply.previous else ""
+        following = f"<NU>{escape_text(reply.following)}</NU>" if reply.following else ""
         parts.append(f"<NB>{previous}{following}</NB>\n")
     if page.facets:
         parts.append(_render_facets(page.facets))
@@ -141,11 +141,11 @@ def _render_facets(facets: Sequence[FacetCounts]) -> str:
     parts = [f"<PARM><PC>{0 if all(counts.is_exact for counts in facets) else 1}</PC>\n"]
     for counts in facets:
         facet = counts.facet
-        head = _attributes(NM=facet.name, DN=facet.label or facet.name, IR="1" if facet.ranges else "0", T=_FACET_TYPES[facet.type])
+        head = write_attributes(NM=facet.name, DN=facet.label or facet.name, IR="1" if facet.ranges else "0", T=_FACET_TYPES[facet.type])
         parts.append(f"<PMT{head}>")
         for value in counts.values:
             low, high = (value.range.low, value.range.high) if value.range is not None else ("", "")
-            parts.append(f"<PV{_attributes(V=value.value or '', L=low, H=high, C=str(value.count))}/>")
+            parts.append(f"<PV{write_attributes(V=value.value or '', L=low, H=high, C=str(value.count))}/>")
         parts.append("</PMT>\n")
     return "".join([*parts, "</PARM>\n"])
 
@@ -156,22 +156,22 @@ def _render_facets(facets: Sequence[FacetCounts]) -> str:
 def _render_result(result: Result, number: int, now: datetime) -> str:
     url = result.display_url
     mimetype = (result.mimetype or "").partition(";")[0].strip().lower()
-    kind = _attributes(MIME=mimetype) if mimetype not in HTML_TYPES else ""
+    kind = write_attributes(MIME=mimetype) if mimetype not in HTML_TYPES else ""
     parts = [
         f'<R N="{number}" L="{2 if result.is_second else 1}"{kind}>',
-        f"<U>{_text(url)}</U><UE>{_text(escape_url(url))}</UE><UD>{_text(readable_url(url))}</UD>",
+        f"<U>{escape_text(url)}</U><UE>{escape_text(escape_url(url))}</UE><UD>{escape_text(readable_url(url))}</UD>",
     ]
     title = (result.title or "").strip()
     if title:
-        parts.append(f"<T>{_text(_highlight(result.title or '', result.title_marks))}</T>")
+        parts.append(f"<T>{escape_text(_highlight(result.title or '', result.title_marks))}</T>")
     parts += [f"<RK>{_rank(result.rank)}</RK>", _crawl_date(result.updated_at, now), f"<ENT_SOURCE>{SOURCE}</ENT_SOURCE>"]
     parts.append(f'<FS NAME="date" VALUE="{result.date.date().isoformat() if result.date is not None else ""}"/>')
-    parts += (f"<MT{_attributes(N=name, V=value)}/>" for name, value in result.metadata)
+    parts += (f"<MT{write_attributes(N=name, V=value)}/>" for name, value in result.metadata)
     if result.snippet.text:
-        parts.append(f"<S>{_text(_snippet_html(result))}</S>")
-    parts += [f"<LANG>{_text(result.language or '')}</LANG>", _has(result)]
+        parts.append(f"<S>{escape_text(_snippet_html(result))}</S>")
+    parts += [f"<LANG>{escape_text(result.language or '')}</LANG>", _has(result)]
     if result.more_in:
-        parts.append(f"<HN{_attributes(U=result.more_in)}>{_text(result.more_in.partition('://')[2] or result.more_in)}</HN>")
+        parts.append(f"<HN{write_attributes(U=result.more_in)}>{escape_text(result.more_in.partition('://')[2] or result.more_in)}</HN>")
     return "".join([*parts, "</R>\n"])
 
 
@@ -252,19 +252,3 @@ def _wrap(text: str, width: int, line: int) -> tuple[str, int]:
         pieces.append(" " + escape_html(word, quote=False))
         width += 1 + len(word)
     return "".join(pieces), width
-
-
-# --- XML ------------------------------------------------------------------------------------------------------------------------
-
-
-def _text(text: str) -> str:
-    clean = clean_text(text)
-    return clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
-
-
-def _attributes(**values: str) -> str:
-    return "".join(f' {name}="{_attribute(value)}"' for name, value in values.items())
-
-
-def _attribute(text: str) -> str:
-    return _ATTRIBUTE_CHARACTERS.sub(lambda match: _ATTRIBUTE[match[0]], clean_text(text))
