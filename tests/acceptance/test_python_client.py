@@ -84,6 +84,7 @@ def test_client_feeds_waits_and_finds(client: Client) -> None:
     first = next(result for result in answer.results if result.url == f"{HOST}/1")
     assert (first.title, first.metadata, first.date) == ("One & only", {"team": ["Käse", "Öl"]}, changed)
     assert [(value.value, value.count) for value in answer.facets[0].values] == [("Käse", 1), ("Öl", 1)]
+    assert [result.url for result in client.search("pyclientword", select=["team:öl", "@source:python_client"]).results] == [f"{HOST}/1"]
     assert sorted(result.url for result in client.iter_results("pyclientword")) == [f"{HOST}/1", f"{HOST}/2", f"{HOST}/3"]
     assert client.suggest("one onl") == []
     assert client.suggest("onl") == ["only"]

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,8 @@ MANY = AccessFilter(permitted=ClassMap(b"\1" + bytes(number % 2 for number in ra
 FACETS = (
     Facet(name="kind"),
     Facet(name="rank", type=FacetType.INTEGER, ranges=tuple(read_facet_range(text, FacetType.INTEGER) for text in ("..2", "2..3", "5.."))),
+    Facet(name="@source"),
+    Facet(name="@date", type=FacetType.DATE, as_of=date(2025, 6, 1)),
 )
 QUERIES: tuple[Node, ...] = (
     *map(Word, HELD),
@@ -60,7 +63,18 @@ def make_hidden(count: int) -> Iterator[IndexDocument]:
 def make(key: int, access_class: int, words: list[str], kind: str) -> IndexDocument:
     text = " ".join(f"{word} text" for word in words)
     metadata = (("kind", kind), ("rank", str(key % 7)))
-    return make_index_document(key=key, url=f"http://a/{key}", access_class=access_class, title=text, body=text, metadata=metadata)
+    # hidden documents of one kind are older and newer than all others
+    year = 2024 + key % 2 if kind == "open" else 1990 + key % 50
+    return make_index_document(
+        key=key,
+        url=f"http://a/{key}",
+        access_class=access_class,
+        title=text,
+        body=text,
+        metadata=metadata,
+        datasource=kind,
+        last_modified=datetime(year, 3, 1, tzinfo=UTC),
+    )
 
 
 @contextmanager

@@ -68,7 +68,16 @@ QUERIES = (
     *(f"inmeta:kind~{SECRET}", "inmeta:price:1..900000", "inmeta:when:daterange:2020-01-01..", "merger kind"),
 )
 QUERY_ROUTES = {
-    "/": ({}, {"num": "100"}, {"match": "any"}, {"start": "3"}, {"sort": "date:D:S:d1"}, {"facet": "kind"}, {"client": "default_frontend"}),
+    "/": (
+        {},
+        {"num": "100"},
+        {"match": "any"},
+        {"start": "3"},
+        {"sort": "date:D:S:d1"},
+        {"facet": "kind"},
+        {"select": f"kind:{SECRET}"},
+        {"client": "default_frontend"},
+    ),
     "/search": (
         *({"access": access} for access in ("p", "s", "a", "x")),
         {"access": "a", "output": "xml", "getfields": "*", "filter": "0", "num": "100"},
@@ -78,6 +87,7 @@ QUERY_ROUTES = {
         {"access": "a", "sort": "meta:price:A", "num": "100", "filter": "0"},
         {"access": "a", "sort": "date:D:R:d1", "client": "shop", "dnavs": "inmeta:kind=open"},
         {"access": "a", "requiredfields": f"kind:{SECRET}"},
+        {"access": "a", "select": f"kind:{SECRET}"},
         {"access": "a", "partialfields": f"kind:{SECRET}"},
         {"access": "a", "as_sitesearch": "secret.example.com"},
         {"access": "a", "as_q": SECRET, "as_lq": HIDDEN[0], "as_occt": "title"},
@@ -102,6 +112,9 @@ QUERY_ROUTES = {
         *({"match": match, "num": "1000", "getfields": "*"} for match in ("all", "any", "auto")),
         {"facet": "kind", "explain": "1"},
         {"facet": "hiddenname", "num": "0"},
+        *({"facet": f"@{name}"} for name in ("filetype", "date", "source", "language", "site")),
+        *({"select": f"kind:{SECRET}", "facet": name} for name in ("kind", "@site")),
+        *({"select": text, "facet": "@date"} for text in ("@site:secret.example.com", "@date:2020-01-01..", "kind:a:b", "price:1..900000")),
         {"sort": "meta:price:D", "requiredfields": "kind", "start": "1"},
         {"partialfields": f"kind:{SECRET}", "numgm": "5"},
         {"as_epq": "trade merger", "as_oq": f"{SECRET} open", "as_eq": f"{SECRET}3", "num": "100"},

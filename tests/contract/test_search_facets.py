@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -9,10 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree
+from starlette.types import ASGIApp
 
 from feedmill.core.ranking.facets import read_facet_range
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import AccessFilter
+from feedmill.model.document import Attributes
 from feedmill.model.facets import Facet, FacetType
 from feedmill.model.serving import FrontEnd, Serving
 from tests.contract.searchharness import SearchHarness, ask, open_harness
@@ -139,3 +142,121 @@ def test_page_shows_facets_and_what_was_chosen(harness: SearchHarness) -> None:
     listed = ask(app, "/", [("client", "shop"), ("dnavs", "inmeta:team=Sales")]).text
     assert "2 results" in listed
     assert 'class="blank"' in ask(app, "/", [("client", "shop"), ("site", "default_collection"), ("num", "20")]).text
+
+
+# --- built-in facets and selections -----------------------------------------------------------------------------------------------
+
+NONE = {"value": None, "low": None, "high": None}
+
+
+def find_total(app: ASGIApp, *selected: str, query: str = "word") -> int:
+    answer = ask(app, "/api/v1/search", [("q", query), ("num", "1"), *(("select", text) for text in selected)])
+    assert answer.status == 200, answer.text
+    assert isinstance(answer.json["total"], int)
+    return int(answer.json["total"])
+
+
+def test_search_api_built_in_facets_need_no_settings(harness: SearchHarness) -> None:
+    written = Attributes(last_modified=datetime(2020, 5, 1, tzinfo=UTC))
+    harness.add([harness.make("http://b.com:81/new.pdf", "word", language="de", attributes=written)])
+    names = ("@FileType", "@date", "@source", "@language", "@site")
+    answer = ask(search_app(harness.services()), "/api/v1/search", [("q", "word"), *(("facet", name) for name in names)])
+    assert answer.json["facets"] == [
+        {"name": "@filetype", "label": "File type", "type": "string", "values": [{**NONE, "value": "html", "count": 5}]},
+        {
+            "name": "@date",
+            "label": "Date",
+            "type": "date",
+            "values": [{"value": None, "low": "2020-05-01", "high": "2020-05-01", "count": 1}],
+        },
+        {"name": "@source", "label": "Source", "type": "string", "values": [{**NONE, "value": "hr", "count": 5}]},
+        {"name": "@language", "label": "Language", "type": "string", "values": [{**NONE, "value": "de", "count": 1}]},
+        {
+            "name": "@site",
+            "label": "Site",
+            "type": "string",
+            "values": [{**NONE, "value": "a.com", "count": 4}, {**NONE, "value": "b.com", "count": 1}],
+        },
+    ]
+
+
+def test_search_api_values_of_one_name_are_alternatives_and_names_hold_together(harness: SearchHarness) -> None:
+    app = search_app(harness.services())
+    assert find_total(app, "TEAM:SALES") == 2
+    assert find_total(app, "team:sales", "team:Ops") == 3
+    assert find_total(app, "team:sales", "price:10..20") == 1
+    assert find_total(app, "team:sales", "@site:A.com", "@filetype:.HTM") == 2
+    assert find_total(app, "@site:b.com") == 0
+    assert find_total(app, "team:ops", query="") == 1
+    both = ask(app, "/api/v1/search", [("q", "word"), ("select", "team:ops"), ("facet", "team"), ("facet", "price")]).json
+    assert [value["count"] for value in both["facets"][0]["values"]] == [2, 1, 1]
+    assert [value["value"] for value in both["facets"][1]["values"]] == ["99"]
+
+
+def test_search_api_selected_list_is_paged_and_listed_by_cursor(harness: SearchHarness) -> None:
+    app = search_app(harness.services())
+    pages = [ask(app, "/api/v1/search", [("q", "word"), ("select", "team:sales"), ("num", "1"), ("start", at)]).json for at in "012"]
+    assert [len(page["results"]) for page in pages] == [1, 1, 0]
+    assert all(page["exact"] and page["total"] == 2 for page in pages)
+    first = ask(app, "/api/v1/search", [("q", "word"), ("select", "team:sales"), ("num", "1"), ("cursor", "*")]).json
+    more = [("q", "word"), ("num", "1"), ("cursor", first["next_cursor"])]
+    second = ask(app, "/api/v1/search", [*more, ("select", "team:sales")]).json
+    assert {first["results"][0]["title"], second["results"][0]["title"]} == {"T0", "T1"}
+    refused = ask(app, "/api/v1/search", more)
+    assert (refused.status, "cursor=" in refused.json["detail"]) == (400, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "team",
+        ":x",
+        "team:",
+        "@date:soon",
+        "@date:..",
+        "@date:2026-02-01..2026-01-01",
+        "@date:2026-02-30",
+        "@nothing:x",
+        "price:20..10",
+        "a:..",
+    ],
+)
+def test_search_api_refuses_a_selection_without_meaning(harness: SearchHarness, text: str) -> None:
+    app = search_app(harness.services())
+    refused = ask(app, "/api/v1/search", [("q", "word"), ("select", text)])
+    assert refused.status == 400
+    assert refused.json["detail"].startswith("parameter select is ")
+    for path in ("/", "/search"):
+        lenient = ask(app, path, [("q", "word"), ("select", text)])
+        assert lenient.status == 200
+
+
+def test_search_api_refuses_an_unknown_built_in_facet(harness: SearchHarness) -> None:
+    refused = ask(search_app(harness.services()), "/api/v1/search", [("q", "word"), ("facet", "@colour")])
+    assert (refused.status, refused.json["detail"].startswith("parameter facet: '@colour' is no built-in facet")) == (400, True)
+
+
+def test_search_api_refuses_too_many_selections(harness: SearchHarness) -> None:
+    refused = ask(search_app(harness.services()), "/api/v1/search", [("q", "word"), *(("select", f"a:{n}") for n in range(101))])
+    assert (refused.status, "parameter select" in refused.json["detail"]) == (400, True)
+
+
+def test_search_api_selected_source_of_hidden_documents_looks_like_an_unknown_one(harness: SearchHarness) -> None:
+    hidden = search_app(harness.services(), SearchSite(identify=lambda _: AccessFilter(permitted=frozenset())))
+    for source in ("hr", "unknown"):
+        answer = ask(hidden, "/api/v1/search", [("q", "word"), ("select", f"@source:{source}"), ("facet", "@source")]).json
+        assert (answer["total"], answer["results"], answer["facets"][0]["values"]) == (0, [], [])
+
+
+def test_search_xml_is_narrowed_by_selections(harness: SearchHarness) -> None:
+    app = search_app(harness.services())
+    found = etree.fromstring(ask(app, "/search", [("q", "word"), ("select", "team:sales"), ("select", "team:ops")]).body)
+    assert found.findtext("RES/M") == "3"
+    assert etree.fromstring(ask(app, "/search", [("q", "word"), ("select", "team:none")]).body).find("RES") is None
+
+
+def test_search_api_a_selection_is_a_part_of_the_list_it_was_made_in(harness: SearchHarness) -> None:
+    harness.add([harness.make(f"http://c.com/{n}", "both words", metadata=(("kind", f"{n % 4}"),)) for n in range(12)])
+    harness.add([harness.make(f"http://c.com/x{n}", "words", metadata=(("kind", "0"),)) for n in range(12)])
+    answer = ask(search_app(harness.services()), "/api/v1/search", [("q", "both words"), ("facet", "kind"), ("select", "kind:0")]).json
+    assert (answer["total"], answer["facets"][0]["values"][0]["count"]) == (3, 3)

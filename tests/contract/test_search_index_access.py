@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, date, datetime
 
 import pytest
 
@@ -41,6 +42,8 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             access_class=key % CLASSES,
             body="word " * (key % 7 + 1),
             metadata=(("kind", str(key % 2)), ("rank", str(key % 7))),
+            url=f"http://host{key % 3}/{key}",
+            last_modified=datetime(2020 + key % 4, 1 + key % 12, 1, tzinfo=UTC),
         )
         for key in range(1, DOCUMENTS + 1)
     ]
@@ -87,6 +90,7 @@ def test_classes_of_a_set_are_found_and_no_others(
 
 RANGES = tuple(read_facet_range(text, FacetType.INTEGER) for text in ("..2", "2..3", "5.."))
 KIND, RANK = Facet(name="kind"), Facet(name="rank", type=FacetType.INTEGER, ranges=RANGES)
+SITE, DAYS = Facet(name="@site"), Facet(name="@date", type=FacetType.DATE, as_of=date(2023, 12, 5))
 
 
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.95])
@@ -94,19 +98,19 @@ def test_facets_of_thousands_of_classes_are_counted_exactly_where_that_is_cheap(
     index: SearchIndex, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     permitted = AccessFilter(permitted=class_map(share))
-    expected = index.count_facets(Word("word"), permitted, [KIND, RANK])
+    expected = index.count_facets(Word("word"), permitted, [KIND, RANK, SITE, DAYS])
     monkeypatch.setattr(accessfilter, "COST_OF_A_TERM", 1_000.0)
-    assert index.count_facets(Word("word"), permitted, [KIND, RANK]) == expected
+    assert index.count_facets(Word("word"), permitted, [KIND, RANK, SITE, DAYS]) == expected
 
 
 @pytest.mark.parametrize("share", [0.3, 0.95])
 def test_facets_of_long_lists_are_estimated_by_a_part_of_them(index: SearchIndex, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     permitted = AccessFilter(permitted=class_map(share))
-    expected = index.count_facets(Word("word"), permitted, [KIND, RANK])
+    expected = index.count_facets(Word("word"), permitted, [KIND, RANK, SITE])
     monkeypatch.setattr(accessfilter, "COST_OF_A_TERM", 1_000.0)
     for name, value in (("WHOLE", 100), ("PILOT", 1_000), ("DRAWN", 400)):
         monkeypatch.setattr(guardedfacets, name, value)
-    found = index.count_facets(Word("word"), permitted, [KIND, RANK])
+    found = index.count_facets(Word("word"), permitted, [KIND, RANK, SITE])
     for exact, estimated in zip(expected, found, strict=True):
         counts = {(value.value, value.range): value.count for value in estimated.values}
         assert exact.is_exact

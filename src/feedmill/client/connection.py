@@ -70,12 +70,18 @@ class Client:
         start: int = 0,
         num: int = 10,
         facets: Sequence[str] = (),
+        select: Sequence[str] = (),
         getfields: Sequence[str] = (),
         **parameters: str,
     ) -> SearchAnswer:
-        """Searches. ``parameters`` are more parameters of the API: ``sort``, ``match``, ``site``, ``client``, ``requiredfields``."""
+        """Searches. ``select`` is what results must have of facets, ``NAME:VALUE`` each.
+
+        ``parameters`` are more parameters of the API: ``sort``, ``match``, ``site``, ``client``, ``requiredfields``.
+        """
         fields = ".".join(name.replace("%", "%25").replace(".", "%2E") for name in getfields)
         sent: dict[str, str | list[str]] = {"q": query, "start": str(start), "num": str(num), "facet": list(facets), **parameters}
+        if select:
+            sent["select"] = list(select)
         if fields:
             sent["getfields"] = fields
         return self._ask(SearchAnswer, self._search, "/api/v1/search", sent)

@@ -175,6 +175,17 @@ class FromSource:
 
 
 @dataclass(frozen=True, slots=True)
+class BuiltInEquals:
+    """The document has this value of a built-in facet, in any letter case. Users cannot type this restriction.
+
+    Shape: ``name`` is one of ``model.facets.BuiltIn``, but not ``@date``.
+    """
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class And:
     """All of the parts."""
 
@@ -228,5 +239,6 @@ Restriction = (
     | MetaDates
     | UnderPattern
     | FromSource
+    | BuiltInEquals
 )
 Node = Plain | Restriction | And | Or | AnyOf | Not | MatchAll

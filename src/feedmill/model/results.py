@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from feedmill.model.document import Metadata
-from feedmill.model.facets import FacetCounts
+from feedmill.model.facets import FacetCounts, Selection
 from feedmill.model.search import Cursor
 from feedmill.model.serving import KeyMatch
 
@@ -80,6 +80,8 @@ class ResultPage:
     #: the duration of the search
     seconds: float = 0.0
     facets: tuple[FacetCounts, ...] = ()
+    #: what the user selected of facets
+    selections: tuple[Selection, ...] = ()
     #: shown above the results
     keymatches: tuple[KeyMatch, ...] = ()
     #: other queries to offer

@@ -160,12 +160,18 @@ class SearchRequest:
     advanced: AdvancedSearch = AdvancedSearch()
     #: restrictions that the user selected rather than typed, written as in a query
     navigation: str = ""
+    #: what the user selected of facets, each ``NAME:VALUE`` or ``NAME:LOW..HIGH``
+    selected: tuple[str, ...] = ()
+    #: a selection without meaning is an error, else a warning
+    is_strict: bool = False
     #: with a cursor, documents are in the order of their numbers, whatever ``start`` and ``sort`` say
     cursor: Cursor | None = None
     #: the facets to count over the whole result, by their metadata names
     facet_names: tuple[str, ...] = ()
     #: the facets of the front end are counted, in place of named ones
     has_frontend_facets: bool = False
+    #: the built-in facets are counted too
+    has_built_in_facets: bool = False
     #: names of collections, "" for all documents
     site: str = ""
     #: the data source of the documents, "" for any

@@ -4,6 +4,7 @@
   phrase in quotes is one term in each field.
 - If words must be in the title or the URL, this applies to all plain words and phrases of the query and of the form.
 - Facet selections (``dnavs``) are restrictions, each of which must hold; words in them are ignored.
+- Selections of facets (``select``) are read, but are no part of the tree: a facet is counted without its own selections.
 - The languages of ``lr`` narrow a query. Alone they are no query, since front ends send them with every request.
 - ``sitesearch`` and a data source restrict a query and are no query by themselves.
 - ``as_lq`` finds pages that link to a URL and replaces the rest of the form and the query; metadata filters still apply.
@@ -16,6 +17,8 @@ from dataclasses import dataclass, replace
 from feedmill.core.query.fields import read_fields, read_tree
 from feedmill.core.query.language import parse_query
 from feedmill.core.query.nodes import join_all, parts_of
+from feedmill.core.query.selections import read_selections
+from feedmill.model.facets import SelectionReadings
 from feedmill.model.query import (
     And,
     FileType,
@@ -54,6 +57,8 @@ class ParsedRequest:
     typed: Node
     #: what the user selected rather than typed
     selected: tuple[Node, ...]
+    #: what the user selected of facets; ``root`` is without it
+    selections: tuple[SelectionReadings, ...]
     warnings: tuple[str, ...]
 
 
@@ -81,14 +86,16 @@ def read_request(request: SearchRequest) -> ParsedRequest:
     languages, remarks = read_languages(request.languages)
     within: list[Node] = [Site(advanced.within.strip())] if advanced.within.strip() else []
     within += [FromSource(request.datasource)] if request.datasource else []
+    selections, passed_over = read_selections(request)
     # Alone, a language or a site would list all its documents.
-    if not isinstance(root, MatchAll):
+    if selections or not isinstance(root, MatchAll):
         root = join_all([root, *([languages] if languages is not None else []), *within])
     return ParsedRequest(
         root=root,
         typed=typed.root,
         selected=selected,
-        warnings=tuple(dict.fromkeys(warnings + remarks)),
+        selections=selections,
+        warnings=tuple(dict.fromkeys(warnings + remarks + passed_over)),
     )
 
 

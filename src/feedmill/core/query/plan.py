@@ -6,16 +6,24 @@ searcher, the collapsed list, the search page. No text of a request is parsed a 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from feedmill.core.text.analysis import fold_value
 from feedmill.core.urls.patterns import PatternSet
-from feedmill.model.facets import Facet
+from feedmill.model.facets import BuiltIn, Facet, FacetType, SelectionReadings
 from feedmill.model.query import Node
 from feedmill.model.ranking import ScoreBias
 from feedmill.model.search import SearchRequest
 from feedmill.model.serving import KeyMatch
 
 MAX_FACETS = 20
+BUILT_IN_FACETS: Final = (
+    Facet(name=BuiltIn.FILETYPE.value, label="File type"),
+    Facet(name=BuiltIn.DATE.value, label="Date", type=FacetType.DATE),
+    Facet(name=BuiltIn.SOURCE.value, label="Source"),
+    Facet(name=BuiltIn.LANGUAGE.value, label="Language"),
+    Facet(name=BuiltIn.SITE.value, label="Site"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +38,8 @@ class QueryPlan:
     selected: tuple[Node, ...] = ()
     #: the tree to search: query, form, filters, languages, collections, without removed URLs; None if no document can match
     root: Node | None
+    #: what the user selected of facets; ``root`` is without it
+    selections: tuple[SelectionReadings, ...] = ()
     #: the query holds nothing to search for, and finds nothing
     is_empty: bool
     facets: tuple[Facet, ...] = ()
@@ -56,9 +66,20 @@ class QueryPlan:
 def select_facets(request: SearchRequest, configured: Sequence[Facet]) -> tuple[tuple[Facet, ...], tuple[str, ...]]:
     """Returns the facets to count and warnings: those of the front end, or named ones with the front end's label, type and ranges."""
     if request.has_frontend_facets:
-        return tuple(configured[:MAX_FACETS]), ()
+        facets = [_complete(facet) for facet in configured]
+        if request.has_built_in_facets:
+            facets += [facet for facet in BUILT_IN_FACETS if not any(facet.name == one.name for one in facets)]
+        return tuple(facets[:MAX_FACETS]), ()
     known = {fold_value(facet.name): facet for facet in configured} if request.facet_names else {}
     names = {fold_value(name): name for name in reversed(request.facet_names) if name.strip()}
-    facets = [known.get(folded) or Facet(name=name.strip()) for folded, name in reversed(names.items())]
+    facets = [_complete(known.get(folded) or Facet(name=name.strip())) for folded, name in reversed(names.items())]
     warnings = (f"only the first {MAX_FACETS} facets were counted",) if len(facets) > MAX_FACETS else ()
     return tuple(facets[:MAX_FACETS]), warnings
+
+
+def _complete(facet: Facet) -> Facet:
+    """Returns a facet with the name, the type and, if it has no label of its own, the label of the built-in one."""
+    built_in = next((one for one in BUILT_IN_FACETS if one.name == fold_value(facet.name)), None)
+    if built_in is None:
+        return facet
+    return replace(facet, name=built_in.name, label=facet.label or built_in.label, type=built_in.type)

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from feedmill.model.query import (
     And,
     AnyOf,
+    BuiltInEquals,
     DateRange,
     FileType,
     Info,
@@ -77,7 +78,7 @@ def _render_restriction(node: Node) -> str:
             return f'intext:"{text}"'
         case FileType(text):
             return f'filetype:"{text}"'
-        case Language():
+        case Language() | BuiltInEquals():
             # comes from a parameter and is never part of a typed query
             return ""
         case Info(url):

@@ -6,7 +6,9 @@ term are not counted. Ranges compare numbers and dates as ``inmeta:`` does, so a
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from feedmill.core.ranking.builtinfacets import choose_days
 from feedmill.core.ranking.indexterms import MAX_TERM_CHARACTERS
 from feedmill.core.text.analysis import fold_value
 from feedmill.core.text.dates import parse_date
@@ -14,14 +16,15 @@ from feedmill.core.text.measures import read_number
 from feedmill.core.text.typedvalues import DATE, NUMBER, first_second, last_second, name_digest, read_day, split_typed_term
 from feedmill.model.document import Metadata
 from feedmill.model.errors import BadRequest
-from feedmill.model.facets import Facet, FacetRange, FacetType, FacetValue
-from feedmill.model.query import MetaDates, MetaEquals, MetaNumbers, Node
+from feedmill.model.facets import BuiltIn, Facet, FacetRange, FacetType, FacetValue
+from feedmill.model.query import BuiltInEquals, DateRange, MetaDates, MetaEquals, MetaNumbers, Node
 
 MAX_COUNTED_NAMES = 100
 MAX_COUNTED_VALUES = 2_000
 MAX_VALUES_SHOWN = 100
 
 KINDS = {FacetType.INTEGER: NUMBER, FacetType.FLOAT: NUMBER, FacetType.CURRENCY: NUMBER, FacetType.DATE: DATE}
+BUILT_IN_NAMES = frozenset(one.value for one in BuiltIn)
 _DOTS = ".."
 
 
@@ -102,15 +105,40 @@ def range_ends(facet: Facet, wanted: FacetRange) -> tuple[float | None, float | 
 
 
 def column_of(facet: Facet) -> str:
-    """Returns the key that stores the numbers or dates of a facet's name. String facets are stored under the bare digest."""
+    """Returns the key that stores the numbers or dates of a facet's name."""
     return KINDS.get(facet.type, "") + name_digest(fold_value(facet.name))
+
+
+def text_column_of(facet: Facet) -> str:
+    """Returns the key that stores the values of a facet's name: a digest, or the name of a built-in facet."""
+    return facet.name if is_built_in(facet) else name_digest(fold_value(facet.name))
+
+
+def is_built_in(facet: Facet) -> bool:
+    """Whether every document has values for a facet, whatever its metadata."""
+    return facet.name in BUILT_IN_NAMES
+
+
+def counts_days(facet: Facet) -> bool:
+    """Whether a facet counts the dates of documents."""
+    return facet.name == BuiltIn.DATE.value
+
+
+def with_days(facet: Facet, first_second: float | None, last_second: float | None) -> Facet:
+    """Returns a facet with ranges chosen for the documents between two moments, without any if there are none."""
+    if facet.as_of is None or first_second is None or last_second is None:
+        return facet
+    return replace(facet, ranges=choose_days(first_second, last_second, facet.as_of))
 
 
 def narrow(facet: Facet, value: FacetValue) -> Node:
     """Returns the restriction that finds exactly the documents that a value counts."""
     if value.range is None:
-        return MetaEquals(facet.name, value.value or "")
+        text = value.value or ""
+        return BuiltInEquals(facet.name, text) if is_built_in(facet) else MetaEquals(facet.name, text)
     low, high = value.range.low, value.range.high
+    if counts_days(facet):
+        return DateRange(read_day(low), read_day(high))
     if facet.type is FacetType.DATE:
         return MetaDates(facet.name, read_day(low), read_day(high))
     return MetaNumbers(facet.name, read_number(low), read_number(high))

@@ -142,6 +142,8 @@ _ENDINGS = {
     "image/png": "png",
     "image/gif": "gif",
     "application/zip": "zip",
+    "application/epub+zip": "epub",
+    "message/rfc822": "eml",
 }
 _SAME_ENDINGS = {"htm": "html", "jpeg": "jpg", "text": "txt", "xhtml": "html"}
 _PATH_ENDING = re.compile(r"\.([^./]{1,20})$")
@@ -152,6 +154,13 @@ def filetype_terms(url: str, mimetype: str) -> list[str]:
     found = _PATH_ENDING.search(split_url(url)[2])
     endings = (found[1] if found else "", _ENDINGS.get(mimetype.partition(";")[0].strip().lower(), ""))
     return list(dict.fromkeys(filetype_term(ending) for ending in endings if ending))
+
+
+def filetype_of(url: str, mimetype: str) -> str:
+    """Returns the one ending that stands for a document's type: the usual one of its content, else that of its path, "" for neither."""
+    usual = _ENDINGS.get(mimetype.partition(";")[0].strip().lower())
+    found = None if usual else _PATH_ENDING.search(split_url(url)[2])
+    return usual or (filetype_term(found[1]) if found and found[1].isalnum() else "")
 
 
 def list_endings(mimetype: str) -> list[str]:

@@ -75,6 +75,8 @@ _URL = Parameter("url", "the document's URL, percent-encoded", is_required=True)
 _DATASOURCE = Parameter("datasource", "the data source that owns the documents", is_required=True)
 _FEED_ID = Parameter("feed_id", "the id in the response to the push", is_required=True)
 
+_FACET = "a metadata name, `@filetype`, `@date`, `@source`, `@language` or `@site`, whose values are counted over the whole result"
+_SELECT = "`NAME:VALUE`, or `NAME:LOW..HIGH` with numbers or days: what results must have; values of one name are alternatives"
 _FORM: Final = (
     Parameter("as_q", "words that must occur"),
     Parameter("as_epq", "a phrase that must occur"),
@@ -105,7 +107,8 @@ RESOURCES: Final = (
             Parameter("sort", "`date:D:S:d1`, `meta:NAME:A` and others; by relevance by default", pattern=_SORT),
             Parameter("site", "collections, joined by `|` or `.`; all documents by default"),
             Parameter("client", "the front end, whose settings apply"),
-            Parameter("facet", "a metadata name, whose values are counted over the whole result", is_repeatable=True),
+            Parameter("facet", _FACET, is_repeatable=True),
+            Parameter("select", _SELECT, is_repeatable=True),
             Parameter("dnavs", "values selected in facets, as `inmeta:` terms"),
             Parameter("getfields", "metadata names to return with each result, joined by dots; `*` for all"),
             Parameter("requiredfields", "metadata that results must have, whole values"),

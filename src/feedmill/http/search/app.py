@@ -33,6 +33,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.staticfiles import StaticFiles
 
 from feedmill.core.query.plan import QueryPlan
+from feedmill.core.query.selections import check_facet_names, check_selections
 from feedmill.core.ranking.concepts import Edge
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.clientaddress import Clients
@@ -262,7 +263,12 @@ class _Endpoints:
             demanded = self.site.signin.demand(request, f"/?{request.url.query}", is_page=True)
             if demanded is not None:
                 return demanded
-        parameters = replace(read_search(request.query_params, max_num=MAX_PAGE_NUM), has_frontend_facets=True)
+        parameters = replace(
+            read_search(request.query_params, max_num=MAX_PAGE_NUM),
+            selected=tuple(request.query_params.getlist("select")),
+            has_frontend_facets=True,
+            has_built_in_facets=True,
+        )
         plan, page = self._search(parameters, request)
         return self.show_results(page, plan, request)
 
@@ -276,10 +282,14 @@ class _Endpoints:
         """Returns the results of a search as JSON."""
         parameters = read_search(request.query_params)
         is_administrator = find_current_user(request).role is UserRole.ADMINISTRATOR
-        text = request.query_params.get("cursor", "")
+        text, facet_names = request.query_params.get("cursor", ""), tuple(request.query_params.getlist("facet"))
+        selected = tuple(text for text in request.query_params.getlist("select") if text)
+        check_facet_names(facet_names)
+        check_selections(selected)
+        parameters = replace(parameters, selected=selected, is_strict=True)
         parameters = replace(
             parameters,
-            facet_names=tuple(request.query_params.getlist("facet")),
+            facet_names=facet_names,
             cursor=read_cursor(text, parameters) if text else None,
             explains=request.query_params.get("explain", "") == "1" and is_administrator,
         )

@@ -74,6 +74,7 @@ def read_gsa_request(pairs: Sequence[RawParameter]) -> GsaRequest:
         num=_read_num(values.get("num", "")),
         match=read.match if values.get("match") else Match.ALL,
         has_frontend_facets=True,
+        selected=tuple(_decode(pair.value, charset) for pair in pairs if _decode(pair.name, charset) == "select"),
     )
     return GsaRequest(
         values=values,

@@ -128,6 +128,7 @@ def write_refined(request: SearchRequest) -> list[tuple[str, str]]:
         ("lr", request.languages),
         ("sort", order),
         ("dnavs", request.navigation),
+        *[("select", text) for text in request.selected],
         *[(name, getattr(advanced, field)) for name, field in _FIELDS.items()],
         ("as_occt", "" if advanced.occurrence is Occurrence.ANYWHERE else advanced.occurrence.value),
         ("as_dt", "e" if advanced.excludes_site else ""),
@@ -173,6 +174,6 @@ def _digest(request: SearchRequest) -> str:
     The order of the parts and the constants between them are part of the format: clients hold cursors over an upgrade.
     """
     fields = (request.required_fields, request.partial_fields, None, astuple(request.advanced), request.navigation, None, ())
-    scope = (request.site, request.client, 0, request.expands, request.languages, False)
+    scope = (request.site, request.client, 0, request.expands, request.languages, False, *request.selected)
     parts = (request.query, 0, 0, request.match, (), *fields, *scope)
     return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:12]

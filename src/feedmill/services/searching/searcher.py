@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, date, datetime
 
 from feedmill.core.documents.presentation import has_robots_rule
 from feedmill.core.query.matching import ENOUGH, loosen
@@ -25,6 +26,7 @@ from feedmill.ports import SearchIndex
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.searching.likeness import resolve_urls
+from feedmill.services.searching.narrowing import Narrowing, count_facets, resolve_selections
 from feedmill.services.searching.pagefilling import FilledPage, PageFiller, Window
 from feedmill.services.searching.resultmaking import ResultBatch, ResultMaker, report_failed
 from feedmill.services.searching.searchstate import PlannedSearch, SearchStates
@@ -32,7 +34,13 @@ from feedmill.services.searching.spelling import find_spelling
 from feedmill.services.searching.visibledocuments import VisibleDocuments
 
 MAX_NUM = 1_000
+WHOLE = Narrowing()
 FACETS_FAILED = "facets could not be counted"
+
+
+def read_today() -> date:
+    """Returns the current day in UTC, as dates of documents are compared."""
+    return datetime.now(UTC).date()
 
 
 class Searcher:
@@ -45,12 +53,14 @@ class Searcher:
         maker: ResultMaker,
         filler: PageFiller | None = None,
         clock: Callable[[], float] = time.perf_counter,
+        today: Callable[[], date] = read_today,
     ) -> None:
         self._states = states
         self._documents = documents
         self._maker = maker
         self._filler = filler
         self._clock = clock
+        self._today = today
 
     def prepare(self, request: SearchRequest, access: AccessFilter, deadline: Deadline | None = None) -> PlannedSearch:
         """Plans a search of a user, under the search config and over the index that are current now."""
@@ -88,23 +98,25 @@ class Searcher:
         """Finds the hits and makes results of them before anything else, so that these exist when the time is over. Errors: OutOfTime."""
         plan, request, access, deadline = search.plan, search.plan.request, search.access, search.deadline
         strict, next_cursor = resolve_urls(index, root, search, self._documents, self._maker), None
+        narrowing = resolve_selections(index, plan, access)
         if request.cursor is not None:
-            searched, hits, next_cursor = list_onwards(index, strict, plan, request.cursor, access)
+            searched, hits, next_cursor = list_onwards(index, strict, plan, request.cursor, access, narrowing)
         else:
-            searched, hits = find_hits(index, strict, plan, access)
+            searched, hits = find_hits(index, strict, plan, access, narrowing)
         is_loosened = request.cursor is None and searched != strict
-        filled = self._fill(index, searched, hits.total, search)
+        filled = self._fill(index, narrowing.narrow(searched), hits.total, search)
         chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)
         made = self._maker.make_results(search, index.make_highlighter(searched), chosen, granted) if chosen else ResultBatch()
         # Only if nothing was checked: otherwise the request has taken its time already.
         if filled is not None and not filled.checked and not made.results:
             self._imitate(root, access)
         dropped = made.tried - len(made.results) if filled is None else filled.dropped + made.failed
-        warnings = [report_failed(made.failed)] if made.failed else []
+        warnings = [*narrowing.warnings, *([report_failed(made.failed)] if made.failed else [])]
         spelling, facets = None, empty.facets
         with suppress(OutOfTime):
-            if hits.total and plan.facets:
-                counted = attempt(lambda: index.count_facets(searched, access, plan.facets), None, step="facets")
+            if plan.facets and (hits.total or narrowing.selections):
+                today = self._today()
+                counted = attempt(lambda: count_facets(index, searched, narrowing, access, plan.facets, today), None, step="facets")
                 facets, warnings = counted or facets, warnings + ([FACETS_FAILED] if counted is None else [])
             if request.start == 0 and request.cursor is None and (hits.total < ENOUGH or is_loosened):
                 read = self._read_texts_for(search)
@@ -115,6 +127,7 @@ class Searcher:
             is_exact=hits.is_exact and not deadline.is_cut,
             results=made.results,
             facets=facets,
+            selections=narrowing.selections,
             spelling=spelling,
             warnings=tuple(warnings),
             next_cursor=next_cursor,
@@ -155,12 +168,16 @@ class Searcher:
         return read
 
 
-def find_hits(index: SearchIndex, root: Node, plan: QueryPlan, access: AccessFilter) -> tuple[Node, Hits]:
-    """Runs the tree of a plan as written, or loosened if the request permits that. Returns the tree that was run and its hits."""
+def find_hits(index: SearchIndex, root: Node, plan: QueryPlan, access: AccessFilter, narrowing: Narrowing = WHOLE) -> tuple[Node, Hits]:
+    """Runs the tree of a plan as written, or loosened if the request permits that. Returns the tree that was run and its hits.
+
+    Whether it is loosened depends on the list before it is narrowed, so that a selection shows a part of the list that it was made in.
+    """
     request = plan.request
 
     def run_query(query: Node) -> Hits:
         num = min(request.num, MAX_NUM)
+        query = narrowing.narrow(query)
         return index.search(query, access, start=request.start, num=num, sort=request.sort, bias=plan.bias, explains=request.explains)
 
     loosened = loosen(root, request.match)
@@ -170,13 +187,17 @@ def find_hits(index: SearchIndex, root: Node, plan: QueryPlan, access: AccessFil
     if loosened is None or hits.total >= ENOUGH:
         return root, hits
     try:
+        if narrowing.restrictions and index.search(root, access, start=0, num=0).total >= ENOUGH:
+            return root, hits
         return loosened, run_query(loosened)
     except OutOfTime:
         # the hits that hold all of it were found in time
         return root, hits
 
 
-def list_onwards(index: SearchIndex, root: Node, plan: QueryPlan, cursor: Cursor, access: AccessFilter) -> tuple[Node, Hits, Cursor | None]:
+def list_onwards(
+    index: SearchIndex, root: Node, plan: QueryPlan, cursor: Cursor, access: AccessFilter, narrowing: Narrowing = WHOLE
+) -> tuple[Node, Hits, Cursor | None]:
     """Lists the hits after a cursor, and returns where to continue, None at the end. The first page's decision to loosen holds for all."""
     request = plan.request
     loosened = loosen(root, request.match)
@@ -186,6 +207,6 @@ def list_onwards(index: SearchIndex, root: Node, plan: QueryPlan, cursor: Cursor
         is_loosened = loosened is not None and is_few
     searched = loosened if is_loosened and loosened is not None else root
     num = min(max(request.num, 1), MAX_NUM)
-    hits = index.list_by_key(searched, access, after=cursor.after, num=num)
+    hits = index.list_by_key(narrowing.narrow(searched), access, after=cursor.after, num=num)
     next_cursor = Cursor(after=hits.hits[-1].key, is_loosened=is_loosened) if len(hits.hits) == num else None
     return searched, hits, next_cursor

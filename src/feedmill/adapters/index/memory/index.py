@@ -15,7 +15,20 @@ from feedmill.adapters.index.memory.matching import Entry, match_entry, score_en
 from feedmill.adapters.index.reach import RELEVANT
 from feedmill.adapters.index.similarwords import MAX_START_CHARACTERS, Counted, choose_alike
 from feedmill.core.ranking.bias import WORDLESS_SCORE, bias_factor, biased
-from feedmill.core.ranking.facets import column_of, counted_numbers, counted_texts, merge_spellings, order_ranges, order_values, range_ends
+from feedmill.core.ranking.builtinfacets import built_in_values
+from feedmill.core.ranking.facets import (
+    column_of,
+    counted_numbers,
+    counted_texts,
+    counts_days,
+    is_built_in,
+    merge_spellings,
+    order_ranges,
+    order_values,
+    range_ends,
+    text_column_of,
+    with_days,
+)
 from feedmill.core.ranking.indexterms import sort_keys
 from feedmill.core.ranking.scoring import freshness_factor
 from feedmill.core.text.analysis import fold_value
@@ -216,13 +229,29 @@ def _value_of(document: IndexDocument, name: str) -> str | None:
 
 
 def _count_facet(facet: Facet, documents: Sequence[IndexDocument]) -> FacetCounts:
+    if counts_days(facet):
+        return _count_days(facet, documents)
     if not facet.ranges:
-        column = name_digest(fold_value(facet.name))
-        texts = [text for document in documents for text in counted_texts(document.list_facet_metadata()).get(column, ())]
+        texts = [text for document in documents for text in _list_texts(facet, document)]
         return FacetCounts(facet=facet, values=order_values(facet, merge_spellings((text, 1) for text in texts)))
     remaining = [counted_numbers(typed_terms(document.list_facet_metadata())).get(column_of(facet), ()) for document in documents]
     ends = [range_ends(facet, wanted) for wanted in facet.ranges]
     counts = [sum(any(is_within(number, low, high) for number in numbers) for numbers in remaining) for low, high in ends]
+    return FacetCounts(facet=facet, values=order_ranges(facet, counts))
+
+
+def _list_texts(facet: Facet, document: IndexDocument) -> Sequence[str]:
+    if is_built_in(facet):
+        value = built_in_values(document.url, document.mimetype, document.datasource, document.language).get(facet.name)
+        return () if value is None else (value,)
+    return counted_texts(document.list_facet_metadata()).get(text_column_of(facet), ())
+
+
+def _count_days(facet: Facet, documents: Sequence[IndexDocument]) -> FacetCounts:
+    seconds = [int(document.last_modified.timestamp()) for document in documents if document.last_modified is not None]
+    if not facet.ranges:
+        facet = with_days(facet, min(seconds, default=None), max(seconds, default=None))
+    counts = [sum(is_within(second, *range_ends(facet, wanted)) for second in seconds) for wanted in facet.ranges]
     return FacetCounts(facet=facet, values=order_ranges(facet, counts))
 
 

@@ -9,6 +9,7 @@ from feedmill.adapters.index.analysis import lay_out_whole, tagged_words
 from feedmill.adapters.index.querywords import FIELD_WEIGHTS, NAVIGATION_WEIGHT, read_single
 from feedmill.adapters.index.stemming import list_query_stems, stems_of
 from feedmill.core.query.patternsets import pattern_term
+from feedmill.core.ranking.builtinfacets import built_in_term, built_in_values
 from feedmill.core.ranking.indexterms import (
     filetype_term,
     filetype_terms,
@@ -33,6 +34,7 @@ from feedmill.core.text.wildcards import compile_wildcard, fold_wildcard, is_wil
 from feedmill.model.query import (
     And,
     AnyOf,
+    BuiltInEquals,
     DateRange,
     FileType,
     FromSource,
@@ -162,6 +164,9 @@ def _match_restriction(node: Restriction, entry: Entry) -> float | None:
             return _when(pattern_term(pattern) in document.patterns)
         case FromSource(datasource):
             return _when(document.datasource == datasource)
+        case BuiltInEquals(name, value):
+            held = built_in_values(document.url, document.mimetype, document.datasource, document.language).get(name)
+            return _when(held is not None and built_in_term(name, held) == built_in_term(name, value))
         case _:
             return _when(_holds_metadata(node, entry))
 

@@ -12,21 +12,32 @@ Ranges that touch each other go into different aggregations, because the engine 
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import tantivy
 
 from feedmill.adapters.index.tantivy.query import build_query
 from feedmill.adapters.index.tantivy.words import WordQueries
-from feedmill.core.ranking.facets import MAX_VALUES_SHOWN, column_of, merge_spellings, order_ranges, order_values, range_ends
-from feedmill.core.text.analysis import fold_value
-from feedmill.core.text.typedvalues import name_digest
+from feedmill.core.ranking.facets import (
+    MAX_VALUES_SHOWN,
+    column_of,
+    counts_days,
+    merge_spellings,
+    narrow,
+    order_ranges,
+    order_values,
+    range_ends,
+    text_column_of,
+    with_days,
+)
 from feedmill.model.access import AccessFilter
 from feedmill.model.facets import Facet, FacetCounts, FacetValue
-from feedmill.model.query import And, MetaEquals, Node, Or
+from feedmill.model.query import And, Node, Or
 
 TEXTS = "facets"
 NUMBERS = "numbers"
+DATE_FIELD = "date"
+SPAN: Final = {"first": {"min": {"field": DATE_FIELD}}, "last": {"max": {"field": DATE_FIELD}}}
 COUNTED = 2_500
 """If there are more different values than this, they are counted twice, since the first count may have left some out. Listing more
 values would cost as much.
@@ -59,21 +70,28 @@ class _Counting:
         self._access = access
 
     def count(self, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
+        facets = self._choose_days(facets)
         wanted: dict[str, Any] = {}
         for position, facet in enumerate(facets):
-            if not facet.ranges:
+            if counts_values(facet):
                 wanted[f"{position}"] = self._describe(facet)
             for partition, ranges in enumerate(partition_ranges(facet)):
                 wanted[f"{position}.{partition}"] = describe_ranges(facet, ranges)
         answer = self._ask(self._root, wanted) if wanted else {}
         counted = []
         for position, facet in enumerate(facets):
-            if facet.ranges:
+            if not counts_values(facet):
                 counts = read_ranges(facet, [answer[f"{position}.{partition}"] for partition, _ in enumerate(partition_ranges(facet))])
                 counted.append(FacetCounts(facet=facet, values=order_ranges(facet, counts)))
             else:
                 counted.append(FacetCounts(facet=facet, values=self._read_facet(facet, answer[f"{position}"])))
         return tuple(counted)
+
+    def _choose_days(self, facets: Sequence[Facet]) -> Sequence[Facet]:
+        if not any(is_open(facet) for facet in facets):
+            return facets
+        span = read_span(self._ask(self._root, SPAN))
+        return [with_days(facet, *span) if is_open(facet) else facet for facet in facets]
 
     def _ask(self, root: Node, wanted: dict[str, Any]) -> dict[str, Any]:
         self._check()
@@ -99,7 +117,7 @@ class _Counting:
 
     def _count_again(self, facet: Facet, merged: dict[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
         best = sorted(merged, key=lambda folded: (-merged[folded][1], folded))[:MAX_VALUES_SHOWN]
-        holding = Or(tuple(MetaEquals(facet.name, folded) for folded in best))
+        holding = Or(tuple(narrow(facet, FacetValue(value=folded, count=0)) for folded in best))
         exact = read_texts(self._ask(And((self._root, holding)), {"again": describe_texts(facet, MAX_BUCKETS)})["again"])
         return {folded: exact[folded] for folded in best if folded in exact}
 
@@ -109,7 +127,7 @@ class _Counting:
 
 def field_of(facet: Facet) -> str:
     """Returns the path under which the engine stores the texts of a facet's name."""
-    return f"{TEXTS}.{name_digest(fold_value(facet.name))}"
+    return f"{TEXTS}.{text_column_of(facet)}"
 
 
 def describe_texts(facet: Facet, size: int, listed: int | None = None) -> dict[str, Any]:
@@ -140,6 +158,11 @@ def _list_spelt_once(_searcher: tantivy.Searcher) -> dict[str, bool]:
     return {}
 
 
+def counts_values(facet: Facet) -> bool:
+    """Whether the values of a facet are counted, and no ranges."""
+    return not facet.ranges and not counts_days(facet)
+
+
 # --- ranges ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -150,7 +173,7 @@ def partition_ranges(facet: Facet) -> list[_Ranges]:
         first, last = range_ends(facet, wanted)
         low = -math.inf if first is None else first
         # the engine excludes the upper end
-        high = math.inf if last is None else math.nextafter(last, math.inf)
+        high = math.inf if last is None else _next_after(facet, last)
         if low >= high:
             continue
         home = next((partition for partition in partitions if all(high <= other[1] or low >= other[2] for other in partition)), None)
@@ -161,13 +184,19 @@ def partition_ranges(facet: Facet) -> list[_Ranges]:
     return partitions
 
 
+def _next_after(facet: Facet, last: float) -> float:
+    # dates of documents are stored in whole seconds
+    return math.floor(last) + 1 if counts_days(facet) else math.nextafter(last, math.inf)
+
+
 def describe_ranges(facet: Facet, ranges: _Ranges) -> dict[str, Any]:
     """Returns the aggregation that counts one list of ranges."""
     described = []
     for position, low, high in ranges:
         ends = {"from": low} if low > -math.inf else {}
         described.append({"key": f"{position}", **ends, **({"to": high} if high < math.inf else {})})
-    return {"range": {"field": f"{NUMBERS}.{column_of(facet)}", "ranges": described}}
+    field = DATE_FIELD if counts_days(facet) else f"{NUMBERS}.{column_of(facet)}"
+    return {"range": {"field": field, "ranges": described}}
 
 
 def read_ranges(facet: Facet, answers: Iterable[dict[str, Any]]) -> list[int]:
@@ -180,3 +209,13 @@ def read_ranges(facet: Facet, answers: Iterable[dict[str, Any]]) -> list[int]:
                 # It also returns a range twice if segments do not have the name; the extra one has rounded ends and a count of 0.
                 counts[int(bucket["key"])] += int(bucket["doc_count"])
     return counts
+
+
+def is_open(facet: Facet) -> bool:
+    """Whether the ranges of a facet are still to be chosen."""
+    return facet.as_of is not None and not facet.ranges
+
+
+def read_span(answer: dict[str, Any]) -> tuple[float | None, float | None]:
+    """Returns the first and the last date that ``SPAN`` found, None if no document has one. Units: seconds since 1970."""
+    return answer["first"]["value"], answer["last"]["value"]

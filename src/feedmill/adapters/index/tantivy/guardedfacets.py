@@ -15,18 +15,22 @@ from tantivy import FieldType, Occur, Query
 from feedmill.adapters.index.tantivy.accessfilter import Flags, cost_of_clause, hides_nothing, table_of
 from feedmill.adapters.index.tantivy.facets import (
     COUNTED,
+    SPAN,
     Check,
     count_facets,
+    counts_values,
     describe_ranges,
     describe_texts,
+    is_open,
     partition_ranges,
     read_ranges,
+    read_span,
     read_texts,
 )
 from feedmill.adapters.index.tantivy.query import build_unguarded
 from feedmill.adapters.index.tantivy.schema import SAMPLES, build_schema
 from feedmill.adapters.index.tantivy.words import WordQueries
-from feedmill.core.ranking.facets import order_ranges, order_values
+from feedmill.core.ranking.facets import order_ranges, order_values, with_days
 from feedmill.model.access import AccessFilter
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
@@ -81,9 +85,10 @@ class _Counting:
         part = self._choose_part()
         if part is None:
             return None
+        facets = self._choose_days(facets, part)
         wanted: dict[str, Any] = {}
         for position, facet in enumerate(facets):
-            if not facet.ranges:
+            if counts_values(facet):
                 wanted[f"{position}"] = describe_texts(facet, COUNTED) | {"aggs": {"classes": _CLASSES}}
             for partition, ranges in enumerate(partition_ranges(facet)):
                 wanted[f"{position}.{partition}"] = describe_ranges(facet, ranges) | {"aggs": {"classes": _CLASSES}}
@@ -95,6 +100,15 @@ class _Counting:
         if any(each.get("sum_other_doc_count") for each in answer.values()):
             return None
         return tuple(self._read_facet(facet, position, answer, SAMPLES / part) for position, facet in enumerate(facets))
+
+    def _choose_days(self, facets: Sequence[Facet], part: int) -> Sequence[Facet]:
+        if not any(is_open(facet) for facet in facets):
+            return facets
+        buckets = self._searcher.aggregate(self._draw(part), {"classes": _CLASSES | {"aggs": SPAN}})["classes"]["buckets"]
+        spans = [read_span(bucket) for bucket in buckets if self._sum_seen([bucket])]
+        firsts, lasts = ([second for second in ends if second is not None] for ends in zip(*spans, strict=True)) if spans else ([], [])
+        span = min(firsts, default=None), max(lasts, default=None)
+        return [with_days(facet, *span) if is_open(facet) else facet for facet in facets]
 
     def _choose_part(self) -> int | None:
         """Returns the part of the matches to count, ``SAMPLES`` for all; None if all are counted with the clause.
@@ -118,7 +132,7 @@ class _Counting:
         return Query.boolean_query([(Occur.Must, self._unguarded), (Occur.Must, Query.const_score_query(drawn, 0.0))])
 
     def _read_facet(self, facet: Facet, position: int, answer: dict[str, Any], factor: float) -> FacetCounts:
-        if facet.ranges:
+        if not counts_values(facet):
             partitions = range(len(partition_ranges(facet)))
             counts = read_ranges(facet, [self._see(answer[f"{position}.{partition}"], factor) for partition in partitions])
             values = order_ranges(facet, counts)

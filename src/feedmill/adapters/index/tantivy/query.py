@@ -24,6 +24,7 @@ from feedmill.adapters.index.tantivy.words import (
     in_field,
 )
 from feedmill.core.query.patternsets import pattern_term
+from feedmill.core.ranking.builtinfacets import built_in_term
 from feedmill.core.ranking.indexterms import filetype_term, info_terms, name_term, split_site, start_term, url_words, value_term
 from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
 from feedmill.core.text.analysis import fold_value, split_words
@@ -33,6 +34,7 @@ from feedmill.model.access import AccessFilter
 from feedmill.model.query import (
     And,
     AnyOf,
+    BuiltInEquals,
     DateRange,
     FileType,
     FromSource,
@@ -199,6 +201,8 @@ def _restrict(node: Restriction) -> Query | None:
             return _raw("patterns", pattern_term(pattern))
         case FromSource(datasource):
             return _raw("datasource", datasource)
+        case BuiltInEquals(name, value):
+            return _raw("metadata", built_in_term(name, value))
         case _:
             return _restrict_metadata(node)
 

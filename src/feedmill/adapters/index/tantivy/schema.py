@@ -11,12 +11,14 @@ No text is stored: results read their texts from the store. The fields are:
   longer, and an index of the schema before is served meanwhile.
 - Metadata of any name in one field: its words after a digest of their name, its numbers and dates as terms that sort. One JSON object
   serves sorting and another one counting.
+- The values of the built-in facets, beside those of metadata: under their names in the object for counting, and as terms of their own.
 
 The number of the schema is part of the value that names an index folder. A new schema gets a new folder, which is built while the old
 one serves.
 """
 
 from functools import cache
+from typing import Any
 
 from tantivy import Document, Filter, Index, Schema, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
@@ -29,6 +31,7 @@ from feedmill.adapters.index.analysis import (
     tagged_words,
 )
 from feedmill.adapters.index.stemming import stems_of
+from feedmill.core.ranking.builtinfacets import built_in_term, built_in_values
 from feedmill.core.ranking.facets import counted_numbers, counted_texts
 from feedmill.core.ranking.indexterms import (
     filetype_terms,
@@ -44,11 +47,11 @@ from feedmill.core.text.typedvalues import text_number_terms, typed_terms
 from feedmill.core.text.wordforms import MAX_WORD_BYTES
 from feedmill.model.search import IndexDocument
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 # Older schemas whose folders are served until they are rebuilt. A schema may stay here only as long as all fields are the same and the
 # classes in them mean the same, so that access is decided, and documents are written, as in a new folder. Terms that it lacks are not
 # found.
-SERVED_VERSIONS = frozenset({10, 11, 12})
+SERVED_VERSIONS = frozenset({10, 11, 12, 13})
 
 WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
 COUNTED_FIELDS = ("stems", "title_stems", "heading_stems", "anchor_stems", "accented")
@@ -119,7 +122,7 @@ def make_entry(document: IndexDocument) -> Document:
     body = lay_out_whole(document.body[:MAX_BODY_CHARACTERS], stems)
     url = lay_out_whole(url_words(document.url), stems)
     values = [lay_out_whole(value, stems) for _, value in document.list_text_metadata()[:MAX_METADATA_VALUES]]
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "key": document.key,
         "access_class": document.access_class,
         "access": class_term(document.access_class),
@@ -157,11 +160,14 @@ def make_entry(document: IndexDocument) -> Document:
             " ".join(navigation_words(navigation.words.split(), NAVIGATION_WORD)),
             " ".join(navigation_words(navigation.stems.split(), NAVIGATION_STEM)),
         ]
+    built_in = built_in_values(document.url, document.mimetype, document.datasource, document.language)
+    fields["metadata"] = [built_in_term(name, value) for name, value in built_in.items()]
+    fields["facets"] = {name: [value] for name, value in built_in.items()}
     if document.metadata:
-        fields["metadata"] = metadata_terms(document.metadata)
+        fields["metadata"] += metadata_terms(document.metadata)
         tagged += [" ".join(tagged_words(name, value)) for name, value in document.metadata[:MAX_METADATA_VALUES]]
         counted = document.list_facet_metadata()
-        fields["facets"] = counted_texts(counted)
+        fields["facets"] |= counted_texts(counted)
         fields["numbers"] = counted_numbers(typed_terms(counted) if document.has_values and document.facet_metadata is not None else typed)
     if sorted_by := document.metadata if document.sort_metadata is None else document.sort_metadata:
         fields["sort"] = sort_keys(sorted_by)
