@@ -11,7 +11,7 @@ FEEDMILL_KEYCLOAK ?= $(CURDIR)/.tools/keycloak-26.7.3
 # Each worker of a test run would compile all tests anew, for fifteen seconds of CPU time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-full test-keycloak run-keycloak test-long test-real fuzz audit audit-tools explore install install-dev check docs bench api-reference lock clean
+.PHONY: demo test test-full test-keycloak run-keycloak test-long test-real fuzz audit audit-tools explore install install-dev check docs bench api-reference catalogues lock clean
 
 demo: install ## install and run the main job; FOLDER=DIR feeds a folder of yours too, ONCE=1 ends after the sample result
 	$(BIN)/python -m feedmill.cli.demo $(if $(FOLDER),--folder "$(FOLDER)") $(if $(ONCE),--once)
@@ -103,6 +103,9 @@ $(VENV)/.dev: locks/dev.txt pyproject.toml | $(BIN)/python
 
 api-reference: install-dev ## write the reference of the JSON resources anew out of their OpenAPI documents
 	$(BIN)/python -m feedmill.http.common.apireference > docs/reference/api.md.new && mv docs/reference/api.md.new docs/reference/api.md
+
+catalogues: install-dev ## bring the translations of the pages up to date with their texts
+	$(BIN)/python -m feedmill.http.pages.catalogues
 
 lock: | $(UV) ## write the lock files anew from pyproject.toml
 	$(UV) pip compile pyproject.toml --extra office --extra postgres --extra signin --group build --generate-hashes --python-version 3.11 --quiet --no-header -o locks/runtime.txt

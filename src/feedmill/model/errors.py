@@ -20,9 +20,17 @@ FeedmillError
 +-- Broken           this process cannot continue, but a new one can; a loop lets this error end the process
 """
 
+from feedmill.model.messages import Message
+
 
 class FeedmillError(Exception):
     """The root of every error that Feedmill raises on purpose; the text is lower case, without a full stop."""
+
+
+def find_message(error: Exception) -> str:
+    """Returns the text of an error, which a page can translate if the error was made of a ``Message``."""
+    first = error.args[0] if error.args else None
+    return first if isinstance(first, Message) else str(error)
 
 
 class BadRequest(FeedmillError):

@@ -16,6 +16,7 @@ from concurrent.futures import Future, wait
 from typing import Final, TypeVar
 
 from feedmill.model.errors import OutOfTime
+from feedmill.model.messages import message
 
 RESERVED: Final = 0.1
 """The share of the whole time that is reserved for making results of the hits."""
@@ -82,9 +83,20 @@ class Deadline:
         """The warnings for an incomplete answer."""
         if not self.is_cut:
             return ()
+        seconds = format(self.seconds, "g")
         if self.is_public_only:
-            return (f"the deadline of {self.seconds:g} seconds left no time to find out what you may see; only public documents are shown",)
-        return (f"the deadline of {self.seconds:g} seconds was reached; only what was found until then is shown",)
+            return (
+                message(
+                    "the deadline of %(seconds)s seconds left no time to find out what you may see; only public documents are shown",
+                    seconds=seconds,
+                ),
+            )
+        return (
+            message(
+                "the deadline of %(seconds)s seconds was reached; only what was found until then is shown",
+                seconds=seconds,
+            ),
+        )
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -99,7 +111,9 @@ class Deadline:
     def give_up(self) -> OutOfTime:
         """Records that something is missing for lack of time. Returns the error for callers that cannot continue without it."""
         self.is_cut = True
-        return OutOfTime(f"the deadline of {self.seconds:g} seconds was reached; try again with a narrower query")
+        return OutOfTime(
+            message("the deadline of %(seconds)s seconds was reached; try again with a narrower query", seconds=format(self.seconds, "g"))
+        )
 
     def leave_out_secure(self) -> None:
         """Records that secure documents are missing, since what the user may see was not known in time."""

@@ -19,6 +19,7 @@ from feedmill.core.query.language import parse_query
 from feedmill.core.query.nodes import join_all, parts_of
 from feedmill.core.query.selections import read_selections
 from feedmill.model.facets import SelectionReadings
+from feedmill.model.messages import message
 from feedmill.model.query import (
     And,
     FileType,
@@ -169,8 +170,8 @@ def read_languages(text: str) -> tuple[Node | None, tuple[str, ...]]:
         return Not(node) if is_out else node
 
     node, is_cut = read_tree(text, read_term)
-    warnings = [f"lr=: {piece[:50]} is no language and was passed over" for piece in unknown[:3]]
-    return node, (*warnings, *(("lr= is too long and was cut",) if is_cut else ()))
+    warnings = [message("lr=: %(text)s is no language and was passed over", text=piece[:50]) for piece in unknown[:3]]
+    return node, (*warnings, *((message("%(parameter)s= is too long and was cut", parameter="lr"),) if is_cut else ()))
 
 
 def _language_of(code: str) -> Node:

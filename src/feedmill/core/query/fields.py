@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
+from feedmill.model.messages import message
 from feedmill.model.query import And, MetaContains, MetaEquals, MetaExists, MetaStarts, Node, Not, Or
 
 MAX_CHARACTERS = 10_000
@@ -55,7 +56,7 @@ def read_fields(text: str, *, is_partial: bool) -> tuple[Node | None, tuple[str,
     """Returns the restriction of a parameter, None for nothing, and the warnings for the user. Errors: none."""
     node, is_cut = read_tree(text, lambda piece: _read_field(piece, is_partial=is_partial))
     name = "partialfields" if is_partial else "requiredfields"
-    return node, (f"{name}= is too long and was cut",) if is_cut else ()
+    return node, (message("%(parameter)s= is too long and was cut", parameter=name),) if is_cut else ()
 
 
 def read_tree(text: str, read_term: Callable[[str], Node | None]) -> tuple[Node | None, bool]:

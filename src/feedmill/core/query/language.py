@@ -29,6 +29,7 @@ from feedmill.core.query.nodes import join_all
 from feedmill.core.text.measures import read_range
 from feedmill.core.text.units import find_word_unit
 from feedmill.core.text.wildcards import is_wildcard
+from feedmill.model.messages import message
 from feedmill.model.query import (
     DateRange,
     FileType,
@@ -78,7 +79,7 @@ _UNKNOWN = re.compile(r"([a-z]{2,20}):(?!//|\d)", re.IGNORECASE)
 _ALONE = re.compile(r"(site|inurl|intitle|intext|filetype|ext|daterange|inmeta|info|link|cache|related):", re.IGNORECASE)
 # the value of a range operator without both ends
 _NO_ENDS = re.compile(r"(?:.*:)?\.{2,3}")
-_BOTH_SIDES = "a term on both sides"
+_OR_ALONE = message("OR without a term on both sides was ignored")
 # a range with nothing between its ends, or with a number at only one end
 _OPEN_RANGE = re.compile(r"(?:.*[0-9])?(?:\.{2,3}|\u2026)|(?:\.{2,3}|\u2026)\W?[0-9].*")
 # a cached copy is named by twelve letters and digits before its URL
@@ -114,7 +115,7 @@ class _Reading:
         """Adds a term to the clause that an OR left open, or begins a new clause with it."""
         if self.terms >= MAX_TERMS:
             self.is_full = True
-            self.warn(f"only the first {MAX_TERMS} terms were searched")
+            self.warn(message("only the first %(count)s terms were searched", count=MAX_TERMS))
             return
         self.terms += 1
         self.unfilled = ""
@@ -123,10 +124,6 @@ class _Reading:
             self.joins_next = False
         else:
             self.clauses.append([node])
-
-    def ignore(self, operator: str, wanted: str) -> None:
-        """Warns that an operator without an operand was ignored."""
-        self.warn(f"{operator} without {wanted} was ignored")
 
     def give_unit(self, word: str) -> bool:
         """Uses a word as the unit of the preceding range of numbers. Returns whether it is one."""
@@ -140,12 +137,20 @@ class _Reading:
         return True
 
 
+def _without_term(operator: str) -> str:
+    return message("%(operator)s without a term was ignored", operator=operator)
+
+
+def _without_value(operator: str) -> str:
+    return message("%(operator)s without a value was ignored", operator=operator)
+
+
 def parse_query(text: str) -> ParsedQuery:
     """Returns the tree of a query and the warnings for the user. Errors: none, whatever the text."""
     reading = _Reading()
     if len(text) > MAX_CHARACTERS:
         text = text[:MAX_CHARACTERS]
-        reading.warn(f"only the first {MAX_CHARACTERS} characters of the query were read")
+        reading.warn(message("only the first %(count)s characters of the query were read", count=MAX_CHARACTERS))
     # Characters that match no token, such as blanks, are skipped by ``finditer``.
     for match in _TOKEN.finditer(text):
         _read_token(match, reading)
@@ -153,9 +158,9 @@ def parse_query(text: str) -> ParsedQuery:
             break
     # An OR at the end has no second side. A query that was cut off may have had one.
     if reading.joins_next and not reading.is_full:
-        reading.ignore("OR", _BOTH_SIDES)
+        reading.warn(_OR_ALONE)
     if reading.unfilled and not reading.is_full:
-        reading.ignore(reading.unfilled, "a term")
+        reading.warn(_without_term(reading.unfilled))
     return ParsedQuery(root=_join(reading.clauses), warnings=tuple(reading.warnings))
 
 
@@ -165,7 +170,7 @@ def _join(clauses: list[list[Node]]) -> Node:
 
 def _read_token(match: re.Match[str], reading: _Reading) -> None:
     if match["quote"] is not None:
-        reading.warn("a quote without its partner was ignored")
+        reading.warn(message("a quote without its partner was ignored"))
         return
     if match["word"] is not None and _reads_operator(match["word"], match["minus"], reading):
         return
@@ -194,13 +199,13 @@ def _reads_operator(word: str, sign: str | None, reading: _Reading) -> bool:
         if bare == word and reading.clauses and not reading.joins_next:
             reading.joins_next = True
         else:
-            reading.ignore("OR", _BOTH_SIDES)
+            reading.warn(_OR_ALONE)
     elif bare in ("-", "+") and sign is None:
-        reading.ignore(bare, "a term")
+        reading.warn(_without_term(bare))
     elif _ALONE.fullmatch(bare):
-        reading.ignore(bare.lower(), "a value")
+        reading.warn(_without_value(bare.lower()))
     elif _OPEN_RANGE.fullmatch(bare):
-        reading.ignore("..", "a number on both sides")
+        reading.warn(message(".. without a number on both sides was ignored"))
         # the number at one end is searched as a word
         return not any(character.isalnum() for character in bare)
     else:
@@ -217,7 +222,7 @@ def _read_atom(match: re.Match[str], reading: _Reading) -> Node | None:
     if phrase is not None:
         if phrase.strip():
             return Phrase(phrase)
-        reading.ignore("a pair of quotes", "words")
+        reading.warn(message("a pair of quotes without words was ignored"))
         return None
     return _read_word(match["word"], reading, is_fixed=match["minus"] == "+" or match["word"][0] in "+-" or match["word"] == "OR")
 
@@ -225,7 +230,7 @@ def _read_atom(match: re.Match[str], reading: _Reading) -> Node | None:
 def _read_word(word: str, reading: _Reading, *, is_fixed: bool) -> Node:
     unknown = _UNKNOWN.match(word)
     if unknown is not None:
-        reading.warn(f"{unknown[1]}: was searched as a word")
+        reading.warn(message("%(operator)s: was searched as a word", operator=unknown[1]))
     # Before numbers and phrases: ``3*`` is a wildcard.
     if not is_fixed and is_wildcard(word):
         return Wildcard(word)
@@ -244,14 +249,14 @@ def _read_numbers(word: str) -> NumberRange | None:
 def _read_exact(operator: str, url: str, reading: _Reading) -> Node | None:
     url = url.strip()
     if not url:
-        reading.ignore(f"{operator}:", "a value")
+        reading.warn(_without_value(f"{operator}:"))
         return None
     if operator == "link":
         return LinksTo(url)
     if operator == "related":
         return Related(url)
     if operator == "cache":
-        reading.warn("cache: found the document itself")
+        reading.warn(message("cache: found the document itself"))
         return Info(_COPY.sub("", url, count=1) if _COPY.match(url) else url)
     return Info(url)
 
@@ -259,15 +264,16 @@ def _read_exact(operator: str, url: str, reading: _Reading) -> Node | None:
 def _read_operator(operator: str, value: str, reading: _Reading) -> Node | None:
     plain = value.replace('"', "").strip()
     if not plain or _NO_ENDS.fullmatch(plain):
-        reading.ignore(f"{operator}:{plain}", "a value")
+        reading.warn(_without_value(f"{operator}:{plain}"))
         return None
     if operator in _SIMPLE:
         return _SIMPLE[operator](plain)
     node = read_inmeta(plain) if operator == "inmeta" else _read_daterange(plain)
     if node is not None:
         return node
-    reading.warn(f"{operator}:{plain} was searched as words")
-    return Phrase(f"{operator}:{plain}")
+    words = f"{operator}:{plain}"
+    reading.warn(message("%(text)s was searched as words", text=words))
+    return Phrase(words)
 
 
 def _read_daterange(text: str) -> Node | None:

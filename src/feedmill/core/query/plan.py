@@ -11,6 +11,7 @@ from typing import Final
 from feedmill.core.text.analysis import fold_value
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.facets import BuiltIn, Facet, FacetType, SelectionReadings
+from feedmill.model.messages import message
 from feedmill.model.query import Node
 from feedmill.model.ranking import ScoreBias
 from feedmill.model.search import SearchRequest
@@ -73,7 +74,7 @@ def select_facets(request: SearchRequest, configured: Sequence[Facet]) -> tuple[
     known = {fold_value(facet.name): facet for facet in configured} if request.facet_names else {}
     names = {fold_value(name): name for name in reversed(request.facet_names) if name.strip()}
     facets = [_complete(known.get(folded) or Facet(name=name.strip())) for folded, name in reversed(names.items())]
-    warnings = (f"only the first {MAX_FACETS} facets were counted",) if len(facets) > MAX_FACETS else ()
+    warnings = (message("only the first %(count)s facets were counted", count=MAX_FACETS),) if len(facets) > MAX_FACETS else ()
     return tuple(facets[:MAX_FACETS]), warnings
 
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from feedmill.core.query.patternsets import node_of_patterns
+from feedmill.model.messages import message
 from feedmill.model.query import And, Info, LinksTo, MatchAll, Node, Or
 from feedmill.model.serving import DEFAULT_COLLECTION, Collection
 
@@ -46,9 +47,9 @@ def read_site(text: str, collections: Mapping[str, Collection]) -> SiteScope:
     clauses = [clause.split("|") for clause in text.split(".")]
     names = [name for clause in clauses for name in clause]
     if len(names) > MAX_NAMES or not all(is_collection_name(name) for name in names):
-        return SiteScope(root=None, warnings=("site= is no list of collections; write names with | for or and . for and",))
+        return SiteScope(root=None, warnings=(message("site= is no list of collections; write names with | for or and . for and"),))
     unknown = tuple(dict.fromkeys(name for name in names if name not in collections and name != DEFAULT_COLLECTION))
-    warnings = tuple(f"there is no collection {name}" for name in unknown)
+    warnings = tuple(message("there is no collection %(name)s", name=name) for name in unknown)
     parts: list[Node] = []
     for clause in clauses:
         known = [name for name in clause if name not in unknown]

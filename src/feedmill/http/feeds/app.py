@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from jinja2 import Environment, PackageLoader
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from feedmill.http.common.health import Problems, health_routes
@@ -37,6 +36,7 @@ from feedmill.http.feeds.trust import (
     TRUSTED_UNDER_ANY_HOST,
     TrustedOnly,
 )
+from feedmill.http.pages.rendering import Pages
 from feedmill.model.errors import FeedmillError
 from feedmill.services.auditing import Auditing
 from feedmill.services.feeds.intake import Intake
@@ -159,10 +159,10 @@ class _PushPage:
 
     def __init__(self, config: CurrentConfig) -> None:
         self._config = config
-        self._template = Environment(loader=PackageLoader("feedmill.http"), autoescape=True).get_template("push.html")
+        self._pages = Pages()
 
-    async def show(self, _request: Request) -> Response:
-        return HTMLResponse(self._template.render(max_feed_bytes=self._config().max_feed_bytes), headers=_PAGE_HEADERS)
+    async def show(self, request: Request) -> Response:
+        return self._pages.respond(request, "push.html", 200, _PAGE_HEADERS, max_feed_bytes=self._config().max_feed_bytes)
 
 
 async def _answer_http_error(request: Request, exc: Exception) -> Response:

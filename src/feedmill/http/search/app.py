@@ -29,7 +29,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from feedmill.core.query.plan import QueryPlan
@@ -43,7 +43,6 @@ from feedmill.http.common.currentuser import AuthenticationMiddleware, Identify,
 from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.openapi import SEARCH_PORT, build_openapi
 from feedmill.http.common.origin import OriginCheck
-from feedmill.http.common.pages import make_templates
 from feedmill.http.common.problems import Problem, find_problem, make_answer, problem_of
 from feedmill.http.common.proxyheaders import ProxyTrust
 from feedmill.http.common.requirements import (
@@ -61,6 +60,8 @@ from feedmill.http.common.searchthreads import SearchBounds, SearchThreads, find
 from feedmill.http.common.securityheaders import PAGE_WITH_SCRIPT, GuardHeaders
 from feedmill.http.common.strictparameters import strict, strict_to
 from feedmill.http.common.stricttransport import StrictTransport
+from feedmill.http.pages.languages import show_parameter
+from feedmill.http.pages.rendering import Pages, find_choice
 from feedmill.http.search.clicks import ClickLog, NoClickLog, click_route
 from feedmill.http.search.clusters import ClusterRoute
 from feedmill.http.search.forwarding import add_cookies
@@ -81,7 +82,8 @@ from feedmill.http.signin.check import SignInCheck
 from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import AccessFilter
 from feedmill.model.audit import AuditKind, Detail
-from feedmill.model.errors import BadRequest, FeedmillError
+from feedmill.model.errors import BadRequest, FeedmillError, find_message
+from feedmill.model.messages import message
 from feedmill.model.results import ResultPage
 from feedmill.model.search import SearchRequest
 from feedmill.model.userrole import UserRole
@@ -255,7 +257,7 @@ class _Endpoints:
         self._searcher = services.searcher
         self._documents = services.documents
         self._states = services.states
-        self._templates = make_templates()
+        self._pages = Pages()
 
     def show(self, request: Request) -> Response:
         """Returns the search page. Redirects to sign-in if the request wants secure results and the user could sign in."""
@@ -275,8 +277,9 @@ class _Endpoints:
     def show_results(self, page: ResultPage, plan: QueryPlan, request: Request) -> Response:
         """Shows results on the search page."""
         account = self.site.signin.find_account(request) if self.site.signin is not None else None
-        body = self._templates.get_template("search.html").render(page=show_page(page, plan), account=account)
-        return HTMLResponse(body, headers={**PRIVATE_NO_CACHE, "Content-Security-Policy": PAGE_WITH_SCRIPT})
+        shown = show_page(page, plan, show_parameter(find_choice(request)))
+        headers = {**PRIVATE_NO_CACHE, "Content-Security-Policy": PAGE_WITH_SCRIPT}
+        return self._pages.respond(request, "search.html", 200, headers, page=shown, account=account)
 
     def search(self, request: Request) -> Response:
         """Returns the results of a search as JSON."""
@@ -321,10 +324,10 @@ class _Endpoints:
         """Returns the response to an error of the services."""
         problem = find_problem(exc)
         if problem.status < 500:
-            return self._respond_problem(request, problem, str(exc))
+            return self._respond_problem(request, problem, find_message(exc))
         # an internal error is for the log, not for the client
         log.error("request_failed", path=request.url.path, status=problem.status, reason=str(exc))
-        text = "the search cannot be answered now; try again later"
+        text = message("the search cannot be answered now; try again later")
         return self._respond_problem(request, problem, text)
 
     def answer_http_error(self, request: Request, exc: Exception) -> Response:
@@ -338,8 +341,7 @@ class _Endpoints:
     def _respond_problem(self, request: Request, problem: Problem, text: str) -> Response:
         if request.url.path.startswith("/api/"):
             return make_answer(problem, text, PRIVATE_NO_CACHE)
-        body = self._templates.get_template("error.html").render(status=problem.status, text=text)
-        return HTMLResponse(body, status_code=problem.status, headers=PRIVATE_NO_CACHE)
+        return self._pages.respond(request, "error.html", problem.status, PRIVATE_NO_CACHE, status=problem.status, text=text)
 
     def _search(self, parameters: SearchRequest, request: Request) -> tuple[QueryPlan, ResultPage]:
         search = self._searcher.prepare(parameters, self._identify(request), find_deadline(request))

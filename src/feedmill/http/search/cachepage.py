@@ -9,6 +9,7 @@ from html import escape
 from urllib.parse import unquote
 
 from feedmill.core.urls.digests import find_copied
+from feedmill.http.pages.languages import DEFAULT, PageLanguage, get_language
 from feedmill.services.searching.cachedcopy import CachedCopy
 
 POLICY = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -50,14 +51,16 @@ def read_cache_query(query: str) -> CopyQuery | None:
     return CopyQuery(urls=tuple(dict.fromkeys(url for url in urls if url)), copied=copied, words=words)
 
 
-def render_copy_page(copy: CachedCopy) -> str:
-    """Renders a copy as HTML."""
+def render_copy_page(copy: CachedCopy, language: PageLanguage | None = None) -> str:
+    """Renders a copy as HTML, with a note in a language, English by default."""
+    language = language or get_language(DEFAULT)
     title, url = escape(copy.title), escape(copy.url)
-    day = copy.updated_at.date().isoformat()
+    note = escape(language.gettext("Cached copy of %(url)s as of %(day)s. The document may have changed since."))
+    note %= {"url": f'<b dir="ltr">{url}</b>', "day": copy.updated_at.date().isoformat()}
     return (
         '<!doctype html><html lang=""><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{_STYLE}</style></head><body>"
-        f'<p class="note" lang="en">Cached copy of <b>{url}</b> as of {day}. The document may have changed since.</p>'
+        f'<p class="note" lang="{language.tag}" dir="{language.direction}">{note}</p>'
         f'<h1 dir="auto">{title}</h1>'
         f'<pre dir="auto">{_mark_words(copy)}</pre></body></html>'
     )

@@ -11,6 +11,7 @@ from feedmill.core.ranking.facets import narrow
 from feedmill.core.text.analysis import fold_value
 from feedmill.core.text.units import write_unit
 from feedmill.model.facets import Facet, FacetCounts, FacetRange, FacetType, FacetValue
+from feedmill.model.messages import message
 from feedmill.model.query import MetaDates, MetaEquals, MetaNumbers, Node
 
 SHOWN_AT_ONCE = 6
@@ -77,14 +78,15 @@ def show_selected(selected: Sequence[Node], facets: Sequence[Facet], href: Href)
 
 def describe_range(wanted: FacetRange, kind: FacetType) -> str:
     """Returns a range as text for people."""
-    first, last = ("from", "until") if kind is FacetType.DATE else ("at least", "at most")
     low = wanted.low.removesuffix("-01-01") if kind is FacetType.DATE else wanted.low
     high = wanted.high.removesuffix("-12-31") if kind is FacetType.DATE else wanted.high
     if low and high:
         # both ends are shortened to years, or none
         low, high = (low, high) if len(low) == len(high) else (wanted.low, wanted.high)
         return low if low == high else f"{low} – {high}"
-    return f"{first} {low}" if low else f"{last} {high}"
+    if kind is FacetType.DATE:
+        return message("from %(day)s", day=low) if low else message("until %(day)s", day=high)
+    return message("at least %(number)s", number=low) if low else message("at most %(number)s", number=high)
 
 
 def _render_parts(parts: Sequence[Node]) -> str:
@@ -97,12 +99,16 @@ def _describe(part: Node, facets: Sequence[Facet]) -> tuple[str, str]:
             return _label(name, facets), value
         case MetaNumbers(name, low, high, unit):
             ends = FacetRange(low=_number(low), high=_number(high))
-            return _label(name, facets), f"{describe_range(ends, FacetType.FLOAT)} {write_unit(unit)}".rstrip()
+            return _label(name, facets), _add_unit(describe_range(ends, FacetType.FLOAT), write_unit(unit))
         case MetaDates(name, first, last):
             days = FacetRange(low=first.isoformat() if first else "", high=last.isoformat() if last else "")
             return _label(name, facets), describe_range(days, FacetType.DATE)
         case _:
             return "", render_query(part)
+
+
+def _add_unit(numbers: str, unit: str) -> str:
+    return message("%(numbers)s %(unit)s", numbers=numbers, unit=unit) if unit else numbers
 
 
 def _label(name: str, facets: Sequence[Facet]) -> str:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from cachetools import TTLCache
 
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
+from feedmill.model.messages import message
 from feedmill.model.serving import DEFAULT_FRONTEND
 from feedmill.ports.stylesheets import StylesheetOutput, StylesheetRepository, StylesheetTransformer
 
@@ -87,7 +88,7 @@ class FrontEnds:
     def _path_of(self, name: str) -> str:
         path = self._stylesheets().get(name)
         if path is None and name != DEFAULT_FRONTEND:
-            raise NotFound(f"there is no front end {name[:200]!a}")
+            raise NotFound(message("there is no front end %(name)s", name=ascii(name[:200])))
         return path or ""
 
     def render(self, name: str, xml: bytes, *, reload: bool = False, custom: bytes = b"") -> Page:

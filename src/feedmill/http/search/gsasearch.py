@@ -16,6 +16,7 @@ from feedmill.http.common.bodies import read_body
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.currentuser import Identify
 from feedmill.http.common.searchthreads import SearchThreads, find_deadline
+from feedmill.http.pages.rendering import find_choice, mark_language
 from feedmill.http.search.atomfeed import make_feed
 from feedmill.http.search.cachepage import POLICY, CopyQuery, read_cache_query, render_copy_page
 from feedmill.http.search.frontends import FrontEnds
@@ -23,6 +24,7 @@ from feedmill.http.search.gsaparameters import UNCOLLAPSED, GsaRequest, echo_par
 from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest, NotFound
+from feedmill.model.messages import message
 from feedmill.model.query import And, Node, Or, Site
 from feedmill.model.results import ResultPage
 from feedmill.services.deadline import Deadline
@@ -69,18 +71,18 @@ class SearchProtocol:
         """Shows the cached copy of ``url=``, with the words of ``q=`` marked. Errors: BadRequest, NotFound."""
         url = request.query_params.get("url", "")
         if not url:
-            raise BadRequest("url= is missing")
-        return _copy_page(self._find_copy(CopyQuery(urls=(url,), words=request.query_params.get("q", "")), request))
+            raise BadRequest(message("%(parameter)s= is missing", parameter="url"))
+        return _copy_page(request, self._find_copy(CopyQuery(urls=(url,), words=request.query_params.get("q", "")), request))
 
     def _find_copy(self, query: CopyQuery, request: Request) -> CachedCopy:
         if self._copies is None:
-            raise NotFound("no cached copies are stored")
+            raise NotFound(message("no cached copies are stored"))
         return self._copies.get(query.urls, query.words, self._identify(request), query.copied, find_deadline(request))
 
     def _answer_copy(self, request: Request, gsa: GsaRequest, query: CopyQuery) -> Response:
         copy = self._find_copy(query, request)
         if "proxystylesheet" in gsa.values or not gsa.values.get("output", "").startswith("xml"):
-            return _copy_page(copy)
+            return _copy_page(request, copy)
         reply = ResponseParts(query=gsa.values.get("q", ""), parameters=echo_parameters(gsa, ""), now=self._clock())
         body = render_copy(reply, copy.url, "text/html", render_copy_page(copy))
         return Response(body, media_type="text/xml; charset=UTF-8", headers=PRIVATE_NO_CACHE)
@@ -148,9 +150,11 @@ class SearchProtocol:
         return list_results(self._searcher, search, UNCOLLAPSED if has_site_parameter(search.plan) else gsa.collapsing)
 
 
-def _copy_page(copy: CachedCopy) -> Response:
+def _copy_page(request: Request, copy: CachedCopy) -> Response:
+    choice = find_choice(request)
     headers = {**PRIVATE_NO_CACHE, "Content-Security-Policy": POLICY, "X-Robots-Tag": "noindex"}
-    return Response(render_copy_page(copy).encode("utf-8", "replace"), media_type="text/html; charset=UTF-8", headers=headers)
+    body = render_copy_page(copy, choice.language).encode("utf-8", "replace")
+    return mark_language(Response(body, media_type="text/html; charset=UTF-8", headers=headers), choice)
 
 
 def _add_pages(reply: ResponseParts, gsa: GsaRequest, found: ResultPage) -> ResponseParts:

@@ -3,11 +3,14 @@
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from feedmill.http.common.pages import make_templates
+from feedmill.http.pages.languages import Choice, get_language
+from feedmill.http.pages.rendering import Pages
 from feedmill.model.errors import NotFound
+from feedmill.model.messages import message
 from feedmill.ports.manual import Manual, ManualPage
 
 MANUAL_PATH = "/manual/{path:path}"
+_ENGLISH = Choice(language=get_language("en"))
 _HEADERS = {"Cache-Control": "public, max-age=3600"}
 
 
@@ -30,7 +33,7 @@ class ManualPages:
 
     def __init__(self, manual: Manual) -> None:
         self._manual = manual
-        self._templates = make_templates()
+        self._pages = Pages()
 
     def show(self, request: Request) -> Response:
         """Returns a page or a picture. Errors: NotFound."""
@@ -45,8 +48,8 @@ class ManualPages:
             page = self._manual.find_page(path.removesuffix(".html") or "index")
             if page is not None:
                 sections = [heading for heading in page.headings if heading.level == 2]
-                return HTMLResponse(self._templates.get_template("manual.html").render(page=page, sections=sections), headers=_HEADERS)
-        raise NotFound("the manual has no such page; its contents are at /manual/")
+                return HTMLResponse(self._pages.render("manual.html", _ENGLISH, page=page, sections=sections), headers=_HEADERS)
+        raise NotFound(message("the manual has no such page; its contents are at /manual/"))
 
 
 def redirect_to_manual(_request: Request) -> Response:

@@ -1,6 +1,7 @@
 """The search page: the values that its template shows of a result page."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -11,6 +12,7 @@ from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
 from feedmill.http.search.facetlinks import SelectedFacetValue, ShownFacet, show_facets, show_selected
 from feedmill.http.search.parameters import DEFAULT_NUM, read_sort, write_refined
 from feedmill.http.search.rowpage import find_row_path
+from feedmill.model.messages import message
 from feedmill.model.results import Result, ResultPage, Snippet
 from feedmill.model.search import Match, SearchRequest
 from feedmill.model.serving import KeyMatch
@@ -24,7 +26,7 @@ _LINKABLE = re.compile(r"(?:https?|ftps?|smb)://[^\s\x00-\x20\x7f-\x9f\u202a-\u2
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff]")
 
-ORDERS = (("", "Relevance"), ("date:D:R:d1", "Newest"), ("date:A:R:d1", "Oldest"))
+ORDERS = (("", message("Relevance")), ("date:D:R:d1", message("Newest")), ("date:A:R:d1", message("Oldest")))
 """The orders that the page offers: the value of ``sort=`` and its label."""
 
 
@@ -53,7 +55,7 @@ _KINDS: Final = {
     "application/postscript": FileKind("PostScript", "pdf"),
     "application/rtf": FileKind("RTF", "text"),
     "application/vnd.ms-excel": FileKind("Excel", "sheet"),
-    "application/vnd.ms-outlook": FileKind("Mail", "mail"),
+    "application/vnd.ms-outlook": FileKind(message("Mail"), "mail"),
     "application/vnd.ms-powerpoint": FileKind("PowerPoint", "slides"),
     "application/xml": FileKind("XML", "text"),
     "application/zip": FileKind("ZIP", "archive"),
@@ -63,16 +65,20 @@ _KINDS: Final = {
     f"{_OOXML}.presentationml.presentation": FileKind("PowerPoint", "slides"),
     f"{_OOXML}.spreadsheetml.sheet": FileKind("Excel", "sheet"),
     f"{_OOXML}.wordprocessingml.document": FileKind("Word", "text"),
-    "message/rfc822": FileKind("Mail", "mail"),
+    "message/rfc822": FileKind(message("Mail"), "mail"),
     "text/csv": FileKind("CSV", "sheet"),
     "text/markdown": FileKind("Markdown", "text"),
-    "text/plain": FileKind("Text", "text"),
+    "text/plain": FileKind(message("Text"), "text"),
     "text/rtf": FileKind("RTF", "text"),
     "text/xml": FileKind("XML", "text"),
 }
 
 
-_FAMILIES: Final = {"image": FileKind("Image", "image"), "audio": FileKind("Audio", "media"), "video": FileKind("Video", "media")}
+_FAMILIES: Final = {
+    "image": FileKind(message("Image"), "image"),
+    "audio": FileKind(message("Audio"), "media"),
+    "video": FileKind(message("Video"), "media"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,15 +170,16 @@ class ShownPage:
     feed: str = ""
 
 
-def show_page(page: ResultPage, plan: QueryPlan) -> ShownPage:
-    """Returns the values for the template."""
+def show_page(page: ResultPage, plan: QueryPlan, kept: Mapping[str, str] | None = None) -> ShownPage:
+    """Returns the values for the template. Every link and the form repeat the parameters ``kept``."""
+    same = tuple((kept or {}).items())
     request = plan.request
     num = max(request.num, 1)
-    parameters = tuple(_list_parameters(request))
+    parameters = (*_list_parameters(request), *same)
     last = page.start + len(page.results)
 
     def choose(navigation: str) -> str:
-        return _href(page.query, 0, tuple(_list_parameters(replace(request, navigation=navigation))))
+        return _href(page.query, 0, (*_list_parameters(replace(request, navigation=navigation)), *same))
 
     has_more = page.length > request.start + num
     return ShownPage(
@@ -183,18 +190,18 @@ def show_page(page: ResultPage, plan: QueryPlan) -> ShownPage:
         first=page.start + 1,
         last=last,
         seconds=page.seconds,
-        results=tuple(_show_result(result, page.query) for result in page.results),
+        results=tuple(_show_result(result, page.query, same) for result in page.results),
         warnings=page.warnings,
         previous=_href(page.query, max(request.start - num, 0), parameters) if request.start > 0 else None,
         following=_href(page.query, request.start + num, parameters) if has_more else None,
         pages=_page_links(page, request.start // num, num, parameters),
-        hidden=tuple(_list_parameters(replace(request, navigation=""))),
+        hidden=(*_list_parameters(replace(request, navigation="")), *same),
         keymatches=tuple(_show_match(match) for match in page.keymatches) if request.start == 0 else (),
         related=tuple(QuerySuggestion(query=query, href=_href(query, 0, parameters)) for query in page.related),
         meant=QuerySuggestion(query=page.spelling, href=_href(page.spelling, 0, parameters)) if page.spelling else None,
         facets=show_facets(page.facets, plan.selected, choose),
         selected=show_selected(plan.selected, plan.facets, choose),
-        orders=_orders(page.query, request),
+        orders=_orders(page.query, request, same),
         parting=_find_parting(page, request),
         feed=_write_feed_address(page.query, request),
     )
@@ -207,11 +214,11 @@ def _find_parting(page: ResultPage, request: SearchRequest) -> int | None:
     return next((place for place, result in enumerate(page.results) if result.score < HOLDS_ALL_BONUS), None)
 
 
-def _orders(query: str, request: SearchRequest) -> tuple[Order, ...]:
+def _orders(query: str, request: SearchRequest, same: tuple[tuple[str, str], ...]) -> tuple[Order, ...]:
     orders = []
     for text, label in ORDERS:
         sort = read_sort(text)
-        parameters = tuple(_list_parameters(replace(request, sort=sort)))
+        parameters = (*_list_parameters(replace(request, sort=sort)), *same)
         orders.append(Order(label=label, href=_href(query, 0, parameters), is_current=sort == request.sort))
     return tuple(orders)
 
@@ -264,7 +271,7 @@ def _href(query: str, start: int, parameters: tuple[tuple[str, str], ...]) -> st
     return "/?" + urlencode(pairs, errors="replace")
 
 
-def _show_result(result: Result, query: str) -> ShownResult:
+def _show_result(result: Result, query: str, same: tuple[tuple[str, str], ...]) -> ShownResult:
     title = shorten_title(result.title or "", result.title_marks)
     if not title.text.strip():
         title = Snippet(text=shorten_url(result.display_url))
@@ -276,8 +283,8 @@ def _show_result(result: Result, query: str) -> ShownResult:
         kind=_find_kind(result.mimetype),
         language=result.language,
         date=result.date,
-        copy="/cache?" + urlencode([("url", result.url), ("q", query)], errors="replace") if result.has_copy else None,
-        similar="/?" + urlencode([("q", f"related:{result.url}")], errors="replace"),
+        copy="/cache?" + urlencode([("url", result.url), ("q", query), *same], errors="replace") if result.has_copy else None,
+        similar=_href(f"related:{result.url}", 0, same),
     )
 
 

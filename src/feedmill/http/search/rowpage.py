@@ -16,6 +16,7 @@ from feedmill.http.common.currentuser import Identify
 from feedmill.http.common.searchthreads import find_deadline
 from feedmill.http.search.cachepage import POLICY
 from feedmill.model.errors import NotFound
+from feedmill.model.messages import message
 from feedmill.ports.pulling import RowSource
 from feedmill.services.searching.visibledocuments import VisibleDocuments
 
@@ -56,13 +57,13 @@ class RowPages:
         named = unquote_to_bytes(name).decode("utf-8", "replace")
         source = self._find_rows(named)
         if source is None:
-            raise NotFound("there is no such row")
+            raise NotFound(message("there is no such row"))
         try:
             url = source.find_url(keys)
             found = self._documents.get_document(url, self._identify(request), find_deadline(request))
             if found.document.datasource != named:
                 # a feed took the URL over; what its ACL permits says nothing about the row
-                raise NotFound("there is no such row")
+                raise NotFound(message("there is no such row"))
             row = source.read_row(keys)
         finally:
             source.close()

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 from feedmill.core.urls.networks import Networks
 from feedmill.http.common.clientaddress import Clients
-from feedmill.http.common.pages import make_templates
 from feedmill.http.common.proxyheaders import ProxyTrust
 from feedmill.http.common.stricttransport import is_https
+from feedmill.http.pages.rendering import Pages
 from feedmill.http.signin.cookies import Cookies
 from feedmill.http.signin.flows import Flows
 from feedmill.http.signin.forms import FormGuard
@@ -62,14 +62,14 @@ def build_signin(signing: SignInServices, options: SignInOptions) -> SignInSite:
         *(Choice(label=each.label, href=f"{PAGE}/oidc/{each.name}", namespace=each.namespace) for each in options.openid),
         *(Choice(label=each.label, href=f"{PAGE}/saml/{each.name}", namespace=each.namespace) for each in options.saml),
     )
-    templates = make_templates()
-    provider_logouts = ProviderLogouts(templates)
+    pages = Pages()
+    provider_logouts = ProviderLogouts(pages)
     tools = PageTools(
         authenticator=authenticator,
         check=signing.check,
         guard=guard,
         auditing=signing.auditing,
-        templates=templates,
+        pages=pages,
         provider_logouts=provider_logouts,
         choices=choices,
     )
@@ -78,7 +78,7 @@ def build_signin(signing: SignInServices, options: SignInOptions) -> SignInSite:
         flows=Flows(options.key, cookies, signing.clock),
         admit=page.admit,
         auditing=signing.auditing,
-        templates=templates,
+        pages=pages,
         clients=clients,
         throttle=Throttle(LOGGED, lambda: signing.clock().timestamp()),
         public_url=options.public_url,

@@ -18,6 +18,7 @@ from starlette.types import Scope
 from feedmill.http.common.bodies import read_body
 from feedmill.http.signin.cookies import FORM, SESSION, Cookies
 from feedmill.model.errors import BadRequest
+from feedmill.model.messages import message
 
 CODE_FIELD = "code"
 MAX_FORM_BYTES = 65_536
@@ -68,7 +69,7 @@ async def read_form(request: Request, max_bytes: int = MAX_FORM_BYTES) -> Fields
     """Returns the fields of a posted form. Errors: TooLarge, BadRequest if the body is no form."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        raise BadRequest("send the form as application/x-www-form-urlencoded")
+        raise BadRequest(message("send the form as application/x-www-form-urlencoded"))
     body = await read_body(request, max_bytes, f"a form of signing in has at most {max_bytes} bytes")
     try:
         return parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="replace")

@@ -7,19 +7,20 @@ GET, POST /signout                        ends the session
 Signing in for one namespace preserves the session's users of the others, so one person may be several users: one a namespace.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
-import jinja2
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from feedmill.core.signin.accounts import write_user
 from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.currentuser import SignInMethod, find_current_user
 from feedmill.http.common.requirements import USER, DeclaredRoute
+from feedmill.http.pages.languages import show_parameter
+from feedmill.http.pages.rendering import Pages, add_parameters, find_choice
 from feedmill.http.signin.cookies import SESSION, Cookies
 from feedmill.http.signin.forms import Fields, FormGuard, find_field, is_browser, read_form, read_target
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
@@ -27,6 +28,7 @@ from feedmill.http.signin.signout import ProviderLogouts
 from feedmill.http.signin.threads import run_slowly
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import Busy
+from feedmill.model.messages import counted, message
 from feedmill.model.signin import Credential
 from feedmill.services.auditing import Auditing
 from feedmill.services.signin.passwordcheck import Attempt, PasswordCheck
@@ -36,8 +38,8 @@ OLD_PAGE = "/security-manager/samlauthn"
 SIGN_OUT = "/signout"
 TARGET_FIELD = "to"
 EVERYWHERE_FIELD = "everywhere"
-_WRONG = "The name or the password is wrong."
-_STRANGE = "This form has expired. Please send it again."
+_WRONG = message("The name or the password is wrong.")
+_STRANGE = message("This form has expired. Please send it again.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,7 @@ class PageTools:
     check: PasswordCheck
     guard: FormGuard
     auditing: Auditing
-    templates: jinja2.Environment
+    pages: Pages
     provider_logouts: ProviderLogouts
     choices: tuple[Choice, ...] = ()
 
@@ -106,8 +108,8 @@ class SignInPage:
 
     def ask_sign_out(self, request: Request) -> Response:
         """Shows the form for signing out."""
-        body = self._tools.templates.get_template("signout.html").render(code=self._tools.guard.code_of_session(request.scope))
-        return HTMLResponse(body, headers=NO_STORE)
+        code = self._tools.guard.code_of_session(request.scope)
+        return self._tools.pages.respond(request, "signout.html", 200, NO_STORE, code=code)
 
     async def sign_out(self, request: Request) -> Response:
         """Ends the session."""
@@ -157,30 +159,34 @@ class SignInPage:
             try:
                 outcome = self._tools.check.check_attempt(attempt)
             except Busy:
-                tried.problems[namespace] = "The directory does not answer now. Please try again later."
+                tried.problems[namespace] = message("The directory does not answer now. Please try again later.")
                 status = 503
                 continue
             tried.verified.extend(outcome.credentials)
             if outcome.wait_seconds:
-                tried.problems[namespace] = f"Too many wrong passwords. Please wait {_minutes(outcome.wait_seconds)}."
+                tried.problems[namespace] = _ask_to_wait(outcome.wait_seconds)
                 status = 429
             elif not outcome.credentials:
                 tried.problems[namespace] = _WRONG
         if not tried.names:
-            tried.problems[""] = "Please fill in your name and password."
+            tried.problems[""] = message("Please fill in your name and password.")
         return _Attempt(tried.verified, tried.problems, tried.names, status)
 
     def _render(self, request: Request, target: str, tried: _Attempt) -> Response:
         code, text = self._tools.guard.begin(request.scope)
-        body = self._tools.templates.get_template("signin.html").render(
-            action=request.url.path,
+        kept = show_parameter(find_choice(request))
+        response = self._tools.pages.respond(
+            request,
+            "signin.html",
+            tried.status,
+            NO_STORE,
+            action=add_parameters(request.url.path, kept),
             code=code,
             target=target,
             namespace_forms=self._list_namespace_forms(request, tried),
-            choices=[(choice, f"{choice.href}?{TARGET_FIELD}={quote(target, safe='/')}") for choice in self._tools.choices],
+            choices=[(choice, f"{choice.href}?{write_target(target, kept)}") for choice in self._tools.choices],
             problem=tried.problems.get("", ""),
         )
-        response = HTMLResponse(body, tried.status, headers=NO_STORE)
         self._tools.guard.put_cookie(response, request.scope, text)
         return response
 
@@ -214,13 +220,27 @@ class SignInPage:
             self._tools.auditing.log_event(AuditKind.SIGNED_OUT, actor=actor, address=address, details={"everywhere": is_everywhere})
         # comes last, because a provider may take time to return its logout address
         logouts = self._tools.provider_logouts.find_logouts(request, session.credentials) if session is not None else []
-        response = self._tools.provider_logouts.render(logouts) if logouts else RedirectResponse("/", status_code=303, headers=NO_STORE)
+        response: Response = RedirectResponse(_find_home(request), status_code=303, headers=NO_STORE)
+        if logouts:
+            response = self._tools.provider_logouts.render(request, logouts)
         # The browser's cache may hold results that only this user may see.
         response.headers["Clear-Site-Data"] = '"cache"'
         self._cookies.drop(response, request.scope, SESSION)
         return response
 
 
-def _minutes(seconds: float) -> str:
-    minutes = int(seconds // 60) + 1
-    return "one minute" if minutes == 1 else f"{minutes} minutes"
+def _find_home(request: Request) -> str:
+    return add_parameters("/", show_parameter(find_choice(request)))
+
+
+def write_target(target: str, kept: Mapping[str, str]) -> str:
+    """Returns the query of an address that leads to signing in, and from there to ``target``."""
+    return urlencode({TARGET_FIELD: target, **kept}, safe="/", quote_via=quote)
+
+
+def _ask_to_wait(seconds: float) -> str:
+    return counted(
+        "Too many wrong passwords. Please wait one minute.",
+        "Too many wrong passwords. Please wait %(count)s minutes.",
+        int(seconds // 60) + 1,
+    )

@@ -6,6 +6,7 @@ from typing import TypeVar
 from starlette.requests import Request
 
 from feedmill.model.errors import NotFound
+from feedmill.model.messages import message
 
 Provider = TypeVar("Provider")
 
@@ -15,4 +16,4 @@ def find_provider(providers: Mapping[str, Provider], request: Request) -> Provid
     try:
         return providers[request.path_params["name"]]
     except KeyError:
-        raise NotFound("there is no such provider") from None
+        raise NotFound(message("there is no such provider")) from None

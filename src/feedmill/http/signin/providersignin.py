@@ -3,17 +3,18 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import jinja2
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from feedmill.core.signin.accounts import write_user
 from feedmill.core.urls.networks import LOOPBACK
 from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.clientaddress import Clients
+from feedmill.http.pages.rendering import Pages
 from feedmill.http.signin.flows import Flows
 from feedmill.model.audit import AuditKind, Detail, Details
 from feedmill.model.errors import BadRequest, Denied, FeedmillError
+from feedmill.model.messages import message
 from feedmill.model.signin import Credential
 from feedmill.services.auditing import Auditing
 from feedmill.services.signin.throttle import Throttle
@@ -32,7 +33,7 @@ class ProviderSignIn:
     flows: Flows
     admit: Admit
     auditing: Auditing
-    templates: jinja2.Environment
+    pages: Pages
     clients: Clients
     throttle: Throttle
     public_url: str = ""
@@ -77,11 +78,10 @@ class ProviderSignIn:
         """Responds to a failed attempt. Only the audit log holds the exact reason, not the response."""
         self._report_refusal(request, provider, error)
         if isinstance(error, Denied | BadRequest):
-            status, text = 403, "signing in was refused; begin again from the page to sign in"
+            status, text = 403, message("signing in was refused; begin again from the page to sign in")
         else:
-            status, text = 503, "the provider does not answer as it should; try again later"
-        body = self.templates.get_template("error.html").render(status=status, text=text)
-        response = HTMLResponse(body, status, headers=NO_STORE)
+            status, text = 503, message("the provider does not answer as it should; try again later")
+        response = self.pages.respond(request, "error.html", status, NO_STORE, status=status, text=text)
         self.flows.end(response, request.scope)
         return response
 

@@ -22,6 +22,7 @@ from feedmill.http.signin.signout import ProviderLogouts
 from feedmill.http.signin.threads import run_slowly
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Denied, NotFound, TooLarge
+from feedmill.model.messages import message
 from feedmill.model.signin import Credential
 from feedmill.ports.signin import LogoutMessage, LogoutRequest, ProviderRedirect, SamlLogout, SamlProvider
 from feedmill.services.signin.onetimecodes import OneTimeCodes
@@ -86,7 +87,7 @@ class SamlLogoutRoutes:
         self._end_sessions(request, provider, logout_request)
         entity_id = provider.entity_id(self._url(request, "acs"))
         redirect = logout.answer(logout_request, entity_id, relay_state[:MAX_RELAY_STATE], is_done=True)
-        return self._provider_logouts.send_redirect(redirect) if redirect is not None else Response(status_code=200)
+        return self._provider_logouts.send_redirect(request, redirect) if redirect is not None else Response(status_code=200)
 
     def _end_sessions(self, request: Request, provider: SamlProvider, logout_request: LogoutRequest) -> None:
         qualified_name = provider.qualified_name
@@ -113,7 +114,7 @@ class SamlLogoutRoutes:
     def _find_provider(self, request: Request) -> tuple[SamlProvider, SamlLogout]:
         provider = find_provider(self._providers, request)
         if provider.logout is None:
-            raise NotFound("there is no such provider")
+            raise NotFound(message("there is no such provider"))
         return provider, provider.logout
 
     def _url(self, request: Request, step: str) -> str:

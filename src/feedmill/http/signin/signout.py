@@ -8,11 +8,11 @@ page lists them.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import jinja2
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from feedmill.http.common.cachecontrol import NO_STORE
+from feedmill.http.pages.rendering import Pages
 from feedmill.model.signin import Credential
 from feedmill.ports.signin import ProviderRedirect
 
@@ -35,7 +35,7 @@ class ProviderLogout:
 class ProviderLogouts:
     """The providers to notify of a logout, by their names in credentials."""
 
-    templates: jinja2.Environment
+    pages: Pages
     logout_builders: dict[str, tuple[str, BuildLogout]] = field(default_factory=dict)
 
     def add_provider(self, provider: str, label: str, build_logout: BuildLogout) -> None:
@@ -52,13 +52,13 @@ class ProviderLogouts:
                 found.append(ProviderLogout(label=label, redirect=redirect))
         return found
 
-    def render(self, logouts: Sequence[ProviderLogout]) -> Response:
+    def render(self, request: Request, logouts: Sequence[ProviderLogout]) -> Response:
         """Returns the page that leads to one provider, or lists several."""
-        body = self.templates.get_template("leaving.html").render(logouts=logouts)
-        return HTMLResponse(body, headers={**NO_STORE, "Content-Security-Policy": POLICY})
+        headers = {**NO_STORE, "Content-Security-Policy": POLICY}
+        return self.pages.respond(request, "leaving.html", 200, headers, logouts=logouts)
 
-    def send_redirect(self, redirect: ProviderRedirect) -> Response:
+    def send_redirect(self, request: Request, redirect: ProviderRedirect) -> Response:
         """Redirects a browser that did not come from a form of this server."""
         if redirect.fields:
-            return self.render([ProviderLogout(label="", redirect=redirect)])
+            return self.render(request, [ProviderLogout(label="", redirect=redirect)])
         return RedirectResponse(redirect.url, status_code=303, headers=NO_STORE)

@@ -11,7 +11,7 @@
   list.className = "suggestions";
   list.hidden = true;
   list.setAttribute("role", "listbox");
-  list.setAttribute("aria-label", "Suggestions");
+  list.setAttribute("aria-label", box.dataset.suggestions);
   box.parentElement.append(list);
   const announcement = document.createElement("p");
   announcement.className = "hidden";
@@ -54,7 +54,7 @@
     list.hidden = false;
     chosen = -1;
     box.setAttribute("aria-expanded", "true");
-    announcement.textContent = texts.length === 1 ? "1 suggestion" : `${texts.length} suggestions`;
+    announcement.textContent = box.dataset.counts.split("|")[texts.length - 1];
   };
 
   const ask = async () => {

@@ -29,6 +29,7 @@ from feedmill.core.urls.targets import parse_target
 from feedmill.model.authorization import Login, TokenServer
 from feedmill.model.errors import Rejected, UpstreamFailure
 from feedmill.model.identity import Identity, Subject
+from feedmill.model.messages import message
 from feedmill.model.scope import Scope
 from feedmill.ports.http import HttpClient, HttpRequest, ServerAddress
 from feedmill.services.authorization.circuitbreaker import CircuitBreaker
@@ -91,7 +92,11 @@ class UserTokens:
                 groups += _list_groups(server, answer)
             elif deadline is not None:
                 names = ", ".join(server.sources)
-                deadline.report_missing(f"the server of {names} does not say now what you may see there; its secure documents are missing")
+                deadline.report_missing(
+                    message(
+                        "the server of %(names)s does not say now what you may see there; its secure documents are missing", names=names
+                    )
+                )
         return replace(identity, groups=tuple(dict.fromkeys((*identity.groups, *groups)))) if groups else identity
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from feedmill.core.text.textblob import decode_text
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
 from feedmill.model.errors import Corrupt, NotFound
+from feedmill.model.messages import message
 from feedmill.model.query import And, AnyOf, Node, Or, Phrase, Word
 from feedmill.ports import BlobStore
 from feedmill.services.deadline import Deadline
@@ -69,13 +70,13 @@ class CachedCopies:
                 continue
             if may_show_copy(document):
                 return self._make_copy(document, query)
-        raise NotFound("there is no cached copy of this URL")
+        raise NotFound(message("there is no cached copy of this URL"))
 
     def _make_copy(self, document: Document, query: str) -> CachedCopy:
         """Makes the copy of a document that may be shown. Errors: NotFound if its text cannot be read."""
         text = attempt(lambda: self._read_text(document), None, step=COPY_STEP, url=document.url)
         if text is None:
-            raise NotFound("the cached copy of this document cannot be shown")
+            raise NotFound(message("the cached copy of this document cannot be shown"))
         none: list[tuple[int, int]] = []
         marks = tuple(attempt(lambda: find_words(text, query), none, step=COPY_STEP, url=document.url))
         title = shown_title(document) or document.url

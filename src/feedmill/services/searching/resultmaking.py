@@ -17,6 +17,7 @@ from feedmill.core.documents.presentation import (
 from feedmill.core.text.textblob import decode_quotable_navigation, decode_quotable_text, decode_text
 from feedmill.model.document import Document, Metadata
 from feedmill.model.errors import FeedmillError
+from feedmill.model.messages import counted
 from feedmill.model.results import Result, Snippet
 from feedmill.model.search import Hit
 from feedmill.ports import BlobStore, Highlighter
@@ -151,8 +152,6 @@ def _mark_title(document: Document, highlighter: Highlighter) -> tuple[tuple[int
 
 def report_failed(count: int) -> str:
     """Returns the warning for results that could not be made."""
-    return (
-        "one result is left out, since it could not be shown"
-        if count == 1
-        else f"{count} results are left out, since they could not be shown"
+    return counted(
+        "one result is left out, since it could not be shown", "%(count)s results are left out, since they could not be shown", count
     )

@@ -19,6 +19,7 @@ from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
 from feedmill.model.errors import OutOfTime
 from feedmill.model.facets import FacetCounts
+from feedmill.model.messages import message
 from feedmill.model.query import Info, Node
 from feedmill.model.results import ResultPage
 from feedmill.model.search import Cursor, Hits, Match, SearchRequest
@@ -35,7 +36,7 @@ from feedmill.services.searching.visibledocuments import VisibleDocuments
 
 MAX_NUM = 1_000
 WHOLE = Narrowing()
-FACETS_FAILED = "facets could not be counted"
+FACETS_FAILED = message("facets could not be counted")
 
 
 def read_today() -> date:

@@ -10,6 +10,7 @@ from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.searchconfig import CompiledSearchConfig
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import FeedmillError
+from feedmill.model.messages import message
 from feedmill.ports import SearchIndex, Store
 from feedmill.services.deadline import Deadline
 from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_PARTIAL, INDEX_TOKEN, SETTINGS_GENERATION
@@ -17,7 +18,7 @@ from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.services.searching.enginethreads import EngineThreads
 from feedmill.services.searching.timedindex import TimedIndex
 
-REBUILDING = "the index is being rebuilt; until it is complete, some documents are not found"
+REBUILDING = message("the index is being rebuilt; until it is complete, some documents are not found")
 
 IndexProvider = Callable[[str], SearchIndex]
 """Opens the index of a folder's name."""

@@ -12,6 +12,7 @@ from feedmill.core.ranking.indexterms import complete_scheme, complete_url
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document, Origin
 from feedmill.model.errors import NotFound, OutOfTime
+from feedmill.model.messages import message
 from feedmill.ports import Store
 from feedmill.services.access.resulttrimming import ResultTrimmer, may_name
 from feedmill.services.authorization.rules import LateBinding
@@ -57,7 +58,7 @@ class VisibleDocuments:
         if found is None:
             if deadline is not None and deadline.is_cut:
                 raise deadline.give_up()
-            raise NotFound(f"no document {url}")
+            raise NotFound(message("no document %(url)s", url=url))
         return found
 
     def _find_document(

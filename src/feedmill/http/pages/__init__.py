@@ -1,0 +1,1 @@
+"""The pages for people: their languages and templates."""

@@ -1,0 +1,83 @@
+"""Makes the pages for people: of templates, in the language of each request.
+
+A template writes its texts between ``{% trans %}`` and ``{% endtrans %}``, those that the program made with the filter ``text``, numbers
+with ``number`` and days with ``day``. ``language`` is the language of the page, ``home`` the link to the search page, and ``kept`` the
+parameters that each link and form repeats. ``asset`` returns the address of a file of the pages.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+import jinja2
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from feedmill.http.pages.languages import PARAMETER, Choice, PageLanguage, choose_language, get_language, show_parameter
+
+TEMPLATES = Path(__file__).parents[1] / "templates"
+STATIC = Path(__file__).parents[1] / "static"
+VARY = "Accept-Language"
+
+AnyResponse = TypeVar("AnyResponse", bound=Response)
+
+
+class Pages:
+    """Makes the pages of a port."""
+
+    def respond(
+        self, request: Request, name: str, status: int = 200, headers: Mapping[str, str] | None = None, /, **values: Any
+    ) -> HTMLResponse:
+        """Returns the page of a template, in the language of the request."""
+        choice = find_choice(request)
+        return mark_language(HTMLResponse(self.render(name, choice, **values), status, headers), choice)
+
+    def render(self, name: str, choice: Choice, /, **values: Any) -> str:
+        """Returns a page as text."""
+        kept = show_parameter(choice)
+        home = f"/?{urlencode(kept)}" if kept else "/"
+        return _make_environment(choice.language.tag).get_template(name).render(kept=kept, home=home, **values)
+
+
+def find_choice(request: Request) -> Choice:
+    """Returns the language of a request."""
+    return choose_language(request.query_params.get(PARAMETER, ""), request.headers.get("accept-language", ""))
+
+
+def mark_language(response: AnyResponse, choice: Choice) -> AnyResponse:
+    """Returns a response with the headers that state its language, and whether the browser chose it."""
+    response.headers["content-language"] = choice.language.tag
+    if not choice.is_explicit:
+        response.headers.add_vary_header(VARY)
+    return response
+
+
+def add_parameters(address: str, parameters: Mapping[str, str]) -> str:
+    """Returns an address on this server with more parameters."""
+    if not parameters:
+        return address
+    return f"{address}{'&' if '?' in address else '?'}{urlencode(parameters)}"
+
+
+@cache
+def _make_environment(tag: str) -> jinja2.Environment:
+    """Returns the environment of the templates in a language, which escapes every value."""
+    language: PageLanguage = get_language(tag)
+    templates = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.i18n"]
+    )
+    templates.policies["ext.i18n.trimmed"] = True
+    translations = language.translations
+    templates.install_gettext_callables(translations.gettext, translations.ngettext, newstyle=True)  # type: ignore[attr-defined]
+    templates.globals |= {"language": language, "asset": find_asset}
+    templates.filters |= {"text": language.translate, "number": language.write_number, "day": language.write_date}
+    return templates
+
+
+@cache
+def find_asset(name: str) -> str:
+    """Returns the address of a file that the pages load. It holds a digest of the file, so that browsers load a changed one at once."""
+    return f"/static/{name}?v={hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
