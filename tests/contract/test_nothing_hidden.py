@@ -19,7 +19,8 @@ from feedmill.adapters.identity.oidc.provider import OidcOptions, OidcProvider
 from feedmill.adapters.identity.saml.metadata import read_metadata
 from feedmill.adapters.identity.saml.provider import SamlIdentityProvider, SamlOptions
 from feedmill.core.access.principals import read_identity
-from feedmill.http.common.openapi import SEARCH_PORT, build_openapi
+from feedmill.http.common.openapi import build_openapi
+from feedmill.http.common.resource import SEARCH_PORT
 from feedmill.http.search import gsaparameters, parameters
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal, Scope

@@ -1,8 +1,7 @@
 """What each route of each port requires: a new route must be added to the table here, with its requirement."""
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from starlette.applications import Starlette
@@ -10,12 +9,6 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Mount, Route
 
-from feedmill.adapters.identity.oidc.provider import OidcOptions, OidcProvider
-from feedmill.adapters.identity.saml.metadata import read_metadata
-from feedmill.adapters.identity.saml.provider import SamlIdentityProvider, SamlOptions
-from feedmill.http.admin.api.access import AccessTools
-from feedmill.http.admin.api.policies import policy_routes
-from feedmill.http.admin.app import Administration, AdminSignIn, admin_app, metrics_route
 from feedmill.http.common.requirements import (
     ANYONE,
     STRICTEST,
@@ -29,26 +22,15 @@ from feedmill.http.common.requirements import (
     find_requirement,
     requirements_of,
 )
-from feedmill.http.feeds.app import dtd_app, gate_app
-from feedmill.http.feeds.gateconfig import GateConfig
 from feedmill.http.feeds.trust import TRUSTED
-from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.model.userrole import UserRole
-from feedmill.services.crawling.requesting import CrawlRequests
-from feedmill.services.diagnosis import Diagnosing
-from feedmill.services.feeds.intake import Intake
-from feedmill.services.pulling.requesting import PullRequests
-from feedmill.settings import load_settings
-from feedmill.settings.editing import SettingsEditor
 from tests.asgi import ask_app
-from tests.contract.samlharness import our_key
-from tests.contract.samlserver import SamlServer
-from tests.contract.signinharness import open_signin_harness
-from tests.fakes import ManualClock, SilentNotifier
+from tests.contract.allports import admin_port, dtd_port, feed_port, search_port
 
 ADMIN_PORT = """
 GET,HEAD      /healthz                                      anyone
 GET,HEAD      /readyz                                       anyone
+GET,HEAD      /manual/{path:path}                           anyone
 GET,HEAD      /metrics                                      viewer / administrator
 GET,HEAD      /api/v1/status                                viewer / administrator
 POST          /api/v1/reindex                               viewer / manager
@@ -97,6 +79,8 @@ POST          /api/v1/tokens                                administrator
 DELETE        /api/v1/tokens/{id}                           administrator
 GET,HEAD      /api/v1/audit/verify                          administrator
 GET,HEAD      /api/v1/audit/export                          administrator
+GET,HEAD      /api/v1/openapi.json                          viewer / administrator
+-             /manual...                                    anyone
 -             /api/v1/access/...                            viewer, decision
 -             /api/v1/why...                                viewer, decision
 -             /api/v1/settings/policy_acls...               viewer / administrator
@@ -172,6 +156,7 @@ GET,HEAD      /getdtd                                       trusted address, any
 GET,HEAD      /api/v1/feeds                                 trusted address, push token
 GET,HEAD      /api/v1/feeds/{feed_id}                       trusted address, push token
 GET,HEAD      /api/v1/feeds/{feed_id}/content               trusted address, push token
+POST          /api/v1/feeds/{feed_id}/resend                trusted address, push token
 GET,HEAD      /api/v1/documents                             trusted address, push token
 GET,HEAD      /api/v1/datasources                           trusted address, push token
 GET,HEAD      /api/v1/openapi.json                          trusted address, push token
@@ -179,6 +164,7 @@ DELETE        /api/v1/datasources/{name}                    trusted address, pus
 GET,HEAD      /healthz                                      anyone
 GET,HEAD      /readyz                                       anyone
 GET,HEAD      /metrics                                      trusted address
+GET,HEAD      /manual/{path:path}                           trusted address
 -             /api/...                                      trusted address, push token for all data sources
 -             /api/v1/feeds/...                             trusted address, push token
 -             /api/v1/documents/...                         trusted address, push token
@@ -197,44 +183,6 @@ GET,HEAD      /readyz                                       anyone
 
 def table_of(app: Starlette) -> str:
     return "".join(f"{methods:<13} {path:<45} {requirement}\n" for methods, path, requirement in requirements_of(app).iter_rows())
-
-
-def admin_port(folder: Path) -> Starlette:
-    harness = open_signin_harness(folder)
-    store = harness.search.store
-    editor = SettingsEditor(store, lambda: load_settings(None, {}), SilentNotifier())
-    administration = Administration(
-        read_status=dict,
-        reindex=dict,
-        remove_source=lambda *_: None,
-        render_metrics=bytes,
-        find_problems=list,
-        settings=editor,
-        stylesheets=cast(StylesheetStore, SimpleNamespace(check=None, get=None, put=None)),
-        access=cast(AccessTools, SimpleNamespace()),
-        policy_routes=policy_routes(store, editor),
-        pulling=cast(PullRequests, SimpleNamespace()),
-        crawling=cast(CrawlRequests, SimpleNamespace()),
-        diagnosing=cast(Diagnosing, SimpleNamespace()),
-    )
-    return admin_app(administration, "token", AdminSignIn(authenticator=harness.site.authenticator, signing=harness.signing))
-
-
-def search_port(folder: Path) -> Starlette:
-    openid = OidcProvider(OidcOptions(name="o", label="", namespace="a", issuer="https://id.example", client_id="x"), ManualClock())
-    about = read_metadata(SamlServer(now=ManualClock()).metadata())
-    saml = SamlIdentityProvider(SamlOptions(name="s", label="", namespace="b", provider=about, key=our_key()), ManualClock())
-    return cast(Starlette, open_signin_harness(folder, openid=(openid,), saml=(saml,)).app)
-
-
-def feed_port(_folder: Path) -> Starlette:
-    intake = cast(Intake, SimpleNamespace(store=None))
-    routes = [metrics_route(bytes, TRUSTED)]
-    return gate_app(config=GateConfig, intake=intake, dtd="", count_feed=lambda *_: None, find_problems=list, routes=routes)
-
-
-def dtd_port(_folder: Path) -> Starlette:
-    return dtd_app("", list)
 
 
 @pytest.mark.parametrize(

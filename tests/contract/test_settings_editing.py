@@ -247,7 +247,7 @@ def test_exported_files_are_taken_into_their_entries(harness: SettingsHarness) -
         ("frontends/intranet", b"x", "kind=keymatches", "line 1: 1 fields"),
         ("frontends/intranet", b"a,b\n\xff,c", "kind=related", "line 2: not UTF-8"),
         ("frontends/intranet", b"?,ExactMatch,http://x/", "kind=keymatches", "keymatches[1]: the keymatch of 'http://x/' has no term"),
-        ("frontends/intranet", b"", "kind=pages", "'pages' cannot be imported"),
+        ("frontends/intranet", b"", "kind=pages", "parameter kind is 'pages'; give one of: keymatches"),
         ("collections/press", b"", "kind=keymatches", "keymatches are taken by frontends, not by collections"),
         ("frontends/a b", b"", "kind=keymatches", "is no name here"),
         ("frontends/intranet", {"file": "x"}, "kind=keymatches", "send the file as it is"),

@@ -7,6 +7,7 @@ Example::
 """
 
 from datetime import datetime
+from typing import Any
 
 from pydantic import Field
 
@@ -102,3 +103,243 @@ class Diagnosis(Answer):
     feed: str | None = None
     history: list[EventShown] = Field(default=[])
     crawl: CrawlEntryShown | None = None
+
+
+# --- the server and its settings ------------------------------------------------------------------------------------------------
+
+
+class StatusShown(Answer):
+    """What `feedmill status --json` prints; it has further members."""
+
+    running: bool
+    pid: int | None = None
+    started_at: datetime | None = None
+    documents: int = 0
+    feeds_waiting: int = 0
+    warnings: list[str] = Field(default=[])
+
+
+class Rebuild(Answer):
+    """A rebuild of the index that has begun."""
+
+    folder: str = Field(description="where the new index is built")
+
+
+class SettingShown(Answer):
+    """An entry of a section of the settings."""
+
+    section: str
+    name: str
+    origin: str = Field(description="where it was set: default, the file with its line, or api")
+    tag: str = Field(description="its version, for `If-Match`")
+    value: dict[str, Any]
+
+
+class StylesheetStored(Answer):
+    """The front end whose stylesheet was set."""
+
+    name: str
+    stylesheet: str
+
+
+class Imported(Answer):
+    """The result of an import."""
+
+    section: str
+    name: str
+    added: int
+    total: int
+
+
+class ImportedPolicies(Answer):
+    """The result of an import of policy ACLs."""
+
+    added: int
+    changed: int
+    removed: int
+    total: int
+
+
+class CrawlRemoved(Answer):
+    """URLs that were removed from the queue."""
+
+    removed: int
+    compared: int | None = Field(default=None, description="how many URLs were compared with the pattern; with `after` only")
+    after: str | None = Field(default=None, description="where the next part begins, null after the last; with `after` only")
+
+
+class CrawlRequested(Answer):
+    """URLs that are due at once."""
+
+    requested: int
+    compared: int | None = Field(default=None, description="how many URLs were compared with the pattern; with `after` only")
+    after: str | None = Field(default=None, description="where the next part begins, null after the last; with `after` only")
+
+
+# --- access -----------------------------------------------------------------------------------------------------------------------
+
+
+class NamedPrincipal(Answer):
+    """A user or a group that an ACL names."""
+
+    scope: str
+    namespace: str
+    name: str
+    case_sensitive: bool
+
+
+class PolicyPrincipal(NamedPrincipal):
+    """An entry of a policy ACL."""
+
+    access: str
+
+
+class MatchShown(PolicyPrincipal):
+    """The entry that decided."""
+
+    through: list[str] = Field(description="the groups by which it means the user")
+
+
+class StepShown(Answer):
+    """An ACL of the chain."""
+
+    url: str
+    inheritance_type: str
+    local: str
+    entry: MatchShown | None
+
+
+class PolicyDecisionShown(Answer):
+    """The decision of the policy for a URL."""
+
+    name: str
+    pattern: str
+    decision: str
+    entry: MatchShown | None
+
+
+class DecisionShown(Answer):
+    """Whether a user may see a URL, and why."""
+
+    url: str
+    user: str | None
+    decision: str = Field(description="PERMIT, DENY or INDETERMINATE, by the ACLs alone")
+    reason: str
+    path: list[StepShown]
+    policy: PolicyDecisionShown | None
+    combined: str = Field(description="the decision of ACLs and policy together")
+    public: bool
+
+
+class PrincipalVerdict(NamedPrincipal):
+    """A principal, and the decision of the ACLs on it."""
+
+    decision: str
+
+
+class PrincipalsShown(Answer):
+    """The principals that the ACLs of a URL name."""
+
+    url: str
+    principals: list[PrincipalVerdict]
+
+
+class ChangeOriginShown(Answer):
+    """What changed the access to a document."""
+
+    kind: str
+    at: datetime
+    url: str | None
+    feed: int | None
+    source: str | None
+
+
+class AccessChangeShown(Answer):
+    """A document that a user gained or lost."""
+
+    change: str = Field(description="gained or lost")
+    url: str
+    datasource: str | None
+    before: str
+    after: str
+    cause: ChangeOriginShown | None
+
+
+class AccessChangesShown(Answer):
+    """What changed for a user between two times."""
+
+    since: datetime
+    until: datetime
+    changes: list[AccessChangeShown]
+    next_after: int | None = Field(description="`after` of the next page, null on the last")
+
+
+class FindingsShown(Answer):
+    """Documents, or groups, that an administrator should check."""
+
+    found: list[dict[str, Any]]
+    next_after: int | None = Field(description="`after` of the next page, null on the last")
+
+
+class PolicyShown(Answer):
+    """A policy ACL."""
+
+    name: str
+    pattern: str
+    kind: str
+    principals: list[PolicyPrincipal]
+
+
+class PoliciesShown(Answer):
+    """Policy ACLs."""
+
+    policies: list[PolicyShown]
+    obeyed: bool = Field(description="whether searches apply all of them")
+
+
+# --- accounts ---------------------------------------------------------------------------------------------------------------------
+
+
+class AccountShown(Answer):
+    """A local user."""
+
+    name: str
+    namespace: str
+    role: str
+    created_at: datetime
+    changed_at: datetime
+
+
+class SessionsEnded(Answer):
+    """How many sessions ended."""
+
+    ended: int
+
+
+class TokenShown(Answer):
+    """A token, without its secret text."""
+
+    id: int
+    label: str
+    scopes: list[str]
+    user: str | None
+    namespace: str | None
+    datasources: list[str]
+    created_at: datetime
+    expires_at: datetime | None
+    used_at: datetime | None
+
+
+class TokenMade(TokenShown):
+    """A new token."""
+
+    token: str = Field(description="its secret text, which is shown only this once")
+
+
+class AuditVerified(Answer):
+    """An audit log whose chain is whole."""
+
+    entries: int
+    first: int
+    last: int
+    hash: str

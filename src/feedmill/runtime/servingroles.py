@@ -31,6 +31,7 @@ from feedmill.http.admin.api.access import AccessTools
 from feedmill.http.admin.api.policies import policy_routes
 from feedmill.http.admin.app import Administration, AdminSignIn, admin_app, metrics_route
 from feedmill.http.admin.status import read_status
+from feedmill.http.common.manuallink import FindSearchPlace, SearchPlace, manual_route
 from feedmill.http.common.proxyheaders import ProxyTrust
 from feedmill.http.common.searchthreads import SearchBounds
 from feedmill.http.feeds.app import dtd_app, gate_app
@@ -84,7 +85,7 @@ def run_gate(context: AppContext, ports: Ports) -> None:
         dtd=DTD,
         count_feed=metrics.count_feed,
         find_problems=_problems_of(context),
-        routes=[metrics_route(_metrics_of(context), TRUSTED)],
+        routes=[metrics_route(_metrics_of(context), TRUSTED), manual_route(_search_place_of(context), TRUSTED)],
         auditing=auditing,
         tokens=PushTokens(
             find=build_push_check(context, read_token(context.data)).find_push_right,
@@ -210,7 +211,19 @@ def _administration_of(context: AppContext) -> Administration:
         pulling=pulling,
         crawling=build_crawl_requests(context),
         diagnosing=build_diagnosing(context),
+        find_search_place=_search_place_of(context),
     )
+
+
+def _search_place_of(context: AppContext) -> FindSearchPlace:
+    def find_place() -> SearchPlace | None:
+        server = find_server(context.data)
+        if server is None or "search" not in server.addresses:
+            return None
+        port = int(server.addresses["search"].rpartition(":")[2])
+        return SearchPlace(port=port, speaks_tls="search" in server.tls, public_url=context.settings.signin.public_url)
+
+    return find_place
 
 
 def _metrics_of(context: AppContext) -> Callable[[], bytes]:

@@ -23,9 +23,13 @@ from feedmill.http.admin.api.settings import settings_routes, stylesheet_routes
 from feedmill.http.admin.api.signin import signin_routes
 from feedmill.http.admin.protection import DECIDE, SENDERS, VIEW_OR_ADMINISTER, VIEW_OR_MANAGE, AdminLock
 from feedmill.http.common.health import Problems, health_routes
+from feedmill.http.common.manuallink import FindSearchPlace, manual_route
+from feedmill.http.common.openapi import build_openapi
 from feedmill.http.common.origin import OriginCheck
 from feedmill.http.common.problems import answer_http_error, answer_problem
-from feedmill.http.common.requirements import ADMINISTER, DeclaredRoute, Requirement, Unmatched, build_app
+from feedmill.http.common.requirements import ADMINISTER, ANYONE, DeclaredRoute, Requirement, Unmatched, build_app
+from feedmill.http.common.resource import ADMIN_PORT
+from feedmill.http.common.strictparameters import strict_routes, strict_to
 from feedmill.http.common.stricttransport import StrictTransport
 from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
@@ -42,6 +46,7 @@ from feedmill.telemetry.metrics import CONTENT_TYPE
 _UNMATCHED = Unmatched(
     otherwise=VIEW_OR_ADMINISTER,
     prefixes={
+        "/manual": ANYONE,
         **dict.fromkeys(("/api/v1/access/", "/api/v1/why"), DECIDE),
         "/api/v1/settings/policy_acls": VIEW_OR_ADMINISTER,
         **dict.fromkeys(("/api/v1/datasources", "/api/v1/sources", "/api/v1/crawl", "/api/v1/settings", "/api/v1/reindex"), VIEW_OR_MANAGE),
@@ -70,6 +75,7 @@ class Administration:
     pulling: PullRequests | None = None
     crawling: CrawlRequests | None = None
     diagnosing: Diagnosing | None = None
+    find_search_place: FindSearchPlace = lambda: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,12 +100,16 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
         await run_in_threadpool(administration.remove_source, request.path_params["name"], destroy)
         return Response(status_code=204)
 
+    async def describe(_request: Request) -> Response:
+        return JSONResponse(build_openapi(ADMIN_PORT))
+
     def check_stylesheet(path: str) -> None:
         if administration.stylesheets is not None:
             administration.stylesheets.check_path(path)
 
     routes = [
         *health_routes(administration.find_problems),
+        manual_route(administration.find_search_place, ANYONE),
         metrics_route(administration.render_metrics, VIEW_OR_ADMINISTER),
         DeclaredRoute("/api/v1/status", read_status, requires=VIEW_OR_ADMINISTER),
         DeclaredRoute("/api/v1/reindex", reindex, methods=["POST"], requires=VIEW_OR_MANAGE),
@@ -120,7 +130,7 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
         auditing=signin.signing.auditing if signin is not None else None,
     )
     return build_app(
-        routes,
+        [*strict_routes(ADMIN_PORT, routes), DeclaredRoute("/api/v1/openapi.json", strict_to((), describe), requires=VIEW_OR_ADMINISTER)],
         senders=SENDERS,
         unmatched=_UNMATCHED,
         middleware=[Middleware(StrictTransport), Middleware(OriginCheck), lock],

@@ -3,13 +3,14 @@
 import sys
 from typing import Any
 
-from feedmill.http.common.openapi import FEED_PORT, SEARCH_PORT, build_openapi
+from feedmill.http.common.openapi import build_openapi
+from feedmill.http.common.resource import ADMIN_PORT, FEED_PORT, SEARCH_PORT
 
 HEAD = """# JSON resources
 
-`make api-reference` writes this page from the OpenAPI documents that both ports serve at `/api/v1/openapi.json`. More on the
-search port's resources: [search port](search-api.md); on the feed port's: [feed port](feed-port.md). For Python there is a
-[client](../tutorial/python-client.md).
+`make api-reference` writes this page from the OpenAPI documents that the ports serve at `/api/v1/openapi.json`. More on the
+resources of the [search port](search-api.md), the [feed port](feed-port.md) and the [admin port](admin-port.md). For Python there
+is a [client](../tutorial/python-client.md).
 """
 
 
@@ -17,7 +18,7 @@ def write_reference() -> str:
     """Returns the page."""
     parts = [HEAD]
     models: dict[str, Any] = {}
-    for title, port in (("Search port", SEARCH_PORT), ("Feed port", FEED_PORT)):
+    for title, port in (("Search port", SEARCH_PORT), ("Feed port", FEED_PORT), ("Admin port", ADMIN_PORT)):
         document = build_openapi(port)
         models.update(document["components"]["schemas"])
         parts.append(f"\n## {title}\n")
@@ -34,12 +35,15 @@ def _operation(path: str, method: str, operation: dict[str, Any]) -> str:
         lines.append("\n| parameter | type | default | meaning |\n|---|---|---|---|\n")
         lines += (_parameter(parameter) for parameter in operation["parameters"])
     if "requestBody" in operation:
-        forms = (f"`{name}`: {_kind(content['schema'])}" for name, content in operation["requestBody"]["content"].items())
+        forms = (
+            f"`{name}`: {'bytes' if content['schema'].get('format') == 'binary' else _kind(content['schema'])}"
+            for name, content in operation["requestBody"]["content"].items()
+        )
         lines.append(f"\nThe body is {' or '.join(forms)}.\n")
     lines.append("\n| status | answer |\n|---|---|\n")
     for status, answer in operation["responses"].items():
-        (media, content), *_ = answer["content"].items()
-        kind = _kind(content["schema"]) if media == "application/json" else "bytes"
+        (media, content), *_ = answer.get("content", {"": {}}).items()
+        kind = _kind(content["schema"]) if media == "application/json" else f"bytes of `{media}`" if media else "empty"
         lines.append(f"| {status} | {kind if status.startswith('2') else answer['description']} |\n")
     return "".join(lines)
 
@@ -54,7 +58,7 @@ def _parameter(parameter: dict[str, Any]) -> str:
 
 def _model(name: str, model: dict[str, Any]) -> str:
     lines = [f"\n### {name}\n", f"\n{model.get('description', '')}\n", "\n| member | type | meaning |\n|---|---|---|\n"]
-    for member, schema in model["properties"].items():
+    for member, schema in model.get("properties", {}).items():
         lines.append(f"| `{member}` | {_kind(schema)} | {_cell(schema.get('description', ''))} |\n")
     return "".join(lines)
 
@@ -71,7 +75,8 @@ def _kind(schema: dict[str, Any]) -> str:
             return "pair of " + _kind(schema["prefixItems"][0]) + "s"
         return f"list of {_kind(inner)}"
     if schema.get("type") == "object":
-        return f"object of {_kind(schema['additionalProperties'])}" if "additionalProperties" in schema else "object"
+        inner = schema.get("additionalProperties")
+        return f"object of {_kind(inner)}" if isinstance(inner, dict) and inner else "object"
     return str(schema.get("format", schema.get("type", "value")))
 
 

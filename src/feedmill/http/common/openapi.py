@@ -1,10 +1,9 @@
-"""The JSON resources of the search port and the feed port as an OpenAPI document.
+"""The JSON resources of each port as an OpenAPI document.
 
-This module declares the parameters. Pydantic describes the objects, which are those that ``feedmill.client`` reads. Tests compare the
-document with the routes of both ports and with their real responses.
+This module declares those of the search port and the feed port. Pydantic describes the objects, which are those that ``feedmill.client``
+reads. Tests compare the documents with the routes of the ports and with their real responses.
 """
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
 
@@ -23,49 +22,11 @@ from feedmill.client.answers import (
     Suggestions,
 )
 from feedmill.client.documents import DocumentPush
+from feedmill.http.common.adminresources import ADMIN_RESOURCES
 from feedmill.http.common.problems import MEDIA_TYPE
+from feedmill.http.common.resource import ADMIN_PORT, FEED_PORT, SEARCH_PORT, Parameter, Resource
 
-SEARCH_PORT: Final = "http://localhost:8080"
-FEED_PORT: Final = "http://localhost:19900"
 _REF: Final = "#/components/schemas/{model}"
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of a request. It is in the path if the path names it.
-
-    An integer is from ``at_least`` to ``at_most``. ``values`` are the only ones of a text, in any letter case, and
-    ``pattern`` fits all of it; empty = any text.
-    """
-
-    name: str
-    meaning: str
-    kind: str = "string"
-    default: str | int | None = None
-    is_required: bool = False
-    is_repeatable: bool = False
-    at_least: int = 0
-    at_most: int = 0
-    values: tuple[str, ...] = ()
-    pattern: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
-    """A resource and its response with status ``status``; ``answer`` is its JSON type, None for bytes. ``body`` is what a request sends."""
-
-    port: str
-    path: str
-    name: str
-    summary: str
-    answer: type[BaseModel] | None
-    is_list: bool = False
-    method: str = "get"
-    status: int = 200
-    body: type[BaseModel] | None = None
-    is_body_list: bool = False
-    parameters: tuple[Parameter, ...] = ()
-    errors: tuple[int, ...] = ()
 
 
 _SORT = "date:[AaDd]?(:[RrSsLl]?(:d1)?)?|meta:[^:]{1,400}(:[A-Za-z0-9_:-]{0,80})?"
@@ -256,17 +217,35 @@ RESOURCES: Final = (
         ),
         errors=(400, 403, 404, 503),
     ),
+    *ADMIN_RESOURCES,
 )
 _PROBLEMS: Final = {
     400: "a parameter is missing or invalid: `bad_request`",
-    401: "name, password or token is wrong",
+    401: "name, password or token is wrong: `unauthorized`",
     403: "the user has no permission: `forbidden`",
     404: "it does not exist: `not_found`",
-    413: "the body is larger than `gate.max_feed_bytes`: `too_large`",
-    429: "too many wrong passwords, try again later",
+    409: "it contradicts what is there: `conflict`",
+    412: "the entry is not the one that the condition names: `overtaken`",
+    413: "the body is larger than its limit: `too_large`",
+    429: "too many wrong passwords, try again later: `too_many_failures`",
+    500: "stored data cannot be read: `internal`",
     503: "the server is busy, try again: `busy`",
     507: "the disk is full: `disk_full`",
 }
+_DONE: Final = {200: "done", 201: "added", 202: "accepted; the answer says how to follow it", 204: "done; the answer is empty"}
+_TITLES: Final = {SEARCH_PORT: "search port", FEED_PORT: "feed port", ADMIN_PORT: "admin port"}
+_SCHEMES: Final = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "a token of `feedmill tokens`, or that of `admin.token`"},
+    "basic": {"type": "http", "scheme": "basic", "description": "name and password of a user; on the feed port a token as the password"},
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "GSA_SESSION_ID",
+        "description": "the session of a browser that signed in at /signin; over TLS the cookie is `__Host-GSA_SESSION_ID`",
+    },
+}
+_SECURITY: Final = {SEARCH_PORT: ("", "bearer", "basic", "session"), FEED_PORT: ("", "bearer", "basic"), ADMIN_PORT: ("bearer", "basic")}
+"""The schemes of each port, "" for none: users who are not signed in find public documents; the feed port trusts addresses."""
 
 
 @cache
@@ -276,7 +255,8 @@ def build_openapi(port: str) -> dict[str, Any]:
     answers: list[type[BaseModel]] = [resource.answer for resource in resources if resource.answer is not None]
     models: list[type[BaseModel]] = [*dict.fromkeys(answers), Problem]
     kinds: list[tuple[type[BaseModel], Literal["validation", "serialization"]]] = [(model, "serialization") for model in models]
-    kinds += [(model, "validation") for model in dict.fromkeys(resource.body for resource in resources) if model is not None]
+    bodies = dict.fromkeys(resource.body for resource in resources)
+    kinds += [(model, "validation") for model in bodies if model is not None and not isinstance(model, str)]
     _, schemas = models_json_schema(kinds, ref_template=_REF)
     paths: dict[str, Any] = {}
     for resource in resources:
@@ -284,23 +264,25 @@ def build_openapi(port: str) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "Feedmill, search port" if port == SEARCH_PORT else "Feedmill, feed port",
+            "title": f"Feedmill, {_TITLES[port]}",
             "version": __version__,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": port}],
+        "security": [{name: []} if name else {} for name in _SECURITY[port]],
         "paths": paths,
-        "components": {"schemas": schemas["$defs"]},
+        "components": {"schemas": schemas["$defs"], "securitySchemes": {name: _SCHEMES[name] for name in _SECURITY[port] if name}},
     }
 
 
 def _operation(resource: Resource) -> dict[str, Any]:
-    content: dict[str, Any] = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    content: dict[str, Any] = {resource.media_type: {"schema": {"type": "string", "format": "binary"}}}
     if resource.answer is not None:
         reference = {"$ref": _REF.format(model=resource.answer.__name__)}
         content = {"application/json": {"schema": {"type": "array", "items": reference} if resource.is_list else reference}}
-    done = "done" if resource.status == 200 else "stored; the receipt says what becomes of it"
-    answers: dict[str, Any] = {str(resource.status): {"description": done, "content": content}}
+    answers: dict[str, Any] = {str(resource.status): {"description": _DONE[resource.status]}}
+    if resource.status != 204:
+        answers[str(resource.status)]["content"] = content
     for status in resource.errors:
         problem = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
         answers[str(status)] = {"description": _PROBLEMS[status], "content": problem}
@@ -310,7 +292,10 @@ def _operation(resource: Resource) -> dict[str, Any]:
         "parameters": [_parameter(resource, parameter) for parameter in resource.parameters],
         "responses": answers,
     }
-    if resource.body is not None:
+    if isinstance(resource.body, str):
+        content = {resource.body: {"schema": {"type": "string", "format": "binary"}}}
+        operation["requestBody"] = {"required": True, "content": content}
+    elif resource.body is not None:
         reference = {"$ref": _REF.format(model=resource.body.__name__)}
         media = {"application/json": {"schema": {"type": "array", "items": reference} if resource.is_body_list else reference}}
         if resource.is_body_list:

@@ -1,7 +1,8 @@
 """Errors of the JSON resources: one shape, and one table from our errors to statuses.
 
 Shape: ``{"type", "title", "status", "detail", "code"}`` as ``application/problem+json``. ``type`` is the page of the manual, which the
-search port shows; ``code``, a member of our own, is its name for programs; ``detail`` says what is wrong and where. Source: RFC 9457.
+search port shows and to which the other ports lead (``manuallink``). ``code``, a member of our own, is its name for programs; ``detail``
+says what is wrong and where. Source: RFC 9457.
 """
 
 import json
@@ -11,7 +12,7 @@ from typing import Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Send
 
 from feedmill.http.common.answers import Body, Drain, Headers, send_early
@@ -101,6 +102,13 @@ async def answer_http_error(_request: Request, exc: Exception) -> JSONResponse:
     if not isinstance(exc, HTTPException):
         return make_answer(Problem.INTERNAL, "internal error")
     return make_answer(problem_of(exc.status_code), str(exc.detail).lower(), exc.headers)
+
+
+async def answer_failure(request: Request, _exc: Exception) -> Response:
+    """Responds to a request that ended in an unexpected error, which the server logs: programs get a problem, others a line of text."""
+    if request.url.path.startswith("/api/"):
+        return make_answer(Problem.INTERNAL, "internal error")
+    return PlainTextResponse("Internal Server Error", Problem.INTERNAL.status)
 
 
 async def send_problem(body: Body, send: Send, problem: Problem, message: str, drain: Drain, headers: Headers = ()) -> None:

@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from feedmill.http.common.problems import answer_failure
 from feedmill.model.userrole import UserRole
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
@@ -188,7 +189,7 @@ def build_app(
     app = Starlette(
         routes=routes,
         middleware=[Middleware(RequirementMiddleware, requirements=requirements), *middleware],
-        exception_handlers=exception_handlers,
+        exception_handlers={Exception: answer_failure, **(exception_handlers or {})},
     )
     app.state.requirements = requirements
     return app

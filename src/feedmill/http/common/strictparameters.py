@@ -5,7 +5,7 @@ The parameters are those that the OpenAPI document declares (``openapi``). The p
 
 import functools
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from inspect import isawaitable
 from typing import Final
 
@@ -13,12 +13,15 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from feedmill.http.common.openapi import RESOURCES, Parameter
+from feedmill.http.common.openapi import RESOURCES
+from feedmill.http.common.requirements import DeclaredRoute
+from feedmill.http.common.resource import Parameter, Resource
 from feedmill.model.errors import BadRequest
 
 Endpoint = Callable[[Request], Response | Awaitable[Response]]
 
 _SHOWN_CHARACTERS: Final = 80
+_CONVERTER: Final = re.compile(r":[a-z]{1,10}\}")
 _INTEGER: Final = re.compile(r"[0-9]{1,9}")
 _FLAGS: Final = ("true", "false", "1", "0")
 
@@ -26,8 +29,29 @@ _FLAGS: Final = ("true", "false", "1", "0")
 def strict(name: str, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
     """Returns the endpoint of the resource of a name, which checks the parameters first. Errors of the endpoint: BadRequest."""
     [resource] = [resource for resource in RESOURCES if resource.name == name]
-    known = tuple(parameter for parameter in resource.parameters if f"{{{parameter.name}}}" not in resource.path)
-    return strict_to(known, endpoint)
+    return strict_to(_list_query_parameters(resource), endpoint)
+
+
+def strict_routes(port: str, routes: Iterable[DeclaredRoute]) -> list[DeclaredRoute]:
+    """Returns routes of a port, whose JSON resources check their parameters first.
+
+    Errors: TypeError for a resource that no OpenAPI document describes.
+    """
+    resources = {(resource.path, resource.method): resource for resource in RESOURCES if resource.port == port}
+    return [_make_strict(route, resources) if route.path.startswith("/api/") else route for route in routes]
+
+
+def _make_strict(route: DeclaredRoute, resources: Mapping[tuple[str, str], Resource]) -> DeclaredRoute:
+    path = _CONVERTER.sub("}", route.path)
+    [method] = (route.methods or set()) - {"HEAD"}
+    resource = resources.get((path, method.lower()))
+    if resource is None:
+        raise TypeError(f"{method} {path} is described by no OpenAPI document")
+    return DeclaredRoute(route.path, strict_to(_list_query_parameters(resource), route.endpoint), requires=route.requires, methods=[method])
+
+
+def _list_query_parameters(resource: Resource) -> tuple[Parameter, ...]:
+    return tuple(parameter for parameter in resource.parameters if f"{{{parameter.name}}}" not in resource.path)
 
 
 def strict_to(known: tuple[Parameter, ...], endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
@@ -54,6 +78,9 @@ def check_parameters(given: QueryParams, known: tuple[Parameter, ...]) -> None:
             raise BadRequest(f"parameter {name} is given {len(values)} times; give it once")
         for value in values:
             _check_value(names[name], value)
+    for parameter in known:
+        if parameter.is_required and not given.get(parameter.name):
+            raise BadRequest(f"parameter {parameter.name} is missing; it is {parameter.meaning}")
 
 
 def _check_value(parameter: Parameter, value: str) -> None:

@@ -132,7 +132,11 @@ def dtd_app(dtd: str, find_problems: Problems) -> Starlette:
     """Returns the application of port 7800: the feed DTD for validators, and nothing else."""
     routes = [*_dtd_routes(dtd, Requirement(sender=Sender.ANYONE, allows_any_host=True)), *health_routes(find_problems)]
     return build_app(
-        routes, senders=frozenset({Sender.ANYONE}), unmatched=Unmatched(otherwise=ANYONE), middleware=[Middleware(OriginCheck)]
+        routes,
+        senders=frozenset({Sender.ANYONE}),
+        unmatched=Unmatched(otherwise=ANYONE),
+        middleware=[Middleware(OriginCheck)],
+        exception_handlers={HTTPException: _answer_http_error},
     )
 
 

@@ -9,8 +9,9 @@ from typing import BinaryIO, Final, TypeVar
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from feedmill.http.common.openapi import FEED_PORT, build_openapi
+from feedmill.http.common.openapi import build_openapi
 from feedmill.http.common.requirements import DeclaredRoute
+from feedmill.http.common.resource import FEED_PORT
 from feedmill.http.common.strictparameters import strict, strict_to
 from feedmill.http.feeds.pushing import FEED_HEADER
 from feedmill.http.feeds.pushtoken import find_right

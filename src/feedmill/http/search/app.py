@@ -41,7 +41,7 @@ from feedmill.http.common.compression import Compression
 from feedmill.http.common.crossorigin import Preflights
 from feedmill.http.common.currentuser import AuthenticationMiddleware, Identify, RoleCheck, find_current_user
 from feedmill.http.common.health import Problems, health_routes
-from feedmill.http.common.openapi import SEARCH_PORT, build_openapi
+from feedmill.http.common.openapi import build_openapi
 from feedmill.http.common.origin import OriginCheck
 from feedmill.http.common.problems import Problem, find_problem, make_answer, problem_of
 from feedmill.http.common.proxyheaders import ProxyTrust
@@ -56,6 +56,7 @@ from feedmill.http.common.requirements import (
     Unmatched,
     build_app,
 )
+from feedmill.http.common.resource import SEARCH_PORT
 from feedmill.http.common.searchthreads import SearchBounds, SearchThreads, find_deadline
 from feedmill.http.common.securityheaders import PAGE_WITH_SCRIPT, GuardHeaders
 from feedmill.http.common.strictparameters import strict, strict_to

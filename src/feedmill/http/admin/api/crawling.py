@@ -102,7 +102,7 @@ def read_group(text: str) -> CrawlGroup | None:
     if not text:
         return None
     try:
-        return CrawlGroup("retrieval error" if text == "error" else text)
+        return CrawlGroup("retrieval error" if text in ("error", "retrieval_error") else text)
     except ValueError as exc:
         raise BadRequest(f"'{text[:80]}' is no group; there are waiting, crawled, error and excluded") from exc
 

@@ -1,7 +1,7 @@
 """Local users, tokens and the audit log on the admin port."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import chain, islice
 from typing import Any
 
@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from feedmill.client import adminrequests
 from feedmill.core.access.principals import read_subject
 from feedmill.core.documents.auditchain import render_entry
 from feedmill.core.signin.sessiondigests import digest_of_user
@@ -69,10 +70,15 @@ def _user_routes(signing: SignInServices) -> list[DeclaredRoute]:
 
     return [
         DeclaredRoute("/api/v1/users", _build_endpoint(list_users), methods=["GET"], requires=ADMINISTER),
-        DeclaredRoute("/api/v1/users", _build_endpoint(add_user), methods=["POST"], requires=ADMINISTER),
-        DeclaredRoute("/api/v1/users", _build_endpoint(change_user), methods=["PATCH"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/users", _build_endpoint(add_user, adminrequests.NewUser), methods=["POST"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/users", _build_endpoint(change_user, adminrequests.UserChange), methods=["PATCH"], requires=ADMINISTER),
         DeclaredRoute("/api/v1/users", _build_endpoint(remove_user), methods=["DELETE"], requires=ADMINISTER),
-        DeclaredRoute("/api/v1/sessions/end", _build_endpoint(end_sessions), methods=["POST"], requires=VIEW_OR_ADMINISTER),
+        DeclaredRoute(
+            "/api/v1/sessions/end",
+            _build_endpoint(end_sessions, adminrequests.SessionsOfUser),
+            methods=["POST"],
+            requires=VIEW_OR_ADMINISTER,
+        ),
     ]
 
 
@@ -105,7 +111,7 @@ def _token_routes(tokens: TokenService) -> list[DeclaredRoute]:
 
     return [
         DeclaredRoute("/api/v1/tokens", _build_endpoint(list_tokens), methods=["GET"], requires=ADMINISTER),
-        DeclaredRoute("/api/v1/tokens", _build_endpoint(add_token), methods=["POST"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/tokens", _build_endpoint(add_token, adminrequests.NewToken), methods=["POST"], requires=ADMINISTER),
         DeclaredRoute("/api/v1/tokens/{id}", _build_endpoint(remove_token), methods=["DELETE"], requires=ADMINISTER),
     ]
 
@@ -181,17 +187,17 @@ def read_scopes(given: object) -> list[TokenScope]:
         raise BadRequest(f"a scope is one of {', '.join(scope.value for scope in TokenScope)}") from exc
 
 
-def _build_endpoint(act: Callable[[Body, Request], Response]) -> Callable[[Request], Any]:
-    """Returns the endpoint that decodes the body and runs a function on it in a thread."""
+def _build_endpoint(act: Callable[[Body, Request], Response], sent: type[adminrequests.Sent] | None = None) -> Callable[[Request], Any]:
+    """Returns the endpoint that decodes the body, which has the members of ``sent`` alone, and runs a function on it in a thread."""
 
     async def answer(request: Request) -> Response:
-        body = await _read_object(request) if request.method in ("POST", "PATCH") else {}
+        body = await _read_object(request, sent.model_fields) if sent is not None else {}
         return await run_in_threadpool(act, body, request)
 
     return answer
 
 
-async def _read_object(request: Request) -> Body:
+async def _read_object(request: Request, known: Collection[str]) -> Body:
     raw = await read_body(request, MAX_BODY_BYTES, f"a request here has at most {MAX_BODY_BYTES} bytes")
     try:
         body = json.loads(raw)
@@ -199,6 +205,9 @@ async def _read_object(request: Request) -> Body:
         raise BadRequest("the body is no JSON") from exc
     if not isinstance(body, dict):
         raise BadRequest("the body is no JSON object")
+    for name in body:
+        if name not in known:
+            raise BadRequest(f"the member {name[:80]!a} is unknown; there are {', '.join(known)}")
     return body
 
 

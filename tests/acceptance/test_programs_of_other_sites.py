@@ -51,3 +51,12 @@ def test_other_ports_share_nothing(server: Appliance) -> None:
         preflight = ask(port, "OPTIONS", path, origin=ALLOWED, access_control_request_method="GET")
         assert preflight.status == 403
         assert not [name for name in preflight.headers if name.lower().startswith("access-control")]
+
+
+def test_type_of_an_error_opens_on_every_port(server: Appliance) -> None:
+    for port in (server.search_port, server.gate, server.admin):
+        answer = ask(port, "GET", "/manual/reference/errors.html")
+        if port != server.search_port:
+            assert answer.headers["location"] == f"http://127.0.0.1:{server.search_port}/manual/reference/errors.html"
+            answer = ask(server.search_port, "GET", "/manual/reference/errors.html")
+        assert answer.status == 200
