@@ -28,6 +28,7 @@ from bench import (
     sandbox,
     seedlist,
     snippets,
+    throughput,
     upload,
 )
 
@@ -57,6 +58,7 @@ BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "expensive": ("the most expensive queries over 300,000 different words", expensive.main),
     "snippets": ("how many snippets are sentences of the main text, on folders of real pages", snippets.main),
     "sandbox": ("extraction with the sandbox against the same without", sandbox.main),
+    "throughput": ("searches a second over several connections, against what the processors allow", throughput.main),
     "upload": ("a large feed against the disk, memory, search meanwhile", upload.main),
 }
 

@@ -21,6 +21,8 @@ from tests.waiting import PATIENCE_SECONDS, lengthen, wait_until
 
 FINAL = {"completed", "completed with errors", "failed in error"}
 ROLES = ("gate", "web", "admin", "feeder", "feeder-quick", "extractor", "indexer", "puller", "crawler")
+WEB_PROCESSES = 2
+"""On a machine with one core too, and no more where there are many. A test that wants another number sets it in the environment."""
 
 
 def reserve_port() -> socket.socket:
@@ -67,7 +69,8 @@ class Appliance:
         self.data.mkdir(parents=True, exist_ok=True)
         self.config.write_text(self._settings)
         ports = {"GATE": self.gate, "GATE_TLS": self.tls, "DTD": self.dtd, "SEARCH": self.search_port, "ADMIN": self.admin}
-        environment = os.environ | {f"FEEDMILL_{name}_PORT": str(port) for name, port in ports.items()} | self._environment
+        given = {f"FEEDMILL_{name}_PORT": str(port) for name, port in ports.items()} | {"FEEDMILL_SEARCH_PROCESSES": str(WEB_PROCESSES)}
+        environment = os.environ | given | self._environment
         with self.log.open("a") as log:
             words = ("serve", "--data", self.data, "--config", self.config)
             self.process = self._start(*words, environment=environment, stdout=subprocess.PIPE, stderr=log)

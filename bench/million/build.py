@@ -9,6 +9,9 @@ from bench.million.fill import fill
 from tests.appliance import Appliance, running
 from tests.builders.feedxml import make_feed, make_record
 
+ONE_PROCESS = {"FEEDMILL_SEARCH_PROCESSES": "1"}
+"""The figures are those of one web process."""
+
 SETTINGS = f"""
 [signin.proxy]
 trusted = ["127.0.0.0/8"]
@@ -27,7 +30,7 @@ def build(data: Path, shape: Shape, *, is_fed: bool = False) -> None:
     """Makes documents until the folder holds what it shall, by feeds or straight; goes on with a folder that was begun."""
     shape.keep(data)
     done, first = data.with_suffix(".fed"), data.with_suffix(".feed")
-    with running(data, SETTINGS) as appliance:
+    with running(data, SETTINGS, ONE_PROCESS) as appliance:
         if not first.exists():
             wait(appliance, appliance.push(make_feed(*folder_acls()), "folders"))
             load(appliance, groups_feed(shape))

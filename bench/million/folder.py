@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.million.build import SETTINGS
+from bench.million.build import ONE_PROCESS, SETTINGS
 from bench.million.data import HOST, SHARES, CurrentUser, queries, read_shape
 from bench.million.measure import Line, report
 from tests.appliance import Appliance, running
@@ -19,7 +19,7 @@ def change_folder(data: Path) -> None:
     """Prints how long a permit, a denial and their end take, beside one new document, the reference."""
     shape = read_shape(data)
     current_user = CurrentUser(groups=shape.groups[-1], share=SHARES[0])
-    with running(data, SETTINGS) as appliance:
+    with running(data, SETTINGS, ONE_PROCESS) as appliance:
         line, query = Line(appliance.search_port, appliance.role_pids()["web"][0]), queries()[0]
         line.ask(query, LATE)
         total = total_of(line, query, current_user.name)

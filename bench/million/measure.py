@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.figures import percentile
 from bench.ingest import children_seconds
-from bench.million.build import SETTINGS
+from bench.million.build import ONE_PROCESS, SETTINGS
 from bench.million.data import TWINS, CurrentUser, Shape, current_users, queries, read_shape
 from bench.million.unfiltered import unfiltered
 from bench.uniquequeries import make_unique
@@ -92,7 +92,7 @@ def measure(data: Path, rounds: int = ROUNDS) -> None:
     """Prints what the searches of every user take beside the same without access control."""
     shape = read_shape(data)
     limit = 1.3 if shape.acls else 2.0
-    with running(data, SETTINGS) as appliance, unfiltered(data) as (port, pid):
+    with running(data, SETTINGS, ONE_PROCESS) as appliance, unfiltered(data) as (port, pid):
         guarded, open_ = Line(appliance.search_port, appliance.role_pids()["web"][0]), Line(port, pid)
         report(f"{shape.documents:,} documents, {shape.acls or shape.documents:,} ACLs, {len(queries())} queries, {rounds} rounds")
         first, _ = guarded.ask("warm", "stranger")

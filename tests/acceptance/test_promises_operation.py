@@ -67,13 +67,15 @@ def test_killed_role_is_started_again_and_the_work_goes_on(operated: Appliance, 
 
 
 def test_administration_goes_on_while_the_process_of_searches_stands_still(operated: Appliance) -> None:
-    (web,) = operated.role_pids()["web"]
+    webs = operated.role_pids()["web"]
     token = (operated.data / "admin.token").read_text().strip()
-    os.kill(web, signal.SIGSTOP)
+    for web in webs:
+        os.kill(web, signal.SIGSTOP)
     try:
         output = operated.request("GET", operated.admin, "/api/v1/status", headers={"Authorization": f"Bearer {token}"})
     finally:
-        os.kill(web, signal.SIGCONT)
+        for web in webs:
+            os.kill(web, signal.SIGCONT)
     assert output[0] == 200
 
 

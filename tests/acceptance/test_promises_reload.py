@@ -18,7 +18,7 @@ import pytest
 from feedmill.runtime.server.deadlines import HEAD_SECONDS
 from feedmill.runtime.server.draining import IDLE_SECONDS
 from tests.acceptance.promises import put
-from tests.appliance import Appliance, running
+from tests.appliance import WEB_PROCESSES, Appliance, running
 from tests.builders.feedxml import make_feed, make_record
 from tests.builders.requests import make_multipart
 from tests.selfsigned import CERTIFICATE, KEY
@@ -126,7 +126,7 @@ def test_connection_that_rests_over_a_reload_is_ended(reloading: Reloading) -> N
 
 def test_old_processes_end_once_they_have_served_what_they_had(reloading: Reloading) -> None:
     reloading.reload_wholly()
-    wait_for({"gate": 1, "web": 1, "admin": 1}, lambda: count_of_port_roles(reloading.server))
+    wait_for({"gate": 1, "web": WEB_PROCESSES, "admin": 1}, lambda: count_of_port_roles(reloading.server))
 
 
 def count_of_port_roles(server: Appliance) -> dict[str, int]:
@@ -186,7 +186,7 @@ def test_server_serves_whichever_process_is_killed_during_a_reload(reloading: Re
         wait_until(lambda: is_answered(server.gate, "/getbacklogcount"), "a response of the feed port")
         wait_until(lambda: is_answered(server.search_port, "/api/v1/search?q=searchedword"), "a response of the search port")
     reloading.reload_wholly()
-    wait_for({"gate": 1, "web": 1, "admin": 1}, lambda: count_of_port_roles(server))
+    wait_for({"gate": 1, "web": WEB_PROCESSES, "admin": 1}, lambda: count_of_port_roles(server))
     assert server.urls("searchedword") == ["http://searched.example.com/a"]
 
 

@@ -200,6 +200,25 @@ def test_servers_with_open_circuits_stand_in_the_status(store: SqlStore) -> None
     assert read_overview(store)["authorization"]["open_circuits"] == []
 
 
+def test_open_circuits_of_several_processes_stand_in_the_status_once_each(store: SqlStore) -> None:
+    moments = iter(datetime(2026, 3, 1, 12, minute, tzinfo=UTC) for minute in range(60))
+    first, second = (CircuitNote(store, lambda: next(moments), number) for number in range(2))
+
+    def list_open() -> list[tuple[str, int]]:
+        return sorted((each["server"], each["failures"]) for each in read_overview(store)["authorization"]["open_circuits"])
+
+    first([OpenCircuit(rule="wiki", server="a", failures=5, reason="late")])
+    second([OpenCircuit(rule="wiki", server=server, failures=7, reason="late") for server in "ab"])
+    assert list_open() == [("a", 5), ("b", 7)]
+    assert not any("process" in each for each in read_overview(store)["authorization"]["open_circuits"])
+    first([])
+    assert list_open() == [("a", 7), ("b", 7)]
+    first.clear(processes=2)
+    assert list_open() == [("a", 7), ("b", 7)]
+    first.clear(processes=1)
+    assert list_open() == []
+
+
 # --- the protocols of the appliance ---------------------------------------------------------------------------------------------
 
 

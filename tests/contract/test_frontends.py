@@ -15,6 +15,7 @@ from feedmill.http.search.app import SearchSite, search_app
 from feedmill.http.search.frontends import FrontEnds, StylesheetEngine
 from feedmill.http.search.gsasearch import check_custom
 from feedmill.model.errors import Corrupt
+from feedmill.ports.counts import LocalCounts
 from tests.contract.searchharness import NOW, SearchHarness, ask, open_harness
 
 HEAD = (
@@ -97,6 +98,18 @@ def test_front_end_is_cached_until_time_or_reload(tmp_path: Path) -> None:
     path.write_text(page.format("three"))
     now[0] = 901.0
     assert b"three" in frontends.render("a", b"<GSP/>").body
+
+
+def test_front_end_that_one_process_reloads_is_read_again_by_all(tmp_path: Path) -> None:
+    path, reloads = tmp_path / "a.xsl", LocalCounts()
+    page = HEAD + '<xsl:template match="/"><p>{}</p></xsl:template></xsl:stylesheet>'
+    path.write_text(page.format("one"))
+    first, second = (FrontEnds(lambda: {"a": str(path)}, build_engine(), reloads=reloads) for _ in range(2))
+    assert [b"one" in each.render("a", b"<GSP/>").body for each in (first, second)] == [True, True]
+    path.write_text(page.format("two"))
+    assert b"one" in second.render("a", b"<GSP/>").body
+    assert b"two" in first.render("a", b"<GSP/>", reload=True).body
+    assert b"two" in second.render("a", b"<GSP/>").body
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_data_folder_held_by_another_process_is_refused_and_free_after_its_death
 
 def test_run_state_is_believed_only_while_a_process_holds_the_folder(tmp_path: Path) -> None:
     state = RunState(
-        pid=1, started_at="x", addresses={"gate": "127.0.0.1:1"}, tls=("search",), roles={"gate": RoleState(pid=2, restarts=1)}
+        pid=1, started_at="x", addresses={"gate": "127.0.0.1:1"}, tls=("search",), roles={"gate": RoleState(pids=(2, 3), restarts=1)}
     )
     assert find_server(tmp_path) is None
     write_state(tmp_path, state)

@@ -28,7 +28,7 @@ from feedmill.runtime.roles import ProcessRole, Restart
 
 folder, names = Path(sys.argv[1]), sys.argv[2:]
 
-def live(role, handover):
+def live(role, number, handover):
     if role.name == "deaf":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if role.name == "hopeless":
@@ -40,9 +40,10 @@ def live(role, handover):
             file.write("x")
         return 3
     signal.signal(signal.SIGHUP, lambda *_: (folder / "hup").write_text(str(os.getpid())))
-    fresh = folder / f"{role.name}.new"
+    name = f"{role.name}{number or ''}"
+    fresh = folder / f"{name}.new"
     fresh.write_text(str(os.getpid()))
-    fresh.replace(folder / role.name)
+    fresh.replace(folder / name)
     if handover.is_successor:
         (folder / "follows").write_text(" ".join(str(each.pid) for each in handover.predecessors))
     if role.name == "handing":
@@ -71,11 +72,12 @@ supervisor.STOP_SECONDS = 0.5
 sockethandover.PATIENCE_SECONDS = 600.0
 held = open(folder / "held", "w")
 reload_settings = lambda: not (folder / "bad").exists()
-restarts = {"overlapping": Restart.HANDOVER, "handing": Restart.HANDOVER}
+restarts = {"overlapping": Restart.HANDOVER, "handing": Restart.HANDOVER, "many": Restart.HANDOVER}
+count = lambda role: int((folder / "processes").read_text()) if role.name == "many" else 1
 roles = [ProcessRole(name=name, entry_point="", restart=restarts.get(name, Restart.AFTER_END)) for name in names]
 running = supervisor.Supervisor(
     roles, live=live, probe=probe, reload_settings=reload_settings, on_ready=lambda: (folder / "ready").touch(),
-    find_in_flight=find_in_flight,
+    find_in_flight=find_in_flight, count_processes=count,
 )
 sys.exit(running.run())
 """
@@ -126,6 +128,33 @@ def test_supervisor_with_a_killed_child_starts_it_again_at_once(tmp_path: Path) 
         wait_until(lambda: pid_of(tmp_path, "a") != first)
         assert is_alive(pid_of(tmp_path, "a"))
         assert pid_of(tmp_path, "b") == other
+
+
+def test_process_of_several_that_is_killed_is_started_again_alone(tmp_path: Path) -> None:
+    (tmp_path / "processes").write_text("3")
+    with parent(tmp_path, "many"):
+        first, *others = [pid_of(tmp_path, name) for name in ("many", "many1", "many2")]
+        os.kill(others[0], signal.SIGKILL)
+        wait_until(lambda: pid_of(tmp_path, "many1") != others[0])
+        assert [pid_of(tmp_path, name) for name in ("many", "many2")] == [first, others[1]]
+
+
+def test_settings_change_the_number_of_processes_of_a_role(tmp_path: Path) -> None:
+    (tmp_path / "processes").write_text("2")
+    with parent(tmp_path, "a", "many") as process:
+        before = [pid_of(tmp_path, name) for name in ("many", "many1")]
+        wait_until((tmp_path / "ready").exists)
+        (tmp_path / "processes").write_text("3")
+        process.send_signal(signal.SIGHUP)
+        more = [pid_of(tmp_path, "many2")]
+        wait_until(lambda: pid_of(tmp_path, "many") not in before and pid_of(tmp_path, "many1") not in before)
+        more += [pid_of(tmp_path, name) for name in ("many", "many1")]
+        (tmp_path / "processes").write_text("1")
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: pid_of(tmp_path, "many") not in more)
+        # the one successor knows all earlier processes, those without a successor too
+        wait_for({*before, *more}, lambda: {int(pid) for pid in (tmp_path / "follows").read_text().split()})
+        assert pid_of(tmp_path, "many2") == more[0]
 
 
 def test_supervisor_that_is_killed_takes_its_children_with_it(tmp_path: Path) -> None:

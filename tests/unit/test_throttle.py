@@ -1,5 +1,6 @@
 import pytest
 
+from feedmill.ports.counts import LocalCounts
 from feedmill.services.signin.throttle import Throttle, ThrottleLimits
 
 BOUNDS = ThrottleLimits(by_both=3, by_address=6, by_name=9, window_seconds=60)
@@ -78,7 +79,8 @@ def test_throttle_admits_users_where_they_signed_in_before_when_others_guess_the
 
 
 def test_throttle_remembers_a_bounded_number_of_counts(clock: ManualClock) -> None:
-    throttle = Throttle(BOUNDS, clock, max_counts=50)
+    counts = LocalCounts(50)
+    throttle = Throttle(BOUNDS, clock, counts)
     for number in range(500):
         throttle.begin(f"user{number}", f"10.0.{number // 250}.{number % 250}")
-    assert throttle.count() <= 50
+    assert len(counts) <= 50

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from feedmill.adapters.feedfiles import FolderFeedFiles
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.notifier import SocketNotifier
+from feedmill.adapters.sharedcounts import open_counts
 from feedmill.adapters.spool import FolderSpool
 from feedmill.ports import FeedFiles, IndexGenerations, InFlight, Notifier, Store
+from feedmill.ports.counts import Counts
 from feedmill.runtime.roles import list_subscribers
 from feedmill.settings import Settings
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 IN_FLIGHT = "inflight"
 """The folder in a data folder that records the items that roles work on."""
+COUNTS = "counts"
+"""The folder in a data folder for what its processes count together."""
 RESERVE_BYTES = 64_000_000
 """New feeds are refused if less space is free."""
 
@@ -42,6 +46,14 @@ class ProcessNotifier(Notifier, Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Which of the processes of its role a process is, from 0, and how many there are."""
+
+    number: int = 0
+    processes: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AppContext:
     """What all services of one process share while they work on one data folder.
 
@@ -59,6 +71,9 @@ class AppContext:
     spool: Callable[[], BinaryIO]
     #: Opens the record of the item that a role works on.
     in_flight: Callable[[str], InFlight]
+    #: Opens counts that all processes share.
+    counts: Callable[[str], Counts]
+    place: Place
 
     def close(self) -> None:
         """Closes files and connections."""
@@ -67,7 +82,7 @@ class AppContext:
 
 
 @contextmanager
-def open_context(data: Path, settings: Settings, role: str = "command") -> Iterator[AppContext]:
+def open_context(data: Path, settings: Settings, role: str = "command", place: Place | None = None) -> Iterator[AppContext]:
     """Opens a data folder whose store is migrated, and closes it after the block."""
     # they take half a second to load, and a command that only sends requests to a server opens no context
     from feedmill.bootstrap.backends import CONTENT_RESERVE_BYTES, open_blobs, open_generations, open_store
@@ -82,6 +97,8 @@ def open_context(data: Path, settings: Settings, role: str = "command") -> Itera
         notifier=SocketNotifier(data, role, list_subscribers),
         spool=FolderSpool(data / "spool", reserve_bytes=CONTENT_RESERVE_BYTES).open,
         in_flight=lambda name: MappedInFlight(data / IN_FLIGHT, name),
+        counts=lambda name: open_counts(data / COUNTS / name),
+        place=place or Place(),
     )
     try:
         yield context

@@ -8,16 +8,19 @@ from feedmill.adapters.clicklog import FolderClickLog
 from feedmill.adapters.clustering import find_clusters
 from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.adapters.manual import PackagedManual
+from feedmill.adapters.sharedcounts import LockedPlaces
 from feedmill.adapters.xslt.folder import StylesheetFolder
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.bootstrap.access import early_order_of
-from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.bootstrap.context import COUNTS, AppContext, utc_now
 from feedmill.bootstrap.pulling import build_adaptor_authorizer
 from feedmill.bootstrap.searchconfig import build_search_config_provider
 from feedmill.http.search.frontends import StylesheetEngine
 from feedmill.model.authorization import AuthorizationRule, LateLimits, Mechanism
 from feedmill.model.ranking import Ranking
+from feedmill.ports.counts import SearchPlaces
 from feedmill.ports.manual import Manual
+from feedmill.runtime.roles import STYLESHEETS
 from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.authorization.authorizer import Authorizer
 from feedmill.services.authorization.circuitbreaker import CircuitBreaker
@@ -51,13 +54,18 @@ def build_search_services(context: AppContext) -> SearchServices:
         permissions=PermissionCache(context.store, order=early_order_of(context)),
         late=_build_late_binding(context, limits, breaker),
         tokens=_build_user_tokens(context, breaker),
-        threads=EngineThreads(max(LEAST_THREADS, os.cpu_count() or 1)),
+        threads=EngineThreads(max(LEAST_THREADS, (os.cpu_count() or 1) // context.place.processes)),
     )
 
 
 def build_circuit_note(context: AppContext) -> CircuitNote:
     """Builds the note of the authorization servers whose circuit is open."""
-    return CircuitNote(context.store, utc_now)
+    return CircuitNote(context.store, utc_now, context.place.number)
+
+
+def open_search_places(context: AppContext) -> SearchPlaces:
+    """Opens the places in which clients search, which all processes share."""
+    return LockedPlaces(context.data / COUNTS / "searches")
 
 
 def build_manual() -> Manual:
@@ -67,7 +75,7 @@ def build_manual() -> Manual:
 
 def build_clicks(context: AppContext) -> FolderClickLog:
     """Builds the log of clicks on results."""
-    return FolderClickLog(context.data / "clicks", context.settings.search.click_days)
+    return FolderClickLog(context.data / "clicks", context.settings.search.click_days, context.counts("clicks"))
 
 
 def _build_late_binding(context: AppContext, limits: LateLimits, breaker: CircuitBreaker) -> LateBinding | None:
@@ -95,4 +103,5 @@ def _build_user_tokens(context: AppContext, breaker: CircuitBreaker) -> UserToke
 
 def build_stylesheet_engine(context: AppContext) -> StylesheetEngine:
     """Builds the engine for stylesheets; it starts processes when they are first needed."""
-    return StylesheetEngine(repository=StylesheetFolder(context.data / "stylesheets"), transformer=ProcessTransformer())
+    transformer = ProcessTransformer(max(1, STYLESHEETS.most // context.place.processes))
+    return StylesheetEngine(repository=StylesheetFolder(context.data / "stylesheets"), transformer=transformer)

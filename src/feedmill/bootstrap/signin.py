@@ -3,7 +3,7 @@
 import time
 from datetime import timedelta
 
-from feedmill.adapters.identity.argon2 import Argon2Hasher
+from feedmill.adapters.identity.argon2 import AT_ONCE, Argon2Hasher
 from feedmill.bootstrap.audit import open_auditing
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.signinproviders import make_directories
@@ -20,13 +20,13 @@ from feedmill.services.signin.tokencheck import TokenCheck
 
 def build_signing(context: AppContext) -> SignInServices:
     """Builds the sign-in services."""
-    settings, hasher = context.settings.signin, Argon2Hasher()
+    settings, hasher = context.settings.signin, Argon2Hasher(at_once=max(1, AT_ONCE // context.place.processes))
     auditing = open_auditing(context.data, context.settings)
     bounds = ThrottleLimits(by_both=settings.max_failures, window_seconds=settings.failure_minutes * 60.0)
     tools = PasswordCheckDependencies(
         store=context.store,
         hasher=hasher,
-        throttle=Throttle(bounds, time.monotonic),
+        throttle=Throttle(bounds, time.monotonic, context.counts("passwords")),
         clock=utc_now,
         record=auditing.record,
         directories=make_directories(settings),

@@ -37,7 +37,8 @@ def _print_status(status: dict[str, Any]) -> None:
     for name, address in status["addresses"].items():
         out.print(f"  {name:<10}{address}")
     for name, role in status["roles"].items():
-        out.print(f"  {name:<14}process {role['pid']}, started again {role['restarts']} times")
+        processes = "process " if len(role["pids"]) == 1 else "processes "
+        out.print(f"  {name:<14}{processes}{', '.join(map(str, role['pids']))}, started again {role['restarts']} times")
     if status["sandbox"]:
         out.print(f"sandbox:    {_describe_sandbox(status['sandbox'])}")
     out.print(f"feeds:      {status['feeds_waiting']} waiting")

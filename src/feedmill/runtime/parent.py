@@ -9,7 +9,7 @@ import resource
 import socket
 import sys
 import time
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -24,13 +24,14 @@ from feedmill.adapters.inflight import read_left
 from feedmill.adapters.sandbox.confinement import Sandbox, harden
 from feedmill.adapters.sandbox.probe import probe_sandbox
 from feedmill.bootstrap.audit import open_auditing
-from feedmill.bootstrap.context import IN_FLIGHT
+from feedmill.bootstrap.context import COUNTS, IN_FLIGHT
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadSettings, UpstreamFailure
 from feedmill.ports.http import HttpRequest, ServerAddress
 from feedmill.runtime.admintoken import ensure_token
+from feedmill.runtime.connectionboard import ConnectionBoard
 from feedmill.runtime.migration import migrate
-from feedmill.runtime.roleprocess import run_process
+from feedmill.runtime.roleprocess import count_processes, run_process
 from feedmill.runtime.roles import ROLES
 from feedmill.runtime.runstate import RoleState, RunState, hold_data, remove_state, write_state
 from feedmill.runtime.server.sockets import listener_addresses, open_listener
@@ -84,11 +85,14 @@ def _run_supervisor(data: Path, config: Path | None, loaded: LoadedSettings) -> 
         write_state(data, state)
         stack.callback(remove_state, data)
         reloader = _Reloader(data, config, loaded)
-        os.environ[FOLDER_VARIABLE] = str(_empty_metrics(data))
+        os.environ[FOLDER_VARIABLE] = str(_empty_folder(data / "metrics"))
+        _empty_folder(data / COUNTS)
+        boards = {role.name: ConnectionBoard() for role in ROLES}
         supervisor = Supervisor(
             ROLES,
-            live=lambda role, handover: run_process(role, data, sockets, handover),
-            probe=lambda: _probe(state),
+            live=lambda role, number, handover: run_process(role, number, data, sockets, boards[role.name], handover),
+            probe=lambda: _probe(state, boards, loaded.settings),
+            count_processes=lambda role: count_processes(role, reloader.settings),
             sockets=sockets,
             reload_settings=reloader.reload,
             on_change=lambda roles: _report(data, replace(state, tls=_list_tls(reloader.settings, sockets)), roles),
@@ -110,11 +114,10 @@ def _open_sockets(settings: Settings, stack: ExitStack) -> dict[str, socket.sock
     return {name: stack.enter_context(open_listener(name, bind, port)) for name, (bind, port) in addresses.items()}
 
 
-def _empty_metrics(data: Path) -> Path:
-    """Returns the folder in which the roles count, without the counts of an earlier server."""
-    folder = data / "metrics"
+def _empty_folder(folder: Path) -> Path:
+    """Returns a folder in which the roles count, without the counts of an earlier server."""
     folder.mkdir(exist_ok=True)
-    for file in folder.glob("*.db"):
+    for file in folder.iterdir():
         file.unlink()
     return folder
 
@@ -164,9 +167,12 @@ def _announce() -> None:
     sys.stdout.flush()
 
 
-def _probe(state: RunState) -> int:
-    """Waits in a process of its own until every port responds."""
+def _probe(state: RunState, boards: Mapping[str, ConnectionBoard], settings: Settings) -> int:
+    """Waits in a process of its own until every process with ports accepts connections, and every port responds."""
     setproctitle("feedmill: probe")
+    for role in ROLES:
+        while role.listeners and not boards[role.name].are_serving(count_processes(role, settings)):
+            time.sleep(_PROBE_PAUSE_SECONDS)
     for listener in state.addresses:
         while not _answers(state.url(listener)):
             time.sleep(_PROBE_PAUSE_SECONDS)

@@ -15,8 +15,9 @@ import structlog
 from setproctitle import setproctitle
 
 from feedmill.bootstrap.access import adopt_policies
-from feedmill.bootstrap.context import open_context
-from feedmill.runtime.roles import Ports, ProcessRole
+from feedmill.bootstrap.context import Place, open_context
+from feedmill.runtime.connectionboard import ConnectionBoard, ConnectionCount
+from feedmill.runtime.roles import WEB, Ports, ProcessRole
 from feedmill.runtime.sockethandover import SocketHandover
 from feedmill.settings import Settings, read_snapshot
 from feedmill.telemetry.logs import configure_logs
@@ -29,8 +30,15 @@ GC_THRESHOLDS = (50_000, 20, 20)
 """The thresholds of garbage collection. Roles make few cycles, and with Python's own thresholds collection took a tenth of their time."""
 
 
-def run_process(role: ProcessRole, data: Path, sockets: Mapping[str, socket.socket], handover: SocketHandover) -> int:
-    """Runs a role until SIGTERM or SIGHUP, and returns the exit code."""
+def count_processes(role: ProcessRole, settings: Settings) -> int:
+    """Returns how many processes a role has."""
+    return settings.search.count_processes() if role is WEB else 1
+
+
+def run_process(
+    role: ProcessRole, number: int, data: Path, sockets: Mapping[str, socket.socket], board: ConnectionBoard, handover: SocketHandover
+) -> int:
+    """Runs a process of a role until SIGTERM or SIGHUP, and returns the exit code. Shape: processes are numbered from 0."""
     setproctitle(role.title)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, _end_in_order)
@@ -42,25 +50,23 @@ def run_process(role: ProcessRole, data: Path, sockets: Mapping[str, socket.sock
         count_in_files()
     else:
         log.warning("metrics_not_shared", reason="there is no space for them in the data folder")
+    processes = count_processes(role, settings)
     try:
         ports = Ports(
+            connections=ConnectionCount(board, number=number, processes=processes),
             sockets=sockets,
             is_successor=handover.is_successor,
             take_over=handover.take_over,
             drain_reader=handover.drain_reader,
             report_drained=handover.report_drained,
         )
-        _run_role(role, data, settings, ports)
+        with open_context(data, settings, role.name, Place(number=number, processes=processes)) as context:
+            adopt_policies(context)
+            role.load()(context, ports)
     except Exception:
         log.exception("role_failed")
         return 1
     return 0
-
-
-def _run_role(role: ProcessRole, data: Path, settings: Settings, ports: Ports) -> None:
-    with open_context(data, settings, role.name) as context:
-        adopt_policies(context)
-        role.load()(context, ports)
 
 
 def _end_in_order(_number: int, _frame: object) -> None:

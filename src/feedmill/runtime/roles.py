@@ -1,16 +1,17 @@
 """The roles of the server, each declared once: its name, what it runs, its sockets, how it is restarted and what wakes it.
 
-A role is one process that the supervisor starts and restarts. Adding a role is one more constant here, in ``ROLES``, and the function that
-its entry point names. This module imports none of these functions: ``ProcessRole.load`` does.
+A role is a process that the supervisor starts and restarts, or several that do the same. Adding a role is one more constant here, in
+``ROLES``, and the function that its entry point names. This module imports none of these functions: ``ProcessRole.load`` does.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from importlib import import_module
 from socket import socket
 
 from feedmill.model.topic import Topic
+from feedmill.runtime.connectionboard import ConnectionBoard, ConnectionCount
 
 
 class Restart(Enum):
@@ -35,6 +36,8 @@ class Ports:
     drain_reader: int | None = None
     #: To be called when this process accepts no more connections.
     report_drained: Callable[[], None] = lambda: None
+    #: The connections of this process, among those of the other processes of the role.
+    connections: ConnectionCount = field(default_factory=lambda: ConnectionCount(ConnectionBoard()))
 
 
 def _title(name: str) -> str:
@@ -43,7 +46,7 @@ def _title(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessRole:
-    """A role of the server; one process has it, and during a handover two."""
+    """A role of the server. ``web`` may have several processes, each other role has one; during a handover there are twice as many."""
 
     #: Stands in the process title, the log, the status, the metrics and in names of files.
     name: str

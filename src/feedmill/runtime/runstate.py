@@ -26,9 +26,9 @@ _PATIENCE_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleState:
-    """One process of the server. Units: ``restarts`` counts how often it was started again."""
+    """The processes of one role, 0 for one that waits for its restart. Units: ``restarts`` counts how often they were started again."""
 
-    pid: int
+    pids: tuple[int, ...]
     restarts: int
 
 
@@ -111,7 +111,7 @@ def read_state(data: Path) -> RunState | None:
     """Returns the state that the server wrote last, None if it is missing or unreadable."""
     try:
         held = json.loads((data / STATE_FILE).read_text())
-        roles = {name: RoleState(**role) for name, role in held.pop("roles").items()}
+        roles = {name: RoleState(pids=tuple(role["pids"]), restarts=role["restarts"]) for name, role in held.pop("roles").items()}
         return RunState(**(held | {"roles": roles, "tls": tuple(held["tls"])}))
     except (OSError, ValueError, KeyError, TypeError):
         return None

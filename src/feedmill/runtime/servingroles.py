@@ -23,6 +23,7 @@ from feedmill.bootstrap.search import (
     build_search_services,
     build_stylesheet_engine,
     find_clusters,
+    open_search_places,
 )
 from feedmill.bootstrap.signin import build_push_check, build_signing
 from feedmill.bootstrap.signinproviders import make_openid, make_saml
@@ -101,12 +102,13 @@ def run_gate(context: AppContext, ports: Ports) -> None:
 def run_web(context: AppContext, ports: Ports) -> None:
     """Serves searches, on the search port."""
     settings = context.settings
-    build_circuit_note(context).clear()
+    build_circuit_note(context).clear(context.place.processes)
     services, signing, token = build_search_services(context), build_signing(context), read_token(context.data)
     frontends = FrontEnds(
         lambda: {name: frontend.stylesheet for name, frontend in services.states.read_config().serving.frontends.items()},
         build_stylesheet_engine(context),
         image_sources=settings.search.image_sources,
+        reloads=context.counts("reloads"),
     )
     signin = build_signin(signing, _signin_options_of(context, token))
     site = SearchSite(
@@ -124,7 +126,12 @@ def run_web(context: AppContext, ports: Ports) -> None:
         history=timedelta(days=settings.history.days),
         auditing=signing.auditing,
         forwarded_cookies=frozenset(name for server in list_token_servers(settings.sources) for name in server.cookies),
-        bounds=SearchBounds(deadline_seconds=settings.search.deadline_seconds, at_once=settings.search.searches_per_client),
+        bounds=SearchBounds(
+            deadline_seconds=settings.search.deadline_seconds,
+            at_once=settings.search.searches_per_client,
+            places=open_search_places(context),
+            processes=context.place.processes,
+        ),
     )
     app = search_app(services, site)
     if ports.is_successor:
@@ -145,7 +152,13 @@ def run_admin(context: AppContext, ports: Ports) -> None:
 def _serve(context: AppContext, ports: Ports, apps: Mapping[str, Starlette], *, drain_seconds: float) -> None:
     listeners = make_listeners(context.settings, ports.sockets, apps)
     ports.take_over()
-    serve(listeners, drain_seconds=drain_seconds, drain_reader=ports.drain_reader, on_drained=ports.report_drained)
+    serve(
+        listeners,
+        drain_seconds=drain_seconds,
+        connections=ports.connections,
+        drain_reader=ports.drain_reader,
+        on_drained=ports.report_drained,
+    )
 
 
 @contextmanager

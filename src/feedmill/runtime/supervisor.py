@@ -3,12 +3,14 @@
 Rules:
 
 - A role is forked from the main thread, which stays the only one: see ``forking``.
+- A role may have several processes, each with a number from 0. Each is started again by itself.
 - A process that dies is restarted at once. If it dies soon after its start several times in a row, the supervisor waits longer each time,
   at most half a minute. Deaths over different items do not add up: a role records the item that it has in flight, and sets an item aside
   that interrupted it repeatedly.
 - SIGTERM and SIGINT end all processes: SIGTERM first, SIGKILL after a time. A second signal ends them without a wait.
 - SIGHUP reads the settings again. Only if they are valid does every role restart, as its ``Restart`` says: it ends and starts again, or a
-  successor starts beside it and takes over its sockets (``sockethandover``).
+  successor starts beside it and takes over its sockets (``sockethandover``). If a role is to have fewer processes, the last ones have no
+  successor of their own; the others ask them to drain.
 - If a role cannot be started before the server was ready once, the server ends.
 - A child process finds out when the server is ready. It ends with 0 then.
 """
@@ -20,6 +22,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 import structlog
 
@@ -55,9 +58,10 @@ class _Running:
 
 @dataclass(slots=True)
 class _Slot:
-    """A role and its current process."""
+    """One of the processes of a role, by its number."""
 
     role: ProcessRole
+    number: int
     process: _Running | None = None
     started_at: float = 0.0
     due_at: float = 0.0
@@ -80,8 +84,9 @@ class Supervisor:
         self,
         roles: Iterable[ProcessRole],
         *,
-        live: Callable[[ProcessRole, SocketHandover], int],
+        live: Callable[[ProcessRole, int, SocketHandover], int],
         probe: Callable[[], int],
+        count_processes: Callable[[ProcessRole], int] = lambda _: 1,
         sockets: Mapping[str, socket.socket] | None = None,
         reload_settings: Callable[[], bool] = lambda: True,
         on_change: Callable[[dict[str, RoleState]], None] = lambda _: None,
@@ -90,9 +95,12 @@ class Supervisor:
     ) -> None:
         """``live`` runs in the child of a role, ``probe`` in a child until the server is ready; both return an exit code.
 
-        ``find_in_flight`` returns the item on which a role worked when it died.
+        ``count_processes`` returns how many processes a role is to have by the settings in force. ``find_in_flight`` returns the item on
+        which a role worked when it died.
         """
-        self._slots = [_Slot(role) for role in roles]
+        self._roles = tuple(roles)
+        self._count_processes = count_processes
+        self._slots = [_Slot(role, number) for role in self._roles for number in range(count_processes(role))]
         self._draining: list[tuple[str, _Running]] = []
         self._live = live
         self._probe = probe
@@ -147,7 +155,7 @@ class Supervisor:
         descriptors = [self._sockets[name].fileno() for name in role.listeners if name in self._sockets]
         pipes = HandoverPipes() if role.restart is Restart.HANDOVER else None
         handover = pipes.make_handover(self._list_predecessors(role)) if pipes else SocketHandover()
-        child = fork(lambda: self._live(role, handover), keep=[*descriptors, *handover.list_descriptors()])
+        child = fork(lambda: self._live(role, slot.number, handover), keep=[*descriptors, *handover.list_descriptors()])
         if pipes:
             pipes.close_ends_of_process()
         slot.process = _Running(child, pipes)
@@ -214,6 +222,13 @@ class Supervisor:
                 slot.restarts += 1
             else:
                 slot.process.child.send_signal(signal.SIGHUP)
+        self._adjust_slots()
+
+    def _adjust_slots(self) -> None:
+        """Gives each role as many slots as it is to have processes. Those of removed slots drain already."""
+        kept = {(slot.role.name, slot.number): slot for slot in self._slots}
+        wanted = [(role, number) for role in self._roles for number in range(self._count_processes(role))]
+        self._slots = [kept.get((role.name, number)) or _Slot(role, number) for role, number in wanted]
 
     def _stop(self, reader: socket.socket) -> None:
         log.info("stopping")
@@ -242,7 +257,10 @@ class Supervisor:
 
     def _states(self) -> dict[str, RoleState]:
         return {
-            slot.role.name: RoleState(pid=slot.process.child.pid if slot.process else 0, restarts=slot.restarts) for slot in self._slots
+            name: RoleState(
+                pids=tuple(slot.process.child.pid if slot.process else 0 for slot in slots), restarts=sum(slot.restarts for slot in slots)
+            )
+            for name, slots in groupby(self._slots, lambda slot: slot.role.name)
         }
 
 

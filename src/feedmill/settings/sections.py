@@ -4,6 +4,7 @@ Every model is frozen, refuses unknown keys, and accepts no value of another typ
 has the checks that need more than one key, or the disk.
 """
 
+import os
 import re
 from collections.abc import Sequence
 from ipaddress import ip_address
@@ -14,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, Field, SerializeAsAny
 from feedmill.core.urls.hostnames import normalize_entry
 from feedmill.core.urls.patterns import is_remark
 from feedmill.model.errors import BadRequest
+from feedmill.runtime.connectionboard import MAX_PROCESSES
 from feedmill.settings.authorization import AuthorizationSettings, LateBindingSettings, MechanismSettings
 from feedmill.settings.crawling import Crawl
 from feedmill.settings.dataload import DataloadSettings
@@ -116,7 +118,8 @@ class Gate(Section):
 class Search(Section):
     """The search port; with a certificate it speaks TLS.
 
-    Units: days for which clicks are stored, 0 stores none; seconds that a search may take; searches of one client at once.
+    Units: processes, 0 = one for each processor; days for which clicks are stored, 0 stores none; seconds that a search may take; searches
+    of one client at once.
     """
 
     port: Port = 8080
@@ -124,11 +127,16 @@ class Search(Section):
     hosts: Hosts = ()
     certificate: str = ""
     key: str = ""
+    processes: Annotated[int, Field(ge=0, le=MAX_PROCESSES)] = 0
     allow_origins: Origins = ()
     image_sources: tuple[Annotated[str, AfterValidator(_check_image_source)], ...] = ()
     click_days: Annotated[int, Field(ge=0, le=3_650)] = 90
     deadline_seconds: Annotated[float, Field(ge=0.1, le=300)] = 5.0
     searches_per_client: Annotated[int, Field(ge=1, le=1_000)] = 8
+
+    def count_processes(self) -> int:
+        """Returns how many processes serve the port."""
+        return self.processes or min(len(os.sched_getaffinity(0)), MAX_PROCESSES)
 
 
 class Admin(Section):

@@ -19,9 +19,9 @@ PATIENCE_SECONDS = 15.0
 class Argon2Hasher:
     """Implements ``ports.signin.PasswordHasher``. Several threads may use it."""
 
-    def __init__(self, parameters: argon2.Parameters = argon2.profiles.RFC_9106_LOW_MEMORY) -> None:
+    def __init__(self, parameters: argon2.Parameters = argon2.profiles.RFC_9106_LOW_MEMORY, *, at_once: int = AT_ONCE) -> None:
         self._hasher = argon2.PasswordHasher.from_parameters(parameters)
-        self._slots = threading.BoundedSemaphore(AT_ONCE)
+        self._slots = threading.BoundedSemaphore(at_once)
 
     def hash(self, password: str) -> str:
         """Returns a hash with a salt of its own. Errors: Busy."""

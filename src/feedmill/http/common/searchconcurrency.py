@@ -2,6 +2,10 @@
 
 Further searches of the client wait in order, for at most half of the deadline. Beyond ``WAITING`` times the bound they are
 refused at once. A search occupies its slot until no thread works for it, which may be after its response.
+
+All processes of the port count together (``ports.counts.SearchPlaces``). Within its even share of the slots, a process passes a slot on to
+its own next search without freeing it. Slots beyond that become free for all processes, whose first waiting searches look for one every
+``LOOK_SECONDS``.
 """
 
 import asyncio
@@ -14,10 +18,12 @@ from starlette.requests import Request
 from feedmill.core.urls.networks import name_network
 from feedmill.http.common.clientaddress import Clients
 from feedmill.http.common.currentuser import find_current_user
+from feedmill.ports.counts import SearchPlaces
 
 WAITING: Final = 4
 MANY: Final = 4
 """The bound of a peer that stands for many people, as a multiple of the usual bound."""
+LOOK_SECONDS: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +45,11 @@ class _OwnerSearches:
 class SearchSlots:
     """The slots of all clients. For one event loop: its other threads may call only ``leave``, through the loop."""
 
-    def __init__(self, at_once: int, clients: Clients) -> None:
+    def __init__(self, at_once: int, clients: Clients, places: SearchPlaces, processes: int = 1) -> None:
         self._at_once = at_once
         self._clients = clients
+        self._places = places
+        self._processes = processes
         self._searches: dict[str, _OwnerSearches] = {}
 
     def find_owner(self, request: Request) -> Owner:
@@ -55,39 +63,55 @@ class SearchSlots:
     async def enter(self, owner: Owner, seconds: float) -> bool:
         """Waits for a slot for at most this time. Returns whether there was one."""
         searches = self._searches.setdefault(owner.name, _OwnerSearches())
-        if searches.running < owner.at_once:
-            searches.running += 1
+        if not searches.waiting and self._take(owner, searches):
             return True
         if len(searches.waiting) >= WAITING * owner.at_once:
             return False
         turn = asyncio.get_running_loop().create_future()
         searches.waiting.append(turn)
         try:
-            await asyncio.wait_for(turn, seconds)
-        except TimeoutError:
-            return False
+            return await self._wait(turn, owner, searches, seconds)
         except asyncio.CancelledError:
             # The slot was given in the moment in which the request was cancelled: it is passed on.
-            if turn.done() and not turn.cancelled():
+            if turn.done():
                 self.leave(owner)
             raise
         finally:
             if turn in searches.waiting:
                 searches.waiting.remove(turn)
-        return True
+            self._forget(owner, searches)
+
+    async def _wait(self, turn: "asyncio.Future[None]", owner: Owner, searches: _OwnerSearches, seconds: float) -> bool:
+        """Waits until a slot is passed on to this search, or until it is the first that waits and one is free."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + seconds
+        while (left := until - clock()) > 0:
+            await asyncio.wait((turn,), timeout=min(left, LOOK_SECONDS))
+            if turn.done() or (searches.waiting[0] is turn and self._take(owner, searches)):
+                return True
+        return False
 
     def leave(self, owner: Owner) -> None:
-        """Frees a slot and passes it to the search that waits longest."""
+        """Frees a slot, or passes it to the search that waits longest."""
         searches = self._searches[owner.name]
-        while searches.waiting:
+        while searches.waiting and searches.running <= owner.at_once // self._processes:
             turn = searches.waiting.popleft()
             if not turn.done():
                 # ``running`` stays: the slot changes hands without becoming free.
                 turn.set_result(None)
                 return
         searches.running -= 1
-        if not searches.running:
-            del self._searches[owner.name]
+        self._places.give_back(owner.name)
+        self._forget(owner, searches)
+
+    def _take(self, owner: Owner, searches: _OwnerSearches) -> bool:
+        is_taken = self._places.take(owner.name, owner.at_once)
+        searches.running += is_taken
+        return is_taken
+
+    def _forget(self, owner: Owner, searches: _OwnerSearches) -> None:
+        if not searches.running and not searches.waiting:
+            self._searches.pop(owner.name, None)
 
     def count(self) -> int:
         """Returns the number of clients that have searches at work."""

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Final, ParamSpec, TypeVar
 
@@ -21,6 +21,7 @@ from starlette.types import Receive
 
 from feedmill.http.common.clientaddress import Clients
 from feedmill.http.common.searchconcurrency import SearchSlots
+from feedmill.ports.counts import LocalPlaces, SearchPlaces
 from feedmill.services.deadline import Deadline
 from feedmill.telemetry.metrics import SEARCHES_BOUNDED
 
@@ -37,10 +38,12 @@ _THREADS: Final = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="search")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchBounds:
-    """The limits of one search and of one client. Units: seconds a search; searches of a client at once."""
+    """The limits of one search and of one client. Units: seconds a search; searches of a client at once, in so many processes together."""
 
     deadline_seconds: float = 5.0
     at_once: int = 8
+    places: SearchPlaces = field(default_factory=LocalPlaces)
+    processes: int = 1
 
 
 async def run_search(act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -59,7 +62,7 @@ class SearchThreads:
 
     def __init__(self, bounds: SearchBounds, clients: Clients) -> None:
         self._bounds = bounds
-        self._slots = SearchSlots(bounds.at_once, clients)
+        self._slots = SearchSlots(bounds.at_once, clients, bounds.places, bounds.processes)
 
     def endpoint(self, act: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
         """Returns an endpoint that runs another one in a thread and within the bounds."""

@@ -3,7 +3,7 @@
 - A stylesheet reads and writes nothing but the results: no file, no network, whether by ``document()``, an import or include, an entity,
   or an element that writes. It may declare entities.
 - It is applied in a process of its own (``adapters/xslt``), which limits its depth, time, memory and output. It is cached for 15 minutes,
-  or until a request reloads it.
+  or until a request reloads it: in all processes.
 - The page may have styles, and scripts from this server. Scripts inside the page do not run, because titles and URLs in it come from
   documents that anyone may have written.
 - Images come from this server only, or from servers that the settings file names. The URL of an image could send another server what was
@@ -22,6 +22,7 @@ from cachetools import TTLCache
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
 from feedmill.model.messages import message
 from feedmill.model.serving import DEFAULT_FRONTEND
+from feedmill.ports.counts import Count, Counts, LocalCounts
 from feedmill.ports.stylesheets import StylesheetOutput, StylesheetRepository, StylesheetTransformer
 
 CACHED_SECONDS = 900.0
@@ -49,6 +50,8 @@ class Page:
 class _CachedStylesheet:
     stylesheet: bytes
     output: StylesheetOutput
+    #: How often requests had reloaded it when it was read.
+    reloads: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +66,7 @@ class FrontEnds:
     """The front ends by name, each with the path of its stylesheet, "" for the built-in page. May be used from several threads.
 
     ``stylesheets`` is read again for each page, since front ends can be set while the server runs. ``policy`` is the content security
-    policy of pages; ``image_sources`` are other origins whose images they may show.
+    policy of pages; ``reloads`` counts the reloads of each stylesheet; ``image_sources`` are other origins whose images they may show.
     """
 
     def __init__(
@@ -72,11 +75,13 @@ class FrontEnds:
         engine: StylesheetEngine | None = None,
         clock: Callable[[], float] = time.monotonic,
         image_sources: tuple[str, ...] = (),
+        reloads: Counts | None = None,
     ) -> None:
         self.policy = _POLICY.format(images=" ".join(("'self'", "data:", *image_sources)))
         self._stylesheets = stylesheets
         self._engine = engine
         self._ready: TTLCache[tuple[str, str], _CachedStylesheet] = TTLCache(MAX_CACHED, CACHED_SECONDS, timer=clock)
+        self._reloads = LocalCounts() if reloads is None else reloads
         self._lock = threading.Lock()
 
     def has_stylesheet(self, name: str) -> bool:
@@ -113,15 +118,27 @@ class FrontEnds:
 
     def _find_stylesheet(self, engine: StylesheetEngine, name: str, path: str, *, reload: bool) -> _CachedStylesheet:
         ready = self._ready.get((name, path))
-        if ready is None or reload:
+        reloads = self._count_reload(path) if reload else self._find_reloads(path)
+        if ready is None or ready.reloads != reloads:
             data = engine.repository.read_stylesheet(path, f"the stylesheet of front end {name}")
             try:
                 output = engine.transformer.read_output(data)
             except Corrupt as exc:
                 raise Corrupt(f"the stylesheet of front end {name} is no XML: {exc}") from exc
-            ready = _CachedStylesheet(data, output)
+            ready = _CachedStylesheet(data, output, reloads)
             self._ready[name, path] = ready
         return ready
+
+    def _find_reloads(self, path: str) -> int:
+        with self._reloads.locked():
+            return (self._reloads.find(path) or Count()).amount
+
+    def _count_reload(self, path: str) -> int:
+        with self._reloads.locked():
+            count = self._reloads.find(path) or Count()
+            count.amount += 1
+            self._reloads.put(path, count)
+            return count.amount
 
 
 def _find_kind(output: StylesheetOutput, body: bytes) -> str:

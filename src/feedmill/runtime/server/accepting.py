@@ -2,6 +2,9 @@
 
 asyncio accepts every connection, and does not report one whose TLS handshake is not complete. Here a connection occupies a slot from the
 moment it is accepted, and a handshake has a deadline.
+
+Where several processes share the socket, the one with the fewest connections accepts the next. The others leave it for ``YIELD_SECONDS``,
+and then accept what still waits, since that process may be busy or stand still.
 """
 
 import asyncio
@@ -15,11 +18,16 @@ from typing import Final
 
 import structlog
 
+from feedmill.runtime.connectionboard import ConnectionCount
 from feedmill.runtime.server.connections import ConnectionSlots
 from feedmill.runtime.server.deadlines import CHECK_SECONDS, HEAD_SECONDS, TimedProtocol
 
 ACCEPTED_AT_ONCE: Final = 64
 """How many connections are accepted in a row before others are served."""
+
+YIELD_SECONDS: Final = 0.005
+LEFT_OVER: Final = 8
+"""How many connections that no other process accepted are accepted in a row."""
 
 _SHUTDOWN_SECONDS: Final = 5.0
 _PAUSE_SECONDS: Final = 0.1
@@ -64,12 +72,18 @@ class Acceptor:
     """Accepts connections until it is closed, and checks them until it is ended. uvicorn closes it like a ``Server`` of asyncio."""
 
     def __init__(
-        self, listening: socket.socket, make_protocol: Callable[[], TimedProtocol], slots: ConnectionSlots, context: ssl.SSLContext | None
+        self,
+        listening: socket.socket,
+        make_protocol: Callable[[], TimedProtocol],
+        slots: ConnectionSlots,
+        context: ssl.SSLContext | None,
+        connections: ConnectionCount,
     ) -> None:
         self._listening = listening
         self._make_protocol = make_protocol
         self._slots = slots
         self._context = context
+        self._connections = connections
         self._loop = asyncio.get_running_loop()
         self._opening: set[asyncio.Task[None]] = set()
         self._is_closed = False
@@ -93,26 +107,44 @@ class Acceptor:
 
     def _accept(self) -> None:
         for _ in range(ACCEPTED_AT_ONCE):
+            if self._connections.has_lighter_peer():
+                self._pause(YIELD_SECONDS, self._accept_left_over)
+                return
+            if not self._accept_next():
+                return
+
+    def _accept_left_over(self) -> None:
+        if self._is_closed:
+            return
+        self._accept_again()
+        for _ in range(LEFT_OVER):
+            if not self._accept_next():
+                return
+
+    def _accept_next(self) -> bool:
+        """Accepts one connection, and returns whether another may wait."""
+        while True:
             try:
                 accepted, peer = self._listening.accept()
             # No connection waits any more, or another process that has the same socket was faster.
             except (BlockingIOError, InterruptedError):
-                return
+                return False
             # The client was gone before its connection was accepted.
             except ConnectionAbortedError:
                 continue
             except OSError as exc:
-                self._pause(exc)
-                return
+                # The system has no descriptors or no memory for another connection.
+                if exc.errno not in _EXHAUSTED:
+                    raise
+                log.error("connection_not_taken", reason=exc.strerror)
+                self._pause(_PAUSE_SECONDS, self._accept_again)
+                return False
             self._add_connection(accepted, str(peer[0]) if peer else "")
+            return True
 
-    def _pause(self, exc: OSError) -> None:
-        """Pauses if the system has no descriptors or memory for another connection. Errors: any other."""
-        if exc.errno not in _EXHAUSTED:
-            raise exc
-        log.error("connection_not_taken", reason=exc.strerror)
+    def _pause(self, seconds: float, go_on: Callable[[], None]) -> None:
         self._loop.remove_reader(self._listening)
-        self._loop.call_later(_PAUSE_SECONDS, self._accept_again)
+        self._loop.call_later(seconds, go_on)
 
     def _accept_again(self) -> None:
         if not self._is_closed:

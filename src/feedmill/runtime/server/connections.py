@@ -67,8 +67,10 @@ def client_of(address: str) -> str:
 class ConnectionSlots:
     """The slots of a port with their connections."""
 
-    def __init__(self, most: int, share_of: ShareOf) -> None:
+    def __init__(self, most: int, share_of: ShareOf, on_change: Callable[[int], None] = lambda _: None) -> None:
+        """``on_change`` receives 1 for a slot that is occupied from now on, and -1 for one that is free again."""
         self._most = most
+        self._on_change = on_change
         self._share_of = share_of
         self._shares: dict[Occupant, str] = {}
         self._counts: dict[str, int] = {}
@@ -93,6 +95,7 @@ class ConnectionSlots:
             return False
         self._shares[occupant] = share.name
         self._counts[share.name] = self._counts.get(share.name, 0) + 1
+        self._on_change(1)
         self.note_waiting(occupant)
         return True
 
@@ -101,6 +104,7 @@ class ConnectionSlots:
         name = self._shares.pop(occupant, None)
         if name is None:
             return
+        self._on_change(-1)
         self._drop_waiting(occupant, name)
         self._counts[name] -= 1
         if not self._counts[name]:

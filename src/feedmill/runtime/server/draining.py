@@ -20,6 +20,7 @@ from weakref import WeakSet
 
 import uvicorn
 
+from feedmill.runtime.connectionboard import ConnectionCount
 from feedmill.runtime.server.accepting import Acceptor
 from feedmill.runtime.server.connections import ConnectionSlots
 from feedmill.runtime.server.deadlines import HEAD_SECONDS, TimedProtocol
@@ -59,8 +60,9 @@ class DrainingProtocol(TimedProtocol):
 class DrainingServer(PortServer):
     """A server of one listening socket. It serves open requests for at most ``drain_seconds`` after it has left its port."""
 
-    def __init__(self, config: uvicorn.Config, drain_seconds: float, slots: ConnectionSlots) -> None:
+    def __init__(self, config: uvicorn.Config, drain_seconds: float, slots: ConnectionSlots, connections: ConnectionCount) -> None:
         super().__init__(config)
+        self._connections = connections
         self._acceptors: list[Acceptor] = []
         self._slots = slots
         self._drain_seconds = drain_seconds
@@ -85,7 +87,7 @@ class DrainingServer(PortServer):
 
     def make_acceptors(self, sockets: Sequence[socket.socket]) -> Sequence[Acceptor]:
         """Begins to accept connections, and records each of them."""
-        self._acceptors = [Acceptor(listening, self._accept, self._slots, self.config.ssl) for listening in sockets]
+        self._acceptors = [Acceptor(listening, self._accept, self._slots, self.config.ssl, self._connections) for listening in sockets]
         return self._acceptors
 
     def _accept(self) -> DrainingProtocol:

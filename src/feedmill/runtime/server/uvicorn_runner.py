@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from feedmill.http.common.answers import STOP_EXTENSION
 from feedmill.http.common.crossorigin import CrossOriginHeaders
 from feedmill.http.common.hostcheck import FindNames, HostCheck
+from feedmill.runtime.connectionboard import ConnectionCount
 from feedmill.runtime.server.connections import ConnectionSlots, ShareOf
 from feedmill.runtime.server.deadlines import REST_SECONDS
 from feedmill.runtime.server.draining import DrainingProtocol, DrainingServer
@@ -55,24 +56,34 @@ def serve(
     listeners: Sequence[Listener],
     *,
     drain_seconds: float,
+    connections: ConnectionCount,
     drain_reader: int | None = None,
     on_drained: Callable[[], None] = lambda: None,
 ) -> None:
     """Serves until SIGTERM, or drains and then ends: on SIGHUP, or once ``drain_reader`` is readable.
 
-    ``on_drained`` is called when no more connections are accepted. Open requests are ended after ``drain_seconds``.
+    ``connections`` counts those of all listeners. ``on_drained`` is called when no more connections are accepted. Open requests are ended
+    after ``drain_seconds``.
     """
     # uvicorn warns of each request that it cannot parse, and any client can send thousands
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
-    uvloop.run(_serve(listeners, drain_seconds, drain_reader, on_drained))
+    uvloop.run(_serve(listeners, drain_seconds, connections, drain_reader, on_drained))
 
 
-async def _serve(listeners: Sequence[Listener], drain_seconds: float, drain_reader: int | None, on_drained: Callable[[], None]) -> None:
+async def _serve(
+    listeners: Sequence[Listener],
+    drain_seconds: float,
+    connections: ConnectionCount,
+    drain_reader: int | None,
+    on_drained: Callable[[], None],
+) -> None:
     stopped = asyncio.Event()
-    servers = [
-        (DrainingServer(_configure(each, stopped), drain_seconds, ConnectionSlots(each.most_connections, each.share_of)), each.socket)
-        for each in listeners
-    ]
+
+    def make_server(listener: Listener) -> DrainingServer:
+        slots = ConnectionSlots(listener.most_connections, listener.share_of, connections.add)
+        return DrainingServer(_configure(listener, stopped), drain_seconds, slots, connections)
+
+    servers = [(make_server(each), each.socket) for each in listeners]
 
     def stop() -> None:
         stopped.set()
@@ -89,6 +100,7 @@ async def _serve(listeners: Sequence[Listener], drain_seconds: float, drain_read
         is_draining = True
         for server, _ in servers:
             server.drain()
+        connections.leave()
         setproctitle(getproctitle() + DRAINING)
         if drain_reader is not None:
             loop.remove_reader(drain_reader)
@@ -98,6 +110,7 @@ async def _serve(listeners: Sequence[Listener], drain_seconds: float, drain_read
     loop.add_signal_handler(signal.SIGHUP, drain)
     if drain_reader is not None:
         loop.add_reader(drain_reader, drain)
+    connections.begin()
     await asyncio.gather(*(server.serve(sockets=[listening]) for server, listening in servers))
 
 
