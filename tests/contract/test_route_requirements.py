@@ -115,6 +115,8 @@ GET,HEAD      /sw_version.txt                               anyone
 GET,HEAD      /opensearch.xml                               anyone
 GET,HEAD      /manual                                       anyone
 GET,HEAD      /manual/{path:path}                           anyone
+GET,HEAD      /frontends/{name}/logo                        anyone
+GET,HEAD      /frontends/{name}/style.css                   anyone
 GET,HEAD      /healthz                                      anyone
 GET,HEAD      /readyz                                       anyone
 *             /static                                       anyone

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable
 
+from feedmill.adapters.branding import LocalBrandingFiles
 from feedmill.adapters.clicklog import FolderClickLog
 from feedmill.adapters.clustering import find_clusters
 from feedmill.adapters.http.blocking import BlockingHttpClient
@@ -15,9 +16,11 @@ from feedmill.bootstrap.access import early_order_of
 from feedmill.bootstrap.context import COUNTS, AppContext, utc_now
 from feedmill.bootstrap.pulling import build_adaptor_authorizer
 from feedmill.bootstrap.searchconfig import build_search_config_provider
+from feedmill.http.pages.branding import Brands
 from feedmill.http.search.frontends import StylesheetEngine
 from feedmill.model.authorization import AuthorizationRule, LateLimits, Mechanism
 from feedmill.model.ranking import Ranking
+from feedmill.model.serving import Branding
 from feedmill.ports.counts import SearchPlaces
 from feedmill.ports.manual import Manual
 from feedmill.runtime.roles import STYLESHEETS
@@ -33,6 +36,7 @@ from feedmill.services.authorization.samlauthorizer import SamlAuthorizer
 from feedmill.services.authorization.usertokens import UserTokens
 from feedmill.services.searching.enginethreads import LEAST_THREADS, EngineThreads
 from feedmill.services.searching.searchservices import SearchServices, wire_search_services
+from feedmill.services.searching.searchstate import SearchStates
 from feedmill.settings.authorization import limits_of, rules_of
 from feedmill.settings.pulling import list_token_servers
 from feedmill.telemetry import metrics
@@ -71,6 +75,16 @@ def open_search_places(context: AppContext) -> SearchPlaces:
 def build_manual() -> Manual:
     """Returns the manual of this version."""
     return PackagedManual()
+
+
+def build_brands(states: SearchStates) -> Brands:
+    """Builds the brandings of the front ends, as the search config in force has them."""
+
+    def find_branding(name: str) -> Branding | None:
+        frontend = states.read_config().serving.frontends.get(name)
+        return frontend.branding if frontend is not None else None
+
+    return Brands(find_branding, LocalBrandingFiles())
 
 
 def build_clicks(context: AppContext) -> FolderClickLog:

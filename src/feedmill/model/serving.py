@@ -50,6 +50,22 @@ class RelatedQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Branding:
+    """The owner's name on the pages of a front end, each "" for that of the program.
+
+    Shape: ``logo`` and ``css`` are paths of files, ``accent`` is a colour such as ``#1f5f5b``, ``help_url`` an http address,
+    ``footer`` text with links as Markdown writes them.
+    """
+
+    title: str = ""
+    logo: str = ""
+    accent: str = ""
+    help_url: str = ""
+    footer: str = ""
+    css: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FrontEnd:
     """What one front end shows. Shape: ``stylesheet`` a path, ``bias`` a bias's name, each "" for none."""
 
@@ -60,6 +76,7 @@ class FrontEnd:
     related: tuple[RelatedQuery, ...] = ()
     facets: tuple[Facet, ...] = ()
     bias: str = ""
+    branding: Branding = field(default_factory=Branding)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

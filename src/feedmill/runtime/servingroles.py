@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 
 from starlette.applications import Starlette
@@ -17,6 +18,7 @@ from feedmill.bootstrap.intake import build_intake
 from feedmill.bootstrap.pulling import build_pull_requests, find_rows
 from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.bootstrap.search import (
+    build_brands,
     build_circuit_note,
     build_clicks,
     build_manual,
@@ -39,6 +41,7 @@ from feedmill.http.feeds.app import dtd_app, gate_app
 from feedmill.http.feeds.gateconfig import GateConfig
 from feedmill.http.feeds.pushtoken import PushTokens
 from feedmill.http.feeds.trust import TRUSTED
+from feedmill.http.pages.rendering import Pages
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.stylesheetstore import StylesheetStore
@@ -110,7 +113,8 @@ def run_web(context: AppContext, ports: Ports) -> None:
         image_sources=settings.search.image_sources,
         reloads=context.counts("reloads"),
     )
-    signin = build_signin(signing, _signin_options_of(context, token))
+    pages = Pages(build_brands(services.states))
+    signin = build_signin(signing, replace(_signin_options_of(context, token), pages=pages))
     site = SearchSite(
         find_problems=_problems_of(context),
         allow_origins=settings.search.allow_origins,
@@ -119,6 +123,7 @@ def run_web(context: AppContext, ports: Ports) -> None:
         find_clusters=find_clusters,
         clicks=build_clicks(context),
         manual=build_manual(),
+        pages=pages,
         signin=signin,
         find_profile=settings.dataload.find_profile,
         find_rows=find_rows(settings),

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from os.path import isfile
 from pathlib import Path
 
+from feedmill.ports.branding import MAX_BRANDING_BYTES
 from feedmill.settings.authorizationchecks import check_authorization
 from feedmill.settings.crawling import check_crawl
 from feedmill.settings.dataload import check_dataload
@@ -17,7 +18,9 @@ from feedmill.settings.keypaths import Fault, KeyPath
 from feedmill.settings.policyacls import check_policies
 from feedmill.settings.pulling import check_sources
 from feedmill.settings.sections import Settings
+from feedmill.settings.servingsections import FrontEndSettings
 from feedmill.settings.signinchecks import check_providers
+from feedmill.wire.images import find_image_type
 
 
 def check_settings(settings: Settings) -> Iterator[Fault]:
@@ -43,11 +46,32 @@ def check_serving(settings: Settings) -> Iterator[Fault]:
     for place, frontend in enumerate(settings.frontends):
         if frontend.stylesheet and not isfile(frontend.stylesheet):
             yield ("frontends", place, "stylesheet"), f"there is no file '{frontend.stylesheet}'"
+        yield from _check_branding(place, frontend)
     yield from _check_names("biases", [bias.name for bias in settings.biases])
     yield from _check_names("synonyms", [entry.name for entry in settings.synonyms])
     yield from _check_biases(settings)
     yield from _check_names("policy_acls", [policy.name for policy in settings.policy_acls])
     yield from check_policies(settings.policy_acls)
+
+
+def _check_branding(place: int, frontend: FrontEndSettings) -> Iterator[Fault]:
+    for key, path in (("logo", frontend.logo), ("css", frontend.css)):
+        reason = _find_file_fault(path, is_image=key == "logo") if path else ""
+        if reason:
+            yield ("frontends", place, key), reason
+
+
+def _find_file_fault(path: str, *, is_image: bool) -> str:
+    """Returns why a file cannot be sent to browsers, "" if it can be."""
+    if not isfile(path):
+        return f"there is no file '{path}'"
+    try:
+        data = Path(path).read_bytes()[: MAX_BRANDING_BYTES + 1]
+    except OSError as exc:
+        return f"the file '{path}' cannot be read: {exc.strerror}"
+    if len(data) > MAX_BRANDING_BYTES:
+        return f"the file '{path}' has more than {MAX_BRANDING_BYTES} bytes"
+    return f"the file '{path}' is no PNG, JPEG, GIF, WebP or SVG image" if is_image and find_image_type(data) is None else ""
 
 
 def _check_biases(settings: Settings) -> Iterator[Fault]:

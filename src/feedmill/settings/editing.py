@@ -26,7 +26,7 @@ from feedmill.settings.keypaths import Fault, dotted
 from feedmill.settings.load import DEFAULT, LoadedSettings
 from feedmill.settings.policyacls import policies_of
 from feedmill.settings.sections import Settings
-from feedmill.settings.serving import SECTIONS, WHOLE, list_entries, merge_stored, read_entry
+from feedmill.settings.serving import SECTIONS, WHOLE, check_files, list_entries, merge_stored, read_entry
 
 API = "api"
 """The origin of stored settings."""
@@ -79,11 +79,12 @@ class SettingsEditor:
     def put(self, section: str, name: str, value: Any, condition: Condition = ALWAYS) -> tuple[SettingsEntry, bool]:
         """Sets an entry. Returns it, and whether it is new. Errors: NotFound, BadRequest with all faults, VersionConflict."""
         entry = read_entry(_checked(section), name, value)
-        text = entry.model_dump_json()
-        if len(text.encode()) > MAX_STORED_BYTES:
-            raise BadRequest(f"the entry is larger than {MAX_STORED_BYTES} bytes")
         with self._store.writing() as unit:
             stored, loaded = unit.state.stored_settings.list(), self._load()
+            entry = check_files(loaded.settings, section, name, entry)
+            text = entry.model_dump_json()
+            if len(text.encode()) > MAX_STORED_BYTES:
+                raise BadRequest(f"the entry is larger than {MAX_STORED_BYTES} bytes")
             before = _find_held(list_held(loaded, stored, section), name)
             _demand(before, condition, section, name)
             held = unit.state.stored_settings.find(section, name)
@@ -102,6 +103,7 @@ class SettingsEditor:
         entries = {name: read_entry(_checked(section), name, value) for name, value in values.items()}
         with self._store.writing() as unit:
             stored, loaded = unit.state.stored_settings.list(), self._load()
+            entries = {name: check_files(loaded.settings, section, name, entry) for name, entry in entries.items()}
             versions = {one.name: one.version for one in stored if one.section == section}
             fresh = [
                 StoredSetting(section=section, name=name, value=entry.model_dump_json(), version=1 + versions.get(name, 0))

@@ -202,7 +202,7 @@ def _resolve_files(reading: _Reading, path: Path | None) -> None:
             base = Path.cwd() if (section, key) in reading.variables else folder
             table[key] = str(base / value)
     _resolve_provider_files(reading.values.get("signin"), folder)
-    _resolve_listed(reading.values.get("frontends"), ("stylesheet",), folder)
+    _resolve_listed(reading.values.get("frontends"), ("stylesheet", "logo", "css"), folder)
     _resolve_listed(reading.values.get("authorization"), _AUTHORIZATION_FILES, folder)
     _resolve_sources(reading.values.get("sources"), folder)
     _resolve_crawl(reading, folder)

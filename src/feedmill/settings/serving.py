@@ -17,6 +17,7 @@ from feedmill.model.errors import BadRequest, Corrupt, NotFound
 from feedmill.model.facets import Facet, FacetType
 from feedmill.model.serving import (
     Bias,
+    Branding,
     Collection,
     FrontEnd,
     KeyMatch,
@@ -52,6 +53,9 @@ SECTIONS: Mapping[str, type[BaseModel]] = MappingProxyType(
     }
 )
 """The sections that the API can store, with the model of an entry."""
+
+FILES = ("logo", "css")
+"""The keys of a front end that name files which the server sends to everybody."""
 
 WHOLE = frozenset({"query"})
 """The sections that are one table and not a list of entries. They are stored under their own name."""
@@ -100,9 +104,26 @@ def merge_stored(settings: Settings, stored: Sequence[StoredSetting]) -> Setting
         entries = list_entries(settings, section)
         for one in stored:
             if one.section == section:
-                entries[one.name] = _read_stored(one)
+                entries[one.name] = keep_files(entries.get(one.name), _read_stored(one))
         changed[section] = entries[section] if section in WHOLE else tuple(entries.values())
     return settings.model_copy(update=changed)
+
+
+def keep_files(held: BaseModel | None, entry: BaseModel) -> BaseModel:
+    """Returns an entry of the API with the files that only the settings file may name, as its entry of the same name has them."""
+    if not isinstance(entry, FrontEndSettings):
+        return entry
+    files = {key: getattr(held, key) if isinstance(held, FrontEndSettings) else "" for key in FILES}
+    return entry.model_copy(update=files)
+
+
+def check_files(settings: Settings, section: str, name: str, entry: BaseModel) -> BaseModel:
+    """Returns an entry of the API as it will be in force. Errors: BadRequest if it names a file that the settings file does not name."""
+    kept = keep_files(list_entries(settings, section).get(name), entry)
+    for key in FILES if isinstance(entry, FrontEndSettings) else ():
+        if getattr(entry, key) not in ("", getattr(kept, key)):
+            raise BadRequest(f"{key}: only the settings file can name this file; leave it out, and set it there")
+    return kept
 
 
 def _read_stored(stored: StoredSetting) -> BaseModel:
@@ -145,6 +166,7 @@ def _frontend_of(one: FrontEndSettings) -> FrontEnd:
         related=tuple(RelatedQuery(term=related.term, query=related.query) for related in one.related if related.term.strip()),
         facets=tuple(_facet_of(facet) for facet in one.facets),
         bias=one.bias,
+        branding=Branding(title=one.title, logo=one.logo, accent=one.accent, help_url=one.help_url, footer=one.footer, css=one.css),
     )
 
 

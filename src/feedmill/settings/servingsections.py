@@ -3,6 +3,7 @@
 The section ``[search]``, of the search port itself, is in ``sections``.
 """
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
@@ -15,6 +16,11 @@ from feedmill.settings.section import PatternList, RulePattern, Section
 
 MAX_TERM_CHARACTERS = 500
 MAX_SYNONYM_WORDS = 8
+MAX_TITLE_CHARACTERS = 100
+MAX_FOOTER_CHARACTERS = 2_000
+
+_COLOUR = re.compile(r"#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
+_ADDRESS = re.compile(r"https?://[^\s\x00-\x20\x7f\"<>\\^`{|}]+", re.IGNORECASE)
 
 
 def _check_name(text: str) -> str:
@@ -41,6 +47,24 @@ def _check_words(text: str) -> str:
 def _check_stop_word(text: str) -> str:
     if len(text.split()) != 1 or not _check_words(text):
         raise ValueError(f"'{text}' is not one word")
+    return text
+
+
+def _check_line(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("holds a line break or another control character")
+    return text
+
+
+def _check_colour(text: str) -> str:
+    if text and _COLOUR.fullmatch(text) is None:
+        raise ValueError(f"'{text[:80]}' is no colour here; write it as #1f5f5b or #1a6")
+    return text
+
+
+def _check_address(text: str) -> str:
+    if text and _ADDRESS.fullmatch(text) is None:
+        raise ValueError(f"'{text[:200]}' is no address of a web page; it begins with https:// or http://, and a blank is %20")
     return text
 
 
@@ -107,7 +131,11 @@ class FacetSettings(Section):
 
 
 class FrontEndSettings(Section):
-    """A front end; ``stylesheet`` is the path of an XSLT 1.0 file, "" for the built-in page."""
+    """A front end; ``stylesheet`` is the path of an XSLT 1.0 file, "" for the built-in page.
+
+    ``title``, ``logo``, ``accent``, ``help_url``, ``footer`` and ``css`` brand the built-in page. ``logo`` and ``css`` are paths, which
+    only the file may set: whoever may use the API must not be able to read the files of the machine.
+    """
 
     name: Name
     stylesheet: str = ""
@@ -116,6 +144,12 @@ class FrontEndSettings(Section):
     related: tuple[RelatedSettings, ...] = ()
     facets: tuple[FacetSettings, ...] = ()
     bias: str = ""
+    title: Annotated[str, Field(max_length=MAX_TITLE_CHARACTERS), AfterValidator(_check_line)] = ""
+    logo: str = ""
+    accent: Annotated[str, AfterValidator(_check_colour)] = ""
+    help_url: Annotated[str, Field(max_length=2_048), AfterValidator(_check_address)] = ""
+    footer: Annotated[str, Field(max_length=MAX_FOOTER_CHARACTERS)] = ""
+    css: str = ""
 
 
 class SynonymSettings(Section):

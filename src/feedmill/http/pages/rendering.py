@@ -1,8 +1,8 @@
 """Makes the pages for people: of templates, in the language of each request.
 
 A template writes its texts between ``{% trans %}`` and ``{% endtrans %}``, those that the program made with the filter ``text``, numbers
-with ``number`` and days with ``day``. ``language`` is the language of the page, ``home`` the link to the search page, and ``kept`` the
-parameters that each link and form repeats. ``asset`` returns the address of a file of the pages.
+with ``number`` and days with ``day``. ``language`` is the language of the page, ``brand`` the name of its owner, ``home`` the link to the
+search page, and ``kept`` the parameters that each link and form repeats. ``asset`` returns the address of a file of the pages.
 """
 
 import hashlib
@@ -16,6 +16,7 @@ import jinja2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from feedmill.http.pages.branding import Brand, Brands
 from feedmill.http.pages.languages import PARAMETER, Choice, PageLanguage, choose_language, get_language, show_parameter
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -26,20 +27,27 @@ AnyResponse = TypeVar("AnyResponse", bound=Response)
 
 
 class Pages:
-    """Makes the pages of a port."""
+    """Makes the pages of a port, with the names of their owners."""
+
+    def __init__(self, brands: Brands | None = None) -> None:
+        self.brands = brands or Brands()
 
     def respond(
         self, request: Request, name: str, status: int = 200, headers: Mapping[str, str] | None = None, /, **values: Any
     ) -> HTMLResponse:
         """Returns the page of a template, in the language of the request."""
         choice = find_choice(request)
-        return mark_language(HTMLResponse(self.render(name, choice, **values), status, headers), choice)
+        return mark_language(HTMLResponse(self.render(name, choice, self.brands.find(request), **values), status, headers), choice)
 
-    def render(self, name: str, choice: Choice, /, **values: Any) -> str:
+    def render(self, name: str, choice: Choice, brand: Brand, /, **values: Any) -> str:
         """Returns a page as text."""
-        kept = show_parameter(choice)
-        home = f"/?{urlencode(kept)}" if kept else "/"
-        return _make_environment(choice.language.tag).get_template(name).render(kept=kept, home=home, **values)
+        kept = {**brand.parameters, **show_parameter(choice)}
+        home = add_parameters("/", kept)
+        return _make_environment(choice.language.tag).get_template(name).render(brand=brand, kept=kept, home=home, **values)
+
+    def find_kept(self, request: Request) -> Mapping[str, str]:
+        """Returns the parameters that links to other pages repeat: those of the front end and of the language."""
+        return {**self.brands.find(request).parameters, **show_parameter(find_choice(request))}
 
 
 def find_choice(request: Request) -> Choice:

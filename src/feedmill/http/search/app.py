@@ -61,6 +61,7 @@ from feedmill.http.common.searchthreads import SearchBounds, SearchThreads, find
 from feedmill.http.common.securityheaders import PAGE_WITH_SCRIPT, GuardHeaders
 from feedmill.http.common.strictparameters import strict, strict_to
 from feedmill.http.common.stricttransport import StrictTransport
+from feedmill.http.pages.branding import STATIC_SECONDS
 from feedmill.http.pages.languages import show_parameter
 from feedmill.http.pages.rendering import Pages, find_choice
 from feedmill.http.search.clicks import ClickLog, NoClickLog, click_route
@@ -69,7 +70,7 @@ from feedmill.http.search.forwarding import add_cookies
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.gsasearch import ProtocolTools, SearchProtocol
 from feedmill.http.search.manualpages import MANUAL_PATH, ManualPages, NoManual, redirect_to_manual
-from feedmill.http.search.opensearch import OPENSEARCH_PATH, show_description
+from feedmill.http.search.opensearch import OPENSEARCH_PATH, OpenSearch
 from feedmill.http.search.parameters import read_cursor, read_search, write_cursor
 from feedmill.http.search.profilesearch import PATH as PROFILE_SEARCH
 from feedmill.http.search.profilesearch import FindProfile, ProfileSearch
@@ -101,20 +102,21 @@ log = structlog.get_logger(__name__)
 MAX_PAGE_NUM = 100
 APPLIANCE_VERSION = "7.4.0-0"
 
+_STARLETTE_TEXTS = {"Not Found": message("not found"), "Method Not Allowed": message("method not allowed")}
+
 _HERE = Path(__file__).parents[1]
 # Probes and browsers may add a slash, as in /healthz/, and are redirected: that needs no sign-in where the resource needs none.
 _UNMATCHED = Unmatched(otherwise=USER, prefixes=dict.fromkeys(("/healthz", "/readyz", "/sw_version.txt", "/static/"), ANYONE))
 _JSON = "application/json"
-_STATIC_SECONDS = 30 * 86_400
 
 
 class _CachedFiles(StaticFiles):
-    """The files of the pages. The address of each names the version, so a browser may use its copy for a month."""
+    """The files of the pages. The address of each holds a digest of it, so a browser may use its copy for a month without asking."""
 
     def file_response(self, *arguments: Any, **options: Any) -> Response:
         """Returns a file."""
         response = super().file_response(*arguments, **options)
-        response.headers["cache-control"] = f"public, max-age={_STATIC_SECONDS}"
+        response.headers["cache-control"] = f"public, max-age={STATIC_SECONDS}, immutable"
         return response
 
 
@@ -160,6 +162,7 @@ class SearchSite:
     forwarded_cookies: frozenset[str] = frozenset()
     auditing: Auditing | None = None
     manual: Manual = field(default_factory=NoManual)
+    pages: Pages = field(default_factory=Pages)
 
     def list_own_origins(self) -> tuple[str, ...]:
         """Lists the origins whose pages may send forms: a proxy may use another name of this server than browsers do."""
@@ -224,9 +227,10 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
         DeclaredRoute("/api/v1/documents", strict("findDocument", in_thread(endpoints.find_document)), methods=["GET"], requires=USER),
         DeclaredRoute("/api/v1/openapi.json", strict_to((), endpoints.describe), methods=["GET"], requires=USER),
         DeclaredRoute("/sw_version.txt", endpoints.show_version, methods=["GET"], requires=ANYONE),
-        DeclaredRoute(OPENSEARCH_PATH, show_description, methods=["GET"], requires=ANYONE),
+        DeclaredRoute(OPENSEARCH_PATH, OpenSearch(site.pages).show, methods=["GET"], requires=ANYONE),
         DeclaredRoute("/manual", redirect_to_manual, methods=["GET"], requires=ANYONE),
         DeclaredRoute(MANUAL_PATH, manual.show, methods=["GET"], requires=ANYONE),
+        *site.pages.brands.routes(),
         *health_routes(endpoints.find_problems),
         DeclaredMount("/static", _CachedFiles(directory=_HERE / "static"), name="static", requires=ANYONE),
     ]
@@ -258,7 +262,7 @@ class _Endpoints:
         self._searcher = services.searcher
         self._documents = services.documents
         self._states = services.states
-        self._pages = Pages()
+        self._pages = site.pages
 
     def show(self, request: Request) -> Response:
         """Returns the search page. Redirects to sign-in if the request wants secure results and the user could sign in."""
@@ -334,7 +338,7 @@ class _Endpoints:
     def answer_http_error(self, request: Request, exc: Exception) -> Response:
         """Returns the response to an unknown path or method."""
         status, detail = (exc.status_code, exc.detail) if isinstance(exc, HTTPException) else (500, "internal error")
-        response = self._respond_problem(request, problem_of(status), detail.lower())
+        response = self._respond_problem(request, problem_of(status), _STARLETTE_TEXTS.get(detail, detail.lower()))
         if isinstance(exc, HTTPException) and exc.headers:
             response.headers.update(exc.headers)
         return response

@@ -3,6 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from feedmill.http.pages.branding import Brand
 from feedmill.http.pages.languages import Choice, get_language
 from feedmill.http.pages.rendering import Pages
 from feedmill.model.errors import NotFound
@@ -48,7 +49,7 @@ class ManualPages:
             page = self._manual.find_page(path.removesuffix(".html") or "index")
             if page is not None:
                 sections = [heading for heading in page.headings if heading.level == 2]
-                return HTMLResponse(self._pages.render("manual.html", _ENGLISH, page=page, sections=sections), headers=_HEADERS)
+                return HTMLResponse(self._pages.render("manual.html", _ENGLISH, Brand(), page=page, sections=sections), headers=_HEADERS)
         raise NotFound(message("the manual has no such page; its contents are at /manual/"))
 
 

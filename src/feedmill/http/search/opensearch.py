@@ -3,33 +3,52 @@
 Its addresses are those under which the request came. Source: OpenSearch 1.1 Draft 6; the extension for suggestions.
 """
 
+from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from feedmill.http.pages.rendering import Pages, add_parameters, find_asset, find_choice, mark_language
+
 MEDIA_TYPE = "application/opensearchdescription+xml"
 OPENSEARCH_PATH = "/opensearch.xml"
-_NAME = "Feedmill"
+_MAX_NAME, _MAX_LONG_NAME = 16, 48
 
 
-def show_description(request: Request) -> Response:
-    """Returns the description."""
-    root = str(request.base_url).rstrip("/")
-    urls = (
-        ("text/html", "results", f"{root}/?q={{searchTerms}}&start={{startIndex?}}"),
-        ("application/atom+xml", "results", f"{root}/search?q={{searchTerms}}&start={{startIndex?}}&num={{count?}}&match=auto&output=atom"),
-        ("application/x-suggestions+json", "suggestions", f"{root}/suggest?q={{searchTerms}}"),
-        (MEDIA_TYPE, "self", f"{root}{OPENSEARCH_PATH}"),
-    )
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        '<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/">',
-        f"<ShortName>{_NAME}</ShortName>",
-        "<Description>Searches the documents that you may see.</Description>",
-        "<InputEncoding>UTF-8</InputEncoding>",
-        f'<Image width="32" height="32" type="image/svg+xml">{escape(root)}/static/icon.svg</Image>',
-        *(f'<Url type="{kind}" rel="{relation}" indexOffset="0" template={quoteattr(template)}/>' for kind, relation, template in urls),
-        "</OpenSearchDescription>",
-    ]
-    return Response("\n".join(lines) + "\n", media_type=MEDIA_TYPE, headers={"Cache-Control": "public, max-age=3600", "Vary": "Host"})
+class OpenSearch:
+    """The route of the description."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+
+    def show(self, request: Request) -> Response:
+        """Returns the description."""
+        choice, brand = find_choice(request), self._pages.brands.find(request)
+        root = str(request.base_url).rstrip("/")
+        kept = self._pages.find_kept(request)
+        same = "".join(f"&{name}={quote(value)}" for name, value in kept.items())
+        urls = (
+            ("text/html", "results", f"{root}/?q={{searchTerms}}&start={{startIndex?}}{same}"),
+            (
+                "application/atom+xml",
+                "results",
+                f"{root}/search?q={{searchTerms}}&start={{startIndex?}}&num={{count?}}&match=auto&output=atom{same}",
+            ),
+            ("application/x-suggestions+json", "suggestions", f"{root}/suggest?q={{searchTerms}}{same}"),
+            (MEDIA_TYPE, "self", add_parameters(f"{root}{OPENSEARCH_PATH}", kept)),
+        )
+        description = choice.language.gettext("Searches the documents that you may see.")
+        lines = [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            '<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/">',
+            f"<ShortName>{escape(brand.title[:_MAX_NAME])}</ShortName>",
+            f"<LongName>{escape(brand.title[:_MAX_LONG_NAME])}</LongName>",
+            f"<Description>{escape(description)}</Description>",
+            "<InputEncoding>UTF-8</InputEncoding>",
+            f'<Image width="32" height="32">{escape(root + (brand.logo or find_asset("icon.svg")))}</Image>',
+            *(f'<Url type="{kind}" rel="{relation}" indexOffset="0" template={quoteattr(template)}/>' for kind, relation, template in urls),
+            "</OpenSearchDescription>",
+        ]
+        headers = {"Cache-Control": "public, max-age=3600", "Vary": "Host"}
+        return mark_language(Response("\n".join(lines) + "\n", media_type=MEDIA_TYPE, headers=headers), choice)

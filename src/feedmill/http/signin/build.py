@@ -41,6 +41,7 @@ class SignInOptions:
     public_url: str = ""
     openid: tuple[OpenIdProvider, ...] = ()
     saml: tuple[SamlProvider, ...] = ()
+    pages: Pages = field(default_factory=Pages)
 
 
 def build_signin(signing: SignInServices, options: SignInOptions) -> SignInSite:
@@ -62,7 +63,7 @@ def build_signin(signing: SignInServices, options: SignInOptions) -> SignInSite:
         *(Choice(label=each.label, href=f"{PAGE}/oidc/{each.name}", namespace=each.namespace) for each in options.openid),
         *(Choice(label=each.label, href=f"{PAGE}/saml/{each.name}", namespace=each.namespace) for each in options.saml),
     )
-    pages = Pages()
+    pages = options.pages
     provider_logouts = ProviderLogouts(pages)
     tools = PageTools(
         authenticator=authenticator,
@@ -94,6 +95,7 @@ def build_signin(signing: SignInServices, options: SignInOptions) -> SignInSite:
         authenticator=authenticator,
         check=signing.check,
         guard=guard,
+        pages=pages,
         routes=routes,
         has_choices=bool(choices),
         public_url=options.public_url,

@@ -19,8 +19,7 @@ from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.currentuser import SignInMethod, find_current_user
 from feedmill.http.common.requirements import USER, DeclaredRoute
-from feedmill.http.pages.languages import show_parameter
-from feedmill.http.pages.rendering import Pages, add_parameters, find_choice
+from feedmill.http.pages.rendering import Pages, add_parameters
 from feedmill.http.signin.cookies import SESSION, Cookies
 from feedmill.http.signin.forms import Fields, FormGuard, find_field, is_browser, read_form, read_target
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
@@ -174,7 +173,7 @@ class SignInPage:
 
     def _render(self, request: Request, target: str, tried: _Attempt) -> Response:
         code, text = self._tools.guard.begin(request.scope)
-        kept = show_parameter(find_choice(request))
+        kept = self._tools.pages.find_kept(request)
         response = self._tools.pages.respond(
             request,
             "signin.html",
@@ -220,17 +219,13 @@ class SignInPage:
             self._tools.auditing.log_event(AuditKind.SIGNED_OUT, actor=actor, address=address, details={"everywhere": is_everywhere})
         # comes last, because a provider may take time to return its logout address
         logouts = self._tools.provider_logouts.find_logouts(request, session.credentials) if session is not None else []
-        response: Response = RedirectResponse(_find_home(request), status_code=303, headers=NO_STORE)
+        response: Response = RedirectResponse(add_parameters("/", self._tools.pages.find_kept(request)), status_code=303, headers=NO_STORE)
         if logouts:
             response = self._tools.provider_logouts.render(request, logouts)
         # The browser's cache may hold results that only this user may see.
         response.headers["Clear-Site-Data"] = '"cache"'
         self._cookies.drop(response, request.scope, SESSION)
         return response
-
-
-def _find_home(request: Request) -> str:
-    return add_parameters("/", show_parameter(find_choice(request)))
 
 
 def write_target(target: str, kept: Mapping[str, str]) -> str:

@@ -10,8 +10,7 @@ from feedmill.core.signin.accounts import write_user
 from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.currentuser import SignInMethod, find_current_user
 from feedmill.http.common.requirements import DeclaredRoute
-from feedmill.http.pages.languages import show_parameter
-from feedmill.http.pages.rendering import find_choice
+from feedmill.http.pages.rendering import Pages
 from feedmill.http.signin.forms import FormGuard, read_target
 from feedmill.http.signin.page import OLD_PAGE, PAGE, TARGET_FIELD, write_target
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
@@ -38,6 +37,7 @@ class SignInSite:
     authenticator: RequestAuthenticator
     check: PasswordCheck
     guard: FormGuard
+    pages: Pages
     routes: tuple[DeclaredRoute, ...]
     has_choices: bool = False
     public_url: str = ""
@@ -50,8 +50,7 @@ class SignInSite:
         """Returns the account to show on the search page; None if sign-in is not configured."""
         current_user = find_current_user(request)
         target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        kept = show_parameter(find_choice(request))
-        href = f"{PAGE}?{write_target(read_target(target), kept)}"
+        href = f"{PAGE}?{write_target(read_target(target), self.pages.find_kept(request))}"
         if current_user.is_signed_in:
             name = ", ".join(write_user(user) for user in current_user.identity.users) or current_user.label
             code = self.guard.code_of_session(request.scope) if current_user.method is SignInMethod.SESSION else ""
