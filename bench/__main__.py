@@ -22,6 +22,7 @@ from bench import (
     latency,
     leak,
     queries,
+    rarewords,
     relevance,
     results,
     rows,
@@ -58,6 +59,7 @@ BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "expensive": ("the most expensive queries over 300,000 different words", expensive.main),
     "snippets": ("how many snippets are sentences of the main text, on folders of real pages", snippets.main),
     "sandbox": ("extraction with the sandbox against the same without", sandbox.main),
+    "rarewords": ("searches for rare words against searches for frequent ones", rarewords.main),
     "throughput": ("searches a second over several connections, against what the processors allow", throughput.main),
     "upload": ("a large feed against the disk, memory, search meanwhile", upload.main),
 }

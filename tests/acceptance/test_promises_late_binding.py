@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from tests import programs
-from tests.appliance import Appliance, running
+from tests.appliance import WEB_PROCESSES, Appliance, running
 from tests.builders.feedxml import make_feed, make_record
 from tests.builders.requests import PASSWORD, make_basic
 from tests.decisionpoint import DecisionPoint, running_point
@@ -80,7 +80,7 @@ def test_documents_without_acl_are_shown_to_users_that_other_servers_permit(tmp_
         assert "<M>" not in xml
         point.misbehave = lambda handler: handler.connection.close()
         assert found(server, "ann") == (["http://open.example/"], 1)
-        for _ in range(2):
+        for _ in range(4 * WEB_PROCESSES):  # each process has circuits of its own
             found(server, "ann")
         headers = {"Authorization": f"Bearer {(server.data / 'admin.token').read_text().strip()}"}
         metrics = server.request("GET", server.admin, "/metrics", headers=headers)[2].decode()

@@ -1,6 +1,7 @@
 """Chooses among the words of an index the one that a user may have meant, the same way for every engine."""
 
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
@@ -16,6 +17,33 @@ Counted = tuple[str, int]
 def count_allowed(word: str) -> int:
     """Returns how many typing errors a word may have: one in a short word, two in a longer one."""
     return 1 if len(word) < 6 else 2
+
+
+class WordTable:
+    """Words in which similar ones are looked up: by length, and the words of a length by their numbers of documents, largest first.
+
+    Words with digits are left out: they are numbers and names, of which another is no better spelling.
+    """
+
+    def __init__(self, counted: Mapping[str, int]) -> None:
+        self._words: dict[int, list[str]] = {}
+        self._counts: dict[int, list[int]] = {}
+        for word, count in sorted(counted.items(), key=lambda pair: -pair[1]):
+            if word.isalpha() or not any(map(str.isdigit, word)):
+                self._words.setdefault(len(word), []).append(word)
+                self._counts.setdefault(len(word), []).append(count)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._words.values()))
+
+    def iter_near(self, word: str, more_than: int) -> Iterator[Counted]:
+        """Yields the words within the distance that is allowed for a word, each in more documents than ``more_than``."""
+        allowed = count_allowed(word)
+        for size in range(len(word) - allowed, len(word) + allowed + 1):
+            counts = self._counts.get(size, [])
+            frequent = self._words.get(size, [])[: bisect_left(counts, -more_than, key=lambda count: -count)]
+            for found, _, place in process.extract(word, frequent, scorer=OSA.distance, score_cutoff=allowed, limit=None):
+                yield found, counts[place]
 
 
 def choose_alike(word: str, known: Mapping[str, int], count: Callable[[str], int], more_than: int) -> str | None:

@@ -5,12 +5,13 @@ words of documents that they may see, and the number of these documents decides 
 """
 
 from collections import Counter
+from functools import lru_cache
 
 import tantivy
 from tantivy import Occur, Query
 
 from feedmill.adapters.index.analysis import NAVIGATION_WORD, split_words
-from feedmill.adapters.index.similarwords import MAX_START_CHARACTERS, Counted, choose_alike, count_allowed
+from feedmill.adapters.index.similarwords import MAX_START_CHARACTERS, Counted, WordTable, choose_alike, count_allowed
 from feedmill.adapters.index.tantivy.accessfilter import find_permitted
 from feedmill.adapters.index.tantivy.failures import translated
 from feedmill.adapters.index.tantivy.query import build_query
@@ -23,6 +24,8 @@ TITLE = "title"
 FIELDS = ("title", "body")
 MAX_KNOWN = 20_000
 MAX_NEAR = 100
+MAX_TABLED = 200_000
+"""How many words of one commit are held in memory."""
 EXACT_TO = 100
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -61,21 +64,48 @@ class TantivyVocabulary:
         if self._searcher is None or len(folded) != 1:
             return None
         with translated("looking for words alike"):
-            return choose_alike(folded[0], _list_near(self._searcher, folded[0]), lambda near: self.count(near, access), more_than)
+            near = _list_near(self._searcher, folded[0], more_than)
+            return choose_alike(folded[0], near, lambda one: self.count(one, access), more_than)
 
 
-def _list_near(searcher: tantivy.Searcher, word: str) -> Counter[str]:
-    """Lists words of similar length that begin with the first or second letter of a word, or have another or one more letter in front."""
+def _list_near(searcher: tantivy.Searcher, word: str, more_than: int) -> dict[str, int]:
+    """Lists similar words that begin with the first or second letter of a word, or have another or one more letter in front."""
     known: Counter[str] = Counter()
     allowed, size = count_allowed(word), len(word)
     for field in FIELDS:
-        # With the second letter too, because the first one may be missing, or both may be swapped.
-        begun = [(start, MAX_KNOWN) for start in dict.fromkeys(word[:2])] + [(letter + word[:3], MAX_NEAR) for letter in LETTERS]
-        for start, limit in begun:
-            for near, count in searcher.terms_with_prefix(field, start, None, limit):
+        for letter in LETTERS:
+            for near, count in searcher.terms_with_prefix(field, letter + word[:3], None, MAX_NEAR):
                 if -allowed <= len(near) - size <= allowed:
                     known[near] += count
-        for letter in LETTERS:
             if count := searcher.doc_freq(field, letter + word[1:]):
                 known[letter + word[1:]] += count
-    return known
+    # With the second letter too, because the first one may be missing, or both may be swapped.
+    begun = [_find_tables(searcher).find(letter).iter_near(word, more_than) for letter in dict.fromkeys(word[:2])]
+    return known | {near: count for words in begun for near, count in words}
+
+
+class _Tables:
+    """The words of one commit by their first letter. Each letter is read when it is first needed, and recurs in other queries."""
+
+    def __init__(self, searcher: tantivy.Searcher) -> None:
+        self._searcher = searcher
+        self._tables: dict[str, WordTable] = {}
+
+    def find(self, letter: str) -> WordTable:
+        """Returns the words that begin with a letter."""
+        table = self._tables.get(letter)
+        if table is None:
+            counted: Counter[str] = Counter()
+            for field in FIELDS:
+                counted.update(dict(self._searcher.terms_with_prefix(field, letter, None, MAX_KNOWN)))
+            table = WordTable(counted)
+            if sum(map(len, [*self._tables.values(), table])) > MAX_TABLED:
+                self._tables = {}
+            self._tables[letter] = table
+        return table
+
+
+# A searcher always shows the same commit. Only one is cached: a searcher holds its files, which cannot be removed meanwhile.
+@lru_cache(maxsize=1)
+def _find_tables(searcher: tantivy.Searcher) -> _Tables:
+    return _Tables(searcher)
