@@ -113,6 +113,7 @@ GET,HEAD      /api/v1/documents                             a user, signed in or
 GET,HEAD      /api/v1/openapi.json                          a user, signed in or not
 GET,HEAD      /sw_version.txt                               anyone
 GET,HEAD      /opensearch.xml                               anyone
+GET,HEAD      /search-box.js                                anyone
 GET,HEAD      /manual                                       anyone
 GET,HEAD      /manual/{path:path}                           anyone
 GET,HEAD      /frontends/{name}/logo                        anyone

@@ -12,6 +12,7 @@ GET /api/v1/search        results as JSON
 GET /api/v1/suggest       suggestions as JSON
 GET /api/v1/documents     one document by URL
 GET /api/v1/openapi.json  the description of these resources as OpenAPI
+GET /search-box.js        the search box for pages of other sites
 GET /sw_version.txt       the version that adaptors expect of an appliance
 GET /seedlist/myserver    all documents as a seedlist, for administrators; see seedlists
 GET /signin, /signout     signing in and out; POST too
@@ -77,6 +78,7 @@ from feedmill.http.search.profilesearch import FindProfile, ProfileSearch
 from feedmill.http.search.resultpage import show_page
 from feedmill.http.search.rowpage import PATH as ROW_PATH
 from feedmill.http.search.rowpage import FindRows, RowPages, find_no_rows
+from feedmill.http.search.searchbox import SEARCH_BOX_PATH, SearchBoxScript
 from feedmill.http.search.seedlists import CONTENT_PATH, TOKENS_PATH, USER_PATH, Seedlists, name_user
 from feedmill.http.search.seedlists import PATH as SEEDLIST_PATH
 from feedmill.http.search.suggestions import Suggestions
@@ -228,6 +230,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
         DeclaredRoute("/api/v1/openapi.json", strict_to((), endpoints.describe), methods=["GET"], requires=USER),
         DeclaredRoute("/sw_version.txt", endpoints.show_version, methods=["GET"], requires=ANYONE),
         DeclaredRoute(OPENSEARCH_PATH, OpenSearch(site.pages).show, methods=["GET"], requires=ANYONE),
+        DeclaredRoute(SEARCH_BOX_PATH, SearchBoxScript().show, methods=["GET"], requires=ANYONE),
         DeclaredRoute("/manual", redirect_to_manual, methods=["GET"], requires=ANYONE),
         DeclaredRoute(MANUAL_PATH, manual.show, methods=["GET"], requires=ANYONE),
         *site.pages.brands.routes(),
