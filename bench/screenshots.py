@@ -11,11 +11,14 @@ from tests import library
 from tests.appliance import running
 
 WIDTHS = (400, 900, 1400)
+SIDE_BY_SIDE = 960
+"""The width from which the filters stand beside the results."""
+
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 PAGES = {
     "blank": "/",
     "found": "/?q=travel",
-    "narrowed": "/?q=travel&dnavs=inmeta:department%3DFinance",
+    "narrowed": "/?q=travel&select=department:Finance&select=@filetype:html",
     "foreign": "/?q=travel+inmeta:department+-inmeta:kind",
     "meant": "/?q=travle",
 }
@@ -30,6 +33,11 @@ def take(browser: Browser, base_url: str, folder: Path) -> None:
             for name, path in PAGES.items():
                 page.goto(path)
                 page.screenshot(path=str(folder / f"{name}-{width}-{scheme}.png"), full_page=True)
+            if width < SIDE_BY_SIDE:
+                page.goto(PAGES["narrowed"])
+                page.get_by_role("button", name="Filters").click()
+                page.screenshot(path=str(folder / f"filters-{width}-{scheme}.png"))
+                page.goto(PAGES["found"])
             page.get_by_role("combobox").fill("tra")
             page.get_by_role("option").first.wait_for()
             page.get_by_role("combobox").press("ArrowDown")

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests import library
 from tests.appliance import Appliance, running
 from tests.browsers import DESKTOP, PHONE, follow, launched, needs_chromium, new_page
+from tests.builders.feedxml import make_feed, make_record
 from tests.waiting import wait_until
 
 pytestmark = needs_chromium
@@ -65,8 +66,10 @@ def test_page_walk_from_query_to_cached_copy(browser: Browser, appliance: Applia
     expect(page.get_by_role("link", name="Book a trip")).to_be_visible()
     assert fits(page)
     if size is PHONE:
-        page.get_by_text("Narrow the results").click()
-    follow(page, page.get_by_role("link", name="Legal Affairs"))
+        page.get_by_role("button", name="Filters").click()
+    page.get_by_label("Legal Affairs").check()
+    if size is PHONE:
+        page.get_by_role("button", name="Show results").click()
     expect(page.locator(".count")).to_contain_text("7 results")
     expect(page.locator(".chosen")).to_contain_text("Department: Legal Affairs")
     follow(page, page.get_by_role("link", name="Without Department: Legal Affairs"))
@@ -126,11 +129,85 @@ def test_page_suggestions_by_keyboard(browser: Browser, appliance: Appliance) ->
 def test_page_without_script_does_all_but_suggest(browser: Browser, appliance: Appliance) -> None:
     page = open_page(browser, appliance, PHONE, script=False)
     ask(page, "travel")
-    page.get_by_text("Narrow the results").click()
-    follow(page, page.get_by_role("link", name="Finance"))
-    follow(page, page.get_by_role("link", name="100 – 500"))
-    expect(page.locator(".chosen li")).to_have_count(2)
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_label("Finance").check()
+    page.get_by_label("100 – 500").check()
+    follow(page, page.get_by_role("button", name="Show results"))
+    expect(page.get_by_role("link", name="Without Department: Finance")).to_be_visible()
     assert fits(page)
+    follow(page, page.get_by_role("link", name="Clear all").last)
+    expect(page.locator(".count")).to_contain_text("of 52 results")
+    close(page)
+
+
+def test_page_filters_apply_at_once_and_keep_the_focus(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, DESKTOP)
+    ask(page, "travel")
+    box = page.get_by_label("Human Resources")
+    box.focus()
+    page.keyboard.press("Space")
+    expect(page.locator(".count")).to_contain_text("7 results")
+    expect(box).to_be_focused()
+    expect(box).to_be_checked()
+    assert parse_qs(urlsplit(page.url).query)["select"] == ["department:Human Resources"]
+    page.get_by_label("Finance").check()
+    expect(page.locator(".count")).to_contain_text("of 14 results")
+    page.get_by_text("3 more of Department").click()
+    page.get_by_label("Works Council").check()
+    expect(page.get_by_role("status").filter(has_text="of 20 results")).to_be_attached()
+    expect(page.get_by_label("Procurement")).to_be_visible()
+    page.go_back()
+    expect(page.locator(".count")).to_contain_text("of 14 results")
+    page.get_by_role("link", name="Without Department: Finance").click()
+    expect(page.locator(".count")).to_contain_text("7 results")
+    ask(page, "remote")
+    expect(page.get_by_label("Human Resources")).to_be_checked()
+    page.locator(".results h2 a").first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".results h2 a").nth(1)).to_be_focused()
+    close(page)
+
+
+def test_page_filters_of_a_phone_are_a_sheet(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, PHONE)
+    ask(page, "travel")
+    first = page.locator(".results > li").first
+    place = first.bounding_box()
+    button = page.get_by_role("button", name="Filters")
+    button.press("Enter")
+    expect(page.get_by_role("button", name="Close")).to_be_focused()
+    assert first.bounding_box() == place
+    assert fits(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("Finance")).to_be_hidden()
+    expect(button).to_be_focused()
+    button.click()
+    page.get_by_label("Finance").check()
+    page.get_by_label("Research").check()
+    expect(page.locator(".count")).to_contain_text("of 52 results")
+    page.get_by_role("button", name="Show results").click()
+    expect(page.locator(".count")).to_contain_text("of 14 results")
+    expect(page.get_by_role("button", name="Filters (2)")).to_be_visible()
+    expect(page.get_by_label("Finance")).to_be_hidden()
+    close(page)
+
+
+def test_page_long_facet_is_searched(browser: Browser, appliance: Appliance) -> None:
+    records = [make_record(f"http://host{number}.example.org/", f"<p>manyhosts {number}</p>") for number in range(12)]
+    appliance.feed(make_feed(*records), "hosts")
+    page = open_page(browser, appliance, DESKTOP)
+    ask(page, "manyhosts")
+    field = page.get_by_role("searchbox", name="Search in Site")
+    field.fill("HOST11")
+    expect(page.get_by_label("host11.example.org")).to_be_visible()
+    expect(page.get_by_label("host2.example.org")).to_be_hidden()
+    field.press("Enter")
+    field.fill("nowhere")
+    expect(page.get_by_text("No value has this text")).to_be_visible()
+    field.fill("11")
+    page.get_by_label("host11.example.org").check()
+    expect(page.locator(".count")).to_contain_text("1 result")
+    expect(field).to_have_value("11")
     close(page)
 
 
@@ -169,6 +246,19 @@ def test_page_is_clean_for_axe(browser: Browser, appliance: Appliance, query: st
     page = open_page(browser, appliance, DESKTOP, scheme=scheme)
     if query:
         ask(page, query)
+    found = Axe().run(page)
+    assert found.response["violations"] == [], found.generate_report()
+    close(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_with_open_filters_is_clean_for_axe(browser: Browser, appliance: Appliance, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = open_page(browser, appliance, PHONE, scheme=scheme)
+    page.goto("/?q=travel&select=department:Finance&select=@filetype:html")
+    page.get_by_role("button", name="Filters (2)").click()
+    expect(page.get_by_label("Finance")).to_be_visible()
     found = Axe().run(page)
     assert found.response["violations"] == [], found.generate_report()
     close(page)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 
 from feedmill.core.ranking.facets import read_facet_range
 from feedmill.http.search.app import SearchSite, search_app
+from feedmill.http.search.facetlinks import label_days
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Attributes
 from feedmill.model.facets import Facet, FacetType
@@ -130,18 +131,66 @@ def test_any_query_string_is_answered(harness: SearchHarness, path: str, query: 
         assert re.search(r"cursor=|callback=|^parameter .* is (unknown|given|')", said)
 
 
-def test_page_shows_facets_and_what_was_chosen(harness: SearchHarness) -> None:
+def test_page_shows_facets_as_boxes_and_what_is_selected(harness: SearchHarness) -> None:
     app = search_app(harness.services())
     text = ask(app, "/", [("q", "word"), ("client", "shop")]).text
-    assert 'href="/?q=word&amp;client=shop&amp;dnavs=inmeta%3Ateam%3DLegal%2520Affairs"' in text
-    assert 'href="/?q=word&amp;client=shop&amp;dnavs=inmeta%3Aprice%3A10..20"' in text
-    chosen = ask(app, "/", [("q", "word"), ("client", "shop"), ("dnavs", "inmeta:team=Sales inmeta:price:..9.99")]).text
-    assert "Team" not in chosen.partition('class="chosen"')[2].partition("</ul>")[0]
-    assert "What it costs: <b>at most 9.99</b>" in chosen
-    assert 'href="/?q=word&amp;client=shop&amp;dnavs=inmeta%3Ateam%3DSales"' in chosen
-    listed = ask(app, "/", [("client", "shop"), ("dnavs", "inmeta:team=Sales")]).text
+    assert 'name="select" value="team:Legal Affairs">' in text
+    assert 'name="select" value="price:10..20">' in text
+    chosen = ask(app, "/", [("q", "word"), ("client", "shop"), ("select", "Team:sales"), ("select", "price:..9.99")]).text
+    assert 'value="team:Sales" checked>' in chosen
+    assert 'value="price:..9.99" checked>' in chosen
+    assert "What it costs</bdi>: <b>at most 9.99</b>" in chosen
+    assert 'href="/?q=word&amp;client=shop&amp;select=Team%3Asales"' in chosen
+    assert 'href="/?q=word&amp;client=shop"' in chosen
+    listed = ask(app, "/", [("client", "shop"), ("select", "team:Sales")]).text
     assert "2 results" in listed
     assert 'class="blank"' in ask(app, "/", [("client", "shop"), ("site", "default_collection"), ("num", "20")]).text
+
+
+def test_page_shows_the_selections_of_old_links(harness: SearchHarness) -> None:
+    app = search_app(harness.services())
+    chosen = ask(app, "/", [("q", "word"), ("client", "shop"), ("dnavs", "inmeta:team=Sales inmeta:price:..9.99")]).text
+    assert "What it costs</bdi>: <b>at most 9.99</b>" in chosen
+    assert 'href="/?q=word&amp;client=shop&amp;dnavs=inmeta%3Ateam%3DSales"' in chosen
+
+
+def test_page_shows_only_facets_that_narrow(harness: SearchHarness) -> None:
+    app = search_app(harness.services())
+    text = ask(app, "/", [("q", "word")]).text
+    # all documents are of one host, one type and one source
+    assert "<fieldset>" not in text
+    harness.add([harness.make("http://b.com/x", "word", language="de")])
+    text = ask(app, "/", [("q", "word")]).text
+    assert [legend.partition("</legend>")[0] for legend in text.split("<legend>")[1:]] == ["Language", "Site"]
+    assert '<span class="value">German</span>' in text
+
+
+def test_page_keeps_a_selection_without_results_in_sight(harness: SearchHarness) -> None:
+    app = search_app(harness.services())
+    text = ask(app, "/", [("q", "word"), ("select", "@language:fr"), ("select", "other:x")]).text
+    assert 'value="@language:fr" checked>' in text
+    assert '<input type="hidden" name="select" value="other:x">' in text
+    assert "<bdi>other</bdi>: <b><bdi>x</bdi></b>" in text
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "shown"),
+    [
+        ("2026-11-27", "2026-11-27", "Today"),
+        ("2026-11-21", "2026-11-27", "Past 7 days"),
+        ("2026-11-20", "2026-11-26", "2026-11-20 – 2026-11-26"),
+        ("2025-01-01", "2025-12-31", "2025"),
+        ("9999-12-01", "9999-12-31", "month"),
+        ("2024-02-01", "2024-02-29", "month"),
+        ("2024-02-01", "2024-02-28", "2024-02-01 – 2024-02-28"),
+        ("2024-02-05", "2024-02-05", "day"),
+        ("", "2024-02-05", "until 2024-02-05"),
+        ("2024-01-01", "", "from 2024"),
+    ],
+)
+def test_page_names_ranges_of_days(first: str, last: str, shown: str) -> None:
+    label = label_days(first, last, date(2026, 11, 27))
+    assert (label.text or label.form) == shown
 
 
 # --- built-in facets and selections -----------------------------------------------------------------------------------------------

@@ -19,11 +19,11 @@ from feedmill.model.serving import KeyMatch
 
 MAX_FACETS = 20
 BUILT_IN_FACETS: Final = (
-    Facet(name=BuiltIn.FILETYPE.value, label="File type"),
-    Facet(name=BuiltIn.DATE.value, label="Date", type=FacetType.DATE),
-    Facet(name=BuiltIn.SOURCE.value, label="Source"),
-    Facet(name=BuiltIn.LANGUAGE.value, label="Language"),
-    Facet(name=BuiltIn.SITE.value, label="Site"),
+    Facet(name=BuiltIn.FILETYPE.value, label=message("File type")),
+    Facet(name=BuiltIn.DATE.value, label=message("Date"), type=FacetType.DATE),
+    Facet(name=BuiltIn.SOURCE.value, label=message("Source")),
+    Facet(name=BuiltIn.LANGUAGE.value, label=message("Language")),
+    Facet(name=BuiltIn.SITE.value, label=message("Site")),
 )
 
 

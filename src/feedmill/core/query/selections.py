@@ -15,6 +15,7 @@ from feedmill.core.text.measures import read_number
 from feedmill.core.text.typedvalues import read_day
 from feedmill.model.errors import BadRequest
 from feedmill.model.facets import BuiltIn, Facet, Selection, SelectionReadings
+from feedmill.model.messages import message
 from feedmill.model.query import BuiltInEquals, DateRange, MetaDates, MetaEquals, MetaExists, MetaNumbers, Node, Or
 from feedmill.model.search import SearchRequest
 
@@ -34,7 +35,7 @@ def find_built_in(name: str) -> BuiltIn | None:
     """Returns the built-in facet of a name in any letter case, None for a metadata name. Errors: BadRequest for another name with ``@``."""
     folded = fold_value(name)
     if folded.startswith("@") and folded not in _BUILT_IN:
-        raise BadRequest(f"{_show(name)} is no built-in facet; these are: {', '.join(_BUILT_IN)}")
+        raise BadRequest(message("%(name)s is no built-in facet; these are: %(names)s", name=_show(name), names=", ".join(_BUILT_IN)))
     return _BUILT_IN.get(folded)
 
 
@@ -60,31 +61,34 @@ def check_selections(texts: Sequence[str]) -> None:
 def read_selections(request: SearchRequest) -> tuple[tuple[SelectionReadings, ...], tuple[str, ...]]:
     """Returns the readings of a request's selections, each selection once, and warnings about those without a meaning."""
     found = {text: read_selection(text) for text in dict.fromkeys(request.selected[:MAX_SELECTIONS])}
-    warnings = [f"the selection {_show(text)} was passed over: {one.fault}" for text, one in found.items() if not one.values + one.ranges]
+    faults = [(text, one.fault) for text, one in found.items() if not one.values + one.ranges]
+    warnings = [
+        message("the selection %(selection)s was passed over: %(reason)s", selection=_show(text), reason=fault) for text, fault in faults
+    ]
     return tuple(one for one in found.values() if one.values + one.ranges), tuple(warnings[:3])
 
 
 def read_selection(text: str) -> SelectionReadings:
     """Returns the readings of one selection. Errors: none; a text without any meaning has only a fault."""
     if len(text) > MAX_SELECTION_CHARACTERS:
-        return SelectionReadings(fault=f"it is longer than {MAX_SELECTION_CHARACTERS} characters")
+        return SelectionReadings(fault=message("it is longer than %(count)s characters", count=MAX_SELECTION_CHARACTERS))
     splits = [(name.strip(), value.strip()) for name, value in _split_at_colons(text)]
     splits = [(name, value) for name, value in splits if fold_value(name) and fold_value(value)]
     if not splits:
-        return SelectionReadings(fault="give NAME:VALUE or NAME:LOW..HIGH")
+        return SelectionReadings(fault=message("give NAME:VALUE or NAME:LOW..HIGH"))
     try:
         built_in = find_built_in(splits[0][0])
         if built_in is not None:
             return _read_built_in(built_in, splits[0][1])
     except BadRequest as error:
-        return SelectionReadings(fault=str(error))
+        return SelectionReadings(fault=error.args[0])
     values = tuple(Selection(name=name, text=value, node=MetaEquals(name, value)) for name, value in splits)
     ranges, fault = [], ""
     for name, value in splits:
         try:
             node = _read_range(name, value)
         except BadRequest as error:
-            fault = fault or str(error)
+            fault = fault or error.args[0]
         else:
             ranges += [Selection(name=name, text=value, node=node)] if node is not None else []
     return SelectionReadings(values=values, ranges=tuple(ranges), fault=fault)
@@ -106,9 +110,9 @@ def _read_built_in(name: BuiltIn, value: str) -> SelectionReadings:
 def _read_days(low: str, high: str, text: str) -> tuple[date | None, date | None]:
     first, last = read_day(low), read_day(high)
     if (low and first is None) or (high and last is None) or not (first or last):
-        raise BadRequest(f"{_show(text)} is no range of days; write 2026-01-01..2026-01-31, 2026-01-01.., ..2026-01-31 or 2026-01-31")
+        raise BadRequest(message("%(range)s is no range of days; write them as 2026-01-01..2026-01-31", range=_show(text)))
     if first and last and first > last:
-        raise BadRequest(f"the range {_show(text)} ends before it begins")
+        raise BadRequest(message("the range %(range)s ends before it begins", range=_show(text)))
     return first, last
 
 
@@ -119,14 +123,14 @@ def _read_range(name: str, value: str) -> Node | None:
     if not dots:
         return None
     if not ends:
-        raise BadRequest(f"the range {_show(value)} has no end")
+        raise BadRequest(message("the range %(range)s has no end", range=_show(value)))
     if all(read_day(end) is not None for end in ends):
         return MetaDates(name, *_read_days(low, high, value))
     numbers = [number for end in ends if (number := read_number(end)) is not None]
     if len(numbers) < len(ends):
         return None
     if numbers != sorted(numbers):
-        raise BadRequest(f"the range {_show(value)} ends before it begins")
+        raise BadRequest(message("the range %(range)s ends before it begins", range=_show(value)))
     return MetaNumbers(name, read_number(low), read_number(high))
 
 

@@ -5,7 +5,6 @@ The file type is the usual ending of the content's type, else that of the URL. T
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
 
 from feedmill.core.ranking.indexterms import MAX_TERM_CHARACTERS, bounded, filetype_of, filetype_term, split_url
 from feedmill.core.text.analysis import fold_value
@@ -54,14 +53,14 @@ def choose_days(first_second: float, last_second: float, today: date) -> tuple[F
 
 
 def drop_repeated(values: Sequence[FacetValue], today: date) -> tuple[FacetValue, ...]:
-    """Returns the counted ranges without one that ends today and holds no more than the shorter one before it."""
-    ends = today.isoformat()
-    repeated = [
-        longer
-        for shorter, longer in pairwise(values)
-        if shorter.count == longer.count and shorter.range and longer.range and shorter.range.high == longer.range.high == ends
-    ]
-    return tuple(value for value in values if value not in repeated)
+    """Returns the counted ranges without those that reach today and hold no more than the range before them, which ends today."""
+    ends, kept = today.isoformat(), list[FacetValue]()
+    for value in values:
+        before = kept[-1] if kept else None
+        is_recent = before is not None and before.range is not None and before.range.high == ends
+        if not (is_recent and before and before.count == value.count and value.range and value.range.high >= ends):
+            kept.append(value)
+    return tuple(kept)
 
 
 def _day_of(seconds: float) -> date:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from babel import Locale, UnknownLocaleError
-from babel.dates import format_date
+from babel.dates import format_date, format_skeleton
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
@@ -82,6 +82,10 @@ class PageLanguage:
     def write_date(self, day: date | datetime) -> str:
         """Returns a day."""
         return format_date(day, "medium", locale=self.locale)
+
+    def write_month(self, day: date) -> str:
+        """Returns the month of a day, with its year."""
+        return format_skeleton("yMMMM", day, locale=self.locale)
 
     def name_language(self, code: str) -> str:
         """Returns the name of a language by its code, the code itself if it has none."""

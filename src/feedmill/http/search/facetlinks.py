@@ -1,79 +1,246 @@
-"""Facets on the search page: values with links that narrow the list, and the selected values with links that widen it.
+"""Facets on the search page: a form with a box for each value, and links that remove what is selected.
 
-The selection is in ``dnavs=``, separate from the query, and is written in the query language.
+Selections are in ``select=``. Those of ``dnavs=``, which old links have, are shown and removed in the same way, but are no boxes.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from calendar import monthrange
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Literal
 
+from feedmill.core.query.plan import QueryPlan
 from feedmill.core.query.text import render_query
-from feedmill.core.ranking.facets import narrow
+from feedmill.core.ranking.builtinfacets import built_in_term
+from feedmill.core.ranking.facets import counts_days, is_built_in, narrow
 from feedmill.core.text.analysis import fold_value
+from feedmill.core.text.typedvalues import read_day
 from feedmill.core.text.units import write_unit
-from feedmill.model.facets import Facet, FacetCounts, FacetRange, FacetType, FacetValue
+from feedmill.model.facets import BuiltIn, Facet, FacetCounts, FacetRange, FacetType, FacetValue, Selection
 from feedmill.model.messages import message
-from feedmill.model.query import MetaDates, MetaEquals, MetaNumbers, Node
+from feedmill.model.query import BuiltInEquals, MetaDates, MetaEquals, MetaNumbers, Node
+from feedmill.model.results import ResultPage
+from feedmill.model.search import SearchRequest
 
-SHOWN_AT_ONCE = 6
+SHOWN_AT_ONCE = 5
+LONG = 10
+"""The number of values from which a facet has a field to search in it."""
 
-Href = Callable[[str], str]
-"""Returns the link to the same search with another selection."""
+_RECENT = {1: message("Today"), 7: message("Past 7 days"), 30: message("Past 30 days"), 365: message("Past year")}
+_TYPES = {"html": message("Web page"), "txt": message("Plain text"), "eml": message("Mail")}
+
+Href = Callable[[SearchRequest], str]
+"""Returns the link to the first page of a request."""
+
+Parameters = Callable[[SearchRequest], Iterable[tuple[str, str]]]
+"""Returns the parameters of a request besides the query."""
+
+Form = Literal["text", "raw", "month", "day", "language"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """The name of a value as the page writes it.
+
+    Shape: ``form`` says what ``text`` is: a text of the page, a text of a document in any language, a code of a language; or that ``day``
+    is written, as a day or as its month.
+    """
+
+    text: str = ""
+    form: Form = "text"
+    day: date | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownValue:
-    """A value to select. ``is_raw``: the text comes from a document and may be of any language."""
+    """A value to select. Shape: ``select`` is what the form sends; ``count`` is None for a selected value that no document has."""
 
-    text: str
-    count: int
-    href: str
-    is_raw: bool
+    label: Label
+    select: str
+    count: int | None
+    is_selected: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownFacet:
     """A facet: the values that are visible at once, and the others."""
 
-    label: str
+    label: Label
     values: tuple[ShownValue, ...]
     more: tuple[ShownValue, ...]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the facet has a field to search in it."""
+        return len(self.values) + len(self.more) >= LONG
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectedFacetValue:
-    """A selected value, and the link to the page without it."""
+    """A selected value, and the link to the page without it. Shape: ``facet`` is None for a restriction of no facet."""
 
-    label: str
-    text: str
+    facet: Label | None
+    label: Label
     href: str
 
 
-def show_facets(counted: Sequence[FacetCounts], selected: Sequence[Node], href: Href) -> tuple[ShownFacet, ...]:
-    """Returns the facets that have a value to select."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownFilters:
+    """What can narrow the results, and what narrows them. Shape: ``hidden`` are the parameters that the form sends besides its boxes."""
+
+    facets: tuple[ShownFacet, ...]
+    selected: tuple[SelectedFacetValue, ...]
+    clear: str
+    hidden: tuple[tuple[str, str], ...]
+
+
+def show_filters(page: ResultPage, plan: QueryPlan, href: Href, list_parameters: Parameters) -> ShownFilters:
+    """Returns the facets and the selections of a page."""
+    selections = _list_different(page.selections or tuple((*one.values, *one.ranges)[0] for one in plan.selections))
+    today = next((counts.facet.as_of for counts in page.facets if counts.facet.as_of is not None), None)
+    shown = [counts for counts in page.facets if _narrows(counts, selections, page.total)]
+    boxes = {fold_value(counts.facet.name) for counts in shown}
+    others = tuple(_write(one) for one in selections if fold_value(one.name) not in boxes)
+    return ShownFilters(
+        facets=tuple(_show_facet(counts, selections, today) for counts in shown),
+        selected=(*_show_selections(selections, plan, today, href), *_show_navigation(plan, href)),
+        clear=href(replace(plan.request, selected=(), navigation="")),
+        hidden=(("q", plan.request.query), *list_parameters(replace(plan.request, selected=others))),
+    )
+
+
+def _list_different(selections: Sequence[Selection]) -> tuple[Selection, ...]:
+    return tuple({(fold_value(one.name), fold_value(one.text)): one for one in selections}.values())
+
+
+def _narrows(counts: FacetCounts, selections: Sequence[Selection], total: int) -> bool:
+    """Whether a facet is worth its place: not where all results have the same value, unless it is selected."""
+    if _list_selected(counts.facet, selections):
+        return True
+    return len(counts.values) > 1 or any(value.count < total for value in counts.values)
+
+
+def _list_selected(facet: Facet, selections: Sequence[Selection]) -> list[Selection]:
+    return [one for one in selections if fold_value(one.name) == fold_value(facet.name)]
+
+
+def _show_facet(counts: FacetCounts, selections: Sequence[Selection], today: date | None) -> ShownFacet:
+    facet, selected = counts.facet, _list_selected(counts.facet, selections)
+    values, found = [], set[Selection]()
+    for value in counts.values:
+        same = [one for one in selected if _is_same(one, facet, value)]
+        found.update(same)
+        text = _text_of(value)
+        label = _label_value(facet, text, today)
+        values.append(ShownValue(label=label, select=f"{facet.name}:{text}", count=value.count, is_selected=bool(same)))
+    absent = [
+        ShownValue(label=_label_value(facet, one.text, today), select=_write(one), count=None, is_selected=True)
+        for one in selected
+        if one not in found
+    ]
+    # What is selected stays in sight, whatever its place.
+    late = [value for value in values[SHOWN_AT_ONCE:] if value.is_selected]
+    first = [*absent, *values[:SHOWN_AT_ONCE], *late]
+    return ShownFacet(label=_label_facet(facet), values=tuple(first), more=tuple(one for one in values if one not in first))
+
+
+def _is_same(selection: Selection, facet: Facet, value: FacetValue) -> bool:
+    node = narrow(facet, value)
+    match selection.node, node:
+        case BuiltInEquals(), BuiltInEquals():
+            return built_in_term(facet.name, selection.text) == built_in_term(facet.name, value.value or "")
+        case MetaEquals(), MetaEquals():
+            return fold_value(selection.text) == fold_value(value.value or "")
+        case MetaNumbers(_, low, high), MetaNumbers(_, least, most):
+            return (low, high) == (least, most)
+        case MetaDates(_, first, last), MetaDates(_, earliest, latest):
+            return (first, last) == (earliest, latest)
+        case _:
+            return selection.node == node
+
+
+def _write(selection: Selection) -> str:
+    return f"{selection.name}:{selection.text}"
+
+
+def _text_of(value: FacetValue) -> str:
+    return f"{value.range.low}..{value.range.high}" if value.range is not None else value.value or ""
+
+
+# --- what is selected -----------------------------------------------------------------------------------------------------------
+
+
+def _show_selections(selections: Sequence[Selection], plan: QueryPlan, today: date | None, href: Href) -> list[SelectedFacetValue]:
     shown = []
-    for counts in counted:
-        values = [
-            _show_value(counts.facet, value, selected, href) for value in counts.values if narrow(counts.facet, value) not in selected
-        ]
-        if values:
-            label = counts.facet.label or counts.facet.name
-            shown.append(ShownFacet(label=label, values=tuple(values[:SHOWN_AT_ONCE]), more=tuple(values[SHOWN_AT_ONCE:])))
-    return tuple(shown)
+    for one in selections:
+        facet = _find_facet(one.name, plan.facets)
+        rest = tuple(_write(other) for other in selections if other is not one)
+        label = _label_value(facet, one.text, today)
+        shown.append(SelectedFacetValue(facet=_label_facet(facet), label=label, href=href(replace(plan.request, selected=rest))))
+    return shown
 
 
-def _show_value(facet: Facet, value: FacetValue, selected: Sequence[Node], href: Href) -> ShownValue:
-    text = value.value if value.range is None else describe_range(value.range, facet.type)
-    query = _render_parts([*selected, narrow(facet, value)])
-    return ShownValue(text=text or "", count=value.count, href=href(query), is_raw=value.range is None)
+def _show_navigation(plan: QueryPlan, href: Href) -> list[SelectedFacetValue]:
+    shown, parts = [], plan.selected
+    for place, part in enumerate(parts):
+        facet, label = _describe(part, plan.facets)
+        rest = " ".join(render_query(other) for other in (*parts[:place], *parts[place + 1 :]))
+        shown.append(SelectedFacetValue(facet=facet, label=label, href=href(replace(plan.request, navigation=rest))))
+    return shown
 
 
-def show_selected(selected: Sequence[Node], facets: Sequence[Facet], href: Href) -> tuple[SelectedFacetValue, ...]:
-    """Returns the selected values, in order."""
-    found = []
-    for place, part in enumerate(selected):
-        label, text = _describe(part, facets)
-        found.append(SelectedFacetValue(label=label, text=text, href=href(_render_parts([*selected[:place], *selected[place + 1 :]]))))
-    return tuple(found)
+def _describe(part: Node, facets: Sequence[Facet]) -> tuple[Label | None, Label]:
+    match part:
+        case MetaEquals(name, value):
+            return _label_facet(_find_facet(name, facets)), Label(text=value, form="raw")
+        case MetaNumbers(name, low, high, unit):
+            numbers = describe_range(FacetRange(low=_number(low), high=_number(high)), FacetType.FLOAT)
+            return _label_facet(_find_facet(name, facets)), Label(text=_add_unit(numbers, write_unit(unit)))
+        case MetaDates(name, first, last):
+            days = FacetRange(low=first.isoformat() if first else "", high=last.isoformat() if last else "")
+            return _label_facet(_find_facet(name, facets)), Label(text=describe_range(days, FacetType.DATE))
+        case _:
+            return None, Label(text=render_query(part), form="raw")
+
+
+def _find_facet(name: str, facets: Sequence[Facet]) -> Facet:
+    folded = fold_value(name)
+    return next((facet for facet in facets if fold_value(facet.name) == folded), Facet(name=name))
+
+
+# --- names ----------------------------------------------------------------------------------------------------------------------
+
+
+def _label_facet(facet: Facet) -> Label:
+    return Label(text=facet.label or facet.name, form="text" if is_built_in(facet) else "raw")
+
+
+def _label_value(facet: Facet, text: str, today: date | None) -> Label:
+    low, dots, high = text.partition("..")
+    if counts_days(facet):
+        return label_days(low.strip(), high.strip() if dots else low.strip(), today)
+    if facet.ranges and dots:
+        return Label(text=describe_range(FacetRange(low=low, high=high), facet.type))
+    if facet.name == BuiltIn.LANGUAGE.value:
+        return Label(text=text, form="language")
+    if facet.name == BuiltIn.FILETYPE.value:
+        return Label(text=_TYPES.get(text, text.upper()))
+    return Label(text=text, form="raw")
+
+
+def label_days(low: str, high: str, today: date | None) -> Label:
+    """Returns the name of a range of days: relative to today, a day, a month, or its ends."""
+    first, last = read_day(low), read_day(high)
+    if first is None or last is None:
+        return Label(text=describe_range(FacetRange(low=low, high=high), FacetType.DATE))
+    days = (last - first).days + 1
+    if last == today and days in _RECENT:
+        return Label(text=_RECENT[days])
+    if first == last:
+        return Label(form="day", day=first)
+    if first.day == 1 and last == first.replace(day=monthrange(first.year, first.month)[1]):
+        return Label(form="month", day=first)
+    return Label(text=describe_range(FacetRange(low=low, high=high), FacetType.DATE))
 
 
 def describe_range(wanted: FacetRange, kind: FacetType) -> str:
@@ -89,31 +256,8 @@ def describe_range(wanted: FacetRange, kind: FacetType) -> str:
     return message("at least %(number)s", number=low) if low else message("at most %(number)s", number=high)
 
 
-def _render_parts(parts: Sequence[Node]) -> str:
-    return " ".join(render_query(part) for part in parts)
-
-
-def _describe(part: Node, facets: Sequence[Facet]) -> tuple[str, str]:
-    match part:
-        case MetaEquals(name, value):
-            return _label(name, facets), value
-        case MetaNumbers(name, low, high, unit):
-            ends = FacetRange(low=_number(low), high=_number(high))
-            return _label(name, facets), _add_unit(describe_range(ends, FacetType.FLOAT), write_unit(unit))
-        case MetaDates(name, first, last):
-            days = FacetRange(low=first.isoformat() if first else "", high=last.isoformat() if last else "")
-            return _label(name, facets), describe_range(days, FacetType.DATE)
-        case _:
-            return "", render_query(part)
-
-
 def _add_unit(numbers: str, unit: str) -> str:
     return message("%(numbers)s %(unit)s", numbers=numbers, unit=unit) if unit else numbers
-
-
-def _label(name: str, facets: Sequence[Facet]) -> str:
-    folded = fold_value(name)
-    return next((facet.label or facet.name for facet in facets if fold_value(facet.name) == folded), name)
 
 
 def _number(number: float | None) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlencode
 
 from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
-from feedmill.http.search.facetlinks import SelectedFacetValue, ShownFacet, show_facets, show_selected
+from feedmill.http.search.facetlinks import ShownFilters, show_filters
 from feedmill.http.search.parameters import DEFAULT_NUM, read_sort, write_refined
 from feedmill.http.search.rowpage import find_row_path
 from feedmill.model.messages import message
@@ -163,8 +163,7 @@ class ShownPage:
     related: tuple[QuerySuggestion, ...] = ()
     is_counted: bool = True
     meant: QuerySuggestion | None = None
-    facets: tuple[ShownFacet, ...] = ()
-    selected: tuple[SelectedFacetValue, ...] = ()
+    filters: ShownFilters
     orders: tuple[Order, ...] = ()
     parting: int | None = None
     feed: str = ""
@@ -178,8 +177,8 @@ def show_page(page: ResultPage, plan: QueryPlan, kept: Mapping[str, str] | None 
     parameters = (*_list_parameters(request), *same)
     last = page.start + len(page.results)
 
-    def choose(navigation: str) -> str:
-        return _href(page.query, 0, (*_list_parameters(replace(request, navigation=navigation)), *same))
+    def link_to(other: SearchRequest) -> str:
+        return _href(page.query, 0, (*_list_parameters(other), *same))
 
     has_more = page.length > request.start + num
     return ShownPage(
@@ -199,8 +198,7 @@ def show_page(page: ResultPage, plan: QueryPlan, kept: Mapping[str, str] | None 
         keymatches=tuple(_show_match(match) for match in page.keymatches) if request.start == 0 else (),
         related=tuple(QuerySuggestion(query=query, href=_href(query, 0, parameters)) for query in page.related),
         meant=QuerySuggestion(query=page.spelling, href=_href(page.spelling, 0, parameters)) if page.spelling else None,
-        facets=show_facets(page.facets, plan.selected, choose),
-        selected=show_selected(plan.selected, plan.facets, choose),
+        filters=show_filters(page, plan, link_to, lambda other: (*_list_parameters(other), *same)),
         orders=_orders(page.query, request, same),
         parting=_find_parting(page, request),
         feed=_write_feed_address(page.query, request),

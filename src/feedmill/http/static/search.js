@@ -114,10 +114,11 @@
   });
 
   // --- keys: "/" goes to the search box, up and down walk through the results
-  const links = [...document.querySelectorAll(".results h2 a")];
+  const listLinks = () => [...document.querySelectorAll(".results h2 a")];
   document.addEventListener("keydown", (event) => {
     const at = event.target;
     const types = at.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName);
+    const links = listLinks();
     if (event.ctrlKey || event.metaKey || event.altKey || types) return;
     if (event.key === "/") {
       event.preventDefault();
@@ -129,16 +130,12 @@
     }
   });
 
-  // --- a wide window shows at once what could narrow the results
-  const narrow = document.querySelector("details.narrow");
-  if (narrow && matchMedia("(min-width: 60rem)").matches) narrow.open = true;
-
   // --- clicks: which result was opened for which query
-  const first = Number(document.querySelector(".results")?.getAttribute("start") || 1);
   const report = (event) => {
     const link = event.target.closest(".results h2 a");
     if (!link || (event.type === "auxclick" && event.button !== 1)) return;
-    const fields = new URLSearchParams({ ct: "c", url: link.href, q: new URLSearchParams(location.search).get("q") || "", r: first + links.indexOf(link) });
+    const first = Number(document.querySelector(".results")?.getAttribute("start") || 1);
+    const fields = new URLSearchParams({ ct: "c", url: link.href, q: new URLSearchParams(location.search).get("q") || "", r: first + listLinks().indexOf(link) });
     for (const name of ["site", "client"]) if (form.elements[name]) fields.set(name, form.elements[name].value);
     navigator.sendBeacon?.(`/click?${fields}`);
   };

@@ -50,7 +50,7 @@ def resolve_selections(index: SearchIndex, plan: QueryPlan, access: AccessFilter
             if plan.request.is_strict:
                 raise
             chosen.append(replace(readings.values[0], node=NOTHING))
-            warnings.append(str(error))
+            warnings.append(error.args[0])
     return Narrowing(tuple(chosen), tuple(group_by_name(chosen).items()), tuple(warnings))
 
 
