@@ -86,7 +86,7 @@ def test_page_in_the_language_of_the_browser(harness: SearchHarness) -> None:
     answer = ask_page(harness, "q=needle", accepted=GERMAN)
     assert '<html lang="de" dir="ltr">' in answer.text
     assert "1 Ergebnis <span>" in answer.text
-    assert ">04.05.2026</time>" in answer.text
+    assert ">04.05.2026</bdi></time>" in answer.text
     assert answer.headers["content-language"] == "de"
     assert "Accept-Language" in answer.headers["vary"].split(", ")
 
