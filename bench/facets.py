@@ -1,4 +1,4 @@
-"""What facets cost: searches over many documents through HTTP, without facets, with one and with four, one after the other in one run.
+"""What facets cost: searches over many documents through HTTP, without facets, with one, with four and with the built-in ones, in one run.
 
 Each query is asked in turns, so that whatever else the machine does affects all alike. Reported are medians and 99th percentiles, and the
 same for suggestions and for the page. An index keeps its last answers: every question holds a word of its own that no document may have,
@@ -10,6 +10,7 @@ import random
 import tempfile
 import time
 from collections.abc import Sequence
+from datetime import date, timedelta
 from pathlib import Path
 from statistics import median
 from urllib.parse import urlencode
@@ -25,6 +26,7 @@ A_FEED = 20_000
 ROUNDS = 40
 WORDS = 60
 FACETS = ("department", "author", "kind", "price")
+BUILT_IN = ("@filetype", "@date", "@source", "@language", "@site")
 NEW = "zznewzz"
 RANGES = 'facets = [{name = "price", type = "currency", ranges = ["..100", "100..300", "300..600", "600.."]}]'
 SETTINGS = f'[[frontends]]\nname = "default_frontend"\n{RANGES}\n'
@@ -44,7 +46,9 @@ def feed_many(appliance: Appliance, documents: int) -> None:
                 ("price", str(random_.randrange(1_000))),
             ]
             text = f"<title>{' '.join(chosen[:6])}</title>{' '.join(chosen)}"
-            records.append(make_record(f"http://facets.example.com/{number}", text, metadata))
+            written = date(2026, 1, 1) - timedelta(days=random_.randrange(4_000))
+            url = f"http://host{random_.randrange(300)}.example.com/{number}"
+            records.append(make_record(url, text, metadata, last_modified=written.isoformat()))
         appliance.wait(appliance.push(make_feed(*records), "facets"), seconds=3_600, pause_seconds=0.5)
 
 
@@ -86,6 +90,9 @@ def main(documents: int = DOCUMENTS, rounds: int = ROUNDS) -> None:
                     "one facet": ways(words, facet=FACETS[:1]),
                     "four facets": ways(words, facet=FACETS),
                     "four again": ["/api/v1/search?" + urlencode({"q": word, "facet": FACETS}, doseq=True) for word in words],
+                    **{name: ways(words, facet=name) for name in BUILT_IN},
+                    "all built-in": ways(words, facet=BUILT_IN),
+                    "one selected": ways(words, facet=FACETS[:1], select="@date:2020-01-01.."),
                     "page": ["/?" + urlencode({"q": f"{word} -{NEW}"}) for word in words],
                     "suggest": ["/api/v1/suggest?" + urlencode({"q": word[:3]}) for word in words],
                 },

@@ -73,6 +73,23 @@ def urls_of(services: SearchServices, access: AccessFilter, **given: Any) -> lis
     return [one.url for one in services.searcher.search(SearchRequest(query="needle", match=Match.ALL, **given), access).results]
 
 
+def test_selected_page_is_filled_and_its_facets_count_nothing_that_another_server_permits(
+    harness: SearchHarness, point: DecisionPoint
+) -> None:
+    shown, hidden = fill(harness)
+    point.permit("ann", *hidden[:4])
+    services = services_of(harness, point)
+    access = services.filters.find_filter(a_user("ann"))
+    for selected, expected, total in (("kind:guarded", hidden[:4], 0), ("@site:a.example", [*shown, *hidden[:4]], 3)):
+        request = SearchRequest(query="needle", num=20, match=Match.ALL, facet_names=("kind", "@site"), selected=(selected,))
+        page = services.searcher.search(request, access)
+        assert ([result.url for result in page.results], page.total) == (expected, total)
+        assert [[(value.value, value.count) for value in counts.values] for counts in page.facets] == [
+            [("open", 3)],
+            [("a.example", 3)] if total else [],
+        ]
+
+
 def test_page_is_filled_with_what_another_server_permits_and_counts_none_of_it(harness: SearchHarness, point: DecisionPoint) -> None:
     shown, hidden = fill(harness)
     point.permit("ann", *hidden[:4])

@@ -309,3 +309,18 @@ def test_search_api_a_selection_is_a_part_of_the_list_it_was_made_in(harness: Se
     harness.add([harness.make(f"http://c.com/x{n}", "words", metadata=(("kind", "0"),)) for n in range(12)])
     answer = ask(search_app(harness.services()), "/api/v1/search", [("q", "both words"), ("facet", "kind"), ("select", "kind:0")]).json
     assert (answer["total"], answer["facets"][0]["values"][0]["count"]) == (3, 3)
+
+
+def test_search_xml_counts_named_facets_beside_those_of_the_front_end(harness: SearchHarness) -> None:
+    app = search_app(harness.services())
+    sent = [("q", "word"), ("client", "shop"), ("facet", "@site"), ("facet", "Team"), ("facet", "@unknown")]
+    found = etree.fromstring(ask(app, "/search", sent).body)
+    assert [facet.get("NM") for facet in found.findall("RES/PARM/PMT")] == ["price", "team", "@site"]
+    assert [value.get("V") for value in found.findall("RES/PARM/PMT[@NM='@site']/PV")] == ["a.com"]
+
+
+def test_page_shows_a_facet_that_its_address_names(harness: SearchHarness) -> None:
+    text = ask(search_app(harness.services()), "/", [("q", "word"), ("facet", "team"), ("select", "team:ops")]).text
+    assert 'value="team:Ops" checked>' in text
+    assert '<input type="hidden" name="facet" value="team">' in text
+    assert 'href="/?q=word&amp;facet=team"' in text

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from feedmill.cli.options import DATA, Config, Data, Json, Url, clean, console, print_json, workplace
 from feedmill.client.transport import Transport
+from feedmill.core.query.selections import check_facet_names, check_selections
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.search import Match, SearchRequest
 from feedmill.wire.results.json import render_page
@@ -16,7 +17,9 @@ SEARCH_EXAMPLES = """Examples:
 
   feedmill search 'annual report'
 
-  feedmill search 'inmeta:department=sales site:intranet.example.com' --num 50 --json"""
+  feedmill search 'inmeta:department=sales site:intranet.example.com' --num 50 --json
+
+  feedmill search travel --facet @filetype --facet department --select @date:2026-01-01..2026-12-31"""
 
 
 def search(
@@ -24,6 +27,8 @@ def search(
     start: Annotated[int, typer.Option(min=0, help="How many results to skip.")] = 0,
     num: Annotated[int, typer.Option(min=1, max=1000, help="How many results to show.")] = 10,
     match: Annotated[Match, typer.Option(help="How many of the words must occur.")] = Match.AUTO,
+    facet: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A facet to count, such as department or @filetype.")] = None,
+    select: Annotated[list[str] | None, typer.Option(metavar="NAME:VALUE", help="What results must have of a facet.")] = None,
     getfields: Annotated[str, typer.Option(help="Metadata to show: names divided by dots, * for all.")] = "",
     url: Url = "",
     data: Data = DATA,
@@ -33,9 +38,20 @@ def search(
     """Search. The results are those that every user may see, signed in or not."""
     if url:
         parameters = {"q": query, "start": start, "num": num, "match": match.value, "getfields": getfields}
-        page = Transport(base_url=url).get_json("/api/v1/search", parameters)
+        page = Transport(base_url=url).get_json("/api/v1/search", parameters | {"facet": facet or [], "select": select or []})
     else:
-        request = SearchRequest(query=query, start=start, num=num, match=match, getfields=tuple(getfields.split(".")) if getfields else ())
+        check_facet_names(facet or ())
+        check_selections(select or ())
+        request = SearchRequest(
+            query=query,
+            start=start,
+            num=num,
+            match=match,
+            getfields=tuple(getfields.split(".")) if getfields else (),
+            facet_names=tuple(facet or ()),
+            selected=tuple(select or ()),
+            is_strict=True,
+        )
         # with a server elsewhere, the engine is not imported
         from feedmill.bootstrap.search import build_search_services
 
@@ -61,6 +77,16 @@ def _print_page(page: dict[str, Any], start: int) -> None:
         out.print(Text(clean(f"   {result['display_url']}"), style="green"))
         if result["snippet"]:
             out.print(Text("   ") + _highlight(result))
+    for facet in page["facets"]:
+        out.print()
+        out.print(Text(clean(facet["label"]), style="bold"))
+        for value in facet["values"]:
+            shown = value["value"] if value["value"] is not None else f"{_end(value['low'])}..{_end(value['high'])}"
+            out.print(Text(clean(f"   {shown}  {value['count']}")))
+
+
+def _end(end: float | str | None) -> str:
+    return "" if end is None else str(end)
 
 
 def _highlight(result: dict[str, Any]) -> Text:

@@ -166,9 +166,9 @@ class SearchRequest:
     is_strict: bool = False
     #: with a cursor, documents are in the order of their numbers, whatever ``start`` and ``sort`` say
     cursor: Cursor | None = None
-    #: the facets to count over the whole result, by their metadata names
+    #: the facets to count over the whole result, by their names
     facet_names: tuple[str, ...] = ()
-    #: the facets of the front end are counted, in place of named ones
+    #: the facets of the front end are counted too
     has_frontend_facets: bool = False
     #: the built-in facets are counted too
     has_built_in_facets: bool = False

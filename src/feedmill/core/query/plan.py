@@ -65,16 +65,26 @@ class QueryPlan:
 
 
 def select_facets(request: SearchRequest, configured: Sequence[Facet]) -> tuple[tuple[Facet, ...], tuple[str, ...]]:
-    """Returns the facets to count and warnings: those of the front end, or named ones with the front end's label, type and ranges."""
-    if request.has_frontend_facets:
-        facets = [_complete(facet) for facet in configured]
-        if request.has_built_in_facets:
-            facets += [facet for facet in BUILT_IN_FACETS if not any(facet.name == one.name for one in facets)]
-        return tuple(facets[:MAX_FACETS]), ()
-    known = {fold_value(facet.name): facet for facet in configured} if request.facet_names else {}
-    names = {fold_value(name): name for name in reversed(request.facet_names) if name.strip()}
-    facets = [_complete(known.get(folded) or Facet(name=name.strip())) for folded, name in reversed(names.items())]
-    warnings = (message("only the first %(count)s facets were counted", count=MAX_FACETS),) if len(facets) > MAX_FACETS else ()
+    """Returns the facets to count, each once, and warnings.
+
+    The named ones have the label, type and ranges of the front end, if it has that facet. Before them come all of the front end, and
+    after them the built-in ones, if the request has these.
+    """
+    known = {fold_value(facet.name): _complete(facet) for facet in configured}
+    chosen = dict(known) if request.has_frontend_facets else {}
+    for name in request.facet_names:
+        folded = fold_value(name)
+        if folded:
+            chosen.setdefault(folded, known.get(folded) or _complete(Facet(name=name.strip())))
+    if request.has_built_in_facets:
+        for facet in BUILT_IN_FACETS:
+            chosen.setdefault(facet.name, facet)
+    facets = list(chosen.values())
+    warnings = (
+        (message("only the first %(count)s facets were counted", count=MAX_FACETS),)
+        if request.facet_names and len(facets) > MAX_FACETS
+        else ()
+    )
     return tuple(facets[:MAX_FACETS]), warnings
 
 

@@ -276,6 +276,7 @@ class _Endpoints:
         parameters = replace(
             read_search(request.query_params, max_num=MAX_PAGE_NUM),
             selected=tuple(request.query_params.getlist("select")),
+            facet_names=tuple(request.query_params.getlist("facet")),
             has_frontend_facets=True,
             has_built_in_facets=True,
         )

@@ -64,7 +64,7 @@ def split_pairs(query: bytes) -> tuple[RawParameter, ...]:
 
 
 def read_gsa_request(pairs: Sequence[RawParameter]) -> GsaRequest:
-    """Reads the parameters. If a name was sent twice, the last value counts."""
+    """Reads the parameters. If a name was sent twice, the last value counts; all values count of ``facet`` and ``select``."""
     charset = next((pair.value for pair in reversed(pairs) if pair.name == "ie"), None)
     values = {_decode(pair.name, charset): _decode(pair.value, charset) for pair in pairs}
     read = read_search(values)
@@ -74,7 +74,8 @@ def read_gsa_request(pairs: Sequence[RawParameter]) -> GsaRequest:
         num=_read_num(values.get("num", "")),
         match=read.match if values.get("match") else Match.ALL,
         has_frontend_facets=True,
-        selected=tuple(_decode(pair.value, charset) for pair in pairs if _decode(pair.name, charset) == "select"),
+        facet_names=_list_values(pairs, "facet", charset),
+        selected=_list_values(pairs, "select", charset),
     )
     return GsaRequest(
         values=values,
@@ -83,6 +84,10 @@ def read_gsa_request(pairs: Sequence[RawParameter]) -> GsaRequest:
         access=access if access in ACCESS else "p",
         collapsing=_COLLAPSING.get(values.get("filter", "").strip().lower(), Collapsing()),
     )
+
+
+def _list_values(pairs: Sequence[RawParameter], name: str, charset: str | None) -> tuple[str, ...]:
+    return tuple(_decode(pair.value, charset) for pair in pairs if _decode(pair.name, charset) == name)
 
 
 def _decode(raw: str, charset: str | None) -> str:

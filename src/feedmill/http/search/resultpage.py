@@ -238,6 +238,7 @@ def _list_parameters(request: SearchRequest) -> list[tuple[str, str]]:
     if request.match is not Match.AUTO:
         parameters.append(("match", request.match.value))
     parameters += [(name, value) for name, value in (("site", request.site), ("client", request.client)) if value]
+    parameters += [("facet", name) for name in request.facet_names]
     return [*parameters, *write_refined(request)]
 
 

@@ -119,7 +119,7 @@ class Searcher:
                 today = self._today()
                 counted = attempt(lambda: count_facets(index, searched, narrowing, access, plan.facets, today), None, step="facets")
                 facets, warnings = counted or facets, warnings + ([FACETS_FAILED] if counted is None else [])
-            if request.start == 0 and request.cursor is None and (hits.total < ENOUGH or is_loosened):
+            if request.start == 0 and request.cursor is None and (is_loosened or self._is_short(index, strict, hits, narrowing, access)):
                 read = self._read_texts_for(search)
                 spelling = attempt(lambda: find_spelling(index, request.query, strict, access, read), None, step="spelling")
         return replace(
@@ -135,6 +135,12 @@ class Searcher:
             late_length=filled.length if filled is not None else None,
             is_loosened=is_loosened,
         )
+
+    def _is_short(self, index: SearchIndex, root: Node, hits: Hits, narrowing: Narrowing, access: AccessFilter) -> bool:
+        """Whether few documents match what was typed, whatever was selected."""
+        if hits.total >= ENOUGH or not narrowing.restrictions:
+            return hits.total < ENOUGH
+        return index.search(root, access, start=0, num=0).total < ENOUGH
 
     def _fill(self, index: SearchIndex, root: Node, total: int, search: PlannedSearch) -> FilledPage | None:
         """Fills the page if other servers may decide about results. A list in the order of its keys holds only what ACLs permit."""
