@@ -80,6 +80,7 @@ DELETE        /api/v1/tokens/{id}                           administrator
 GET,HEAD      /api/v1/audit/verify                          administrator
 GET,HEAD      /api/v1/audit/export                          administrator
 GET,HEAD      /api/v1/openapi.json                          viewer / administrator
+GET,HEAD      /api/docs                                     anyone
 -             /manual...                                    anyone
 -             /api/v1/access/...                            viewer, decision
 -             /api/v1/why...                                viewer, decision
@@ -111,6 +112,7 @@ GET,HEAD      /api/v1/search                                a user, signed in or
 GET,HEAD      /api/v1/suggest                               a user, signed in or not
 GET,HEAD      /api/v1/documents                             a user, signed in or not
 GET,HEAD      /api/v1/openapi.json                          a user, signed in or not
+GET,HEAD      /api/docs                                     a user, signed in or not
 GET,HEAD      /sw_version.txt                               anyone
 GET,HEAD      /opensearch.xml                               anyone
 GET,HEAD      /search-box.js                                anyone
@@ -163,6 +165,7 @@ POST          /api/v1/feeds/{feed_id}/resend                trusted address, pus
 GET,HEAD      /api/v1/documents                             trusted address, push token
 GET,HEAD      /api/v1/datasources                           trusted address, push token
 GET,HEAD      /api/v1/openapi.json                          trusted address, push token
+GET,HEAD      /api/docs                                     trusted address, push token
 DELETE        /api/v1/datasources/{name}                    trusted address, push token
 GET,HEAD      /healthz                                      anyone
 GET,HEAD      /readyz                                       anyone

@@ -31,6 +31,7 @@ from feedmill.http.common.requirements import ADMINISTER, ANYONE, DeclaredRoute,
 from feedmill.http.common.resource import ADMIN_PORT
 from feedmill.http.common.strictparameters import strict_routes, strict_to
 from feedmill.http.common.stricttransport import StrictTransport
+from feedmill.http.pages.apidocs import docs_route
 from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
 from feedmill.model.errors import FeedmillError
@@ -130,7 +131,12 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
         auditing=signin.signing.auditing if signin is not None else None,
     )
     return build_app(
-        [*strict_routes(ADMIN_PORT, routes), DeclaredRoute("/api/v1/openapi.json", strict_to((), describe), requires=VIEW_OR_ADMINISTER)],
+        [
+            *strict_routes(ADMIN_PORT, routes),
+            DeclaredRoute("/api/v1/openapi.json", strict_to((), describe), requires=VIEW_OR_ADMINISTER),
+            # a page of this version's manual, which holds nothing of this server
+            docs_route(ADMIN_PORT, ANYONE),
+        ],
         senders=SENDERS,
         unmatched=_UNMATCHED,
         middleware=[Middleware(StrictTransport), Middleware(OriginCheck), lock],

@@ -5,6 +5,7 @@ from typing import Any
 
 from feedmill.http.common.openapi import build_openapi
 from feedmill.http.common.resource import ADMIN_PORT, FEED_PORT, SEARCH_PORT
+from feedmill.http.common.schemas import describe_type
 
 HEAD = """# JSON resources
 
@@ -35,10 +36,7 @@ def _operation(path: str, method: str, operation: dict[str, Any]) -> str:
         lines.append("\n| parameter | type | default | meaning |\n|---|---|---|---|\n")
         lines += (_parameter(parameter) for parameter in operation["parameters"])
     if "requestBody" in operation:
-        forms = (
-            f"`{name}`: {'bytes' if content['schema'].get('format') == 'binary' else _kind(content['schema'])}"
-            for name, content in operation["requestBody"]["content"].items()
-        )
+        forms = (f"`{name}`: {_kind(content['schema'])}" for name, content in operation["requestBody"]["content"].items())
         lines.append(f"\nThe body is {' or '.join(forms)}.\n")
     lines.append("\n| status | answer |\n|---|---|\n")
     for status, answer in operation["responses"].items():
@@ -64,20 +62,7 @@ def _model(name: str, model: dict[str, Any]) -> str:
 
 
 def _kind(schema: dict[str, Any]) -> str:
-    if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
-    if "anyOf" in schema:
-        return " or ".join(_kind(one) for one in schema["anyOf"])
-    if schema.get("type") == "array":
-        inner = schema.get("items") or {"type": "value"}
-        if "prefixItems" in schema:
-            return "pair of " + _kind(schema["prefixItems"][0]) + "s"
-        return f"list of {_kind(inner)}"
-    if schema.get("type") == "object":
-        inner = schema.get("additionalProperties")
-        return f"object of {_kind(inner)}" if isinstance(inner, dict) and inner else "object"
-    return str(schema.get("format", schema.get("type", "value")))
+    return describe_type(schema, lambda name: f"[{name}](#{name.lower()})")
 
 
 def _cell(text: str) -> str:

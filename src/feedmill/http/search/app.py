@@ -12,6 +12,7 @@ GET /api/v1/search        results as JSON
 GET /api/v1/suggest       suggestions as JSON
 GET /api/v1/documents     one document by URL
 GET /api/v1/openapi.json  the description of these resources as OpenAPI
+GET /api/docs             the same as a page
 GET /search-box.js        the search box for pages of other sites
 GET /sw_version.txt       the version that adaptors expect of an appliance
 GET /seedlist/myserver    all documents as a seedlist, for administrators; see seedlists
@@ -62,6 +63,7 @@ from feedmill.http.common.searchthreads import SearchBounds, SearchThreads, find
 from feedmill.http.common.securityheaders import PAGE_WITH_SCRIPT, GuardHeaders
 from feedmill.http.common.strictparameters import strict, strict_to
 from feedmill.http.common.stricttransport import StrictTransport
+from feedmill.http.pages.apidocs import docs_route
 from feedmill.http.pages.branding import STATIC_SECONDS
 from feedmill.http.pages.languages import show_parameter
 from feedmill.http.pages.rendering import Pages, find_choice
@@ -228,6 +230,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
         DeclaredRoute("/api/v1/suggest", strict("suggest", in_thread(suggestions.answer_api)), methods=["GET"], requires=USER),
         DeclaredRoute("/api/v1/documents", strict("findDocument", in_thread(endpoints.find_document)), methods=["GET"], requires=USER),
         DeclaredRoute("/api/v1/openapi.json", strict_to((), endpoints.describe), methods=["GET"], requires=USER),
+        docs_route(SEARCH_PORT, USER),
         DeclaredRoute("/sw_version.txt", endpoints.show_version, methods=["GET"], requires=ANYONE),
         DeclaredRoute(OPENSEARCH_PATH, OpenSearch(site.pages).show, methods=["GET"], requires=ANYONE),
         DeclaredRoute(SEARCH_BOX_PATH, SearchBoxScript().show, methods=["GET"], requires=ANYONE),
