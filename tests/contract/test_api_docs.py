@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lxml import html
@@ -22,7 +23,7 @@ def test_page_shows_every_resource_and_every_link_leads_somewhere(tmp_path: Path
     answer = ask_app(app, "GET", "/api/docs")
     assert answer.status == 200
     assert answer.headers["content-type"].startswith("text/html")
-    tree = html.fromstring(answer.text)
+    tree: Any = html.fromstring(answer.text)
     ids = [element.get("id") for element in tree.iterfind(".//*[@id]")]
     assert len(ids) == len(set(ids))
     operations = {operation["operationId"]: operation for methods in document["paths"].values() for operation in methods.values()}
@@ -30,8 +31,8 @@ def test_page_shows_every_resource_and_every_link_leads_somewhere(tmp_path: Path
     for name, operation in operations.items():
         [section] = tree.xpath("//section[@aria-labelledby=$name]", name=name)
         text = section.text_content()
-        assert operation["summary"] in text
-        assert all(parameter["name"] in text and parameter["description"] in text for parameter in operation["parameters"])
+        assert operation["summary"].replace("`", "") in text
+        assert all(parameter["name"] in text and parameter["description"].replace("`", "") in text for parameter in operation["parameters"])
         assert "curl" in text
     links = [link.get("href") for link in tree.iterfind(".//a")]
     assert {link for link in links if not link.startswith("#")} == {"/api/v1/openapi.json", "/manual/"}

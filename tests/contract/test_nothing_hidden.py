@@ -143,7 +143,15 @@ URL_ROUTES = {
     "/click": ({"ct": "c", "cd": "1", "r": "2", "q": "merger", "site": "x"}, {"src_id": "1", "s": "x"}),
 }
 SILENT = {
-    *("/manual", "/manual/{path:path}", "/opensearch.xml", "/frontends/{name}/logo", "/frontends/{name}/style.css"),
+    *(
+        "/api/docs",
+        "/search-box.js",
+        "/manual",
+        "/manual/{path:path}",
+        "/opensearch.xml",
+        "/frontends/{name}/logo",
+        "/frontends/{name}/style.css",
+    ),
     *("/sw_version.txt", "/healthz", "/readyz", "/static", "/api/v1/openapi.json", "/signin", "/signout", "/security-manager/samlauthn"),
     *(f"/signin/oidc/{{name}}{step}" for step in ("", "/back", "/left", "/logout")),
     *(f"/signin/saml/{{name}}{step}" for step in ("", "/acs", "/back", "/metadata", "/slo")),

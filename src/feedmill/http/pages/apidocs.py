@@ -2,6 +2,8 @@
 
 import base64
 import hashlib
+import html
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +20,7 @@ from feedmill.http.common.strictparameters import strict_to
 from feedmill.http.pages.rendering import TEMPLATES
 
 DOCS_PATH: Final = "/api/docs"
+_CODE: Final = re.compile("`([^`]{1,200})`")
 _STYLE: Final = (TEMPLATES / "apidocs.css").read_text(encoding="utf-8")
 _STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _HEADERS: Final = {
@@ -55,10 +58,15 @@ def docs_route(port: str, requires: Requirement) -> DeclaredRoute:
 def _render_docs(port: str) -> str:
     document = build_openapi(port)
     templates = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    templates.filters |= {"kind": _describe_linked, "bounds": describe_bounds}
+    templates.filters |= {"kind": _describe_linked, "bounds": describe_bounds, "prose": _mark_code}
     return templates.get_template("apidocs.html").render(
         document=document, operations=list(_iter_operations(document, port)), schemas=document["components"]["schemas"], style=_STYLE
     )
+
+
+def _mark_code(text: str) -> str:
+    """Returns a text as HTML, what stands between backquotes as code."""
+    return _CODE.sub(r"<code>\1</code>", html.escape(text))
 
 
 def _describe_linked(schema: Mapping[str, Any]) -> str:
