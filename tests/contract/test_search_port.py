@@ -182,7 +182,7 @@ def test_page_shows_results_with_marks_date_and_title_or_url(harness: SearchHarn
     )
     text = ask(search_app(harness.services()), "/", [("q", "needle")]).text
     assert "the <mark>needle</mark>" in text
-    assert 'datetime="2026-03-01T12:30:00+00:00">1 Mar 2026</time>' in text
+    assert 'datetime="2026-03-01T12:30:00+00:00"><bdi dir="ltr" lang="en">1 Mar 2026</bdi></time>' in text
     assert '<a href="http://a.com/1" rel="noopener">Title</a>' in text
     assert '<a href="http://a.com/no%20title" rel="noopener">a.com/no title</a>' in text
     assert "2 results" in text
