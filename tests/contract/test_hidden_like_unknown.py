@@ -20,6 +20,7 @@ from feedmill.model.query import Node
 from feedmill.model.search import Hits, SearchRequest
 from feedmill.model.serving import DEFAULT_FRONTEND, FrontEnd, Serving
 from feedmill.ports import UnitOfWork
+from feedmill.services.deadline import Deadline
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searchservices import SearchServices
 from tests.builders.access import ANN, FOR_ANN, acl, permit
@@ -77,6 +78,13 @@ def test_get_document_asks_the_same_for_both(harness: SearchHarness) -> None:
     hidden = get("http://hidden.test/1")
     assert hidden == get("http://none.test/1")
     assert any("documents" in text for text in hidden)
+
+
+def test_fetch_asks_the_same_for_both(harness: SearchHarness) -> None:
+    def fetch(url: str) -> list[str]:
+        return list_statements(harness, lambda services: services.retrieval.fetch(url, services.filters.find_filter(ANN), Deadline()))
+
+    assert fetch("http://hidden.test/1") == fetch("http://none.test/1")
 
 
 def test_cached_copies_ask_the_same_for_both(harness: SearchHarness) -> None:

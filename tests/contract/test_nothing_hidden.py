@@ -1,12 +1,14 @@
 """Two worlds, one of which holds documents that the user may not see, must answer alike: every route, every output, every parameter."""
 
 import inspect
+import json
 import random
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -142,6 +144,8 @@ URL_ROUTES = {
     "/api/v1/documents": ({},),
     "/click": ({"ct": "c", "cd": "1", "r": "2", "q": "merger", "site": "x"}, {"src_id": "1", "s": "x"}),
 }
+POSTED_ROUTES: dict[str, tuple[dict[str, Any], ...]] = {"/api/v1/retrieve": ({}, {"num": 50}, {"num": 1, "site": "default_collection"})}
+"""Routes whose parameters are members of a JSON object."""
 SILENT = {
     *(
         "/api/docs",
@@ -259,6 +263,17 @@ def requests() -> Iterator[tuple[str, str]]:
             yield path, urlencode({"url": url, **given})
 
 
+@pytest.mark.parametrize("who", [ANONYMOUS_IDENTITY, BOB], ids=["signed out", "bob"])
+def test_posted_objects_answer_as_in_a_world_without_what_is_hidden(worlds: tuple[SearchHarness, SearchHarness], who: Identity) -> None:
+    found = [harness.services() for harness in worlds]
+    apps = [search_app(services, make_site(services, harness, who)) for services, harness in zip(found, worlds, strict=True)]
+    for path, variants in POSTED_ROUTES.items():
+        for query, given in product(QUERIES, variants):
+            posted = json.dumps({"query": query, **given})
+            with_hidden, without = (without_times(ask(app, path, "", "POST", posted)) for app in apps)
+            assert with_hidden == without, (path, posted)
+
+
 def follow_cursors(app: ASGIApp, query: str) -> list[tuple[str, ...]]:
     """Returns the pages of everything that matches, as a program reads them."""
     pages: list[tuple[str, ...]] = []
@@ -328,7 +343,7 @@ def test_every_route_is_looked_at(tmp_path: Path) -> None:
     saml = SamlIdentityProvider(SamlOptions(name="s", label="", namespace="b", provider=about, key=our_key()), ManualClock())
     app = open_signin_harness(tmp_path, openid=(openid,), saml=(saml,)).app
     assert isinstance(app, Starlette)
-    known = set(QUERY_ROUTES) | set(PROFILE_ROUTES) | set(URL_ROUTES) | SILENT | {ROWS} | ADMINISTERED | OWN
+    known = set(QUERY_ROUTES) | set(POSTED_ROUTES) | set(PROFILE_ROUTES) | set(URL_ROUTES) | SILENT | {ROWS} | ADMINISTERED | OWN
     assert {route.path for route in app.routes if isinstance(route, Route | Mount)} == known
     assert len(app.routes) == sum(isinstance(route, Route | Mount) for route in app.routes)
     source = inspect.getsource(servingroles)

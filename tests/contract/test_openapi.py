@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from feedmill.client.answers import DocumentSummary, FacetShown, Problem, SearchAnswer, Suggestions
+from feedmill.client.answers import DocumentSummary, FacetShown, Passages, Problem, SearchAnswer, Suggestions
 from feedmill.http.common.openapi import RESOURCES, build_openapi
 from feedmill.http.common.resource import ADMIN_PORT, FEED_PORT, SEARCH_PORT
 from feedmill.http.feeds.documents import DocumentsEndpoint
@@ -87,6 +87,9 @@ def test_search_port_answers_what_the_document_says(tmp_path: Path) -> None:
     holds_exactly(SearchAnswer, ask(app, "/api/v1/search", "").json)
     holds_exactly(Suggestions, ask(app, "/api/v1/suggest", "q=wo").json)
     holds_exactly(DocumentSummary, ask(app, "/api/v1/documents", "url=http://a.com/1").json)
+    found = ask(app, "/api/v1/retrieve", "", "POST", '{"query": "word"}').json
+    assert len(found["passages"]) == 3
+    holds_exactly(Passages, found)
     for query in ("", "url=http://nowhere/"):
         problem = ask(app, "/api/v1/documents", query)
         assert problem.status in (400, 404)

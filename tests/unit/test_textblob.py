@@ -13,6 +13,7 @@ from feedmill.core.text.textblob import (
     decode_quotable_navigation,
     decode_quotable_text,
     decode_text,
+    decode_whole,
     encode_text,
 )
 from feedmill.model.errors import Corrupt
@@ -47,6 +48,16 @@ def test_navigation_comes_back_apart_from_the_main_text(text: str, navigation: s
     assert (decode_main_text(data), decode_navigation(data)) == (text, navigation)
     assert (decode_quotable_text(data), decode_quotable_navigation(data)) == (text, navigation)
     assert decode_text(data) == "\n".join(filter(None, (text, navigation)))
+
+
+@given(st.lists(st.tuples(TEXT, TEXT), max_size=4), TEXT, TEXT)
+def test_whole_text_is_the_text_and_its_ranges_are_what_may_be_quoted(parts: list[tuple[str, str]], last: str, navigation: str) -> None:
+    marked = "".join(f"{seen}{UNQUOTED}{unquoted}{QUOTED}" for seen, unquoted in parts)
+    data = encode_text(marked + last, [], "", navigation)
+    whole = decode_whole(data)
+    assert whole.text == decode_text(data)
+    assert [whole.text[start:end] for start, end in whole.main] == [seen for seen in (*(seen for seen, _ in parts), last) if seen]
+    assert [whole.text[start:end] for start, end in whole.navigation] == ([navigation] if navigation else [])
 
 
 def test_passage_of_navigation_that_is_never_quoted_is_searched() -> None:

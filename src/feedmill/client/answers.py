@@ -85,6 +85,34 @@ class Suggestions(Answer):
     suggestions: list[str] = Field(description="likeliest first")
 
 
+class PassageQuery(BaseModel):
+    """What passages shall answer."""
+
+    query: str = Field(min_length=1, max_length=10_000, description="words, a question, or a query in the language of searches")
+    num: int = Field(default=10, ge=1, le=50, description="how many passages at most")
+    site: str = Field(default="", description="collections, joined by `|` or `.`; all documents by default")
+
+
+class PassageShown(Answer):
+    """A passage of a document."""
+
+    url: str = Field(description="the document's URL, by which it is known; `fetch` of the assistants takes it as `id`")
+    display_url: str = Field(description="the URL to show and to link to; the same as `url` when none was fed")
+    title: str = Field(description="the URL when the document has none")
+    text: str
+    start: int = Field(description="where `text` begins in the text of the document, in characters from 0")
+    end: int = Field(description="where it ends, the character at `end` not included")
+    score: float | None = Field(description="comparable within one answer only; null for all but administrators")
+    coverage: float = Field(description="the share of the words of the query that the passage holds, from 0 to 1")
+
+
+class Passages(Answer):
+    """Passages that may answer a query."""
+
+    passages: list[PassageShown] = Field(description="best first")
+    warnings: list[str] = Field(description="what was not understood or not applied, for people")
+
+
 class DocumentSummary(Answer):
     """The part of a document that a user may see."""
 

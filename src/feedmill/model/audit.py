@@ -19,6 +19,7 @@ class AuditKind(Enum):
     COMMANDED = "command"
     DECISION_REQUESTED = "decision.asked"
     SEEDLIST_READ = "seedlist.read"
+    PASSAGES_RETRIEVED = "assistant.retrieve"
     SETTINGS_READ = "settings.read"
     TRIMMED = "audit.trimmed"
 

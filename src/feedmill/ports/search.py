@@ -51,6 +51,16 @@ class Highlighter(Protocol):
     def find_marks(self, text: str) -> tuple[tuple[int, int], ...]:
         """Returns the start and end positions of the words of the query in a text."""
 
+    @property
+    def terms(self) -> int:
+        """How many words and phrases the query has. They are numbered from 0."""
+
+    def find_terms(self, text: str) -> list[tuple[int, int]]:
+        """Returns where words of the query begin in a text, each with its number, in order: quickly, also words that only begin alike."""
+
+    def count_terms(self, text: str) -> dict[int, int]:
+        """Returns how often a text holds each word of the query, by its number, without those that it does not hold."""
+
 
 class SearchIndex(Protocol):
     """Reads the search index. Every query needs the user's access filter; the type demands it.

@@ -11,11 +11,12 @@ from feedmill.adapters.index.analysis import MAX_TERMS, highlight_terms
 from feedmill.adapters.index.querywords import iter_query_words, read_single
 from feedmill.adapters.index.stemming import list_query_stems
 from feedmill.core.text.analysis import fold_words, gram_size
-from feedmill.core.text.snippets import find_marks, make_snippet
+from feedmill.core.text.snippets import count_terms, find_marks, find_places, make_snippet
 from feedmill.core.text.wordforms import FOLDED
 from feedmill.model.query import Node
 from feedmill.model.results import Snippet
 
+MOST_PLACES = 1_000
 LEAST_ROOT = 3
 _START = 2
 
@@ -38,6 +39,19 @@ class FormsHighlighter:
     def find_marks(self, text: str) -> tuple[tuple[int, int], ...]:
         """Returns the start and end positions of the words of the query in a text."""
         return tuple(find_marks(text, self._terms, self._forms.fold, self._forms.find_forms))
+
+    @property
+    def terms(self) -> int:
+        """How many words and phrases the query has."""
+        return len(self._terms)
+
+    def find_terms(self, text: str) -> list[tuple[int, int]]:
+        """Returns where words of the query begin, each with its number, quickly and not exactly."""
+        return find_places(text, self._roots, most=MOST_PLACES, scanned=len(text))
+
+    def count_terms(self, text: str) -> dict[int, int]:
+        """Returns how often a text holds each word of the query, by its number."""
+        return count_terms(text, self._terms, self._forms.fold)
 
 
 def _find_prefix(term: str, stems: Sequence[str]) -> str:

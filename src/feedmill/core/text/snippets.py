@@ -12,6 +12,7 @@ and no letter must be examined separately.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Set
 from functools import lru_cache
 
@@ -58,7 +59,7 @@ def make_snippet(
     if text[:1].isspace():
         text = text.lstrip()
     wanted = list(terms[:MAX_TERMS])
-    places = _find_places(text, wanted if roots is None else list(roots[:MAX_TERMS]))
+    places = find_places(text, wanted if roots is None else list(roots[:MAX_TERMS]))
     start = _best_start(places, size) if places else 0
     passage = _cut_snippet(text, start, size)
     return Snippet(text=passage, marks=tuple(find_marks(passage, wanted, fold, find_forms)))
@@ -81,6 +82,24 @@ def find_marks(passage: str, terms: Sequence[str], fold: Fold, find_forms: FindF
     for words in sequences:
         covered |= _cover_sequence(tokens, words)
     return _join([places[index][1:] for index in sorted(covered)])
+
+
+def count_terms(text: str, terms: Sequence[str], fold: Fold) -> dict[int, int]:
+    """Returns how often a text holds each term, by the term's number, for those that it holds. Shape: as in ``make_snippet``."""
+    tokens = [token for token, _, _ in fold(text)]
+    often = Counter(tokens)
+    counts: dict[int, int] = {}
+    for number, term in enumerate(terms):
+        words = term.split()
+        if "*" in term:
+            count = sum(map(bool, map(compile_wildcard(term).fullmatch, tokens)))
+        elif len(words) > 1:
+            count = len(_cover_sequence(tokens, words)) // len(words)
+        else:
+            count = often[term]
+        if count:
+            counts[number] = count
+    return counts
 
 
 @lru_cache(maxsize=256)
@@ -134,10 +153,14 @@ def _join(ranges: _Places) -> _Places:
 # --- finding the window ---------------------------------------------------------------------------------------------------------
 
 
-def _find_places(text: str, terms: Sequence[str]) -> _Places:
-    """Returns (position, number of the term) in the order of positions."""
+def find_places(text: str, terms: Sequence[str], *, most: int = MAX_PLACES, scanned: int = 0) -> _Places:
+    """Returns (position, number of the term) in the order of positions, fast and by the beginnings of words alone.
+
+    Shape: ``terms`` are what ``make_snippet`` calls roots; ``most`` positions of each. Units: ``scanned`` characters, as many as a snippet
+    needs by default.
+    """
     # folding is slower than laying out, so less of a text with other characters is scanned
-    size = SCANNED_CHARACTERS if text[:SCANNED_CHARACTERS].isascii() else SCANNED_FOLDED_CHARACTERS
+    size = scanned or (SCANNED_CHARACTERS if text[:SCANNED_CHARACTERS].isascii() else SCANNED_FOLDED_CHARACTERS)
     head = text[:size]
     laid_out = blank_out(head)
     places: _Places = []
@@ -145,11 +168,11 @@ def _find_places(text: str, terms: Sequence[str]) -> _Places:
         # one blank on both sides, so that the first and the last word lie between blanks too
         laid_out = f" {laid_out} "
         for number, term in enumerate(terms):
-            _add_whole_words(places, number, laid_out, _first_word(term))
+            _add_whole_words(places, number, laid_out, _first_word(term), most)
     else:
         head = fold_in_place(head)
         for number, term in enumerate(terms):
-            places += [(place, number) for place in _occurrences(head, _first_word(term), 0, len(head))]
+            places += [(place, number) for place in _occurrences(head, _first_word(term), 0, len(head), most)]
     if not places and len(text) > size:
         # no term is in the scanned part: searches the rest without folding it
         places = _find_raw(text, terms, size)
@@ -162,7 +185,7 @@ def _first_word(term: str) -> str:
     return term.replace(" ", "") if first and is_spaceless(first[0]) else first
 
 
-def _add_whole_words(places: _Places, number: int, laid_out: str, word: str) -> None:
+def _add_whole_words(places: _Places, number: int, laid_out: str, word: str, most: int) -> None:
     """Adds the positions of a word in a laid-out text with a blank on both sides; positions refer to the text without these."""
     word, star, _ = word.partition("*")
     if not word:
@@ -172,21 +195,21 @@ def _add_whole_words(places: _Places, number: int, laid_out: str, word: str) -> 
     wanted, step, find = f" {word}" if star else f" {word} ", len(word) + 1, laid_out.find
     # so that the first search starts at 0
     place = -step
-    for _ in range(MAX_PLACES):
+    for _ in range(most):
         place = find(wanted, place + step)
         if place < 0:
             return
         places.append((place, number))
 
 
-def _occurrences(text: str, word: str, start: int, end: int) -> list[int]:
+def _occurrences(text: str, word: str, start: int, end: int, most: int = MAX_PLACES) -> list[int]:
     found: list[int] = []
     word, star, _ = word.partition("*")
     # a script without blanks between words has no word borders to check
     whole = not (word and is_spaceless(word[0]))
     place = text.find(word, start, end) if word else -1
     for _ in range(MAX_TRIES):
-        if place < 0 or len(found) == MAX_PLACES:
+        if place < 0 or len(found) == most:
             break
         after = place + len(word)
         # no letter or digit may precede the word, nor follow it unless it has a star

@@ -7,7 +7,8 @@ the rest    the text in UTF-8, and after a marker character the navigation of th
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from feedmill.model.errors import Corrupt
 from feedmill.model.extraction import Link
@@ -23,6 +24,18 @@ _MARKS = (UNQUOTED.encode(), QUOTED.encode())
 _BETWEEN = _NAVIGATION.encode()
 _PASSAGE = re.compile(f"{UNQUOTED}[^{QUOTED}]*{QUOTED}?")
 _APART = str.maketrans("\t\n\x1f", "   ")
+
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotableText:
+    """A whole text, and which ranges of it may be quoted: of its main text, and of the navigation of its page. Units: characters."""
+
+    text: str
+    main: tuple[Range, ...] = ()
+    navigation: tuple[Range, ...] = ()
 
 
 def encode_text(text: str, links: Sequence[Link], headings: str = "", navigation: str = "") -> bytes:
@@ -41,6 +54,36 @@ def decode_text(data: bytes) -> str:
     """Returns the whole text: the main text, then the navigation. Errors: Corrupt."""
     main, navigation = decode_main_text(data), decode_navigation(data)
     return f"{main}\n{navigation}" if main and navigation else main or navigation
+
+
+def decode_whole(data: bytes) -> QuotableText:
+    """Returns the text that ``decode_text`` returns, and what of it may be quoted. Errors: Corrupt."""
+    main, navigation = (part.decode("utf-8", "replace") for part in _split(data))
+    pieces = list(_iter_pieces(main))
+    main_ranges = tuple(_place(pieces, 0))
+    text = "".join(piece for piece, _ in pieces)
+    pieces = list(_iter_pieces(navigation))
+    beside = "".join(piece for piece, _ in pieces)
+    between = "\n" if text and beside else ""
+    ranges = tuple(_place(pieces, len(text) + len(between)))
+    return QuotableText(text=text + between + beside, main=main_ranges, navigation=ranges)
+
+
+def _iter_pieces(marked: str) -> Iterable[tuple[str, bool]]:
+    """Yields the pieces of a text without their markers, and whether each may be quoted."""
+    end = 0
+    for passage in _PASSAGE.finditer(marked):
+        yield marked[end : passage.start()].replace(QUOTED, ""), True
+        yield passage[0].replace(UNQUOTED, "").replace(QUOTED, ""), False
+        end = passage.end()
+    yield marked[end:].replace(QUOTED, ""), True
+
+
+def _place(pieces: Iterable[tuple[str, bool]], start: int) -> Iterable[Range]:
+    for piece, is_quotable in pieces:
+        if is_quotable and piece:
+            yield start, start + len(piece)
+        start += len(piece)
 
 
 def decode_main_text(data: bytes) -> str:

@@ -11,6 +11,7 @@ GET /click                receives click reports; POST too
 GET /api/v1/search        results as JSON
 GET /api/v1/suggest       suggestions as JSON
 GET /api/v1/documents     one document by URL
+POST /api/v1/retrieve     passages as JSON, for answering machines
 GET /api/v1/openapi.json  the description of these resources as OpenAPI
 GET /api/docs             the same as a page
 GET /search-box.js        the search box for pages of other sites
@@ -20,7 +21,7 @@ GET /signin, /signout     signing in and out; POST too
 GET /healthz, /readyz     whether the process lives, whether it can answer searches
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -75,6 +76,8 @@ from feedmill.http.search.gsasearch import ProtocolTools, SearchProtocol
 from feedmill.http.search.manualpages import MANUAL_PATH, ManualPages, NoManual, redirect_to_manual
 from feedmill.http.search.opensearch import OPENSEARCH_PATH, OpenSearch
 from feedmill.http.search.parameters import read_cursor, read_search, write_cursor
+from feedmill.http.search.passages import PATH as RETRIEVE_PATH
+from feedmill.http.search.passages import PassagesEndpoint
 from feedmill.http.search.profilesearch import PATH as PROFILE_SEARCH
 from feedmill.http.search.profilesearch import FindProfile, ProfileSearch
 from feedmill.http.search.resultpage import show_page
@@ -87,7 +90,7 @@ from feedmill.http.search.suggestions import Suggestions
 from feedmill.http.signin.check import SignInCheck
 from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import AccessFilter
-from feedmill.model.audit import AuditKind, Detail
+from feedmill.model.audit import AuditKind, Details
 from feedmill.model.errors import BadRequest, FeedmillError, find_message
 from feedmill.model.messages import message
 from feedmill.model.results import ResultPage
@@ -143,7 +146,8 @@ class SearchSite:
 
     By default ``identify`` is ``find_current_user``. ``find_problems`` adds to the problems of the searcher on ``/readyz``.
     ``seedlist_key`` makes the ACL tokens of seedlists; ``history`` is how long deletions are known.
-    ``forwarded_cookies`` are the names of the cookies that prove users to other servers. ``auditing`` records reads of the seedlist.
+    ``forwarded_cookies`` are the names of the cookies that prove users to other servers. ``auditing`` records what is read of seedlists and
+    as passages.
     Without ``signin`` only a trusted proxy, named by ``proxy``, names the user.
     """
 
@@ -202,12 +206,16 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
     rows = RowPages(services.documents, identify, site.find_rows)
     manual = ManualPages(site.manual)
 
-    def record_read(request: Request, details: Mapping[str, Detail]) -> None:
+    def record(request: Request, kind: AuditKind, details: Details) -> None:
         if site.auditing is not None:
             address = clients.find_client(request.scope).address
-            site.auditing.log_event(AuditKind.SEEDLIST_READ, actor=name_user(request), address=address, details=details)
+            site.auditing.log_event(kind, actor=name_user(request), address=address, details=details)
+
+    def record_read(request: Request, details: Details) -> None:
+        record(request, AuditKind.SEEDLIST_READ, details)
 
     seedlists = Seedlists(services.listing, identify, site.clock, key=site.seedlist_key, history=site.history, record=record_read)
+    passages = PassagesEndpoint(services.retrieval, identify, threads, record)
     own = [
         DeclaredRoute("/", in_thread(endpoints.show), methods=["GET"], requires=USER),
         DeclaredRoute("/search", protocol.answer, methods=["GET", "POST"], requires=USER),
@@ -229,6 +237,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
         DeclaredRoute("/api/v1/search", strict("search", in_thread(endpoints.search)), methods=["GET"], requires=USER),
         DeclaredRoute("/api/v1/suggest", strict("suggest", in_thread(suggestions.answer_api)), methods=["GET"], requires=USER),
         DeclaredRoute("/api/v1/documents", strict("findDocument", in_thread(endpoints.find_document)), methods=["GET"], requires=USER),
+        DeclaredRoute(RETRIEVE_PATH, strict("retrieve", passages.answer), methods=["POST"], requires=USER),
         DeclaredRoute("/api/v1/openapi.json", strict_to((), endpoints.describe), methods=["GET"], requires=USER),
         docs_route(SEARCH_PORT, USER),
         DeclaredRoute("/sw_version.txt", endpoints.show_version, methods=["GET"], requires=ANYONE),

@@ -14,6 +14,7 @@ from feedmill.services.searchconfigprovider import SearchConfigProvider, nothing
 from feedmill.services.searching.enginethreads import EngineThreads
 from feedmill.services.searching.pagefilling import PageFiller
 from feedmill.services.searching.resultmaking import ResultMaker
+from feedmill.services.searching.retrieval import Retrieval
 from feedmill.services.searching.searcher import Searcher
 from feedmill.services.searching.searchstate import IndexProvider, SearchStates
 from feedmill.services.searching.visibledocuments import VisibleDocuments
@@ -29,6 +30,7 @@ class SearchServices:
     states: SearchStates
     permissions: PermissionCache
     listing: DocumentListing
+    retrieval: Retrieval
 
 
 def wire_search_services(
@@ -53,11 +55,13 @@ def wire_search_services(
     documents = VisibleDocuments(store, trimmer, late)
     states = SearchStates(store, open_index, search_config or SearchConfigProvider(nothing_set), threads or EngineThreads())
     filler = PageFiller(store, trimmer, late) if late is not None else None
+    searcher = Searcher(states, documents, ResultMaker(documents, blobs), filler, clock)
     return SearchServices(
-        searcher=Searcher(states, documents, ResultMaker(documents, blobs), filler, clock),
+        searcher=searcher,
         documents=documents,
         filters=AccessFilters(permissions, late, tokens),
         states=states,
         permissions=permissions,
         listing=DocumentListing(store, blobs),
+        retrieval=Retrieval(searcher, documents, blobs),
     )
