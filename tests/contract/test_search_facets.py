@@ -242,6 +242,23 @@ def test_search_api_values_of_one_name_are_alternatives_and_names_hold_together(
     assert [value["value"] for value in both["facets"][1]["values"]] == ["99"]
 
 
+def test_search_api_a_range_of_the_front_end_is_a_range_whatever_values_there_are(harness: SearchHarness) -> None:
+    harness.add([harness.make("http://a.com/odd", "word", metadata=(("price", "10..20"),))])
+    app = search_app(harness.services())
+    asked = [("q", "word"), ("client", "shop"), ("select", "price:10..20")]
+    assert ask(app, "/api/v1/search", asked).json["total"] == 2
+    assert ask(app, "/api/v1/search", [("q", "word"), ("select", "price:10..20")]).json["total"] == 1
+
+
+def test_search_xml_reads_a_selection_alike_on_all_pages(harness: SearchHarness) -> None:
+    names = [(("og:type", f"{n}"), ("og", "type:x")) for n in range(30)]
+    harness.add([harness.make(f"http://a.com/{n}/p", f"list {n}", title=f"N{n}", metadata=pairs) for n, pairs in enumerate(names)])
+    app = search_app(harness.services())
+    sent = [("q", "list"), ("facet", "og:type"), ("facet", "og"), ("select", "og:type:x"), ("num", "15"), ("filter", "p")]
+    pages = [etree.fromstring(ask(app, "/search", [*sent, ("start", start)]).body) for start in ("0", "15")]
+    assert [len(page.findall("RES/R")) for page in pages] == [15, 15]
+
+
 def test_search_api_selected_list_is_paged_and_listed_by_cursor(harness: SearchHarness) -> None:
     app = search_app(harness.services())
     pages = [ask(app, "/api/v1/search", [("q", "word"), ("select", "team:sales"), ("num", "1"), ("start", at)]).json for at in "012"]

@@ -44,6 +44,8 @@ class QueryPlan:
     #: the query holds nothing to search for, and finds nothing
     is_empty: bool
     facets: tuple[Facet, ...] = ()
+    #: those and the ones of the front end: their names and ranges say how to read a selection, in every part of the list alike
+    known_facets: tuple[Facet, ...] = ()
     #: the patterns of the URLs that the front end removes from its results
     removed: PatternSet
     #: shown above the results

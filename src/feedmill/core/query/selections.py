@@ -137,10 +137,14 @@ def _read_range(name: str, value: str) -> Node | None:
 # --- one meaning ----------------------------------------------------------------------------------------------------------------
 
 
-def choose(readings: SelectionReadings, facets: Iterable[Facet], has_match: HasMatch) -> Selection:
+def choose(readings: SelectionReadings, facets: Sequence[Facet], has_match: HasMatch) -> Selection:
     """Returns the one meaning of a selection. Errors: BadRequest for a range that holds nothing and is no value either."""
-    counted = {fold_value(facet.name) for facet in facets}
-    known = [one for one in (*readings.values, *readings.ranges) if fold_value(one.name) in counted]
+    listed = [(fold_value(facet.name), f"{one.low}{_DOTS}{one.high}") for facet in facets for one in facet.ranges]
+    for one in readings.ranges:
+        if (fold_value(one.name), one.text) in listed:
+            return one
+    names = {fold_value(facet.name) for facet in facets}
+    known = [one for one in (*readings.values, *readings.ranges) if fold_value(one.name) in names]
     values = [one for one in readings.values if not known or one in known]
     ranges = [one for one in readings.ranges if not known or one in known]
     if len(values) + len(ranges) == 1 and not readings.fault:

@@ -62,6 +62,7 @@ class CompiledSearchConfig:
             root=None if scope.root is None else join_all((root, scope.root, frontend.scope)),
             is_empty=isinstance(parsed.root, MatchAll) and not parsed.selections,
             facets=facets,
+            known_facets=(*frontend.settings.facets, *facets) if parsed.selections else (),
             removed=frontend.removed,
             keymatches=frontend.keymatches.find_keymatches(query_words, request.keymatches),
             related=frontend.related.find_related(query_words),

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cache
+from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import Final
@@ -77,7 +77,7 @@ class PageLanguage:
 
     def write_number(self, number: float, pattern: str | None = None) -> str:
         """Returns a number. Shape: ``pattern`` is one of CLDR, such as ``0.000``."""
-        return format_decimal(number, pattern, locale=self.locale)
+        return _format_number(number, pattern, self.locale)
 
     def write_date(self, day: date | datetime) -> str:
         """Returns a day."""
@@ -90,6 +90,12 @@ class PageLanguage:
     def name_language(self, code: str) -> str:
         """Returns the name of a language by its code, the code itself if it has none."""
         return self.locale.languages.get(code.replace("-", "_")) or code
+
+
+# A page with long facets has hundreds of numbers, most of them small.
+@lru_cache(maxsize=10_000)
+def _format_number(number: float, pattern: str | None, locale: Locale) -> str:
+    return format_decimal(number, pattern, locale=locale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,9 @@ from feedmill.model.results import ResultPage
 from feedmill.model.search import SearchRequest
 
 SHOWN_AT_ONCE = 5
+MAX_LISTED = 50
+"""The number of values of a facet on a page, besides those that are selected: each takes as long to write as a tenth of a result."""
+
 LONG = 10
 """The number of values from which a facet has a field to search in it."""
 
@@ -141,7 +144,9 @@ def _show_facet(counts: FacetCounts, selections: Sequence[Selection], today: dat
     # What is selected stays in sight, whatever its place.
     late = [value for value in values[SHOWN_AT_ONCE:] if value.is_selected]
     first = [*absent, *values[:SHOWN_AT_ONCE], *late]
-    return ShownFacet(label=_label_facet(facet), values=tuple(first), more=tuple(one for one in values if one not in first))
+    return ShownFacet(
+        label=_label_facet(facet), values=tuple(first), more=tuple(one for one in values[SHOWN_AT_ONCE:MAX_LISTED] if one not in first)
+    )
 
 
 def _is_same(selection: Selection, facet: Facet, value: FacetValue) -> bool:

@@ -6,7 +6,7 @@
   announcement.className = "hidden";
   announcement.setAttribute("role", "status");
   document.body.append(announcement);
-  let request = null;
+  let request = null, searched = location.search;
 
   const filters = () => document.getElementById("filters");
   const addressOf = (form) => `/?${new URLSearchParams([...new FormData(form)].filter(([, value]) => value))}`;
@@ -35,7 +35,8 @@
       repeatSelected(next);
       document.title = next.title;
       history.pushState(null, "", address);
-      prepare();
+      searched = location.search;
+      for (const field of document.querySelectorAll("#filters .sift")) if (field.value) sift(field);
       if (filters()) filters().scrollTop = scrolled;
       [...document.querySelectorAll("#filters input")].find((one) => one.name === "select" && one.value === focused)?.focus({ preventScroll: true });
       announcement.textContent = document.querySelector("main h1")?.textContent.trim() || "";
@@ -65,14 +66,6 @@
     none.textContent = count ? "" : none.dataset.text;
   };
 
-  const prepare = () => {
-    for (const field of document.querySelectorAll("#filters .sift")) {
-      field.hidden = false;
-      if (field.value) sift(field);
-    }
-    document.documentElement.classList.add("scripted");
-  };
-
   document.addEventListener("input", (event) => {
     if (event.target.matches?.("#filters .sift")) sift(event.target);
   });
@@ -95,6 +88,12 @@
   document.addEventListener("toggle", (event) => {
     if (event.target === filters() && event.newState === "open") filters().querySelector(".close").focus({ focusVisible: false });
   }, true);
-  addEventListener("popstate", () => location.reload());
-  prepare();
+  // a link within the page is no other search
+  addEventListener("popstate", () => {
+    if (location.search !== searched) location.reload();
+  });
+  wide.addEventListener("change", () => {
+    if (filters()?.matches(":popover-open")) filters().hidePopover();
+  });
+  document.documentElement.classList.add("scripted");
 })();

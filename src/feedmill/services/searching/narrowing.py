@@ -45,7 +45,7 @@ def resolve_selections(index: SearchIndex, plan: QueryPlan, access: AccessFilter
     chosen, warnings = [], []
     for readings in plan.selections:
         try:
-            chosen.append(choose(readings, plan.facets, has_match))
+            chosen.append(choose(readings, plan.known_facets, has_match))
         except BadRequest as error:
             if plan.request.is_strict:
                 raise
