@@ -236,8 +236,11 @@ def _label_value(facet: Facet, text: str, today: date | None) -> Label:
 def label_days(low: str, high: str, today: date | None) -> Label:
     """Returns the name of a range of days: relative to today, a day, a month, or its ends."""
     first, last = read_day(low), read_day(high)
-    if first is None or last is None:
+    is_years = (first is None or first.strftime("%m%d") == "0101") and (last is None or last.strftime("%m%d") == "1231")
+    if is_years or (first is None and last is None):
         return Label(text=describe_range(FacetRange(low=low, high=high), FacetType.DATE))
+    if first is None or last is None:
+        return Label(text=message("from %(day)s", day=first) if first is not None else message("until %(day)s", day=last))
     days = (last - first).days + 1
     if last == today and days in _RECENT:
         return Label(text=_RECENT[days])
@@ -245,7 +248,7 @@ def label_days(low: str, high: str, today: date | None) -> Label:
         return Label(form="day", day=first)
     if first.day == 1 and last == first.replace(day=monthrange(first.year, first.month)[1]):
         return Label(form="month", day=first)
-    return Label(text=describe_range(FacetRange(low=low, high=high), FacetType.DATE))
+    return Label(text=message("%(first)s – %(last)s", first=first, last=last))
 
 
 def describe_range(wanted: FacetRange, kind: FacetType) -> str:
