@@ -87,6 +87,10 @@ class PageLanguage:
         """Returns the month of a day, with its year."""
         return format_skeleton("yMMMM", day, locale=self.locale)
 
+    def write_year(self, day: date) -> str:
+        """Returns the year of a day."""
+        return format_skeleton("y", day, locale=self.locale)
+
     def name_language(self, code: str) -> str:
         """Returns the name of a language by its code, the code itself if it has none."""
         return self.locale.languages.get(code.replace("-", "_")) or code

@@ -38,7 +38,7 @@ Href = Callable[[SearchRequest], str]
 Parameters = Callable[[SearchRequest], Iterable[tuple[str, str]]]
 """Returns the parameters of a request besides the query."""
 
-Form = Literal["text", "raw", "month", "day", "language"]
+Form = Literal["text", "raw", "year", "month", "day", "language"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Label:
     """The name of a value as the page writes it.
 
     Shape: ``form`` says what ``text`` is: a text of the page, a text of a document in any language, a code of a language; or that ``day``
-    is written, as a day or as its month.
+    is written, as a day or as its month or year.
     """
 
     text: str = ""
@@ -234,9 +234,11 @@ def _label_value(facet: Facet, text: str, today: date | None) -> Label:
 
 
 def label_days(low: str, high: str, today: date | None) -> Label:
-    """Returns the name of a range of days: relative to today, a day, a month, or its ends."""
+    """Returns the name of a range of days: relative to today, a day, a month, a year, or its ends."""
     first, last = read_day(low), read_day(high)
     is_years = (first is None or first.strftime("%m%d") == "0101") and (last is None or last.strftime("%m%d") == "1231")
+    if is_years and first is not None and last is not None and first.year == last.year:
+        return Label(form="year", day=first)
     if is_years or (first is None and last is None):
         return Label(text=describe_range(FacetRange(low=low, high=high), FacetType.DATE))
     if first is None or last is None:
