@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS, Candidate, fed_rank, freshness_factor, rank, rank_factor
+from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS, Candidate, ScoredCandidate, fed_rank, freshness_factor, rank, rank_factor
 from feedmill.model.document import Attributes
 from feedmill.model.ranking import Ranking
 
@@ -16,7 +16,7 @@ NOW = 1_000.0 * DAY
 
 
 def order(*candidates: Candidate, parts: Mapping[int, float] = MappingProxyType({}), ranking: Ranking = RANKING) -> list[int]:
-    return [one.key for one in rank(candidates, parts, ranking, NOW)]
+    return [key for key, *_ in rank(candidates, parts, ranking, NOW)]
 
 
 def test_rank_parts_add_to_words_and_equals_go_by_key() -> None:
@@ -47,7 +47,7 @@ def test_rank_static_rank_and_freshness_multiply() -> None:
 @given(st.lists(st.tuples(st.floats(0, 20_000), st.floats(0, 20_000), st.integers(0, 100)), max_size=20))
 def test_rank_keeps_every_candidate_in_falling_scores(values: list[tuple[float, float, int]]) -> None:
     candidates = [Candidate(key=key, words=words, rank=value) for key, (words, _, value) in enumerate(values)]
-    scored = rank(candidates, {key: parts for key, (_, parts, _) in enumerate(values)}, RANKING, NOW)
+    scored = list(map(ScoredCandidate._make, rank(candidates, {key: parts for key, (_, parts, _) in enumerate(values)}, RANKING, NOW)))
     assert sorted(one.key for one in scored) == list(range(len(values)))
     assert [one.score for one in scored] == sorted((one.score for one in scored), reverse=True)
 

@@ -232,26 +232,25 @@ def _find_raw(text: str, terms: Sequence[str], start: int) -> _Places:
 
 
 def _best_start(places: _Places, size: int) -> int:
-    # A window slides over the positions from ``first`` to ``last``. ``inside`` counts each term in it, ``different`` the terms that occur.
+    # A window slides over the positions from ``start`` to ``place``. ``inside`` counts each term in it. ``worth`` prefers more different
+    # words, then more words: ``_MORE_THAN_ALL`` exceeds every possible number of positions.
     reach = max(size - LEAD_CHARACTERS, size // 2)
     inside = [0] * MAX_TERMS
-    first = different = best = best_first = 0
-    for last, (place, number) in enumerate(places):
-        if not inside[number]:
-            different += 1
+    behind = iter(places)
+    start, gone = next(behind)
+    worth = best = 0
+    best_start = start
+    for place, number in places:
+        worth += 1 if inside[number] else _MORE_THAN_ALL
         inside[number] += 1
         # moves the start of the window until it is no wider than ``reach``
-        while place - places[first][0] > reach:
-            gone = places[first][1]
+        while place - start > reach:
             inside[gone] -= 1
-            if not inside[gone]:
-                different -= 1
-            first += 1
-        # more different words first, then more words: ``_MORE_THAN_ALL`` exceeds every possible number of positions
-        worth = different * _MORE_THAN_ALL + last - first
+            worth -= 1 if inside[gone] else _MORE_THAN_ALL
+            start, gone = next(behind)
         if worth > best:
-            best, best_first = worth, first
-    return places[best_first][0]
+            best, best_start = worth, start
+    return best_start
 
 
 # --- cutting it out -------------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ An IPv4 address over an IPv6 socket (``::ffff:10.0.0.1``) counts as the IPv4 add
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, collapse_addresses, ip_address, ip_interface, ip_network
 from typing import Self
 
@@ -83,6 +84,8 @@ def _explain(text: str) -> str:
     return f"'{text}' has bits beyond its mask, the network is '{network}'"
 
 
+# each request asks for the address of its client several times, and the next one has the same
+@lru_cache(maxsize=1_024)
 def _parse_peer(address: str | None) -> IPv4Address | IPv6Address | None:
     try:
         peer = ip_address((address or "").partition("%")[0])

@@ -127,9 +127,14 @@ class RouteRequirements:
         for requirement in (*(each for _, each in self._declared), unmatched.otherwise, *unmatched.prefixes.values()):
             if requirement.sender not in senders:
                 raise TypeError(f"this port does not check for {requirement.sender.value}")
+        self._known = {key: self._find_by_routes(_make_scope(*key)) for key in _iter_plain_routes(route for route, _ in self._declared)}
 
     def find_route_requirement(self, scope: Scope) -> Requirement:
         """Returns the requirement of a request."""
+        known = None if scope.get("root_path") else self._known.get((scope["method"], scope["path"]))
+        return known or self._find_by_routes(scope)
+
+    def _find_by_routes(self, scope: Scope) -> Requirement:
         partial = None
         for route, requirement in self._declared:
             match, _ = route.matches(scope)
@@ -151,6 +156,17 @@ class RouteRequirements:
     def list_paths_for_any_host(self) -> frozenset[str]:
         """Returns the paths whose routes take requests under any host name."""
         return frozenset(path for _, path, requirement in self.iter_rows() if requirement.allows_any_host)
+
+
+def _iter_plain_routes(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
+    """Yields methods and paths of the routes whose paths have no parameters. Their requirements need not be looked for in each request."""
+    for route in routes:
+        if isinstance(route, Route) and not route.param_convertors:
+            yield from ((method, route.path) for method in route.methods or ())
+
+
+def _make_scope(method: str, path: str) -> Scope:
+    return {"type": "http", "method": method, "path": path, "root_path": "", "headers": []}
 
 
 class RequirementMiddleware:

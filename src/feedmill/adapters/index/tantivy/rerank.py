@@ -13,7 +13,7 @@ from feedmill.adapters.index.tantivy.accessfilter import PermittedMatches, find_
 from feedmill.adapters.index.tantivy.features import among, ask_bias, build_parts
 from feedmill.adapters.index.tantivy.query import build_unguarded
 from feedmill.adapters.index.tantivy.words import WordQueries
-from feedmill.core.ranking.scoring import Candidate, ScoredCandidate, rank
+from feedmill.core.ranking.scoring import CandidateRow, ScoredCandidate, ScoredRow, rank
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import Node
 from feedmill.model.ranking import Ranking, ScoreBias
@@ -74,10 +74,10 @@ class RankedSearch:
                 is_exact=is_exact,
             )
         best = self._rank_again(word_queries, pairs[:depth], keys[:depth])
-        page = best[start : start + num]
+        page = [ScoredCandidate._make(row) for row in best[start : start + num]]
         hits = self._explain(word_queries, page) if explains else [Hit(key=one.key, score=one.score) for one in page]
         # Matches below the depth keep the engine's order. Their scores are capped, so that scores never rise down the list.
-        least = best[-1].score
+        _, least, *_ = best[-1]
         rest = zip(keys[depth : start + num], pairs[depth : start + num], strict=True)
         hits += [Hit(key=int(key or 0), score=min(score, least)) for key, (score, _) in rest]
         return Hits(hits=tuple(hits), total=total, is_exact=is_exact)
@@ -103,19 +103,19 @@ class RankedSearch:
 
     def _rank_again(
         self, word_queries: WordQueries, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]
-    ) -> list[ScoredCandidate]:
+    ) -> list[ScoredRow]:
         """Returns the best matches in their final order. If a bias reaches deeper, it first chooses which matches get all parts."""
-        chosen, rest = self._list_candidates(pairs, [int(key or 0) for key in keys]), list[ScoredCandidate]()
+        chosen, rest = self._list_candidates(pairs, [int(key or 0) for key in keys]), list[ScoredRow]()
         # Without the other parts first, which are expensive; the bias's factors decide which matches get them.
         if self.bias is not None and len(chosen) > BIASED_WHOLE:
-            by_key = {candidate.key: candidate for candidate in chosen}
+            by_key = {row[0]: row for row in chosen}
             moved = rank(chosen, {}, self.ranking, self.now)
-            chosen, rest = [by_key[one.key] for one in moved[:BIASED_WHOLE]], moved[BIASED_WHOLE:]
+            chosen, rest = [by_key[row[0]] for row in moved[:BIASED_WHOLE]], moved[BIASED_WHOLE:]
         parts = [one for part in build_parts(word_queries, self.ranking).values() for one in part]
-        best = rank(chosen, self._score([candidate.key for candidate in chosen], parts), self.ranking, self.now)
-        return best + [one._replace(score=min(one.score, best[-1].score)) for one in rest]
+        best = rank(chosen, self._score([row[0] for row in chosen], parts), self.ranking, self.now)
+        return best + [(row[0], min(row[1], best[-1][1]), *row[2:]) for row in rest]
 
-    def _list_candidates(self, pairs: Sequence[tuple[float, DocAddress]], numbers: list[int]) -> list[Candidate]:
+    def _list_candidates(self, pairs: Sequence[tuple[float, DocAddress]], numbers: list[int]) -> list[CandidateRow]:
         addresses = [address for _, address in pairs]
         ranks = self._values("pagerank", addresses)
         nothing: Sequence[int | float | None] = [None] * len(pairs)
@@ -126,7 +126,7 @@ class RankedSearch:
             raised, lowered = (self._score(numbers, queries) for queries in ask_bias(self.bias))
             biases = [raised.get(key, 0.0) - lowered.get(key, 0.0) for key in numbers]
         return [
-            Candidate._make((key, score, int(value or 0), int(linked or 0), None if date is None else int(date), bias))
+            (key, score, int(value or 0), int(linked or 0), None if date is None else int(date), bias)
             for (score, _), key, value, linked, date, bias in zip(pairs, numbers, ranks, links, dates, biases, strict=True)
         ]
 
