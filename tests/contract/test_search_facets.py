@@ -341,3 +341,21 @@ def test_page_shows_a_facet_that_its_address_names(harness: SearchHarness) -> No
     assert 'value="team:Ops" checked>' in text
     assert '<input type="hidden" name="facet" value="team">' in text
     assert 'href="/?q=word&amp;facet=team"' in text
+
+
+def test_search_api_front_end_names_and_divides_built_in_facets(harness: SearchHarness) -> None:
+    ranges = (read_facet_range("..2019-12-31", FacetType.DATE), read_facet_range("2020-01-01..", FacetType.DATE))
+    facets = (Facet(name="@Date", label="Written", type=FacetType.DATE, ranges=ranges), Facet(name="@site", label="Server"))
+    harness.serving = Serving(frontends={"dated": FrontEnd(name="dated", facets=facets)})
+    written = Attributes(last_modified=datetime(2020, 1, 1, tzinfo=UTC))
+    harness.add([harness.make("http://b.com/new", "word", attributes=written)])
+    app = search_app(harness.services())
+    asked = [("q", "word"), ("client", "dated"), ("facet", "@date"), ("facet", "@site"), ("facet", "@source")]
+    answer = ask(app, "/api/v1/search", asked).json
+    assert [(facet["name"], facet["label"]) for facet in answer["facets"]] == [
+        ("@date", "Written"),
+        ("@site", "Server"),
+        ("@source", "Source"),
+    ]
+    assert answer["facets"][0]["values"] == [{"value": None, "low": "2020-01-01", "high": None, "count": 1}]
+    assert ask(app, "/api/v1/search", [*asked, ("select", "@date:2020-01-01..")]).json["total"] == 1

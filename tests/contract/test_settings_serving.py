@@ -91,6 +91,14 @@ def test_serving_settings_are_read_whole(tmp_path: Path) -> None:
             '[[frontends]]\nname = "a"\nfacets = [{name = "p", type = "float", ranges = ["1..2", "5..1"]}]',
             "f.toml:3: frontends[1].facets[1]: '5..1' is no range",
         ),
+        (
+            '[[frontends]]\nname = "a"\nfacets = [{name = "@colour"}]',
+            "f.toml:3: frontends[1].facets[1]: '@colour' is no built-in facet; these are: @filetype, @date, @source, @language, @site",
+        ),
+        (
+            '[[frontends]]\nname = "a"\nfacets = [{name = "@site", type = "integer", ranges = ["1..2"]}]',
+            "f.toml:3: frontends[1].facets[1]: @site has a type of its own",
+        ),
         ('[[frontends]]\nname = "a"\nfacets = [{name = "p", ranges = ["1..2"]}]', "f.toml:3: frontends[1].facets[1]: ranges need the type"),
         ('[[synonyms]]\ntwo_way = [["car"]]', "f.toml:2: synonyms[1].two_way[1]: "),
         ('[[synonyms]]\none_way = [["car", "?"]]', "f.toml:2: synonyms[1].one_way[1][2]: '?' holds no word"),

@@ -8,10 +8,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from feedmill.core.query.selections import find_built_in
 from feedmill.core.query.sites import is_collection_name
 from feedmill.core.ranking.facets import read_facet_range
 from feedmill.model.errors import BadRequest
-from feedmill.model.facets import FacetType
+from feedmill.model.facets import BuiltIn, FacetType
 from feedmill.settings.section import PatternList, RulePattern, Section
 
 MAX_TERM_CHARACTERS = 500
@@ -113,7 +114,7 @@ class RelatedSettings(Section):
 
 
 class FacetSettings(Section):
-    """A metadata name by which the results of a front end can be narrowed."""
+    """A metadata name or a built-in facet by which the results of a front end can be narrowed."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     label: str = ""
@@ -122,11 +123,16 @@ class FacetSettings(Section):
 
     @model_validator(mode="after")
     def _check_ranges(self) -> "FacetSettings":
-        for text in self.ranges:
-            try:
+        try:
+            built_in = find_built_in(self.name)
+            for text in self.ranges:
                 read_facet_range(text, FacetType(self.type))
-            except BadRequest as exc:
-                raise ValueError(str(exc)) from exc
+        except BadRequest as exc:
+            raise ValueError(str(exc)) from exc
+        if built_in is not None and self.type != ("date" if built_in is BuiltIn.DATE and self.ranges else "string"):
+            raise ValueError(
+                f"{self.name} has a type of its own; leave type and ranges out, or give {BuiltIn.DATE.value} ranges of the type date"
+            )
         return self
 
 
