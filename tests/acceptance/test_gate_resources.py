@@ -39,6 +39,24 @@ def ask(gate: Gate, path: str, expected: int = 200, method: str = "GET") -> Any:
     return json.loads(body_of(answer))
 
 
+def test_lists_are_walked_by_the_links_to_their_next_pages(tmp_path: Path) -> None:
+    with run_gate(tmp_path) as gate:
+        pushed = [push(gate, name) for name in ("hr", "web2", "hr", "it", "hr")]
+        for path, expected in (
+            ("/api/v1/feeds?limit=2", pushed[::-1]),
+            ("/api/v1/feeds?limit=1&datasource=hr", [pushed[4], pushed[2], pushed[0]]),
+            ("/api/v1/datasources?limit=2&cursor=*", ["hr", "it", "web2"]),
+        ):
+            found = []
+            while path:
+                answer = gate.get(path)
+                found += [each.get("id") or each["name"] for each in json.loads(body_of(answer))]
+                path = (header(answer, "link") or "").removesuffix('>; rel="next"').removeprefix("<")
+            assert found == expected
+        for path in ("/api/v1/feeds?cursor=x", "/api/v1/datasources?cursor=Nw", "/api/v1/feeds?cursor=ImEi"):
+            assert "parameter cursor" in ask(gate, path, expected=400)["detail"]
+
+
 def fed_document(**changes: Any) -> Document:
     fed = {"datasource": "hr", "attributes": Attributes(last_modified=NOW, lock=True, pagerank=90)}
     return make_document(URL, **(fed | {"metadata": (("Author", "b"), ("x", "1"), ("Author", "a"))} | changes))
@@ -125,6 +143,7 @@ def test_document_in_the_index_is_searchable(tmp_path: Path) -> None:
             "display_url": URL,
             "datasource": "hr",
             "state": "indexed",
+            "state_code": "indexed",
             "searchable": True,
             "reason": None,
             "title": None,

@@ -171,9 +171,11 @@ def test_admin_port_shows_changes_and_pauses_the_queue(harness: FeedHarness, req
     assert status == 200
     assert isinstance(shown, dict)
     assert (shown["state"], shown["code"], shown["group"]) == ("HTTP server error", 32, "retrieval error")
+    assert (shown["state_code"], shown["group_code"]) == ("http_server_error", "error")
     assert shown["history"][0] | {"at": ""} == {
         "at": "",
         "state": "HTTP server error",
+        "state_code": "http_server_error",
         "code": 32,
         "http_status": 503,
         "bytes": 0,

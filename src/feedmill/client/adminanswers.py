@@ -22,6 +22,7 @@ class RunShown(Answer):
     mode: str | None = Field(default=None, description="full or incremental, null before it begins")
     dry_run: bool
     state: str = Field(description="requested, running, completed, completed with errors, held or failed")
+    state_code: str | None = Field(default=None, description="the same for programs, such as completed_with_errors")
     requested_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None
@@ -67,6 +68,7 @@ class FetchShown(Answer):
 
     at: datetime
     state: str
+    state_code: str | None = Field(default=None, description="the same for programs, such as http_server_error")
     code: int
     http_status: int | None = None
     bytes: int = 0
@@ -80,7 +82,9 @@ class CrawlEntryShown(Answer):
     url: str
     site: str
     group: str
+    group_code: str | None = Field(default=None, description="the same for programs: waiting, crawled, error or excluded")
     state: str
+    state_code: str | None = Field(default=None, description="the same for programs, such as http_server_error")
     code: int
     due_at: datetime | None = None
     crawled_at: datetime | None = None
@@ -97,6 +101,7 @@ class Diagnosis(Answer):
     url: str
     searchable: bool
     state: str
+    state_code: str | None = Field(default=None, description="the same for programs, such as known_not_crawled")
     causes: list[str]
     visible: bool | None = None
     datasource: str | None = None
@@ -272,6 +277,7 @@ class AccessChangesShown(Answer):
     until: datetime
     changes: list[AccessChangeShown]
     next_after: int | None = Field(description="`after` of the next page, null on the last")
+    next_cursor: str | None = Field(default=None, description="`cursor` of the next page, null on the last")
 
 
 class FindingsShown(Answer):
@@ -279,6 +285,7 @@ class FindingsShown(Answer):
 
     found: list[dict[str, Any]]
     next_after: int | None = Field(description="`after` of the next page, null on the last")
+    next_cursor: str | None = Field(default=None, description="`cursor` of the next page, null on the last")
 
 
 class PolicyShown(Answer):

@@ -153,8 +153,12 @@ class Receipt(Answer):
     id: str
     datasource: str
     feedtype: str
+    feedtype_code: str | None = Field(default=None, description="the same for programs: full, incremental or metadata_and_url")
     groups: bool = Field(description="whether it is a groups feed")
     state: str = Field(description="received, in progress, completed, completed with errors or failed in error")
+    state_code: str | None = Field(
+        default=None, description="the same for programs: received, in_progress, completed, completed_with_errors or failed_in_error"
+    )
     received_at: datetime
     size_bytes: int
     client: str
@@ -195,6 +199,7 @@ class EventShown(Answer):
 
     at: datetime
     event: str
+    event_code: str | None = Field(default=None, description="the same for programs, such as taken_over")
     feed: str | None
     line: int | None
     detail: str | None
@@ -207,6 +212,7 @@ class DocumentDetails(Answer):
     display_url: str
     datasource: str
     state: str
+    state_code: str | None = Field(default=None, description="the same for programs, such as waiting_for_extraction")
     searchable: bool
     reason: str | None
     title: str | None

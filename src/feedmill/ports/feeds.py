@@ -33,8 +33,8 @@ class StoredFeedReader(Protocol):
     def get(self, feed_id: int) -> Feed:
         """Returns a feed. Errors: NotFound."""
 
-    def list_newest(self, datasource: str | None, limit: int) -> list[Feed]:
-        """Lists feeds, newest first, of one data source or of all."""
+    def list_newest(self, datasource: str | None, limit: int, before: int | None = None) -> list[Feed]:
+        """Lists feeds, newest first, of one data source or of all; with ``before`` those that are older than the feed of that id."""
 
     def count_waiting(self) -> int:
         """Counts the feeds that are not completely applied."""

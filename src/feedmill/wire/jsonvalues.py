@@ -1,8 +1,16 @@
 """The form of documents' values in every JSON response."""
 
+import re
 from datetime import UTC, datetime
 
 from feedmill.model.document import Metadata
+
+_NO_LETTERS = re.compile("[^a-z0-9]+")
+
+
+def write_code(words: str) -> str:
+    """Returns words for people in the spelling for programs: "known, not crawled" is known_not_crawled."""
+    return _NO_LETTERS.sub("_", words.lower()).strip("_")
 
 
 def group_metadata(metadata: Metadata) -> dict[str, list[str]]:

@@ -29,6 +29,7 @@ from feedmill.client.adminanswers import (
     TokenShown,
 )
 from feedmill.client.adminrequests import NewToken, NewUser, SessionsOfUser, SettingValue, UserChange
+from feedmill.http.common.paging import CURSOR, make_limit
 from feedmill.http.common.resource import ADMIN_PORT, Parameter, Resource
 
 _LINES: Final = "application/jsonl"
@@ -48,7 +49,8 @@ _USER: Final = Parameter("user", "the user, in the notation of ACLs; nobody by d
 _NAMESPACE: Final = Parameter("namespace", "the namespace of the user and the groups", default="Default")
 _GROUP: Final = Parameter("group", "a group of the user", is_repeatable=True)
 _AT: Final = Parameter("at", f"{_TIME}: the decision as it was then")
-_LIMIT: Final = Parameter("limit", "how many", "integer", 100, at_least=1, at_most=1_000)
+_LIMIT: Final = make_limit(100)
+_ALL: Final = (make_limit(None), CURSOR)
 _AFTER: Final = Parameter("after", "`next_after` of the page before", pattern=_DIGITS)
 _FINDING: Final = Parameter("finding", "nobody, unresolved or public", is_required=True)
 _ACCOUNT: Final = (Parameter("name", "the user", is_required=True), Parameter("namespace", "the namespace of the user", default="Default"))
@@ -75,7 +77,7 @@ def _setting_resources(section: str, suffix: str) -> tuple[Resource, ...]:
             summary="Lists the entries of a section.",
             answer=SettingShown,
             is_list=True,
-            parameters=of_section,
+            parameters=(*of_section, *_ALL),
             errors=_FIND,
         ),
         _resource(
@@ -208,6 +210,7 @@ ADMIN_RESOURCES: Final = (
         summary="Lists the pull sources of the settings.",
         answer=PullSourceShown,
         is_list=True,
+        parameters=_ALL,
         errors=_READ,
     ),
     _resource(
@@ -217,7 +220,7 @@ ADMIN_RESOURCES: Final = (
         summary="Lists the runs of a pull source, newest first.",
         answer=RunShown,
         is_list=True,
-        parameters=(_SOURCE,),
+        parameters=(_SOURCE, make_limit(20), CURSOR),
         errors=_FIND,
     ),
     _resource(
@@ -288,6 +291,7 @@ ADMIN_RESOURCES: Final = (
             ),
             Parameter("after", "the last URL of the page before"),
             _LIMIT,
+            CURSOR,
         ),
         errors=_READ,
     ),
@@ -390,6 +394,7 @@ ADMIN_RESOURCES: Final = (
             Parameter("until", f"{_TIME}; now by default"),
             _AFTER,
             _LIMIT,
+            CURSOR,
         ),
         errors=_READ,
     ),
@@ -399,7 +404,7 @@ ADMIN_RESOURCES: Final = (
         name="listFindings",
         summary="Lists what an administrator should check.",
         answer=FindingsShown,
-        parameters=(_FINDING, _AFTER, _LIMIT),
+        parameters=(_FINDING, _AFTER, _LIMIT, CURSOR),
         errors=_FIND,
     ),
     _resource(
@@ -409,6 +414,7 @@ ADMIN_RESOURCES: Final = (
         summary="Lists the local users.",
         answer=AccountShown,
         is_list=True,
+        parameters=_ALL,
         errors=_READ,
     ),
     _resource(
@@ -451,7 +457,14 @@ ADMIN_RESOURCES: Final = (
         errors=(*_CHANGE, 413),
     ),
     _resource(
-        method="get", path="/api/v1/tokens", name="listTokens", summary="Lists the tokens.", answer=TokenShown, is_list=True, errors=_READ
+        method="get",
+        path="/api/v1/tokens",
+        name="listTokens",
+        summary="Lists the tokens.",
+        answer=TokenShown,
+        is_list=True,
+        parameters=_ALL,
+        errors=_READ,
     ),
     _resource(
         method="post",

@@ -12,6 +12,24 @@ HEAD = """# JSON resources
 `make api-reference` writes this page from the OpenAPI documents that the ports serve at `/api/v1/openapi.json`. More on the
 resources of the [search port](search-api.md), the [feed port](feed-port.md) and the [admin port](admin-port.md). For Python there
 is a [client](../tutorial/python-client.md).
+
+## Lists
+
+Every list takes `limit`, how many items a page has, and `cursor`, where the page begins: without it, or with `*`, at the first item. If
+items remain, the header `Link` of the response leads to the next page (RFC 8288):
+
+```
+Link: </api/v1/feeds?limit=20&cursor=NDE>; rel="next"
+```
+
+A response that is an object has that cursor as `next_cursor` too, null on the last page. A cursor is opaque and belongs to its list; each
+other parameter stays as it was. Items that come or go between two requests move no other item to another page. `/api/v1/search` without
+a cursor pages by `start`, and its `cursor` [lists everything](search-api.md#everything).
+
+## Words for programs
+
+A member with words for people, such as `state`, has a twin for programs whose name ends in `_code`: `"state": "in progress"` and
+`"state_code": "in_progress"`. Codes are in snake case and never change; words may.
 """
 
 

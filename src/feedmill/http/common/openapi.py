@@ -25,6 +25,7 @@ from feedmill.client.answers import (
 )
 from feedmill.client.documents import DocumentPush
 from feedmill.http.common.adminresources import ADMIN_RESOURCES
+from feedmill.http.common.paging import CURSOR, make_limit
 from feedmill.http.common.problems import MEDIA_TYPE
 from feedmill.http.common.resource import ADMIN_PORT, FEED_PORT, SEARCH_PORT, Parameter, Resource
 
@@ -65,6 +66,7 @@ RESOURCES: Final = (
             _QUERY,
             Parameter("start", "how many results to skip", "integer", 0, at_most=100_000),
             _NUM,
+            Parameter("limit", "the same as `num`, as in other lists", "integer", at_most=1_000),
             Parameter("cursor", "`*` begins a listing of all matches, by number; continue with `next_cursor` of the previous response"),
             Parameter("match", "which of the words must occur", default="auto", values=("auto", "all", "any")),
             Parameter("sort", "`date:D:S:d1`, `meta:NAME:A` and others; by relevance by default", pattern=_SORT),
@@ -126,7 +128,8 @@ RESOURCES: Final = (
         is_list=True,
         parameters=(
             Parameter("datasource", "of one data source"),
-            Parameter("limit", "how many", "integer", 20, at_least=1, at_most=1_000),
+            make_limit(20),
+            CURSOR,
         ),
         errors=(400, 403),
     ),
@@ -211,9 +214,10 @@ RESOURCES: Final = (
         port=FEED_PORT,
         path="/api/v1/datasources",
         name="listDatasources",
-        summary="Lists the data sources.",
+        summary="Lists the data sources, by name.",
         answer=DataSourceShown,
         is_list=True,
+        parameters=(make_limit(None), CURSOR),
         errors=(400, 403),
     ),
     Resource(

@@ -10,7 +10,7 @@ from feedmill.model.feed import DataSource, Feed, FeedTarget, LogEntry
 from feedmill.model.queue import StuckQueue
 from feedmill.services.inspection import Inspection, UrlHistory
 from feedmill.services.queues import describe_stuck
-from feedmill.wire.jsonvalues import group_metadata, render_time
+from feedmill.wire.jsonvalues import group_metadata, render_time, write_code
 
 Json = dict[str, Any]
 
@@ -21,8 +21,10 @@ def render_feed(feed: Feed, log: Sequence[LogEntry], stuck: StuckQueue | None = 
         "id": str(feed.id),
         "datasource": feed.datasource,
         "feedtype": feed.kind.operation.value,
+        "feedtype_code": feed.kind.operation.name.lower(),
         "groups": feed.kind.target is FeedTarget.GROUPS,
         "state": feed.state.value,
+        "state_code": feed.state.name.lower(),
         "received_at": render_time(feed.received_at),
         "size_bytes": feed.size_bytes,
         "client": feed.client,
@@ -46,6 +48,7 @@ def render_document(inspection: Inspection) -> Json:
         "display_url": attributes.display_url or document.url,
         "datasource": document.datasource,
         "state": status.state,
+        "state_code": write_code(status.state),
         "searchable": status.searchable,
         "reason": status.reason,
         "title": shown_title(document),
@@ -66,7 +69,7 @@ def render_past(past: UrlHistory) -> Json:
     last = past.history[-1]
     reason = f"{last.kind.value}: {last.detail}" if last.detail else last.kind.value
     history = [render_event(event) for event in past.history]
-    return {"url": past.url, "state": "gone", "searchable": False, "reason": reason, "history": history}
+    return {"url": past.url, "state": "gone", "state_code": "gone", "searchable": False, "reason": reason, "history": history}
 
 
 def render_source(source: DataSource) -> Json:
@@ -79,6 +82,7 @@ def render_event(event: Event) -> Json:
     return {
         "at": render_time(event.at),
         "event": event.kind.value,
+        "event_code": event.kind.name.lower(),
         "feed": None if event.feed_id is None else str(event.feed_id),
         "line": event.line,
         "detail": event.detail,

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from feedmill.http.common.openapi import build_openapi
+from feedmill.http.common.paging import cut_page, link_next, read_cursor, read_limit, write_cursor
 from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.common.resource import FEED_PORT
 from feedmill.http.common.strictparameters import strict, strict_to
@@ -33,7 +34,9 @@ LOG_ENTRIES: Final = 1000
 """The number of a feed's log entries in its receipt."""
 
 LISTED_LOG_ENTRIES: Final = 100
-_MAX_FEEDS: Final = 1000
+LISTED_FEEDS: Final = 20
+"""The number of feeds of a page if the request does not say."""
+
 _READ_BYTES: Final = 262_144
 _REMOVAL_SECONDS: Final = 600.0
 _POLL_SECONDS: Final = (0.02, 0.5)
@@ -77,11 +80,13 @@ class FeedResources:
     async def list_feeds(self, request: Request) -> Response:
         """Lists receipts, newest first, of one data source or of all."""
         datasource = request.query_params.get("datasource") or None
-        limit = _read_limit(request.query_params.get("limit") or "20")
+        limit, before = read_limit(request, LISTED_FEEDS), read_cursor(request, int)
         right = find_right(request.scope)
         if datasource is not None:
             _check_name(right, datasource)
-        return JSONResponse(await self._run_in_workers(lambda: self._render_feeds(datasource, limit, right)))
+        listed = await self._run_in_workers(lambda: self._render_feeds(datasource, limit + 1, right, before))
+        cursor = write_cursor(int(listed[limit - 1]["id"])) if len(listed) > limit else None
+        return JSONResponse(listed[:limit], headers=link_next(request, cursor))
 
     async def show_feed(self, request: Request) -> Response:
         feed_id = _read_id(request.path_params["feed_id"])
@@ -127,7 +132,8 @@ class FeedResources:
     async def list_sources(self, request: Request) -> Response:
         """Lists the data sources that the request's token permits."""
         right = find_right(request.scope)
-        return JSONResponse(await self._run_in_workers(lambda: self._render_sources(right)))
+        page = cut_page(request, await self._run_in_workers(lambda: self._render_sources(right)), lambda source: source["name"])
+        return JSONResponse(page.items, headers=page.headers)
 
     async def remove_source(self, request: Request) -> Response:
         """Deletes a data source's documents, and waits until searches no longer find them."""
@@ -169,10 +175,10 @@ class FeedResources:
     async def _run_in_workers(self, act: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._workers, act)
 
-    def _render_feeds(self, datasource: str | None, limit: int, right: PushRight) -> list[Json]:
+    def _render_feeds(self, datasource: str | None, limit: int, right: PushRight, before: int | None) -> list[Json]:
         wanted = sorted(right.datasources) if datasource is None and right.is_limited else [datasource]
         with self._store.reading() as unit:
-            found = [feed for name in wanted for feed in unit.feeds.reader.list_newest(name, limit)]
+            found = [feed for name in wanted for feed in unit.feeds.reader.list_newest(name, limit, before)]
             # The newest feeds of all sources are among the newest of each.
             feeds = sorted(found, key=lambda feed: feed.id, reverse=True)[:limit]
             logs = [unit.feeds.log.list_log(each.id, LISTED_LOG_ENTRIES) if each.logged or each.late_logged else [] for each in feeds]
@@ -204,7 +210,8 @@ class FeedResources:
 
     def _render_sources(self, right: PushRight) -> list[Json]:
         with self._store.reading() as unit:
-            return [render_source(source) for source in unit.feeds.sources.list() if right.allows(source.name)]
+            sources = sorted(unit.feeds.sources.list(), key=lambda source: source.name)
+        return [render_source(source) for source in sources if right.allows(source.name)]
 
     def _count_waiting(self) -> int:
         with self._store.reading() as unit:
@@ -235,12 +242,6 @@ def iter_file(stream: BinaryIO, size_bytes: int) -> Iterator[bytes]:
 def _read_id(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= 18):
         raise NotFound(f"there is no feed {text[:80]!a}; ids are numbers")
-    return int(text)
-
-
-def _read_limit(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= _MAX_FEEDS):
-        raise BadRequest(f"parameter limit is {text[:80]!a}; give a number from 1 to {_MAX_FEEDS}")
     return int(text)
 
 

@@ -46,6 +46,7 @@ from feedmill.http.common.currentuser import AuthenticationMiddleware, Identify,
 from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.openapi import build_openapi
 from feedmill.http.common.origin import OriginCheck
+from feedmill.http.common.paging import link_next
 from feedmill.http.common.problems import Problem, find_problem, make_answer, problem_of
 from feedmill.http.common.proxyheaders import ProxyTrust
 from feedmill.http.common.requirements import (
@@ -305,6 +306,10 @@ class _Endpoints:
     def search(self, request: Request) -> Response:
         """Returns the results of a search as JSON."""
         parameters = read_search(request.query_params)
+        if limit := request.query_params.get("limit", ""):
+            if request.query_params.get("num"):
+                raise BadRequest("parameters num and limit mean the same; give one of them")
+            parameters = replace(parameters, num=int(limit))
         is_administrator = find_current_user(request).role is UserRole.ADMINISTRATOR
         text, facet_names = request.query_params.get("cursor", ""), tuple(request.query_params.getlist("facet"))
         selected = tuple(text for text in request.query_params.getlist("select") if text)
@@ -318,8 +323,9 @@ class _Endpoints:
             explains=request.query_params.get("explain", "") == "1" and is_administrator,
         )
         _, page = self._search(parameters, request)
-        body = render_page(page, write_cursor(page.next_cursor, parameters), shows_scores=is_administrator)
-        return Response(body, media_type=_JSON, headers=PRIVATE_NO_CACHE)
+        next_cursor = write_cursor(page.next_cursor, parameters)
+        body = render_page(page, next_cursor, shows_scores=is_administrator)
+        return Response(body, media_type=_JSON, headers={**PRIVATE_NO_CACHE, **link_next(request, next_cursor)})
 
     def find_document(self, request: Request) -> Response:
         """Returns what the user may know of one document."""

@@ -58,11 +58,13 @@ class SqlFeeds:
             raise NotFound(f"there is no feed {feed_id}")
         return rows.feed_from_row(row)
 
-    def list_newest(self, datasource: str | None, limit: int) -> list[Feed]:
-        """Lists feeds, newest first."""
+    def list_newest(self, datasource: str | None, limit: int, before: int | None = None) -> list[Feed]:
+        """Lists feeds, newest first, those older than ``before``."""
         query = sa.select(feeds).order_by(feeds.c.id.desc()).limit(limit)
         if datasource is not None:
             query = query.where(feeds.c.datasource == datasource)
+        if before is not None:
+            query = query.where(feeds.c.id < before)
         return [rows.feed_from_row(row) for row in self._connection.execute(query).mappings()]
 
     def count_waiting(self) -> int:

@@ -20,8 +20,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from feedmill.core.access.principals import read_identity
+from feedmill.core.text.dates import parse_iso
 from feedmill.http.admin.protection import AUDITED, DECIDE
 from feedmill.http.common.bodies import read_body
+from feedmill.http.common.paging import NO_CURSOR, link_next, read_cursor, read_limit, write_cursor
 from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.common.times import find_time
 from feedmill.model.audit import Detail
@@ -34,7 +36,6 @@ from feedmill.wire.decisions import parse_question, render_change, render_decisi
 
 MAX_BATCH_BYTES = 4_000_000
 DEFAULT_LIMIT = 100
-MAX_LIMIT = 1_000
 SUMMARIZED = 100
 """The number of users and URLs of a batch that the audit log names."""
 
@@ -71,10 +72,12 @@ def access_routes(tools: AccessTools) -> list[DeclaredRoute]:
         return JSONResponse({"url": url, "principals": [render_named(principal, verdict) for principal, verdict in named]})
 
     async def changes(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(_list_changes, tools.changes, request))
+        answer = await run_in_threadpool(_list_changes, tools.changes, request)
+        return JSONResponse(answer, headers=link_next(request, answer["next_cursor"]))
 
     async def findings(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(_list_findings, tools.review, request))
+        answer = await run_in_threadpool(_list_findings, tools.review, request)
+        return JSONResponse(answer, headers=link_next(request, answer["next_cursor"]))
 
     return [
         DeclaredRoute("/api/v1/access/explain", explain, methods=["GET"], requires=DECIDE),
@@ -120,14 +123,28 @@ def _list_changes(changes: AccessChanges, request: Request) -> dict[str, Any]:
     since = find_time(parameters, "since")
     if since is None:
         raise BadRequest("since= is missing, such as since=2026-03-01T12:30:00")
-    comparison = changes.compare(_read_identity(request), since, find_time(parameters, "until"))
-    page = changes.list_page(comparison, after=_read_number(parameters, "after", 0), limit=_read_limit(parameters))
+    after, until = _read_number(parameters, "after", 0), find_time(parameters, "until")
+    if (key := read_cursor(request, list)) is not None:
+        after, until = _read_place(key)
+    comparison = changes.compare(_read_identity(request), since, until)
+    page = changes.list_page(comparison, after=after, limit=read_limit(request, DEFAULT_LIMIT))
+    end = comparison.until.isoformat(timespec="microseconds")
     return {
         "since": comparison.since.isoformat(timespec="microseconds"),
-        "until": comparison.until.isoformat(timespec="microseconds"),
+        "until": end,
         "changes": [render_change(change) for change in page.changes],
         "next_after": page.next_after,
+        # all pages compare with the same end
+        "next_cursor": None if page.next_after is None else write_cursor((page.next_after, end)),
     }
+
+
+def _read_place(key: list[Any]) -> tuple[int, datetime]:
+    """Returns what a cursor of changes holds. Errors: BadRequest."""
+    until = parse_iso(key[1]) if len(key) == 2 and isinstance(key[0], int) and isinstance(key[1], str) else None
+    if until is None:
+        raise BadRequest(f"parameter cursor {NO_CURSOR}")
+    return key[0], until
 
 
 def _list_findings(review: AccessReview, request: Request) -> dict[str, Any]:
@@ -135,15 +152,18 @@ def _list_findings(review: AccessReview, request: Request) -> dict[str, Any]:
     known = {finding.value: finding for finding in Finding}
     if name not in known:
         raise NotFound(f"there is no list '{name[:100]}'; there are {', '.join(known)}")
-    after, limit = _read_number(parameters, "after", 0), _read_limit(parameters)
+    after = read_cursor(request, int) or _read_number(parameters, "after", 0)
+    limit = read_limit(request, DEFAULT_LIMIT)
     if known[name] is Finding.UNRESOLVED:
         groups = list(islice(review.iter_unresolved(), after, after + limit))
-        return {"found": [render_principal(group) for group in groups], "next_after": after + limit if len(groups) == limit else None}
+        return _make_findings([render_principal(group) for group in groups], after + limit if len(groups) == limit else None)
     found = list(islice(review.iter_documents(known[name], after=after), limit))
-    return {
-        "found": [{"url": document.url, "datasource": document.datasource} for document in found],
-        "next_after": found[-1].id if len(found) == limit else None,
-    }
+    shown = [{"url": document.url, "datasource": document.datasource} for document in found]
+    return _make_findings(shown, found[-1].id if len(found) == limit else None)
+
+
+def _make_findings(found: list[dict[str, Any]], next_after: int | None) -> dict[str, Any]:
+    return {"found": found, "next_after": next_after, "next_cursor": None if next_after is None else write_cursor(next_after)}
 
 
 # --- parameters -----------------------------------------------------------------------------------------------------------------
@@ -159,13 +179,6 @@ def _require(parameters: Mapping[str, str], name: str) -> str:
 def _read_identity(request: Request) -> Identity:
     parameters = request.query_params
     return read_identity(parameters.get("user"), parameters.get("namespace", DEFAULT_NAMESPACE), parameters.getlist("group"))
-
-
-def _read_limit(parameters: Mapping[str, str]) -> int:
-    limit = _read_number(parameters, "limit", DEFAULT_LIMIT)
-    if not 1 <= limit <= MAX_LIMIT:
-        raise BadRequest(f"limit= is a number from 1 to {MAX_LIMIT}")
-    return limit
 
 
 def _read_number(parameters: Mapping[str, str], name: str, default: int) -> int:

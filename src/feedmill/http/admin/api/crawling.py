@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from feedmill.http.admin.protection import VIEW_OR_MANAGE
+from feedmill.http.common.paging import link_next, read_cursor, read_limit, write_cursor
 from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.model.crawling import CrawlEntry, CrawlGroup, CrawlSite, FetchRecord
 from feedmill.model.errors import BadRequest
@@ -24,7 +25,7 @@ from feedmill.wire.jsonvalues import render_time
 
 Json = dict[str, Any]
 
-MAX_LISTED = 1_000
+LISTED = 100
 
 
 def render_overview(overview: QueueOverview) -> Json:
@@ -46,7 +47,9 @@ def render_crawl_entry(entry: CrawlEntry) -> Json:
         "url": entry.url,
         "site": entry.site,
         "group": entry.state.group.value,
+        "group_code": entry.state.group.name.lower(),
         "state": entry.state.words,
+        "state_code": entry.state.name.lower(),
         "code": int(entry.state),
         "urgency": entry.urgency.name.lower(),
         "due_at": render_time(entry.due_at),
@@ -75,6 +78,7 @@ def _render_record(record: FetchRecord) -> Json:
     return {
         "at": render_time(record.at),
         "state": record.state.words,
+        "state_code": record.state.name.lower(),
         "code": int(record.state),
         "http_status": record.http_status or None,
         "bytes": record.size_bytes,
@@ -113,10 +117,11 @@ def crawling_routes(requests: CrawlRequests) -> list[DeclaredRoute]:
 
     async def list_entries(request: Request) -> Response:
         given = request.query_params
-        limit, group = _read_limit(given.get("limit", "100")), read_group(given.get("group", ""))
-        prefix, after = given.get("prefix", ""), given.get("after", "")
-        found = await run_in_threadpool(requests.list_entries, prefix=prefix, group=group, after=after, limit=limit)
-        return JSONResponse([render_crawl_entry(entry) for entry in found])
+        limit, group = read_limit(request, LISTED), read_group(given.get("group", ""))
+        prefix, after = given.get("prefix", ""), read_cursor(request, str) or given.get("after", "")
+        found = await run_in_threadpool(requests.list_entries, prefix=prefix, group=group, after=after, limit=limit + 1)
+        cursor = write_cursor(found[limit - 1].url) if len(found) > limit else None
+        return JSONResponse([render_crawl_entry(entry) for entry in found[:limit]], headers=link_next(request, cursor))
 
     async def show_entry(request: Request) -> Response:
         return JSONResponse(render_life(await run_in_threadpool(requests.get_life, _read_url(request))))
@@ -157,9 +162,3 @@ def _read_url(request: Request) -> str:
     if not url:
         raise BadRequest("the parameter url is missing")
     return url
-
-
-def _read_limit(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= MAX_LISTED:
-        raise BadRequest(f"limit is a number from 1 to {MAX_LISTED}, not '{text[:80]}'")
-    return int(text)

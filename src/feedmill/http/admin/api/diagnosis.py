@@ -18,6 +18,7 @@ from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.services.diagnosis import Diagnosing, DiagnosisQuestion, QueryMatch, UrlDiagnosis
 from feedmill.wire.decisions import render_early_decision
+from feedmill.wire.jsonvalues import write_code
 
 Json = dict[str, Any]
 
@@ -29,6 +30,7 @@ def render_diagnosis(found: UrlDiagnosis, user: str | None = None) -> Json:
         "url": found.url,
         "searchable": found.searchable,
         "state": found.state,
+        "state_code": write_code(found.state),
         "causes": list(found.causes),
         "visible": found.visible,
         "access": None if found.decision is None else render_early_decision(found.decision, user),

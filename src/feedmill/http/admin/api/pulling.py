@@ -15,9 +15,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from feedmill.http.admin.protection import VIEW_OR_MANAGE
+from feedmill.http.common.paging import cut_page
 from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.model.pulling import PullRun, RunRequest
-from feedmill.services.pulling.requesting import PullOverview, PullRequests
+from feedmill.services.pulling.pullrun import MAX_RUNS
+from feedmill.services.pulling.requesting import RUNS_LISTED, PullOverview, PullRequests
 from feedmill.wire.jsonvalues import render_time
 
 Json = dict[str, Any]
@@ -31,6 +33,7 @@ def render_run(run: PullRun) -> Json:
         "mode": None if run.mode is None else run.mode.value,
         "dry_run": run.request.is_dry,
         "state": run.state.value,
+        "state_code": run.state.name.lower(),
         "requested_at": render_time(run.requested_at),
         "started_at": render_time(run.started_at),
         "finished_at": render_time(run.finished_at),
@@ -69,11 +72,15 @@ def render_pull_source(source: PullOverview) -> Json:
 
 
 def pulling_routes(requests: PullRequests) -> list[DeclaredRoute]:
-    async def list_sources(_request: Request) -> Response:
-        return JSONResponse([render_pull_source(source) for source in await run_in_threadpool(requests.list_sources)])
+    async def list_sources(request: Request) -> Response:
+        # in the order of the settings, which changes only when they do
+        page = cut_page(request, list(enumerate(await run_in_threadpool(requests.list_sources))), lambda pair: pair[0])
+        return JSONResponse([render_pull_source(source) for _, source in page.items], headers=page.headers)
 
     async def list_runs(request: Request) -> Response:
-        return JSONResponse([render_run(run) for run in await run_in_threadpool(requests.list_runs, request.path_params["name"])])
+        runs = await run_in_threadpool(requests.list_runs, request.path_params["name"], MAX_RUNS)
+        page = cut_page(request, runs, lambda run: -run.id, default=RUNS_LISTED)
+        return JSONResponse([render_run(run) for run in page.items], headers=page.headers)
 
     async def request_run(request: Request) -> Response:
         given = {name: request.query_params.get(name, "") in ("1", "true") for name in ("full", "dry_run", "force")}

@@ -23,6 +23,7 @@ from starlette.responses import JSONResponse, Response
 
 from feedmill.http.admin.protection import VIEW_OR_ADMINISTER, VIEW_OR_MANAGE
 from feedmill.http.common.bodies import read_body
+from feedmill.http.common.paging import cut_page
 from feedmill.http.common.requirements import DeclaredRoute, Requirement
 from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.model.errors import BadRequest, Corrupt
@@ -39,7 +40,8 @@ def settings_routes(editor: SettingsEditor, check_stylesheet: Callable[[str], No
 
     async def list_entries(request: Request) -> Response:
         entries = await run_in_threadpool(editor.list, _section(request))
-        return JSONResponse([_fields_of(entry) for entry in entries])
+        page = cut_page(request, list(enumerate(entries)), lambda pair: pair[0])
+        return JSONResponse([_fields_of(entry) for _, entry in page.items], headers=page.headers)
 
     async def get(request: Request) -> Response:
         return _respond_entry(await run_in_threadpool(editor.get, *_place(request)))

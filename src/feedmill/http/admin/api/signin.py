@@ -1,7 +1,7 @@
 """Local users, tokens and the audit log on the admin port."""
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from itertools import chain, islice
 from typing import Any
 
@@ -15,6 +15,7 @@ from feedmill.core.documents.auditchain import render_entry
 from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.http.admin.protection import AUDITED, VIEW_OR_ADMINISTER
 from feedmill.http.common.bodies import read_body
+from feedmill.http.common.paging import cut_page
 from feedmill.http.common.requirements import ADMINISTER, DeclaredRoute
 from feedmill.http.common.times import find_time
 from feedmill.model.access import Scope
@@ -38,8 +39,10 @@ def signin_routes(signing: SignInServices) -> list[DeclaredRoute]:
 def _user_routes(signing: SignInServices) -> list[DeclaredRoute]:
     accounts = signing.accounts
 
-    def list_users(_body: Body, _request: Request) -> Response:
-        return JSONResponse([render_account(account) for account in accounts.list()])
+    def list_users(_body: Body, request: Request) -> Response:
+        users = sorted((render_account(account) for account in accounts.list()), key=_key_of_user)
+        page = cut_page(request, users, _key_of_user)
+        return JSONResponse(page.items, headers=page.headers)
 
     def add_user(body: Body, _request: Request) -> Response:
         namespace = _text(body, "namespace", DEFAULT_NAMESPACE)
@@ -83,8 +86,9 @@ def _user_routes(signing: SignInServices) -> list[DeclaredRoute]:
 
 
 def _token_routes(tokens: TokenService) -> list[DeclaredRoute]:
-    def list_tokens(_body: Body, _request: Request) -> Response:
-        return JSONResponse([render_token(token) for token in tokens.list()])
+    def list_tokens(_body: Body, request: Request) -> Response:
+        page = cut_page(request, sorted(tokens.list(), key=lambda token: token.id), lambda token: token.id)
+        return JSONResponse([render_token(token) for token in page.items], headers=page.headers)
 
     def add_token(body: Body, request: Request) -> Response:
         days = body.get("days")
@@ -146,6 +150,10 @@ def render_account(account: Account) -> dict[str, Any]:
         "created_at": account.created_at.isoformat(),
         "changed_at": account.changed_at.isoformat(),
     }
+
+
+def _key_of_user(shown: Mapping[str, Any]) -> list[str]:
+    return [shown["namespace"], shown["name"]]
 
 
 def render_token(token: ApiToken) -> dict[str, Any]:
