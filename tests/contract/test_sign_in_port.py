@@ -503,3 +503,13 @@ def test_cookies_go_over_tls_alone_with_a_public_url_of_https(tmp_path: Path) ->
         assert all(("Secure" in cookie, cookie.startswith("__Host-")) == (is_secure, is_secure) for cookie in page.cookies)
         assert page.cookies
         assert ("strict-transport-security" in page.headers) == is_secure
+
+
+def test_sign_in_keeps_the_language_that_a_link_chose(harness: SignInHarness) -> None:
+    browser = harness.browser()
+    assert "/signin?to=/%3Fq%3Dx%26lang%3Dde&amp;lang=de" in browser.get("/?q=x&lang=de").text
+    assert browser.get("/?q=x&lang=de&access=a").headers["location"].endswith("&lang=de")
+    form = browser.get("/signin?to=/&lang=de").text
+    assert 'action="/signin?lang=de"' in form
+    assert ">Passwort</label>" in form
+    assert "Dieses Formular ist abgelaufen." in browser.post("/signin?lang=de", [("uDefault", "ann"), ("pwDefault", "x")]).text

@@ -82,7 +82,9 @@ class Brand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ready:
-    brand: Brand
+    """A front end with its files. Shape: ``brand`` is None if there is no such front end."""
+
+    brand: Brand | None = None
     logo: BrandFile | None = None
     style: BrandFile | None = None
 
@@ -95,14 +97,13 @@ class Brands:
     ) -> None:
         self._find_branding = find_branding
         self._files = files
-        self._ready: TTLCache[str, _Ready | None] = TTLCache(MAX_CACHED, CACHED_SECONDS, timer=clock)
+        self._ready: TTLCache[str, _Ready] = TTLCache(MAX_CACHED, CACHED_SECONDS, timer=clock)
         self._lock = threading.Lock()
 
     def find(self, request: Request) -> Brand:
         """Returns what the pages of a request show."""
         name = request.query_params.get(CLIENT, "") or request.query_params.get("proxystylesheet", "")
-        ready = self._find_ready(name or DEFAULT_FRONTEND) or self._find_ready(DEFAULT_FRONTEND)
-        return ready.brand if ready is not None else Brand()
+        return self._find_ready(name or DEFAULT_FRONTEND).brand or self._find_ready(DEFAULT_FRONTEND).brand or Brand()
 
     def routes(self) -> list[DeclaredRoute]:
         """Returns the routes of the files. Everybody may load them, since the page to sign in shows them."""
@@ -113,30 +114,29 @@ class Brands:
 
     def send_logo(self, request: Request) -> Response:
         """Returns the logo of a front end. Errors: NotFound."""
-        ready = self._find_ready(request.path_params["name"])
-        return _send(request, ready.logo if ready is not None else None)
+        return _send(request, self._find_ready(request.path_params["name"]).logo)
 
     def send_style(self, request: Request) -> Response:
         """Returns the style sheet of a front end. Errors: NotFound."""
-        ready = self._find_ready(request.path_params["name"])
-        return _send(request, ready.style if ready is not None else None)
+        return _send(request, self._find_ready(request.path_params["name"]).style)
 
-    def _find_ready(self, name: str) -> _Ready | None:
+    def _find_ready(self, name: str) -> _Ready:
         with self._lock:
-            if name not in self._ready:
-                self._ready[name] = self._read(name)
-            return self._ready[name]
+            ready = self._ready.get(name)
+            if ready is None:
+                ready = self._ready[name] = self._read(name)
+            return ready
 
-    def _read(self, name: str) -> _Ready | None:
+    def _read(self, name: str) -> _Ready:
         if self._find_branding is None:
-            return None
+            return _Ready()
         try:
             branding = self._find_branding(name)
         except FeedmillError as exc:
             # pages that report why the store is unavailable must not need it
             log.warning("branding_unavailable", frontend=name, reason=str(exc))
-            return None
-        return self._make_ready(name, branding) if branding is not None else None
+            return _Ready()
+        return self._make_ready(name, branding) if branding is not None else _Ready()
 
     def _make_ready(self, name: str, branding: Branding) -> _Ready:
         logo = self._read_logo(name, branding.logo)

@@ -1,7 +1,6 @@
 """Signing in on the search port: the check before every request, the page's routes, and the redirect to the page."""
 
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -12,7 +11,7 @@ from feedmill.http.common.currentuser import SignInMethod, find_current_user
 from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.pages.rendering import Pages
 from feedmill.http.signin.forms import FormGuard, read_target
-from feedmill.http.signin.page import OLD_PAGE, PAGE, TARGET_FIELD, write_target
+from feedmill.http.signin.page import OLD_PAGE, PAGE, write_target
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
 from feedmill.services.signin.passwordcheck import PasswordCheck
 
@@ -62,6 +61,6 @@ class SignInSite:
         if find_current_user(request).is_signed_in or not self.is_offered():
             return None
         if is_page:
-            return RedirectResponse(f"{OLD_PAGE}?{TARGET_FIELD}={quote(read_target(target), safe='/')}", status_code=302)
+            return RedirectResponse(f"{OLD_PAGE}?{write_target(read_target(target), self.pages.find_kept(request))}", status_code=302)
         refusal = self.authenticator.refuse("this search is for people who are signed in; access=p finds public documents")
         return PlainTextResponse(refusal.text + "\n", refusal.status, headers={**refusal.headers, **NO_STORE})
