@@ -7,12 +7,17 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp
 
+from feedmill.core.urls.hostnames import HostNames
+from feedmill.http.admin.app import Administration, admin_app
+from feedmill.http.common.hostcheck import HostCheck
 from feedmill.http.common.manuallink import SearchPlace, manual_route
 from feedmill.http.common.openapi import build_openapi
 from feedmill.http.common.requirements import ANYONE, Sender, Unmatched, build_app
 from feedmill.http.common.resource import ADMIN_PORT, FEED_PORT, SEARCH_PORT
+from feedmill.model.errors import Busy
 from tests.asgi import Answer, ask_app
 from tests.contract.allports import admin_port, dtd_port, feed_port, search_port
 
@@ -179,3 +184,20 @@ def test_port_of_a_machine_without_a_search_port_says_where_the_manual_is(apps: 
     answer = ask_app(apps[ADMIN_PORT], "GET", "/manual/index.html")
     assert answer.status == 404
     assert "search port" in answer.text
+
+
+def test_large_body_and_busy_server_are_problems(apps: dict[str, ASGIApp]) -> None:
+    large = ask_app(apps[ADMIN_PORT], "POST", "/api/v1/users", body=b" " * 70_000, headers=TOKEN)
+    assert "65536 bytes" in check_problem(large, 413)
+
+    def fail() -> dict[str, Any]:
+        raise Busy("the index is being built already")
+
+    busy = Administration(read_status=fail, reindex=fail, remove_source=lambda *_: None, render_metrics=bytes, find_problems=list)
+    assert "being built" in check_problem(ask_app(admin_app(busy, "token"), "GET", "/api/v1/status", headers=TOKEN), 503)
+
+
+@pytest.mark.parametrize("path", ["/api/v1/feeds", "/api/v1/documents"])
+def test_unknown_host_name_is_a_problem(path: str) -> None:
+    app = HostCheck(PlainTextResponse("inside"), names=lambda: HostNames.parse(["a.example.com"]), setting="gate.hosts")
+    check_problem(ask_app(app, "GET", path, host="b.example.com"), 421)

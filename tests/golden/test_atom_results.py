@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from feedmill.model.results import Result, ResultPage, Snippet
-from feedmill.wire.results.atom import FeedLink, FeedParts, make_id, render_feed
+from feedmill.wire.results.atom import AtomLink, AtomParts, make_id, render_feed
 from tests.builders.results import make_result
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -36,10 +36,10 @@ FEED = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-def make_parts(*results: Result, **given: Any) -> FeedParts:
+def make_parts(*results: Result, **given: Any) -> AtomParts:
     page = ResultPage(query="a <b", start=0, total=len(results), results=results)
     addresses = [result.display_url if result.display_url.startswith("http") else None for result in results]
-    plain = FeedParts(
+    plain = AtomParts(
         id="http://search.example.com/search?q=a",
         page=page,
         addresses=addresses,
@@ -52,7 +52,7 @@ def make_parts(*results: Result, **given: Any) -> FeedParts:
     return replace(plain, **given)
 
 
-def entries(parts: FeedParts) -> list[Any]:
+def entries(parts: AtomParts) -> list[Any]:
     return list(etree.fromstring(render_feed(parts)).iter(f"{ATOM}entry"))
 
 
@@ -69,7 +69,7 @@ def test_render_feed_writes_exactly_this() -> None:
     second = make_result("javascript:x y", display_url="javascript:x", updated_at=datetime(2026, 2, 28, 10, tzinfo=UTC), language="no such")
     parts = make_parts(first, second)
     page = replace(parts.page, start=10, total=40, spelling="ab", deadline_warnings=("only until the deadline",))
-    link = FeedLink(relation="self", media_type="application/atom+xml", href="http://search.example.com/search?q=a&start=10")
+    link = AtomLink(relation="self", media_type="application/atom+xml", href="http://search.example.com/search?q=a&start=10")
     made = render_feed(replace(parts, page=page, links=[link])).decode()
     assert made == FEED.replace("5ae1a5d2-6be8-5ed7-9c0d-1f79ad8f7b74", make_id("javascript:x y").removeprefix("urn:uuid:"))
 

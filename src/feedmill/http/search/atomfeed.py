@@ -11,7 +11,7 @@ from feedmill.http.search import opensearch
 from feedmill.http.search.gsaparameters import GsaRequest, page_url
 from feedmill.http.search.resultpage import find_address, write_page_address
 from feedmill.model.results import ResultPage
-from feedmill.wire.results.atom import MEDIA_TYPE, FeedLink, FeedParts, render_feed
+from feedmill.wire.results.atom import MEDIA_TYPE, AtomLink, AtomParts, render_feed
 
 
 def make_feed(request: Request, gsa: GsaRequest, page: ResultPage, now: datetime) -> Response:
@@ -24,11 +24,11 @@ def make_feed(request: Request, gsa: GsaRequest, page: ResultPage, now: datetime
     if page.has_more:
         starts["next"] = page.start + num
     links = [
-        *(FeedLink(relation=relation, media_type=MEDIA_TYPE, href=root + page_url(gsa, start)) for relation, start in starts.items()),
-        FeedLink(relation="alternate", media_type="text/html", href=root + write_page_address(page.query, gsa.request)),
-        FeedLink(relation="search", media_type=opensearch.MEDIA_TYPE, href=root + opensearch.OPENSEARCH_PATH),
+        *(AtomLink(relation=relation, media_type=MEDIA_TYPE, href=root + page_url(gsa, start)) for relation, start in starts.items()),
+        AtomLink(relation="alternate", media_type="text/html", href=root + write_page_address(page.query, gsa.request)),
+        AtomLink(relation="search", media_type=opensearch.MEDIA_TYPE, href=root + opensearch.OPENSEARCH_PATH),
     ]
-    parts = FeedParts(
+    parts = AtomParts(
         id=root + page_url(gsa, 0),
         page=page,
         addresses=[_make_absolute(find_address(result), root) for result in page.results],

@@ -36,7 +36,7 @@ _LANGUAGE: Final = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,8}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeedLink:
+class AtomLink:
     """A link of the feed: its relation, media type and absolute address."""
 
     relation: str
@@ -45,7 +45,7 @@ class FeedLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeedParts:
+class AtomParts:
     """The parts of a feed.
 
     Shape: ``id`` is the same for all pages of a search. ``addresses`` are the absolute addresses of the results, None for one that a reader
@@ -55,14 +55,14 @@ class FeedParts:
     id: str
     page: ResultPage
     addresses: Sequence[str | None]
-    links: Sequence[FeedLink]
+    links: Sequence[AtomLink]
     num: int
     shows_total: bool
     version: str
     now: datetime
 
 
-def render_feed(parts: FeedParts) -> bytes:
+def render_feed(parts: AtomParts) -> bytes:
     """Returns the feed in UTF-8."""
     page = parts.page
     updated = max((_find_update(result) for result in page.results), default=parts.now)
@@ -83,7 +83,7 @@ def render_feed(parts: FeedParts) -> bytes:
     return ("\n".join(lines) + "\n").encode("utf-8")
 
 
-def _render_opensearch(parts: FeedParts) -> list[str]:
+def _render_opensearch(parts: AtomParts) -> list[str]:
     page = parts.page
     lines = [f"<opensearch:totalResults>{page.total}</opensearch:totalResults>"] if parts.shows_total else []
     lines += [
