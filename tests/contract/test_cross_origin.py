@@ -4,17 +4,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from feedmill.core.urls.hostnames import HostNames
 from feedmill.http.common.crossorigin import CrossOriginHeaders
+from feedmill.http.common.currentuser import find_current_user
 from feedmill.http.common.hostcheck import HostCheck
 from feedmill.http.search.app import SearchSite, search_app
+from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.services.signin.throttle import ThrottleLimits
 from tests.asgi import Answer, ask_app
 from tests.builders.requests import PASSWORD
 from tests.contract.searchharness import SearchHarness, open_harness
-from tests.contract.signinharness import SignInHarness, open_signin_harness
+from tests.contract.signinharness import ADMIN_TOKEN, PROXY, SignInHarness, open_signin_harness
 
 ALLOWED = "https://www.example.com"
 OTHER = "https://evil.example.org"
@@ -170,3 +173,36 @@ def test_head_and_compressed_responses_stay_private_and_depend_on_both_headers(h
     again = ask_app(port(harness, ALLOWED), "GET", "/static/search.js", headers={**sent, "if-none-match": static.headers["etag"]})
     assert again.status == 304
     assert "Origin" in again.headers["vary"]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "origin", "named"),
+    [
+        ("*", OTHER, False),
+        ("*", "null", False),
+        ("*", f"http://{HOST}", True),
+        ("*", "https://find.example.com", True),
+        ("*", "", True),
+        (ALLOWED, ALLOWED, True),
+        (ALLOWED, OTHER, True),
+    ],
+)
+def test_user_whom_a_proxy_names_is_anonymous_for_any_origin(tmp_path: Path, allowed: str, origin: str, named: bool) -> None:
+    seen = []
+
+    def identify(request: Request) -> AccessFilter:
+        seen.append(find_current_user(request).is_signed_in)
+        return ANONYMOUS
+
+    harness = open_signin_harness(tmp_path, public_url="https://find.example.com")
+    site = SearchSite(identify=identify, signin=harness.site, allow_origins=(allowed,))
+    headers = {"x-forwarded-user": "ann"} | ({"origin": origin} if origin else {})
+    app = serve(search_app(harness.search.services(), site), allowed)
+    answer = ask_app(app, "GET", "/api/v1/search", headers=headers, peer=PROXY)
+    assert (answer.status, seen) == (200, [named])
+    # what the request itself proves counts for every origin
+    seen.clear()
+    proof = {"authorization": f"Bearer {ADMIN_TOKEN}"} | ({"origin": origin} if origin else {})
+    assert ask_app(app, "GET", "/api/v1/search", headers=proof).status == 200
+    assert seen == [True]
+    harness.search.store.close()

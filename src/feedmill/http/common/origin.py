@@ -57,8 +57,14 @@ class OriginCheck:
         sender = origin.strip().lower()
         if self._allowed.takes_any or self._allowed.names(sender):
             return True
-        site = _split_origin(sender)
-        return site is not None and site == _without_default_port(host.strip().lower(), sender)
+        return is_own_origin(sender, host)
+
+
+def is_own_origin(origin: str, host: str) -> bool:
+    """Returns whether an origin is that of the server to which a request goes; ``host`` is its header ``Host``."""
+    sender = origin.strip().lower()
+    site = _split_origin(sender)
+    return site is not None and site == _without_default_port(host.strip().lower(), sender)
 
 
 def _refusal(path: str) -> Response:

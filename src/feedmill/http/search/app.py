@@ -41,7 +41,7 @@ from feedmill.core.ranking.concepts import Edge
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.clientaddress import Clients
 from feedmill.http.common.compression import Compression
-from feedmill.http.common.crossorigin import Preflights
+from feedmill.http.common.crossorigin import AnonymousOrigins, Preflights
 from feedmill.http.common.currentuser import AuthenticationMiddleware, Identify, RoleCheck, find_current_user
 from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.openapi import build_openapi
@@ -175,8 +175,11 @@ class SearchSite:
 
     def list_own_origins(self) -> tuple[str, ...]:
         """Lists the origins whose pages may send forms: a proxy may use another name of this server than browsers do."""
-        public_url = self.signin.public_url if self.signin is not None else ""
-        return (*self.allow_origins, public_url) if public_url else self.allow_origins
+        return (*self.allow_origins, *self.list_public_origins())
+
+    def list_public_origins(self) -> tuple[str, ...]:
+        """Lists the origins of this server that do not follow from a request."""
+        return (self.signin.public_url,) if self.signin is not None and self.signin.public_url else ()
 
 
 def search_app(services: SearchServices, site: SearchSite | None = None, *, routes: Iterable[DeclaredRoute] = ()) -> Starlette:
@@ -263,6 +266,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
             Middleware(SignInCheck, authenticator=site.signin.authenticator)
             if site.signin
             else Middleware(AuthenticationMiddleware, proxy=site.proxy),
+            Middleware(AnonymousOrigins, allowed=site.allow_origins, own=site.list_public_origins()),
             Middleware(RoleCheck, challenge=site.signin.authenticator.challenge if site.signin else ""),
         ],
         exception_handlers={FeedmillError: endpoints.answer_error, HTTPException: endpoints.answer_http_error},
