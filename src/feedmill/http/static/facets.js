@@ -84,9 +84,13 @@
     if (panel.matches(":popover-open")) panel.hidePopover();
     show(address);
   });
-  // it does not bubble
+  // these events do not bubble
   document.addEventListener("toggle", (event) => {
-    if (event.target === filters() && event.newState === "open") filters().querySelector(".close").focus({ focusVisible: false });
+    const opened = event.target, panel = filters();
+    if (event.newState !== "open" || !panel?.contains(opened)) return;
+    if (opened === panel) panel.querySelector(".close").focus({ focusVisible: false });
+    // "3 more" disappears with its focus, unless something else opened the list
+    else if ([document.body, opened.querySelector("summary")].includes(document.activeElement)) opened.querySelector("input").focus();
   }, true);
   // a link within the page is no other search
   addEventListener("popstate", () => {
