@@ -161,6 +161,8 @@ SILENT = {
     *(f"/signin/saml/{{name}}{step}" for step in ("", "/acs", "/back", "/metadata", "/slo")),
 }
 """Routes that carry nothing of any document."""
+MCP = "/mcp"
+"""The route of the tools of assistants, which a protocol calls."""
 ROWS = "/db/{name}/{keys:path}"
 """The route of rows, which needs a database; ``tests/acceptance/test_pull_sources.py`` has users who may not see a row."""
 ADMINISTERED = {"/seedlist/myserver", "/seedlist/content"}
@@ -274,6 +276,20 @@ def test_posted_objects_answer_as_in_a_world_without_what_is_hidden(worlds: tupl
             assert with_hidden == without, (path, posted)
 
 
+@pytest.mark.parametrize("who", [ANONYMOUS_IDENTITY, BOB], ids=["signed out", "bob"])
+def test_tools_of_assistants_answer_as_in_a_world_without_what_is_hidden(
+    worlds: tuple[SearchHarness, SearchHarness], who: Identity
+) -> None:
+    found = [harness.services() for harness in worlds]
+    apps = [search_app(services, make_site(services, harness, who)) for services, harness in zip(found, worlds, strict=True)]
+    calls = [("search", "query", query) for query in QUERIES] + [("fetch", "id", url) for url in (*HIDDEN, *OPEN)]
+    for tool, argument, value in calls:
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": {argument: value}}}
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        with_hidden, without = (without_times(ask(app, MCP, "", "POST", json.dumps(message), **headers)) for app in apps)
+        assert with_hidden == without, (tool, value)
+
+
 def follow_cursors(app: ASGIApp, query: str) -> list[tuple[str, ...]]:
     """Returns the pages of everything that matches, as a program reads them."""
     pages: list[tuple[str, ...]] = []
@@ -343,7 +359,7 @@ def test_every_route_is_looked_at(tmp_path: Path) -> None:
     saml = SamlIdentityProvider(SamlOptions(name="s", label="", namespace="b", provider=about, key=our_key()), ManualClock())
     app = open_signin_harness(tmp_path, openid=(openid,), saml=(saml,)).app
     assert isinstance(app, Starlette)
-    known = set(QUERY_ROUTES) | set(POSTED_ROUTES) | set(PROFILE_ROUTES) | set(URL_ROUTES) | SILENT | {ROWS} | ADMINISTERED | OWN
+    known = set(QUERY_ROUTES) | set(POSTED_ROUTES) | set(PROFILE_ROUTES) | set(URL_ROUTES) | SILENT | {ROWS, MCP} | ADMINISTERED | OWN
     assert {route.path for route in app.routes if isinstance(route, Route | Mount)} == known
     assert len(app.routes) == sum(isinstance(route, Route | Mount) for route in app.routes)
     source = inspect.getsource(servingroles)

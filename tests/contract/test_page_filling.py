@@ -21,6 +21,7 @@ from feedmill.model.results import Collapsing
 from feedmill.model.search import Match, SearchRequest
 from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.authorization.samlauthorizer import SamlAuthorizer
+from feedmill.services.deadline import Deadline
 from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.resultlist import list_results
@@ -102,6 +103,27 @@ def test_page_is_filled_with_what_another_server_permits_and_counts_none_of_it(h
     assert [(value.value, value.count) for value in page.facets[0].values] == [("open", 3)]
     anonymous = services.searcher.search(request, services.filters.find_filter(Identity()))
     assert ({one.url for one in anonymous.results}, anonymous.total, anonymous.length) == (set(shown), 3, 3)
+
+
+def test_passages_and_texts_are_those_that_another_server_permits(harness: SearchHarness, point: DecisionPoint) -> None:
+    shown, hidden = fill(harness, late=8)
+    point.permit("ann", *hidden[:4])
+    retrieval = (services := services_of(harness, point)).retrieval
+
+    def find_urls(who: Identity) -> set[str]:
+        return {one.url for one in retrieval.retrieve("needle", 50, "", services.filters.find_filter(who), Deadline()).passages}
+
+    def has_text(who: Identity, url: str) -> bool:
+        try:
+            return bool(retrieval.fetch(url, services.filters.find_filter(who), Deadline()).text)
+        except NotFound:
+            return False
+
+    assert find_urls(ANN) == {*shown, *hidden[:4]}
+    assert find_urls(Identity()) == find_urls(a_user("bob")) == set(shown)
+    assert [has_text(ANN, url) for url in hidden] == [True] * 4 + [False] * 4
+    assert not has_text(Identity(), hidden[0])
+    assert not has_text(a_user("bob"), hidden[0])
 
 
 def test_document_whose_acl_decides_is_in_no_request(harness: SearchHarness, point: DecisionPoint) -> None:

@@ -111,6 +111,7 @@ GET,HEAD      /seedlist/authverify/getACLTokens             searcher
 GET,HEAD      /api/v1/search                                a user, signed in or not
 GET,HEAD      /api/v1/suggest                               a user, signed in or not
 GET,HEAD      /api/v1/documents                             a user, signed in or not
+DELETE,GET,HEAD,POST /mcp                                          a user, signed in or not, no foreign reads
 POST          /api/v1/retrieve                              a user, signed in or not
 GET,HEAD      /api/v1/openapi.json                          a user, signed in or not
 GET,HEAD      /api/docs                                     a user, signed in or not

@@ -45,6 +45,13 @@ def test_phrases_and_wildcards_are_counted_as_written() -> None:
     assert counts == {0: 1, 1: 2}
 
 
+@given(st.text(st.sampled_from("aAbB1 .-'é\u2019字\U00010000\u0e01"), max_size=40))
+def test_words_are_counted_alike_whether_a_text_can_be_laid_out_or_not(text: str) -> None:
+    words = FormsHighlighter(parse_query("a b ab ba b1 1").root, ("en",))
+    # the last word, of no query, keeps the second text from being laid out
+    assert words.count_terms(text) == words.count_terms(f"{text} \u0e01\u0e01")
+
+
 def test_words_of_the_title_help_the_passages_of_their_text() -> None:
     ranked = rank("holiday days", ("Canteen", plain("Open on all days of the week.")), ("Holiday", plain("You get thirty days a year.")))
     assert [candidate.source for candidate in ranked] == [1, 0]

@@ -20,6 +20,8 @@ class AuditKind(Enum):
     DECISION_REQUESTED = "decision.asked"
     SEEDLIST_READ = "seedlist.read"
     PASSAGES_RETRIEVED = "assistant.retrieve"
+    ASSISTANT_SEARCHED = "assistant.search"
+    DOCUMENT_FETCHED = "assistant.fetch"
     SETTINGS_READ = "settings.read"
     TRIMMED = "audit.trimmed"
 

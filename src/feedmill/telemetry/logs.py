@@ -12,7 +12,7 @@ from typing import Any, TextIO
 import structlog
 from structlog.stdlib import ProcessorFormatter
 
-_QUIET = ("uvicorn.access", "uvicorn.error", "alembic", "asyncio", "spnego")
+_QUIET = ("uvicorn.access", "uvicorn.error", "alembic", "asyncio", "mcp", "spnego")
 """Loggers whose routine messages would hide ours. Those of spnego contain tokens, by which an attacker can guess passwords."""
 
 

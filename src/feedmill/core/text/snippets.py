@@ -84,9 +84,8 @@ def find_marks(passage: str, terms: Sequence[str], fold: Fold, find_forms: FindF
     return _join([places[index][1:] for index in sorted(covered)])
 
 
-def count_terms(text: str, terms: Sequence[str], fold: Fold) -> dict[int, int]:
-    """Returns how often a text holds each term, by the term's number, for those that it holds. Shape: as in ``make_snippet``."""
-    tokens = [token for token, _, _ in fold(text)]
+def count_terms(tokens: list[str], terms: Sequence[str]) -> dict[int, int]:
+    """Returns how often a text holds each term, by the term's number, for those that it holds. Shape: ``tokens`` are its folded words."""
     often = Counter(tokens)
     counts: dict[int, int] = {}
     for number, term in enumerate(terms):

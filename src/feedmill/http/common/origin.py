@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedmill.http.common.problems import Problem, make_answer
-from feedmill.http.common.requirements import SAFE_METHODS, find_requirement
+from feedmill.http.common.requirements import SAFE_METHODS, Requirement, find_requirement
 
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
@@ -37,7 +37,8 @@ class AllowedOrigins:
 class OriginCheck:
     """ASGI middleware that responds with 403 to requests from pages of other sites, except ``allowed`` ones.
 
-    Routes that check the forms of other sites themselves declare it (``Requirement.allows_foreign_forms``).
+    Routes that check the forms of other sites themselves declare it (``Requirement.allows_foreign_forms``), and so do those whose reads
+    are refused too (``refuses_foreign_reads``).
     """
 
     def __init__(self, app: ASGIApp, allowed: Iterable[str] = ()) -> None:
@@ -45,7 +46,7 @@ class OriginCheck:
         self._allowed = AllowedOrigins(allowed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] not in SAFE_METHODS and not find_requirement(scope).allows_foreign_forms:
+        if scope["type"] == "http" and _is_checked(scope["method"], find_requirement(scope)):
             headers = Headers(scope=scope)
             origins = headers.getlist("origin")
             if not all(self._is_welcome(origin, headers.get("host", "")) for origin in origins):
@@ -65,6 +66,10 @@ def is_own_origin(origin: str, host: str) -> bool:
     sender = origin.strip().lower()
     site = _split_origin(sender)
     return site is not None and site == _without_default_port(host.strip().lower(), sender)
+
+
+def _is_checked(method: str, requirement: Requirement) -> bool:
+    return requirement.refuses_foreign_reads if method in SAFE_METHODS else not requirement.allows_foreign_forms
 
 
 def _refusal(path: str) -> Response:

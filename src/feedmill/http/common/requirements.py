@@ -53,6 +53,8 @@ class Requirement:
     is_decision: bool = False
     #: Forms of other sites' pages are taken, because the route checks their signature.
     allows_foreign_forms: bool = False
+    #: Reads (GET and HEAD) of other sites' pages are refused too, where a protocol demands it.
+    refuses_foreign_reads: bool = False
     #: Requests under any host name are taken if they have no ``Origin``: old feed clients use the appliance's name.
     allows_any_host: bool = False
     #: The status for an address that is not trusted. Old feed clients judge by the text and want 200.
@@ -69,6 +71,7 @@ class Requirement:
         notes = {
             "decision": self.is_decision,
             "foreign forms": self.allows_foreign_forms,
+            "no foreign reads": self.refuses_foreign_reads,
             "any host": self.allows_any_host,
             f"status {self.untrusted_status} for other addresses": self.untrusted_status != 403,
         }
@@ -77,6 +80,8 @@ class Requirement:
 
 ANYONE: Final = Requirement(sender=Sender.ANYONE)
 USER: Final = Requirement(sender=Sender.USER)
+ASSISTED: Final = Requirement(sender=Sender.USER, refuses_foreign_reads=True)
+"""A user or their assistant. Source: Model Context Protocol, "Transports", "Security Warning"."""
 SIGNED_IN: Final = Requirement(sender=Sender.ROLE, read_role=UserRole.SEARCHER, write_role=UserRole.SEARCHER)
 ADMINISTER: Final = Requirement(sender=Sender.ROLE, read_role=UserRole.ADMINISTRATOR, write_role=UserRole.ADMINISTRATOR)
 STRICTEST: Final = Requirement(sender=Sender.ROLE)

@@ -12,6 +12,7 @@ GET /api/v1/search        results as JSON
 GET /api/v1/suggest       suggestions as JSON
 GET /api/v1/documents     one document by URL
 POST /api/v1/retrieve     passages as JSON, for answering machines
+POST /mcp                 the tools of assistants, by the Model Context Protocol
 GET /api/v1/openapi.json  the description of these resources as OpenAPI
 GET /api/docs             the same as a page
 GET /search-box.js        the search box for pages of other sites
@@ -52,6 +53,7 @@ from feedmill.http.common.proxyheaders import ProxyTrust
 from feedmill.http.common.requirements import (
     ADMINISTER,
     ANYONE,
+    ASSISTED,
     SIGNED_IN,
     USER,
     DeclaredMount,
@@ -69,6 +71,9 @@ from feedmill.http.pages.apidocs import docs_route
 from feedmill.http.pages.branding import STATIC_SECONDS
 from feedmill.http.pages.languages import show_parameter
 from feedmill.http.pages.rendering import Pages, find_choice
+from feedmill.http.search.assistants import METHODS as ASSISTANT_METHODS
+from feedmill.http.search.assistants import PATH as ASSISTANT_PATH
+from feedmill.http.search.assistants import AssistantEndpoint, AssistantTools
 from feedmill.http.search.clicks import ClickLog, NoClickLog, click_route
 from feedmill.http.search.clusters import ClusterRoute
 from feedmill.http.search.forwarding import add_cookies
@@ -147,8 +152,8 @@ class SearchSite:
 
     By default ``identify`` is ``find_current_user``. ``find_problems`` adds to the problems of the searcher on ``/readyz``.
     ``seedlist_key`` makes the ACL tokens of seedlists; ``history`` is how long deletions are known.
-    ``forwarded_cookies`` are the names of the cookies that prove users to other servers. ``auditing`` records what is read of seedlists and
-    as passages.
+    ``forwarded_cookies`` are the names of the cookies that prove users to other servers. ``auditing`` records what is read of seedlists,
+    as passages and by assistants.
     Without ``signin`` only a trusted proxy, named by ``proxy``, names the user.
     """
 
@@ -220,6 +225,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
 
     seedlists = Seedlists(services.listing, identify, site.clock, key=site.seedlist_key, history=site.history, record=record_read)
     passages = PassagesEndpoint(services.retrieval, identify, threads, record)
+    assistants = AssistantEndpoint(AssistantTools(services.retrieval, identify, threads, record))
     own = [
         DeclaredRoute("/", in_thread(endpoints.show), methods=["GET"], requires=USER),
         DeclaredRoute("/search", protocol.answer, methods=["GET", "POST"], requires=USER),
@@ -241,6 +247,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
         DeclaredRoute("/api/v1/search", strict("search", in_thread(endpoints.search)), methods=["GET"], requires=USER),
         DeclaredRoute("/api/v1/suggest", strict("suggest", in_thread(suggestions.answer_api)), methods=["GET"], requires=USER),
         DeclaredRoute("/api/v1/documents", strict("findDocument", in_thread(endpoints.find_document)), methods=["GET"], requires=USER),
+        DeclaredRoute(ASSISTANT_PATH, assistants, methods=ASSISTANT_METHODS, requires=ASSISTED),
         DeclaredRoute(RETRIEVE_PATH, strict("retrieve", passages.answer), methods=["POST"], requires=USER),
         DeclaredRoute("/api/v1/openapi.json", strict_to((), endpoints.describe), methods=["GET"], requires=USER),
         docs_route(SEARCH_PORT, USER),
