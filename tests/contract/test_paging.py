@@ -1,13 +1,16 @@
 """Every list of the JSON resources is paged in one way, and a walk over its pages finds each item once."""
 
 import base64
+import contextlib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.types import ASGIApp
@@ -166,3 +169,15 @@ def test_search_takes_limit_and_links_to_its_next_page(tmp_path: Path) -> None:
 )
 def test_codes_are_snake_case(words: str, code: str) -> None:
     assert write_code(words) == code
+
+
+@given(st.text())
+def test_any_text_is_a_cursor_or_refused(text: str) -> None:
+    with contextlib.suppress(BadRequest):
+        key = read_cursor(make_request(urlencode({"cursor": text}, errors="replace")), object)
+        assert key is None or isinstance(key, int | str | list)
+
+
+@given(st.integers(-(2**63) + 1, 2**63 - 1) | st.text() | st.lists(st.integers(0, 99) | st.text()))
+def test_cursor_holds_its_key(key: Any) -> None:
+    assert read_cursor(make_request(f"cursor={write_cursor(key)}"), object) == key
