@@ -69,7 +69,7 @@ def test_page_walk_from_query_to_cached_copy(browser: Browser, appliance: Applia
         page.get_by_role("button", name="Filters").click()
     page.get_by_label("Legal Affairs").check()
     if size is PHONE:
-        page.get_by_role("button", name="Show results").click()
+        page.get_by_role("button", name="Show 7 results").click()
     expect(page.locator(".count")).to_contain_text("7 results")
     expect(page.locator(".chosen")).to_contain_text("Department: Legal Affairs")
     follow(page, page.get_by_role("link", name="Without Department: Legal Affairs"))
@@ -183,13 +183,14 @@ def test_page_filters_of_a_phone_are_a_sheet(browser: Browser, appliance: Applia
     expect(page.get_by_label("Finance")).to_be_hidden()
     expect(button).to_be_focused()
     button.click()
+    expect(page.get_by_role("button", name="Show 52 results")).to_be_visible()
     page.get_by_label("Finance").check()
+    expect(page.get_by_role("button", name="Show 7 results")).to_be_visible()
     page.get_by_label("Research").check()
-    expect(page.locator(".count")).to_contain_text("of 52 results")
-    page.get_by_role("button", name="Show results").click()
-    expect(page.locator(".count")).to_contain_text("of 14 results")
-    expect(page.get_by_role("button", name="Filters (2)")).to_be_visible()
+    page.get_by_role("button", name="Show 14 results").click()
     expect(page.get_by_label("Finance")).to_be_hidden()
+    expect(page.locator(".count")).to_contain_text("of 14 results")
+    expect(page.get_by_role("button", name="Filters (2)")).to_be_focused()
     close(page)
 
 

@@ -11,38 +11,53 @@
   const filters = () => document.getElementById("filters");
   const addressOf = (form) => `/?${new URLSearchParams([...new FormData(form)].filter(([, value]) => value))}`;
 
-  // --- results in place: what has the focus keeps it, and what was open stays open
-  const show = async (address, focused) => {
+  const boxOf = (value) => [...document.querySelectorAll("#filters input[name=select]:not([type=hidden])")].find((one) => one.value === value);
+
+  // --- results in place: an open sheet stays open, what has the focus keeps it and its place, and lists stay as they were
+  const show = async (address, value) => {
     request?.abort();
     request = new AbortController();
-    const found = document.querySelector(".found");
-    found.setAttribute("aria-busy", "true");
+    const main = document.querySelector("main");
+    main.setAttribute("aria-busy", "true");
     try {
       const answer = await fetch(address, { signal: request.signal, headers: { Accept: "text/html" } });
       if (!answer.ok || answer.redirected) return location.assign(address);
       const next = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const shown = next.querySelector(".found");
-      if (!shown) return location.assign(address);
-      const open = [...found.querySelectorAll("fieldset")].filter((one) => one.querySelector("details")?.open).map(nameOf);
-      const sifted = new Map([...found.querySelectorAll("fieldset")].map((one) => [nameOf(one), one.querySelector(".sift")?.value]));
-      const scrolled = filters()?.scrollTop;
-      for (const group of shown.querySelectorAll("fieldset")) {
-        if (open.includes(nameOf(group)) && group.querySelector("details")) group.querySelector("details").open = true;
-        if (sifted.get(nameOf(group)) && group.querySelector(".sift")) group.querySelector(".sift").value = sifted.get(nameOf(group));
-      }
-      found.replaceWith(shown);
+      const form = next.querySelector("#filters form");
+      if (!form) return location.assign(address);
+      keepLists(form);
+      const place = boxOf(value)?.getBoundingClientRect().top;
+      filters().querySelector("form").replaceWith(form);
+      main.replaceWith(next.querySelector("main"));
       // the form of the search box repeats what is selected
       repeatSelected(next);
       document.title = next.title;
       history.pushState(null, "", address);
       searched = location.search;
-      for (const field of document.querySelectorAll("#filters .sift")) if (field.value) sift(field);
-      if (filters()) filters().scrollTop = scrolled;
-      [...document.querySelectorAll("#filters input")].find((one) => one.name === "select" && one.value === focused)?.focus({ preventScroll: true });
+      for (const field of form.querySelectorAll(".sift")) if (field.value) sift(field);
+      label();
+      const box = boxOf(value);
+      box?.focus({ preventScroll: true });
+      if (box) filters().scrollTop += box.getBoundingClientRect().top - place;
       announcement.textContent = document.querySelector("main h1")?.textContent.trim() || "";
     } catch (error) {
       if (error.name !== "AbortError") location.assign(address);
     }
+  };
+
+  const keepLists = (form) => {
+    for (const before of document.querySelectorAll("#filters fieldset")) {
+      const group = [...form.querySelectorAll("fieldset")].find((one) => nameOf(one) === nameOf(before));
+      const [rest, field] = [group?.querySelector("details"), group?.querySelector(".sift")];
+      if (rest && before.querySelector("details")?.open) rest.open = true;
+      if (field) field.value = before.querySelector(".sift")?.value || "";
+    }
+  };
+
+  // the boxes are applied already, so the button says how many results it leads to
+  const label = () => {
+    const button = document.querySelector("#filters .apply button");
+    if (button?.dataset.counted) button.textContent = button.dataset.counted;
   };
 
   const nameOf = (group) => group.querySelector("legend").textContent;
@@ -74,15 +89,14 @@
   });
   document.addEventListener("change", (event) => {
     const box = event.target;
-    if (wide.matches && box.matches?.("#filters input[type=checkbox]")) show(addressOf(box.form), box.value);
+    if (box.matches?.("#filters input[type=checkbox]")) show(addressOf(box.form), box.value);
   });
   document.addEventListener("submit", (event) => {
     const panel = filters();
-    if (!panel?.contains(event.target)) return;
+    if (!panel?.contains(event.target) || !panel.matches(":popover-open")) return;
     event.preventDefault();
-    const address = addressOf(event.target);
-    if (panel.matches(":popover-open")) panel.hidePopover();
-    show(address);
+    panel.hidePopover();
+    document.querySelector(".filtered .open").focus({ focusVisible: false });
   });
   // these events do not bubble
   document.addEventListener("toggle", (event) => {
@@ -100,4 +114,5 @@
     if (filters()?.matches(":popover-open")) filters().hidePopover();
   });
   document.documentElement.classList.add("scripted");
+  label();
 })();
