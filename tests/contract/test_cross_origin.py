@@ -22,6 +22,7 @@ from tests.contract.signinharness import ADMIN_TOKEN, PROXY, SignInHarness, open
 ALLOWED = "https://www.example.com"
 OTHER = "https://evil.example.org"
 HOST = "search.example.com"
+JSON = {"content-type": "application/json"}
 PREFLIGHT = {"access-control-request-method": "GET", "access-control-request-headers": "authorization,content-type"}
 
 
@@ -81,6 +82,11 @@ def test_preflight_permits_two_methods_and_two_headers(harness: SearchHarness, m
         assert "Origin" in answer.headers["vary"]
 
 
+def test_preflight_permits_what_clients_of_assistants_send(harness: SearchHarness) -> None:
+    answer = ask_app(port(harness, ALLOWED), "OPTIONS", "/mcp", headers={**PREFLIGHT, "origin": ALLOWED})
+    assert answer.headers["access-control-allow-headers"] == "authorization, content-type, mcp-protocol-version"
+
+
 @pytest.mark.parametrize("origins", [(), (ALLOWED,)])
 def test_preflight_of_an_unknown_origin_permits_nothing(harness: SearchHarness, origins: tuple[str, ...]) -> None:
     for origin in (OTHER, "null"):
@@ -101,8 +107,11 @@ def test_preflight_needs_no_sign_in_and_options_without_a_question_is_no_preflig
 def test_named_origin_may_post_and_others_may_not(harness: SearchHarness) -> None:
     form = {"content-type": "application/x-www-form-urlencoded"}
     for origin, status in ((ALLOWED, 200), (OTHER, 403), ("null", 403), (f"http://{HOST}", 200)):
-        answer = ask_app(port(harness, ALLOWED), "POST", "/search", body=b"q=word", headers={**form, "origin": origin})
-        assert answer.status == status, origin
+        app = port(harness, ALLOWED)
+        retrieved = ask_app(app, "POST", "/api/v1/retrieve", body=b'{"query": "word"}', headers={**JSON, "origin": origin})
+        answer = ask_app(app, "POST", "/search", body=b"q=word", headers={**form, "origin": origin})
+        assert answer.status == retrieved.status == status, origin
+        assert allows(answer) == allows(retrieved)
         assert (allows(answer)[0] is not None) == (origin == ALLOWED)
         assert "Origin" in answer.headers["vary"]
 

@@ -123,6 +123,7 @@ QUERY_ROUTES = {
         {"as_epq": "trade merger", "as_oq": f"{SECRET} open", "as_eq": f"{SECRET}3", "num": "100"},
         {"as_dt": "e", "as_ft": "e", "as_filetype": "html", "sitesearch": "secret.example.com"},
         {"cursor": "", "num": "2"},
+        {"limit": "2"},
     ),
     "/api/v1/suggest": ({}, {"num": "50"}),
 }

@@ -26,11 +26,11 @@ from feedmill.http.common.currentuser import SIGNED_OUT, SignInMethod, find_curr
 from feedmill.http.common.origin import AllowedOrigins, is_own_origin
 
 SIGN_IN_PATHS: Final = ("/signin", "/signout")
-_PREFLIGHT: Final = {
-    "Access-Control-Allow-Methods": "GET, POST",
-    "Access-Control-Allow-Headers": "authorization, content-type",
-    "Access-Control-Max-Age": "600",
-}
+_HEADERS: Final = "authorization, content-type"
+_HEADERS_OF_PATHS: Final = {"/mcp": f"{_HEADERS}, mcp-protocol-version"}
+"""What a request may send that is no simple request; clients of the Model Context Protocol name its version in each."""
+
+_PREFLIGHT: Final = {"Access-Control-Allow-Methods": "GET, POST", "Access-Control-Max-Age": "600"}
 _EXPOSED: Final = "Retry-After, WWW-Authenticate"
 
 
@@ -75,7 +75,11 @@ class Preflights:
             and "access-control-request-method" in Headers(scope=scope)
             and bool(_make_permission(scope, self._allowed))
         )
-        await (Response(status_code=204, headers=_PREFLIGHT) if is_preflight else self._app)(scope, receive, send)
+        if is_preflight:
+            headers = {**_PREFLIGHT, "Access-Control-Allow-Headers": _HEADERS_OF_PATHS.get(scope["path"], _HEADERS)}
+            await Response(status_code=204, headers=headers)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
 
 class AnonymousOrigins:
