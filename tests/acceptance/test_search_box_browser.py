@@ -236,9 +236,16 @@ HOSTILE = {
     "total": 2,
     "exact": True,
     "spelling": "<b>y</b>",
-    "warnings": [],
+    "warnings": ["<i>deadline</i>"],
     "results": [
-        {"url": "javascript:alert(1)", "title": "<img src=x onerror=alert(1)>", "snippet": "😀 <b>a</b> word", "snippet_marks": [[11, 15]]},
+        {
+            "url": "javascript:alert(1)",
+            "title": "<img src=x onerror=alert(1)>",
+            "snippet": "😀 <b>a</b> word",
+            "snippet_marks": [[11, 15]],
+            "date": "no date",
+            "language": "de",
+        },
         {"url": "http://a.com/", "display_url": " javascript:alert(1)", "title": None, "snippet": "", "snippet_marks": []},
     ],
 }
@@ -253,11 +260,13 @@ def test_nothing_of_a_document_becomes_markup_or_a_script(browser: Browser, site
         page.route("**/api/v1/search**", answer)
         page.get_by_role("combobox").fill("x")
         page.get_by_role("combobox").press("Enter")
-        items = page.get_by_role("listitem")
+        items = page.locator("ol").get_by_role("listitem")
         expect(items).to_have_count(2)
         expect(items.first).to_contain_text("<img src=x onerror=alert(1)>")
         expect(items.first.locator("mark")).to_have_text("word")
         assert items.get_by_role("link").count() == 0
+        expect(page.get_by_text("<i>deadline</i>")).to_be_visible()
+        expect(items.first.locator("bdi[lang=de]").first).to_be_visible()
         expect(page.get_by_role("button", name="Did you mean <b>y</b>?")).to_be_visible()
 
 

@@ -42,6 +42,9 @@
     .title { font-weight: 600; }
     .url { color: var(--_faint); font-size: .9em; }
     .snippet { margin: .2em 0 0; }
+    time::before { content: " · "; }
+    .notes:empty { display: none; }
+    .notes { margin-block-start: .8em; padding-inline-start: .75em; border-inline-start: 3px solid var(--_accent); }
     mark { background: var(--_mark); color: var(--_on-mark); }
     .steps { display: flex; flex-wrap: wrap; gap: 1em; align-items: center; margin-block-start: 1em; }
     [hidden] { display: none !important; }
@@ -124,12 +127,13 @@
       this.status = make("p", { part: "status", class: "count", role: "status", hidden: "", dir: "auto" });
       this.spoken = make("p", { class: "hidden", role: "status" });
       this.trouble = make("p", { part: "error", class: "trouble", role: "alert", hidden: "" });
+      this.notes = make("ul", { part: "warnings", class: "notes" });
       this.meant = make("p", { class: "meant", hidden: "" });
       this.results = make("ol", { part: "results" });
       this.more = make("button", { part: "more", type: "button", class: "plain" });
       this.all = make("a", { part: "all", rel: "noopener" });
       this.steps = make("div", { class: "steps", hidden: "" }, this.more, this.all);
-      this.found = make("section", { part: "found", hidden: "" }, this.meant, this.results, this.steps);
+      this.found = make("section", { part: "found", hidden: "" }, this.notes, this.meant, this.results, this.steps);
       root.append(this.form, this.spoken, this.status, this.trouble, this.found);
 
       this.form.addEventListener("submit", (event) => {
@@ -162,8 +166,14 @@
       this.more.textContent = this.#text("more");
     }
 
+    get #language() {
+      const language = this.closest("[lang]")?.lang || navigator.language || "en";
+      // numbers and days are written in it, which fails for what is no language
+      return /^[a-z]{2,3}(-[a-z]{4})?(-([a-z]{2}|[0-9]{3}))?$/i.test(language) ? language : "en";
+    }
+
     #text(name, values = {}) {
-      const language = (this.closest("[lang]")?.lang || navigator.language || "en").toLowerCase().split("-")[0];
+      const language = this.#language.toLowerCase().split("-")[0];
       const text = this.texts[name] ?? (TEXTS[language] ?? TEXTS.en)[name];
       return text.replace(/\{(\w+)\}/g, (whole, key) => values[key] ?? whole);
     }
@@ -286,13 +296,14 @@
     }
 
     #show(page, start) {
-      const total = page.total.toLocaleString(this.closest("[lang]")?.lang || undefined);
+      const total = page.total.toLocaleString(this.#language);
       const form = !page.total ? "none" : page.total === 1 ? "one" : page.exact ? "many" : "about";
       this.status.textContent = this.#text(form, { query: page.query, total });
       const items = page.results.map((result) => this.#item(result));
       if (start) this.results.append(...items);
       else this.results.replaceChildren(...items);
       this.#shown = start + items.length;
+      this.notes.replaceChildren(...page.warnings.map((text) => make("li", { dir: "auto" }, text)));
       this.meant.hidden = !page.spelling || start > 0;
       if (!this.meant.hidden) this.#propose(page.spelling);
       this.steps.hidden = !page.total;
@@ -330,7 +341,12 @@
         position = high;
       }
       snippet.append(characters.slice(position).join(""));
-      return make("li", { part: "result" }, link, make("div", { part: "url", class: "url" }, make("bdi", { dir: "ltr" }, url)), make("p", { part: "snippet", class: "snippet" }, snippet));
+      const about = make("div", { part: "url", class: "url" }, make("bdi", { dir: "ltr" }, url));
+      if (result.date) about.append(make("time", { part: "date", datetime: result.date }, new Date(result.date).toLocaleDateString(this.#language)));
+      const item = make("li", { part: "result" }, link, about, make("p", { part: "snippet", class: "snippet" }, snippet));
+      // screen readers choose a voice by it
+      if (result.language) for (const text of [title, snippet]) text.lang = result.language;
+      return item;
     }
   }
 
