@@ -290,6 +290,10 @@ def _signin() -> Iterator[Row]:
     token = {"id": 4, "digest": b"token digest", "label": "nightly push", "scopes": "push search", **names}
     yield Row(table="api_tokens", values={**token, "created_at": BEGUN, "expires_at": None, "used_at": BEGUN + 1, "datasources": "src"})
     yield Row(table="one_time_values", values={"digest": b"code digest", "value": "once", "expires_at": BEGUN + MINUTE})
+    embedding = {"document_id": 1, "version": 1, "model": "bge-small", "digest": b"text digest", "dimensions": 2, "vectors": b"\0<\0\0"}
+    yield Row(table="embeddings", values=embedding)
+    yield Row(table="embedding_changes", values={"number": 1, "document_id": 1})
+    yield Row(table="embedding_queue", values={"document_id": 2, "queued_at": BEGUN, "due_at": BEGUN + MINUTE, "attempts": 1})
 
 
 def list_rows() -> list[Row]:

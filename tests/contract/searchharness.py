@@ -26,6 +26,7 @@ from feedmill.ports import SearchIndex, UnitOfWork
 from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_TOKEN
 from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.services.searching.searchservices import SearchServices, wire_search_services
+from feedmill.services.searching.semanticranking import SemanticRanking
 from tests.asgi import Answer, ask_app
 from tests.builders.access import make_stored_acl
 from tests.builders.documents import make_document
@@ -43,13 +44,15 @@ class SearchHarness:
     index: MemoryIndex = field(default_factory=MemoryIndex)
     opened: list[str] = field(default_factory=list)
     serving: Serving = field(default_factory=Serving)
+    semantic: SemanticRanking | None = None
 
     def services(self) -> SearchServices:
         def open_index(folder: str) -> SearchIndex:
             self.opened.append(folder)
             return self.index
 
-        return wire_search_services(self.store, open_index, self.blobs, search_config=SearchConfigProvider(lambda _settings: self.serving))
+        search_config = SearchConfigProvider(lambda _settings: self.serving)
+        return wire_search_services(self.store, open_index, self.blobs, search_config=search_config, semantic=self.semantic)
 
     def make(self, url: str, body: str = "", **given: Any) -> Document:
         """Makes a live document; ``given``: title, metadata, own (metadata), navigation, robots, secure, attributes, language, state."""

@@ -21,6 +21,7 @@ from feedmill.adapters.index.tantivy.generations import TantivyGenerations
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.listings import FolderListings
 from feedmill.adapters.manual import PackagedManual
+from feedmill.adapters.vectors import ExactVectorSearch
 from feedmill.adapters.xslt.folder import StylesheetFolder
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.core.access.principals import exact_key, read_subject
@@ -35,6 +36,7 @@ from feedmill.ports.commands import CommandLine
 from feedmill.ports.feedformats import FormatOptions
 from feedmill.ports.http import HttpRequest, HttpResponse, ServerAddress
 from feedmill.wire.registry import FORMATS
+from tests.conceptembedder import ConceptEmbedder
 from tests.docexamples import DocExample, list_examples, list_modules_without
 from tests.migratedstore import open_migrated
 
@@ -89,10 +91,12 @@ def values(folder: Path) -> dict[str, Any]:
             "fetcher": SilentFetcher(),
             "format": FORMATS.documents["gsafeed"].open(options),
             "generations": TantivyGenerations(folder / "index"),
+            "embedder": ConceptEmbedder(),
             "in_flight": MappedInFlight(folder, "role"),
             "index": MemoryIndex(),
             "key": exact_key(read_subject(Scope.USER, "ann")),
             "manual": PackagedManual(),
+            "query": ConceptEmbedder().embed_query("company car", 1.0),
             "now": datetime(2026, 3, 1, tzinfo=UTC),
             "line": CommandLine(label="lister", arguments=("true",), folder=str(folder), seconds=60.0, max_bytes=1_000),
             "listings": FolderListings(folder / "listings"),
@@ -104,6 +108,8 @@ def values(folder: Path) -> dict[str, Any]:
             "source": open_source(folder),
             "stylesheet": STYLESHEET,
             "transformer": ProcessTransformer(),
+            "vectors": ExactVectorSearch(),
+            "access": ANONYMOUS,
             "url": "http://files.example.com/a",
         }
         | {

@@ -11,8 +11,10 @@ import pytest
 import feedmill
 from feedmill.model.topic import Topic
 from feedmill.runtime import roles
+from feedmill.runtime.roleprocess import count_processes
 from feedmill.runtime.server.sockets import listener_addresses
 from feedmill.settings import Settings
+from feedmill.settings.semantic import SemanticSettings
 from tests import appliance
 
 SOURCE = Path(feedmill.__file__).parent
@@ -66,6 +68,7 @@ def test_every_listener_belongs_to_one_role() -> None:
 SUBSCRIBERS = {
     Topic.PULLING: ["puller"],
     Topic.CRAWLING: ["crawler"],
+    Topic.EMBEDDING: ["embedder"],
     Topic.FEEDS: ["feeder", "feeder-quick"],
     Topic.EXTRACTION: ["extractor"],
     Topic.INDEXING: ["indexer"],
@@ -75,7 +78,13 @@ SUBSCRIBERS = {
 
 
 def test_acceptance_tests_wait_for_every_role() -> None:
-    assert tuple(role.name for role in roles.ROLES) == appliance.ROLES
+    always = [role.name for role in roles.ROLES if count_processes(role, Settings()) > 0]
+    assert tuple(always) == appliance.ROLES
+
+
+def test_role_of_semantic_search_has_a_process_only_with_a_model() -> None:
+    off, on = Settings(), Settings(semantic=SemanticSettings(url="http://127.0.0.1:1/v1/embeddings", model="m"))
+    assert [count_processes(roles.EMBEDDER, settings) for settings in (off, on)] == [0, 1]
 
 
 @pytest.mark.parametrize("topic", Topic)

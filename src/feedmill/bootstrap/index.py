@@ -57,6 +57,7 @@ def build_indexing(context: AppContext) -> Indexing:
         builder=build_entry_builder(context.data, context.settings),
         recorder=_build_failure_recorder(),
         following=build_link_following(context),
+        embeds=context.settings.semantic.is_on,
     )
     return Indexing(tools, context.index, on_committed=metrics.count_commit)
 

@@ -16,6 +16,7 @@ from feedmill.bootstrap.access import early_order_of
 from feedmill.bootstrap.context import COUNTS, AppContext, utc_now
 from feedmill.bootstrap.pulling import build_adaptor_authorizer
 from feedmill.bootstrap.searchconfig import build_search_config_provider
+from feedmill.bootstrap.semantic import build_semantic_ranking
 from feedmill.http.pages.branding import Brands
 from feedmill.http.search.frontends import StylesheetEngine
 from feedmill.model.authorization import AuthorizationRule, LateLimits, Mechanism
@@ -58,6 +59,7 @@ def build_search_services(context: AppContext) -> SearchServices:
         permissions=PermissionCache(context.store, order=early_order_of(context)),
         late=_build_late_binding(context, limits, breaker),
         tokens=_build_user_tokens(context, breaker),
+        semantic=build_semantic_ranking(context),
         threads=EngineThreads(max(LEAST_THREADS, (os.cpu_count() or 1) // context.place.processes)),
     )
 

@@ -51,6 +51,8 @@ def _print_status(status: dict[str, Any]) -> None:
         out.print(f"crawl:      {crawl['urls']} urls of {crawl['sites']} sites: {counts}{'; paused' if crawl['paused'] else ''}")
     if any(crawl["fetches"]):
         out.print(f"  the last hour, a bar a minute: |{draw_bars(crawl['fetches'])}| at most {max(crawl['fetches']) / 60:.1f} a second")
+    if semantic := status["semantic"]:
+        out.print(clean(f"semantic:   {semantic['embedded']} of {semantic['documents']} documents embedded by {semantic['model']}"))
     _print_queues(status["queues"])
     for source in status["pull_sources"]:
         last = source["last_run"]

@@ -186,6 +186,13 @@ class BuiltInEquals:
 
 
 @dataclass(frozen=True, slots=True)
+class Among:
+    """The document has one of these numbers; users cannot type this restriction."""
+
+    keys: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class And:
     """All of the parts."""
 
@@ -239,6 +246,7 @@ Restriction = (
     | MetaDates
     | UnderPattern
     | FromSource
+    | Among
     | BuiltInEquals
 )
 Node = Plain | Restriction | And | Or | AnyOf | Not | MatchAll

@@ -24,6 +24,7 @@ class QueueName(Enum):
     POLICIES = "policies"
     PATTERNS = "patterns"
     CRAWL = "crawl"
+    EMBED = "embed"
 
 
 FEED_QUEUES = (QueueName.FEEDS, QueueName.FEEDS_QUICK, QueueName.GROUPS)

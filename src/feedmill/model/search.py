@@ -74,11 +74,15 @@ class IndexDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One match, best first: the document's id, its score, and the named parts of the score if they were requested."""
+    """One match, best first: the document's id, its score, and the named parts of the score if they were requested.
+
+    ``passage`` is the place of the passage that is near to the query, from 0, None if semantic search did not find the document.
+    """
 
     key: int
     score: float
     parts: tuple[tuple[str, float], ...] = ()
+    passage: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

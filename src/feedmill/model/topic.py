@@ -12,6 +12,8 @@ class Topic(Enum):
     """Documents wait for their text to be extracted."""
     INDEXING = "indexing"
     """Documents wait to be written to the index."""
+    EMBEDDING = "embedding"
+    """Documents wait to be embedded."""
     CRAWLING = "crawling"
     """URLs wait to be crawled."""
     PULLING = "pulling"

@@ -66,6 +66,7 @@ from feedmill.ports.search import (
     SearchIndex,
     Vocabulary,
 )
+from feedmill.ports.semantic import Embedder, EmbeddingQueue, Embeddings, VectorSearch
 from feedmill.ports.store import (
     AccessRepositories,
     CrawlRepositories,
@@ -106,6 +107,9 @@ __all__ = [
     "DocumentWriter",
     "DryRunItems",
     "EarlierRetrieval",
+    "Embedder",
+    "EmbeddingQueue",
+    "Embeddings",
     "EntryBuilder",
     "Extractor",
     "FailedItem",
@@ -174,5 +178,6 @@ __all__ = [
     "StoredRefs",
     "StoredSettings",
     "UnitOfWork",
+    "VectorSearch",
     "Vocabulary",
 ]

@@ -18,6 +18,7 @@ from feedmill.ports.links import LinkQueue, LinkTexts
 from feedmill.ports.policies import Policies
 from feedmill.ports.pulling import DryRunItems, PullItems, PullRuns, PullStates
 from feedmill.ports.queues import Queues
+from feedmill.ports.semantic import EmbeddingQueue, Embeddings
 from feedmill.ports.signin import Accounts, ApiTokens, OneTimeValues, Sessions
 
 
@@ -39,6 +40,10 @@ class DocumentRepositories(Protocol):
     @property
     def upkeep(self) -> DocumentUpkeep:
         """Moves blobs and removes what is old."""
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """The embeddings of documents."""
 
 
 class PullRepositories(Protocol):
@@ -171,6 +176,10 @@ class ProcessingRepositories(Protocol):
     @property
     def link_queue(self) -> LinkQueue:
         """The documents that wait for work on links."""
+
+    @property
+    def embedding_queue(self) -> EmbeddingQueue:
+        """The documents that wait to be embedded."""
 
     @property
     def failures(self) -> Failures:

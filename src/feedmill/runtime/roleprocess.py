@@ -17,7 +17,7 @@ from setproctitle import setproctitle
 from feedmill.bootstrap.access import adopt_policies
 from feedmill.bootstrap.context import Place, open_context
 from feedmill.runtime.connectionboard import ConnectionBoard, ConnectionCount
-from feedmill.runtime.roles import WEB, Ports, ProcessRole
+from feedmill.runtime.roles import EMBEDDER, WEB, Ports, ProcessRole
 from feedmill.runtime.sockethandover import SocketHandover
 from feedmill.settings import Settings, read_snapshot
 from feedmill.telemetry.logs import configure_logs
@@ -31,7 +31,9 @@ GC_THRESHOLDS = (50_000, 20, 20)
 
 
 def count_processes(role: ProcessRole, settings: Settings) -> int:
-    """Returns how many processes a role has."""
+    """Returns how many processes a role has; 0 if nothing of it shall run."""
+    if role is EMBEDDER:
+        return int(settings.semantic.is_on)
     return settings.search.count_processes() if role is WEB else 1
 
 

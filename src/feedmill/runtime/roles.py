@@ -102,8 +102,9 @@ INDEXER = ProcessRole(
 )
 PULLER = ProcessRole(name="puller", entry_point="feedmill.runtime.workerroles:run_puller", topics=(Topic.PULLING,), niceness=5)
 CRAWLER = ProcessRole(name="crawler", entry_point="feedmill.runtime.workerroles:run_crawler", topics=(Topic.CRAWLING,), niceness=5)
+EMBEDDER = ProcessRole(name="embedder", entry_point="feedmill.runtime.workerroles:run_embedder", topics=(Topic.EMBEDDING,), niceness=5)
 
-ROLES = (GATE, WEB, ADMIN, FEEDER, QUICK_FEEDER, EXTRACTOR, INDEXER, PULLER, CRAWLER)
+ROLES = (GATE, WEB, ADMIN, FEEDER, QUICK_FEEDER, EXTRACTOR, INDEXER, PULLER, CRAWLER, EMBEDDER)
 """All roles, in the order in which they start."""
 
 STYLESHEETS = HelperProcess(name="stylesheets", most=4)

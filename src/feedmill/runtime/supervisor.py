@@ -225,10 +225,11 @@ class Supervisor:
         self._adjust_slots()
 
     def _adjust_slots(self) -> None:
-        """Gives each role as many slots as it is to have processes. Those of removed slots drain already."""
+        """Gives each role as many slots as it is to have processes. Processes of removed slots end, or drain already."""
         kept = {(slot.role.name, slot.number): slot for slot in self._slots}
         wanted = [(role, number) for role in self._roles for number in range(self._count_processes(role))]
         self._slots = [kept.get((role.name, number)) or _Slot(role, number) for role, number in wanted]
+        self._draining += [(slot.role.name, slot.process) for slot in kept.values() if slot not in self._slots and slot.process]
 
     def _stop(self, reader: socket.socket) -> None:
         log.info("stopping")

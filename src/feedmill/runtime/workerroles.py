@@ -10,6 +10,7 @@ from feedmill.bootstrap.crawling import build_crawler
 from feedmill.bootstrap.feeds import build_admission_sweep, build_feeder, build_policy_acl_sweep, build_upkeep
 from feedmill.bootstrap.index import build_extracting, build_indexing
 from feedmill.bootstrap.pulling import build_puller
+from feedmill.bootstrap.semantic import build_embedding_work
 from feedmill.model.queue import QUICK_FEED_BYTES
 from feedmill.runtime.roles import FEEDER, QUICK_FEEDER, Ports
 from feedmill.services.feeds.feeder import FeederLane
@@ -57,6 +58,12 @@ def run_indexer(context: AppContext, _ports: Ports) -> None:
     """Writes the index."""
     with _until_sigterm(context) as is_stopped:
         build_indexing(context).work(is_stopped)
+
+
+def run_embedder(context: AppContext, _ports: Ports) -> None:
+    """Embeds documents for semantic search."""
+    with _until_sigterm(context) as is_stopped:
+        build_embedding_work(context).work(is_stopped)
 
 
 @contextmanager

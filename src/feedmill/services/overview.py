@@ -42,6 +42,14 @@ def read_overview(store: Store) -> dict[str, Any]:
         }
 
 
+def read_semantic_overview(store: Store, model: str) -> dict[str, Any] | None:
+    """Returns the model of semantic search and how many documents have an embedding of it; None without a model. Errors: Busy, Corrupt."""
+    if not model:
+        return None
+    with store.reading() as unit:
+        return {"model": model, "embedded": unit.documents.embeddings.count(model), "documents": unit.documents.scan.count_live()}
+
+
 def read_crawl_overview(store: Store, now: datetime) -> dict[str, Any]:
     """Returns how many URLs the crawl queue has in which group, and the fetches of each minute of the last hour.
 

@@ -8,7 +8,7 @@ wait for it.
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -44,13 +44,15 @@ def _never() -> datetime | None:
 class QueueWatch:
     """Watches the queues of one store.
 
-    ``started_at``: when the server started, before which nothing could move; may block.
+    ``started_at``: when the server started, before which nothing could move; may block. ``unused``: the queues on which no role works, by
+    the settings; nothing waits in them.
     """
 
     store: Store
     clock: Clock
     stuck_seconds: float
     started_at: Callable[[], datetime | None] = _never
+    unused: Set[QueueName] = frozenset()
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _found: Sequence[StuckQueue] = ()
     _looked_at: float | None = None
@@ -99,7 +101,8 @@ class QueueWatch:
         with self.store.reading() as unit:
             queues = unit.processing.queues.list()
             begun = _count_begun(unit)
-        return [replace(queue, waiting=begun[queue.name]) if queue.name in begun else queue for queue in queues]
+        waiting = begun | dict.fromkeys(self.unused, 0)
+        return [replace(queue, waiting=waiting[queue.name]) if queue.name in waiting else queue for queue in queues]
 
     def _find_stuck(self, queues: Sequence[WaitingQueue], now: datetime) -> list[StuckQueue]:
         bound = now - timedelta(seconds=self.stuck_seconds)

@@ -18,6 +18,7 @@ from feedmill.settings.keypaths import Fault, KeyPath
 from feedmill.settings.policyacls import check_policies
 from feedmill.settings.pulling import check_sources
 from feedmill.settings.sections import Settings
+from feedmill.settings.semantic import check_semantic
 from feedmill.settings.servingsections import FrontEndSettings
 from feedmill.settings.signinchecks import check_providers
 from feedmill.wire.images import find_image_type
@@ -36,6 +37,7 @@ def check_settings(settings: Settings) -> Iterator[Fault]:
     yield from check_dataload(settings.dataload)
     yield from check_sources(settings.sources)
     yield from check_crawl(settings.crawl)
+    yield from check_semantic(settings.semantic)
     yield from check_authorization(settings.authorization, settings.mechanisms)
 
 

@@ -28,7 +28,11 @@ MAX_FILE_BYTES = 4_000_000
 DEFAULT = "default"
 # Puts faults of the environment behind those of any line.
 _LAST = 1 << 30
-_FILE_KEYS = tuple((section, key) for section in ("gate", "search", "admin") for key in ("certificate", "key"))
+_SERVERS = ("gate", "search", "admin")
+_FILE_KEYS = (
+    *((section, key) for section in _SERVERS for key in ("certificate", "key")),
+    *(("semantic", key) for key in ("key_file", "ca_file")),
+)
 _PROVIDERS = ("ldap", "oidc", "saml")
 _PROVIDER_FILES = ("ca_file", "password_file", "client_secret_file", "metadata_file", "key", "certificate")
 _AUTHORIZATION_FILES = ("ca_file", "certificate", "key")

@@ -22,6 +22,7 @@ from feedmill.settings.dataload import DataloadSettings
 from feedmill.settings.policyacls import PolicyAclSettings
 from feedmill.settings.pulling import PullSourceSettings
 from feedmill.settings.section import NetworkList, PatternList, Section, SourceName
+from feedmill.settings.semantic import SemanticSettings
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, QuerySettings, SynonymSettings
 from feedmill.settings.signin import Audit, History, SignIn
 
@@ -258,6 +259,7 @@ class Settings(Section):
     blobs: BlobSettings = BlobSettings()
     extraction: ExtractionSettings = ExtractionSettings()
     ranking: RankingSettings = RankingSettings()
+    semantic: SemanticSettings = SemanticSettings()
     logs: Logs = Logs()
     signin: SignIn = SignIn()
     audit: Audit = Audit()

@@ -21,7 +21,9 @@ from feedmill.settings.pulling import DatabaseSourceSettings
 from feedmill.settings.sections import Settings
 
 _SECRETS: Final = frozenset({"password", "client_secret", "secret", "token"})
-_SECRET_FILES: Final = frozenset({"password_file", "client_secret_file", "secret_file", "token_file", "key", "keytab"})
+_SECRET_FILES: Final = frozenset({"password_file", "client_secret_file", "secret_file", "token_file", "key", "key_file", "keytab"})
+_SEMANTIC_KEY: Final = ("semantic", "key")
+"""A secret, while the ``key`` of other tables names a file."""
 _READABLE_BY_OTHERS: Final = 0o004
 _WIDEST: Final = {4: 8, 6: 32}
 """The shortest prefix of a network of proxies that causes no warning, by IP version."""
@@ -205,7 +207,7 @@ CHECKS: Final[tuple[Callable[[SettingsSources], Iterator[Fault]], ...]] = (
 def _find_secrets(given: SettingsSources) -> Iterator[KeyPath]:
     """Finds the secrets that the file itself contains."""
     for path, value in _walk(given.values, ()):
-        if path[-1] in _SECRETS and not value.startswith("env:") and path not in given.from_environment:
+        if (path[-1] in _SECRETS or path == _SEMANTIC_KEY) and not value.startswith("env:") and path not in given.from_environment:
             yield path
     for place, source in enumerate(given.settings.sources):
         if isinstance(source, DatabaseSourceSettings) and _holds_password(source.dsn):

@@ -91,6 +91,11 @@ AUTHORIZATION_SECONDS = TimedMetric(
     "mechanism",
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30),
 )
+EMBEDDINGS = CountedMetric(
+    "feedmill_embeddings",
+    "Documents of the queue of semantic search, by outcome: embedded, unchanged, removed or refused.",
+    "outcome",
+)
 RENDER_PAGES = CountedMetric("feedmill_render_pages", "Pages that a browser rendered, by outcome: whole, cut or failed.", "outcome")
 RENDER_SECONDS = TimedMetric(
     "feedmill_render_seconds",
@@ -139,6 +144,11 @@ def count_commit(documents: int) -> None:
     """Counts a commit of the index and the documents that it changed."""
     COMMITS.add()
     COMMITTED_DOCUMENTS.add(count=documents)
+
+
+def count_embedded(outcome: str, documents: int) -> None:
+    """Counts documents of the queue of semantic search by what was done with them."""
+    EMBEDDINGS.add(outcome, count=documents)
 
 
 def _find_none() -> Mapping[str, float]:

@@ -21,6 +21,7 @@ from feedmill.adapters.store.groups.groups import SqlGroups
 from feedmill.adapters.store.groups.history import SqlGroupHistory
 from feedmill.adapters.store.groups.snapshots import SqlGroupSnapshotBuilder
 from feedmill.adapters.store.pulling import SqlDryRunItems, SqlPullItems, SqlPullRuns, SqlPullStates
+from feedmill.adapters.store.semantic import SqlEmbeddingQueue, SqlEmbeddings
 from feedmill.adapters.store.signin.signins import SqlAccounts, SqlApiTokens, SqlOneTimeValues, SqlSessions
 from feedmill.adapters.store.storedsettings import SqlStoredSettings
 
@@ -35,7 +36,10 @@ def _on_connection(make: Callable[[sa.Connection], _Made]) -> cached_property[_M
 class SqlDocumentRepositories:
     """Implements ``ports.DocumentRepositories``."""
 
+    embeddings = _on_connection(SqlEmbeddings)
+
     def __init__(self, connection: sa.Connection) -> None:
+        self.connection = connection
         self.reader = self.writer = self.scan = self.upkeep = SqlDocuments(connection)
 
 
@@ -130,6 +134,7 @@ class SqlProcessingRepositories:
     index_tasks = _on_connection(SqlIndexTasks)
     link_texts = _on_connection(SqlLinks)
     link_queue = _on_connection(SqlLinks)
+    embedding_queue = _on_connection(SqlEmbeddingQueue)
     failures = _on_connection(SqlFailures)
     interruptions = _on_connection(SqlInterruptions)
     queues = _on_connection(SqlQueues)

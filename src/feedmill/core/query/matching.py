@@ -35,23 +35,24 @@ def loosen(root: Node, match: Match) -> Node | None:
     if match is Match.ALL:
         return None
     parts = parts_of(root)
-    plain = tuple(piece for part in parts if _is_plain(part) for piece in _pieces(part))
+    plain = tuple(piece for part in parts if is_plain(part) for piece in _pieces(part))
     if len(set(plain)) < 2:
         return None
     optional: Node = Or(plain[:MAX_PIECES]) if match is Match.ANY else AnyOf(plain[:MAX_PIECES])
-    fixed = tuple(part for part in parts if not _is_plain(part))
+    fixed = tuple(part for part in parts if not is_plain(part))
     return And((*fixed, optional)) if fixed else optional
 
 
-def _is_plain(part: Node) -> bool:
+def is_plain(part: Node) -> bool:
+    """Whether a part is a plain word or phrase, or an OR of these alone."""
     if isinstance(part, Or):
-        return all(_is_plain(one) or _is_run(one) for one in part.parts)
+        return all(is_plain(one) or _is_run(one) for one in part.parts)
     return isinstance(part, Plain)
 
 
 def _is_run(part: Node) -> bool:
     """Whether a part consists of several words that have synonyms together."""
-    return isinstance(part, And) and all(_is_plain(one) for one in part.parts)
+    return isinstance(part, And) and all(is_plain(one) for one in part.parts)
 
 
 def _pieces(part: Node) -> list[Node]:

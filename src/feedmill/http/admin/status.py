@@ -10,7 +10,7 @@ from feedmill.http.admin.api.pulling import render_pull_source
 from feedmill.model.serving import StoredSetting
 from feedmill.ports import Store
 from feedmill.runtime.runstate import find_server
-from feedmill.services.overview import read_crawl_overview, read_overview
+from feedmill.services.overview import read_crawl_overview, read_overview, read_semantic_overview
 from feedmill.services.pulling.requesting import PullRequests
 from feedmill.services.queues import QueueWatch
 from feedmill.settings import LoadedSettings, dotted, list_values
@@ -27,6 +27,7 @@ _SECRET = (
     "crawl.smb_shares",
     "sources",
     "dataload",
+    "semantic.key",
     "signin.proxy.secret",
     "signin.ldap",
     "signin.oidc",
@@ -49,6 +50,7 @@ def read_status(store: Store, data: Path, loaded: LoadedSettings, watch: QueueWa
         "sandbox": server.sandbox if server else {},
         **read_overview(store),
         "crawl": read_crawl_overview(store, datetime.now(UTC)),
+        "semantic": read_semantic_overview(store, loaded.settings.semantic.stored_model),
         "queues": watch.describe(),
         "pull_sources": [render_pull_source(source) for source in pulling.list_sources()],
         "warnings": list(loaded.warnings),

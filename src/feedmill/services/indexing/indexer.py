@@ -27,6 +27,7 @@ from feedmill.model.entrybuild import BuildFailure
 from feedmill.model.errors import Corrupt, FeedmillError
 from feedmill.model.queue import QueueName
 from feedmill.model.search import IndexDocument
+from feedmill.model.topic import Topic
 from feedmill.ports import BuiltEntries, IndexGenerations, IndexTask, IndexWriter, Lane, Stage, UnitOfWork
 from feedmill.services import keyvalues
 from feedmill.services.failurenote import FailureNote
@@ -71,6 +72,7 @@ class Indexing:
         self._store = tools.store
         self._notifier = tools.notifier
         self._clock = tools.clock
+        self._embeds = tools.embeds
         self._generations = generations
         self._on_committed = on_committed
         with tools.store.writing() as unit:
@@ -243,10 +245,13 @@ class Indexing:
             unit.processing.index_tasks.remove(list(tasks.values()))
             unit.processing.queues.note_progress(QueueName.INDEX)
             self._links.note_indexed(unit, tasks.values())
+            self._queue_embeddings(unit, tasks)
             record_build_failures(unit, self._recorder, tasks, build_failures)
             unit.state.key_values.put(keyvalues.INDEX_TOKEN, token)
             unit.state.key_values.put(keyvalues.INDEX_COMMITS, str(int(unit.state.key_values.get(keyvalues.INDEX_COMMITS) or 0) + 1))
             self._end_feeds(unit)
+        if self._embeds:
+            self._notifier.notify(Topic.EMBEDDING)
         if self._rebuild is not None:
             # The interruptions of a document are retained until the rebuild ends, because a rebuild restarts whenever the process ends.
             self._rebuild.pending_ids.difference_update(tasks)
@@ -255,6 +260,11 @@ class Indexing:
         self._attempts.clear([*batch, *(key_of_document(step, key) for step in WATCHED for key in finished)])
         self._on_committed(len(tasks))
         log.info("index_committed", documents=len(tasks), token=token)
+
+    def _queue_embeddings(self, unit: UnitOfWork, tasks: Mapping[int, IndexTask]) -> None:
+        """Has documents embedded again, from the moment when searches find their new version."""
+        if self._embeds:
+            unit.processing.embedding_queue.put_many(list(tasks))
 
     def _clear_pending(self) -> None:
         self._uncommitted.clear()
@@ -442,6 +452,7 @@ class Indexing:
             unit.processing.queues.note_progress(QueueName.INDEX)
             unit.processing.queues.note_progress(QueueName.REBUILD)
             self._links.note_indexed(unit, tasks.values())
+            self._queue_embeddings(unit, tasks)
             record_build_failures(unit, self._recorder, tasks, self._uncommitted.build_failures)
             unit.state.key_values.put(keyvalues.INDEX_FOLDER, rebuild.folder)
             unit.state.key_values.put(keyvalues.INDEX_TOKEN, token)

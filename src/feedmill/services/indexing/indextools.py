@@ -13,7 +13,8 @@ from feedmill.services.searchconfigprovider import SearchConfigProvider, nothing
 class IndexDependencies:
     """Dependencies of the indexer. Units: ``rest`` between two pieces of background work, in multiples of the duration of the previous one.
 
-    Without a ``builder`` the indexer prepares every document itself; without ``following`` links are not crawled.
+    Without a ``builder`` the indexer prepares every document itself; without ``following`` links are not crawled; ``embeds``: what was
+    written to the index is queued to be embedded.
     """
 
     store: Store
@@ -26,3 +27,4 @@ class IndexDependencies:
     builder: EntryBuilder | None = None
     recorder: FailureRecorder | None = None
     following: LinkFollowing | None = None
+    embeds: bool = False

@@ -14,6 +14,7 @@ from feedmill.core.documents.presentation import (
     shown_mimetype,
     shown_title,
 )
+from feedmill.core.text.passages import split_passages
 from feedmill.core.text.textblob import decode_quotable_navigation, decode_quotable_text, decode_text
 from feedmill.model.document import Document, Metadata
 from feedmill.model.errors import FeedmillError
@@ -82,7 +83,7 @@ class ResultMaker:
             raise ValueError(document.damage)
         metadata = displayed_metadata(document)
         text = document.text
-        make_snippet = partial(self._make_snippet, document, metadata, highlighter)
+        make_snippet = partial(self._make_snippet, document, metadata, highlighter, hit.passage)
         return Result(
             url=document.url,
             display_url=document.attributes.display_url or document.url,
@@ -102,7 +103,7 @@ class ResultMaker:
             is_late=is_late,
         )
 
-    def _make_snippet(self, document: Document, metadata: Metadata, highlighter: Highlighter) -> Snippet:
+    def _make_snippet(self, document: Document, metadata: Metadata, highlighter: Highlighter, passage: int | None) -> Snippet:
         fault_point(SNIPPET_STEP, document.url)
         description = find_description(metadata)
         if has_robots_rule(document, "nosnippet"):
@@ -117,7 +118,9 @@ class ResultMaker:
                 return snippet
             if first is None and snippet.text:
                 first = snippet
-        return first or Snippet(text="")
+        # no word of the query is there, so what is near to the query says why the document was found
+        near = None if passage is None else _find_passage(_decode(stored, decode_quotable_text), passage)
+        return highlighter.make_snippet(near) if near else first or Snippet(text="")
 
     def read_text(self, document: Document, decode: Callable[[bytes], str] = decode_text) -> str:
         """Reads the text of a document; returns "" if there is none that can be read."""
@@ -143,6 +146,10 @@ def _decode(stored: bytes, decode: Callable[[bytes], str]) -> str:
         return decode(stored)
     except FeedmillError:
         return ""
+
+
+def _find_passage(text: str, place: int) -> str | None:
+    return next((passage.text for passage in split_passages(text, place + 1)[place:]), None)
 
 
 def _mark_title(document: Document, highlighter: Highlighter) -> tuple[tuple[int, int], ...]:

@@ -17,7 +17,7 @@ from feedmill.core.query.nodes import parts_of
 from feedmill.core.query.plan import QueryPlan
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
-from feedmill.model.errors import OutOfTime
+from feedmill.model.errors import OutOfTime, UpstreamFailure, find_message
 from feedmill.model.facets import FacetCounts
 from feedmill.model.messages import message
 from feedmill.model.query import Info, Node
@@ -26,17 +26,21 @@ from feedmill.model.search import Cursor, Hits, Match, SearchRequest
 from feedmill.ports import SearchIndex
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
+from feedmill.services.searching.hybridlist import HybridList, find_hybrid_list
 from feedmill.services.searching.likeness import resolve_urls
 from feedmill.services.searching.narrowing import Narrowing, count_facets, resolve_selections
-from feedmill.services.searching.pagefilling import FilledPage, PageFiller, Window
+from feedmill.services.searching.pagefilling import FilledPage, PageFiller, RunQuery, Window
 from feedmill.services.searching.resultmaking import ResultBatch, ResultMaker, report_failed
 from feedmill.services.searching.searchstate import PlannedSearch, SearchStates
+from feedmill.services.searching.semanticranking import SemanticRanking
 from feedmill.services.searching.spelling import find_spelling
 from feedmill.services.searching.visibledocuments import VisibleDocuments
 
 MAX_NUM = 1_000
 WHOLE = Narrowing()
 FACETS_FAILED = message("facets could not be counted")
+SEMANTIC_FAILED = message("semantic ranking failed; results are found by their words alone")
+SEMANTIC_STEP = "semantic"
 
 
 def read_today() -> date:
@@ -53,6 +57,7 @@ class Searcher:
         documents: VisibleDocuments,
         maker: ResultMaker,
         filler: PageFiller | None = None,
+        semantic: SemanticRanking | None = None,
         clock: Callable[[], float] = time.perf_counter,
         today: Callable[[], date] = read_today,
     ) -> None:
@@ -60,6 +65,7 @@ class Searcher:
         self._documents = documents
         self._maker = maker
         self._filler = filler
+        self._semantic = semantic
         self._clock = clock
         self._today = today
 
@@ -105,21 +111,28 @@ class Searcher:
         else:
             searched, hits = find_hits(index, strict, plan, access, narrowing)
         is_loosened = request.cursor is None and searched != strict
-        filled = self._fill(index, narrowing.narrow(searched), hits.total, search)
+        warnings, by_words = list(narrowing.warnings), hits
+        hybrid, hits = self._find_hybrid(index, (strict, searched), by_words, search, narrowing, warnings)
+        filled = self._fill(self._list_query(index, narrowing.narrow(searched), search, hybrid), hits.total, search)
         chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)
         made = self._maker.make_results(search, index.make_highlighter(searched), chosen, granted) if chosen else ResultBatch()
         # Only if nothing was checked: otherwise the request has taken its time already.
         if filled is not None and not filled.checked and not made.results:
             self._imitate(root, access)
         dropped = made.tried - len(made.results) if filled is None else filled.dropped + made.failed
-        warnings = [*narrowing.warnings, *([report_failed(made.failed)] if made.failed else [])]
+        warnings += [report_failed(made.failed)] if made.failed else []
+        counted_root = searched if hybrid is None else hybrid.whole
         spelling, facets = None, empty.facets
         with suppress(OutOfTime):
             if plan.facets and (hits.total or narrowing.selections):
                 today = self._today()
-                counted = attempt(lambda: count_facets(index, searched, narrowing, access, plan.facets, today), None, step="facets")
+                counted = attempt(lambda: count_facets(index, counted_root, narrowing, access, plan.facets, today), None, step="facets")
                 facets, warnings = counted or facets, warnings + ([FACETS_FAILED] if counted is None else [])
-            if request.start == 0 and request.cursor is None and (is_loosened or self._is_short(index, strict, hits, narrowing, access)):
+            if (
+                request.start == 0
+                and request.cursor is None
+                and (is_loosened or self._is_short(index, strict, by_words, narrowing, access))
+            ):
                 read = self._read_texts_for(search)
                 spelling = attempt(lambda: find_spelling(index, request.query, strict, access, read), None, step="spelling")
         return replace(
@@ -142,19 +155,57 @@ class Searcher:
             return hits.total < ENOUGH
         return index.search(root, access, start=0, num=0).total < ENOUGH
 
-    def _fill(self, index: SearchIndex, root: Node, total: int, search: PlannedSearch) -> FilledPage | None:
+    def _find_hybrid(
+        self, index: SearchIndex, roots: tuple[Node, Node], hits: Hits, search: PlannedSearch, narrowing: Narrowing, warnings: list[str]
+    ) -> tuple[HybridList | None, Hits]:
+        """Returns the list in which semantic search has a part, with its hits; None and the hits by words if it has none.
+
+        Shape: ``roots`` are the query as planned, and as it was run. A part that should be there and is not adds a warning.
+        """
+        request, semantic = search.plan.request, self._semantic
+        if semantic is None:
+            return None, hits
+
+        def find() -> tuple[HybridList | None, Hits]:
+            hybrid = find_hybrid_list(semantic, index, roots[0], roots[1], search, narrowing)
+            if hybrid is None:
+                return None, hits
+            return hybrid, hybrid.list_hits(search.access, request.start, min(request.num, MAX_NUM))
+
+        try:
+            found = attempt(find, None, step=SEMANTIC_STEP)
+        except UpstreamFailure as error:
+            warnings.append(find_message(error))
+        except OutOfTime:
+            # what was found by words is shown, with the warning of the deadline
+            return None, hits
+        else:
+            if found is not None:
+                return found
+            warnings.append(SEMANTIC_FAILED)
+        return None, hits
+
+    def _list_query(self, index: SearchIndex, root: Node, search: PlannedSearch, hybrid: HybridList | None) -> RunQuery:
+        """Returns the function that runs the query for a page that other servers decide about."""
+        plan, request = search.plan, search.plan.request
+
+        def run_query(classes: AccessFilter, start: int, num: int) -> Hits:
+            try:
+                if hybrid is not None:
+                    return hybrid.list_hits(classes, start, num)
+                return index.search(root, classes, start=start, num=num, sort=request.sort, bias=plan.bias, explains=request.explains)
+            except OutOfTime:
+                return Hits(hits=(), total=0, is_exact=False)
+
+        return run_query
+
+    def _fill(self, run_query: RunQuery, total: int, search: PlannedSearch) -> FilledPage | None:
         """Fills the page if other servers may decide about results. A list in the order of its keys holds only what ACLs permit."""
         plan, request, access = search.plan, search.plan.request, search.access
         if self._filler is None or access.late is None or request.cursor is not None:
             return None
         late = replace(access.late, until=min(access.late.until, search.deadline.until_results))
         access = replace(access, late=late)
-
-        def run_query(classes: AccessFilter, start: int, num: int) -> Hits:
-            try:
-                return index.search(root, classes, start=start, num=num, sort=request.sort, bias=plan.bias, explains=request.explains)
-            except OutOfTime:
-                return Hits(hits=(), total=0, is_exact=False)
 
         def may_list(document: Document) -> bool:
             return not has_robots_rule(document, "noindex") and not plan.removes(document.url)

@@ -17,6 +17,7 @@ from feedmill.services.searching.resultmaking import ResultMaker
 from feedmill.services.searching.retrieval import Retrieval
 from feedmill.services.searching.searcher import Searcher
 from feedmill.services.searching.searchstate import IndexProvider, SearchStates
+from feedmill.services.searching.semanticranking import SemanticRanking
 from feedmill.services.searching.visibledocuments import VisibleDocuments
 
 
@@ -44,18 +45,19 @@ def wire_search_services(
     late: LateBinding | None = None,
     tokens: UserTokens | None = None,
     threads: EngineThreads | None = None,
+    semantic: SemanticRanking | None = None,
 ) -> SearchServices:
     """Returns the services.
 
-    Without ``search_config`` nothing is set, without ``late`` no other server decides about documents, and without ``tokens`` none lists
-    the ACL tokens of users.
+    Without ``search_config`` nothing is set, without ``late`` no other server decides about documents, without ``tokens`` none lists
+    the ACL tokens of users, and without ``semantic`` documents are found by their words alone.
     """
     permissions = permissions or PermissionCache(store)
     trimmer = ResultTrimmer(permissions)
     documents = VisibleDocuments(store, trimmer, late)
     states = SearchStates(store, open_index, search_config or SearchConfigProvider(nothing_set), threads or EngineThreads())
     filler = PageFiller(store, trimmer, late) if late is not None else None
-    searcher = Searcher(states, documents, ResultMaker(documents, blobs), filler, clock)
+    searcher = Searcher(states, documents, ResultMaker(documents, blobs), filler, semantic, clock)
     return SearchServices(
         searcher=searcher,
         documents=documents,

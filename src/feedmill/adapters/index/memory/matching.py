@@ -32,6 +32,7 @@ from feedmill.core.text.typedvalues import DATE, NUMBER, first_second, is_within
 from feedmill.core.text.units import accepts_unit
 from feedmill.core.text.wildcards import compile_wildcard, fold_wildcard, is_wildcard
 from feedmill.model.query import (
+    Among,
     And,
     AnyOf,
     BuiltInEquals,
@@ -162,6 +163,8 @@ def _match_restriction(node: Restriction, entry: Entry) -> float | None:
             return _when(any(is_within(number, low, high) and accepts_unit(unit, of) for number, of in measures))
         case UnderPattern(pattern):
             return _when(pattern_term(pattern) in document.patterns)
+        case Among(keys):
+            return _when(document.key in keys)
         case FromSource(datasource):
             return _when(document.datasource == datasource)
         case BuiltInEquals(name, value):

@@ -32,6 +32,7 @@ from feedmill.core.text.typedvalues import DATE, NUMBER, first_second, last_seco
 from feedmill.core.text.wildcards import is_wildcard, list_pieces
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import (
+    Among,
     And,
     AnyOf,
     BuiltInEquals,
@@ -201,6 +202,8 @@ def _restrict(node: Restriction) -> Query | None:
             return _raw("patterns", pattern_term(pattern))
         case FromSource(datasource):
             return _raw("datasource", datasource)
+        case Among(keys):
+            return Query.term_set_query(build_schema(), "key", list(keys)) if keys else Query.empty_query()
         case BuiltInEquals(name, value):
             return _raw("metadata", built_in_term(name, value))
         case _:

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from feedmill.adapters.store.crawling import SqlCrawlQueue
-from feedmill.adapters.store.schema import UNAPPLIED, documents, feeds, index_tasks, link_queue, queues, replaced_tasks
+from feedmill.adapters.store.schema import UNAPPLIED, documents, embedding_queue, feeds, index_tasks, link_queue, queues, replaced_tasks
 from feedmill.adapters.store.statements import insert
 from feedmill.adapters.store.values import from_micros, now_micros, plain
 from feedmill.model.feed import FeedKind
@@ -56,6 +56,8 @@ class SqlQueues:
             waiting, oldest_at, head = self._read_stage(_STAGES[name])
         elif name is QueueName.LINKS:
             waiting, oldest_at, head = self._read_links()
+        elif name is QueueName.EMBED:
+            waiting, oldest_at, head = self._read_embeddings()
         elif name is QueueName.CRAWL:
             waiting, oldest_at, head = *SqlCrawlQueue(self._connection).count_waiting(from_micros(now_micros())), None
         else:
@@ -79,6 +81,19 @@ class SqlQueues:
     def _read_links(self) -> tuple[int, datetime | None, str | None]:
         waiting, oldest = self._connection.execute(sa.select(sa.func.count(), sa.func.min(link_queue.c.queued_at))).one()
         first = sa.select(link_queue.c.document_id).order_by(link_queue.c.work, link_queue.c.document_id).limit(1)
+        return int(waiting), from_micros(oldest), self._find_url(first) if waiting else None
+
+    def _read_embeddings(self) -> tuple[int, datetime | None, str | None]:
+        # a document that the model refused waits for nothing that could move
+        is_due = embedding_queue.c.due_at <= now_micros()
+        counted = sa.select(sa.func.count(), sa.func.min(embedding_queue.c.due_at)).where(is_due)
+        waiting, oldest = self._connection.execute(counted).one()
+        first = (
+            sa.select(embedding_queue.c.document_id)
+            .where(is_due)
+            .order_by(embedding_queue.c.due_at, embedding_queue.c.document_id)
+            .limit(1)
+        )
         return int(waiting), from_micros(oldest), self._find_url(first) if waiting else None
 
     def _find_url(self, chosen: sa.Select[Any]) -> str | None:

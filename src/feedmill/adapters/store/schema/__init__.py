@@ -31,6 +31,7 @@ from feedmill.adapters.store.schema.groups import (
 )
 from feedmill.adapters.store.schema.processing import document_failures, interruptions, queues
 from feedmill.adapters.store.schema.pulling import pull_dry_items, pull_items, pull_runs, pull_sources
+from feedmill.adapters.store.schema.semantic import embedding_changes, embedding_queue, embeddings
 from feedmill.adapters.store.schema.settings import key_values, stored_settings
 from feedmill.adapters.store.schema.signins import accounts, api_tokens, one_time_values, session_digests, sessions
 
@@ -49,6 +50,9 @@ __all__ = [
     "datasources",
     "document_failures",
     "documents",
+    "embedding_changes",
+    "embedding_queue",
+    "embeddings",
     "events",
     "feed_log",
     "feeds",

@@ -1,0 +1,133 @@
+"""Finds documents that are near to a query by a model's vectors, whatever words they hold.
+
+``SemanticRanking`` has the model embed the query and searches the vectors of the documents that the user may see. Before each search it
+reads which embeddings have changed in the store. While more of them are unread than it can read at once, and while the model does not
+answer, there is no semantic result, and the search goes on by words alone.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Set
+from dataclasses import dataclass
+
+import structlog
+from cachetools import LRUCache
+
+from feedmill.core.ranking.vectors import Vectors
+from feedmill.model.authorization import LateLimits
+from feedmill.model.errors import FeedmillError, UpstreamFailure
+from feedmill.model.messages import message
+from feedmill.model.semantic import Neighbour
+from feedmill.ports import Embedder, Store, VectorSearch
+from feedmill.services.authorization.circuitbreaker import CircuitBreaker
+
+READ_AT_ONCE = 500
+READ_SECONDS = 0.2
+"""How long a search reads changed embeddings before it goes on without them."""
+SHARE_OF_TIME = 0.5
+"""The share of the remaining time of a search that the model may take."""
+CACHED_QUERIES = 1_000
+NEAR_ENOUGH = 0.5
+"""The share of the greatest similarity below which a document is not near to the query."""
+CIRCUIT = LateLimits(open_after_failures=3, open_seconds=0.5)
+
+_NAME = "semantic"
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SemanticLimits:
+    """The limits of semantic search. Units: seconds for the vector of a query; cosine of the least similarity that counts as near."""
+
+    seconds: float = 1.0
+    least_similarity: float = 0.0
+
+
+def _keep_quiet(_circuits: object) -> None:
+    return
+
+
+class SemanticRanking:
+    """Finds the nearest documents. May be used from several threads. Units: ``clock`` counts seconds from any origin."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        vectors: VectorSearch,
+        limits: SemanticLimits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._vectors = vectors
+        self._limits = limits or SemanticLimits()
+        self._clock = clock
+        self._breaker = CircuitBreaker(clock, CIRCUIT, _keep_quiet)
+        self._reading = threading.Lock()
+        self._cache_lock = threading.Lock()
+        self._queries: LRUCache[str, Vectors] = LRUCache(CACHED_QUERIES)
+
+    def find_neighbours(self, text: str, classes: Set[int], limit: int, seconds: float) -> list[Neighbour]:
+        """Returns the documents of these classes that are nearest to a query, nearest first.
+
+        Units: ``seconds`` that are left for the search. Errors: UpstreamFailure, with a text for users, if they are not known now.
+        """
+        until = self._clock() + seconds * SHARE_OF_TIME
+        if not self._read_changes(until):
+            raise UpstreamFailure(message("semantic ranking is being prepared; until then, results are found by their words alone"))
+        query = self._embed(text, until)
+        least = self._limits.least_similarity
+        return [found for found in self._vectors.find_nearest(query, classes, limit) if found.similarity > least]
+
+    def read_all(self) -> None:
+        """Reads all changed embeddings, however many: for a thread beside the searches. Errors of the store end it, and searches go on."""
+        try:
+            self._read_changes(float("inf"))
+        except FeedmillError as error:
+            log.warning("embeddings_unread", reason=str(error))
+
+    def _read_changes(self, until: float) -> bool:
+        """Applies what has changed. Returns whether the vectors are up to date."""
+        until = min(until, self._clock() + READ_SECONDS) if until < float("inf") else until
+        if not self._reading.acquire(timeout=max(min(until - self._clock(), READ_SECONDS), 0.0) if until < float("inf") else -1):
+            return False
+        try:
+            while True:
+                # a transaction for each part: what changes meanwhile has a higher number, and is read next
+                with self._store.reading() as unit:
+                    changes = unit.documents.embeddings.list_changed(self._embedder.model, after=self._vectors.reached, limit=READ_AT_ONCE)
+                self._vectors.apply(changes)
+                if len(changes) < READ_AT_ONCE:
+                    return True
+                if self._clock() >= until:
+                    return False
+        finally:
+            self._reading.release()
+
+    def _embed(self, text: str, until: float) -> Vectors:
+        """Returns the vector of a query. Errors: UpstreamFailure, with a text for users."""
+        with self._cache_lock:
+            known = self._queries.get(text)
+        if known is not None:
+            return known
+        seconds = min(self._limits.seconds, until - self._clock())
+        absent = UpstreamFailure(
+            message("semantic ranking is left out, since its model does not answer; results are found by their words alone")
+        )
+        if seconds <= 0 or not self._breaker.allows_request(_NAME, self._embedder.model):
+            raise absent
+        try:
+            vector = self._embedder.embed_query(text, seconds)
+        except UpstreamFailure as error:
+            self._breaker.fail(_NAME, self._embedder.model, str(error))
+            log.warning("query_not_embedded", reason=str(error))
+            raise absent from error
+        except BaseException:
+            self._breaker.release_trial(_NAME, self._embedder.model)
+            raise
+        self._breaker.succeed(_NAME, self._embedder.model)
+        with self._cache_lock:
+            self._queries[text] = vector
+        return vector
