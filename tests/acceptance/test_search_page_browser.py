@@ -150,6 +150,16 @@ def test_page_filters_apply_at_once_and_keep_the_focus(browser: Browser, applian
     expect(box).to_be_focused()
     expect(box).to_be_checked()
     assert parse_qs(urlsplit(page.url).query)["select"] == ["department:Human Resources"]
+    # what no longer narrows stays, so that nothing moves under the pointer
+    cheap = page.get_by_label("at most 100")
+    place = cheap.bounding_box()
+    cheap.check()
+    expect(page.locator(".count")).to_contain_text("1 result")
+    still = page.locator("fieldset[disabled]").filter(has_text="Kind of document")
+    expect(still).to_have_count(1)
+    assert cheap.bounding_box() == place
+    cheap.uncheck()
+    expect(still).to_have_count(0)
     page.get_by_label("Finance").check()
     expect(page.locator(".count")).to_contain_text("of 14 results")
     page.get_by_text("3 more of Department").press("Enter")

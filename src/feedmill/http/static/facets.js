@@ -46,9 +46,19 @@
   };
 
   const keepLists = (form) => {
+    let last = null;
     for (const before of document.querySelectorAll("#filters fieldset")) {
-      const group = [...form.querySelectorAll("fieldset")].find((one) => nameOf(one) === nameOf(before));
-      const [rest, field] = [group?.querySelector("details"), group?.querySelector(".sift")];
+      let group = [...form.querySelectorAll("fieldset")].find((one) => nameOf(one) === nameOf(before));
+      if (!group) {
+        // it narrows nothing now; it stays, so that the boxes under the pointer do
+        group = before.cloneNode(true);
+        group.disabled = true;
+        group.querySelectorAll(".number").forEach((one) => one.remove());
+        if (last) last.after(group);
+        else form.querySelector(".facets").prepend(group);
+      }
+      last = group;
+      const [rest, field] = [group.querySelector("details"), group.querySelector(".sift")];
       if (rest && before.querySelector("details")?.open) rest.open = true;
       if (field) field.value = before.querySelector(".sift")?.value || "";
     }
