@@ -1,8 +1,8 @@
 """Whether the time of a response distinguishes a hidden document from one that does not exist.
 
 A server has public documents and hidden ones with ACLs of one level and of thirty. A signed-in user who may see none of the hidden asks
-for them and for URLs that do not exist, in turn and in random order, by the JSON resource, by the cached copy and by the queries that name
-a URL. Printed are the median
+for them and for URLs that do not exist, in turn and in random order, by the JSON resource, by the cached copy, by the queries that name
+a URL and by the tool of assistants. Printed are the median
 difference, the noise, which is the same figure for other URLs that do not exist, and how likely so great a difference is by chance
 (Mann and Whitney's test, two-sided).
 
@@ -11,6 +11,7 @@ difference, the noise, which is the same figure for other URLs that do not exist
 
 import http.client
 import itertools
+import json
 import math
 import random
 import statistics
@@ -19,7 +20,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from tests.appliance import Appliance, running
 from tests.builders.feedxml import make_feed, make_record
@@ -27,8 +28,10 @@ from tests.builders.feedxml import make_feed, make_record
 ROUNDS = 4_000
 HIDDEN = 200
 LEVELS = 30
+ASSISTANTS = "/mcp#"
+"""The address of the tools, and what a URL follows here: it is sent in the body."""
 QUERIES = ("info", "cache", "related", "link")
-USER = {"X-Forwarded-User": "ann"}
+USER = {"X-Forwarded-User": "ann", "Content-Type": "application/json", "Accept": "application/json"}
 
 
 def main(rounds: int = ROUNDS) -> None:
@@ -37,7 +40,7 @@ def main(rounds: int = ROUNDS) -> None:
     with TemporaryDirectory() as folder, running(Path(folder) / "data", config) as appliance:
         fill(appliance)
         connection = http.client.HTTPConnection("127.0.0.1", appliance.search_port, timeout=30)
-        for path in ("/api/v1/documents?url=", "/cache?url=", *(f"/search?access=a&q={name}:" for name in QUERIES)):
+        for path in ("/api/v1/documents?url=", "/cache?url=", ASSISTANTS, *(f"/search?access=a&q={name}:" for name in QUERIES)):
             for kind in ("shallow", "deep"):
                 compare(connection, path, kind, rounds)
 
@@ -82,13 +85,16 @@ def compare(connection: http.client.HTTPConnection, path: str, kind: str, rounds
 
 
 def timed(connection: http.client.HTTPConnection, path: str) -> float:
-    """Returns the seconds of one answer, which must be 404, of a search one without results."""
+    """Returns the seconds of one answer, which must be 404, of a search one without results, of a tool its error."""
+    path, _, key = path.partition("#")
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "fetch", "arguments": {"id": unquote(key)}}}
     begun = time.perf_counter()
-    connection.request("GET", path, headers=USER)
+    connection.request("POST" if key else "GET", path, json.dumps(call) if key else None, USER)
     answer = connection.getresponse()
     body = answer.read()
     seconds = time.perf_counter() - begun
-    assert answer.status == 404 or (path.startswith("/search") and b"<RES " not in body), (path, answer.status)
+    is_nothing = b'"isError":true' in body if key else path.startswith("/search") and b"<RES " not in body
+    assert answer.status == 404 or is_nothing, (path, answer.status)
     return seconds
 
 

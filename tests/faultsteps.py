@@ -29,7 +29,7 @@ REBUILDING = ("index.rebuild",)
 PULLING = ("load", "pull", "delete")
 """Steps of the run of a pull source: one that fails is an error of the run, and its document stays."""
 
-ANSWERING = ("result", "snippet", "title", "decision", "copy", "suggest", "cluster")
+ANSWERING = ("result", "snippet", "title", "decision", "copy", "passages", "suggest", "cluster")
 """Steps of an answer: nothing that lasts is written in them."""
 
 STEPS = (*FEEDING, *FEEDS, *REMOVING, *CRAWLING, *EXTRACTING, *INDEXING, *SETTINGS, *REBUILDING, *PULLING, *ANSWERING)

@@ -194,6 +194,18 @@ def test_cached_copy_that_fails_is_an_error_of_its_own(answering: Appliance) -> 
     assert logged(answering, "step_failed", '"copy"') == {url_of("copy", 17)}
 
 
+def test_documents_of_which_a_passage_fails_give_none(answering: Appliance) -> None:
+    def retrieve(more: str) -> list[str]:
+        body = json.dumps({"query": word_of("passages") + more, "num": 50}).encode()
+        status, _, raw = answering.request("POST", answering.search_port, "/api/v1/retrieve", body)
+        assert status == 200
+        return [passage["url"] for passage in json.loads(raw)["passages"]]
+
+    assert retrieve(" inurl:bad") == []
+    assert logged(answering, "step_failed", '"passages"') == bad_urls("passages")
+    assert len(set(retrieve(" -inurl:bad"))) == 20
+
+
 def test_suggestions_are_of_titles_that_do_not_fail(answering: Appliance) -> None:
     response = answering.get_json(answering.search_port, f"/api/v1/suggest?q={word_of('suggest')[:9]}&num=50")
     assert word_of("suggest") in response["suggestions"]

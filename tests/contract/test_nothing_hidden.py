@@ -125,7 +125,7 @@ QUERY_ROUTES = {
         {"cursor": "", "num": "2"},
         {"limit": "2"},
     ),
-    "/api/v1/suggest": ({}, {"num": "50"}),
+    "/api/v1/suggest": ({}, {"num": "50"}, {"limit": "3"}),
 }
 PROFILE_ROUTES = {
     "/texis/search/main.xml": (

@@ -13,6 +13,7 @@ from feedmill.core.urls.targets import parse_target
 from feedmill.core.urls.validation import check_url, host_of
 from feedmill.http.search.gsaparameters import echo_parameters, page_url, read_gsa_request, split_pairs
 from feedmill.http.search.parameters import read_cursor
+from feedmill.http.search.passages import read_passage_request
 from feedmill.http.signin.cookies import Cookies
 from feedmill.http.signin.requestauthenticator import read_basic
 from feedmill.model.errors import BadRequest
@@ -108,6 +109,11 @@ def read_json_line(data: bytes) -> int:
     return len(repr(parse_question(_text(data))))
 
 
+def read_passage_body(data: bytes) -> int:
+    """Reads the body of a request for passages."""
+    return len(repr(read_passage_request(data)))
+
+
 TARGETS = (
     Target(name="query", run=ask_query, seeds=_QUERIES, words=_WORDS, output_per_byte=1_000),
     Target(name="parameters", run=ask_parameters, seeds=_PARAMETERS, words=_WORDS, output_per_byte=1_000),
@@ -129,6 +135,13 @@ TARGETS = (
             b"Tue, 06 Nov 2007 12:45:26 GMT",
         ),
         words=(b"GSA_SESSION_ID=", b";", b'"', b"=", b"\\073", b"T", b":", b"+00:00", b"BC", b"am"),
+    ),
+    Target(
+        name="passage_request",
+        run=read_passage_body,
+        seeds=(b'{"query": "leave of staff", "num": 5, "site": "a|b"}', b'{"query": "\\ud83d\\ude00"}'),
+        errors=(BadRequest,),
+        words=(b"[", b"{", b'"\\ud800"', b"null", b"1e999", b"9" * 5_000, b'"num":', b'"query":', b"NaN", b"true"),
     ),
     Target(
         name="json",

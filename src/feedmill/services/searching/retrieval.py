@@ -22,6 +22,7 @@ from feedmill.model.search import SearchRequest
 from feedmill.ports import BlobStore, Highlighter
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
+from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.searching.searcher import Searcher
 from feedmill.services.searching.visibledocuments import VisibleDocuments
 
@@ -87,6 +88,7 @@ class Retrieval:
             return None
 
     def _find_candidates(self, source: int, document: Document, highlighter: Highlighter) -> list[Candidate]:
+        fault_point(PASSAGES_STEP, document.url)
         titled = highlighter.count_terms(shown_title(document) or "")
         return find_candidates(source, self._read_text(document), titled, highlighter.find_terms, highlighter.count_terms)
 
