@@ -8,18 +8,17 @@ from hypothesis import strategies as st
 
 from feedmill.adapters.index.highlighting import FormsHighlighter
 from feedmill.core.query.language import parse_query
-from feedmill.core.text.passageranking import KEPT, LEAST_OF_ONE, Candidate, find_candidates, rank_candidates
+from feedmill.core.text.passageranking import KEPT, LEAST_OF_ONE, Candidate, PassageRanking
 from feedmill.core.text.textblob import QUOTED, UNQUOTED, QuotableText, decode_whole, encode_text
 
 FILLER = "Other words that say nothing. " * 20
 
 
 def rank(query: str, *texts: tuple[str, QuotableText], num: int = 10) -> list[Candidate]:
-    words = FormsHighlighter(parse_query(query).root, ("en", "de"))
-    found: list[Candidate] = []
+    ranking = PassageRanking(FormsHighlighter(parse_query(query).root, ("en", "de")))
     for source, (title, text) in enumerate(texts):
-        found += find_candidates(source, text, words.count_terms(title), words.find_terms, words.count_terms)
-    return rank_candidates(found, num)
+        ranking.add(source, title, text)
+    return ranking.rank(num)
 
 
 def plain(text: str) -> QuotableText:
@@ -31,6 +30,14 @@ def test_passage_with_more_and_rarer_words_is_first() -> None:
     best = rank("leave of part-time staff", ("", plain(text)))[0]
     assert "twelve days" in best.passage.text
     assert len(best.counts) == 4
+
+
+def test_function_words_count_little_beside_other_words() -> None:
+    kept, long = "The log is kept for ninety days.", "How long is the way to the house, and how is the way back?"
+    ranked = rank("how is the log kept", ("", plain(f"{long} {FILLER}\n\n{kept} {FILLER}")))
+    assert [kept in candidate.passage.text for candidate in ranked[:1]] == [True]
+    assert ranked[0].coverage > 2 * ranked[1].coverage
+    assert rank("how is the", ("", plain(long)))[0].coverage == pytest.approx(1.0)
 
 
 def test_other_forms_of_a_word_count_as_the_word() -> None:

@@ -52,8 +52,8 @@ class Highlighter(Protocol):
         """Returns the start and end positions of the words of the query in a text."""
 
     @property
-    def terms(self) -> int:
-        """How many words and phrases the query has. They are numbered from 0."""
+    def weights(self) -> tuple[float, ...]:
+        """How much each word or phrase of the query counts. They are numbered from 0."""
 
     def find_terms(self, text: str) -> list[tuple[int, int]]:
         """Returns where words of the query begin in a text, each with its number, in order: quickly, also words that only begin alike."""

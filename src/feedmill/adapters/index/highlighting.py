@@ -11,12 +11,14 @@ from feedmill.adapters.index.analysis import MAX_TERMS, highlight_terms
 from feedmill.adapters.index.querywords import iter_query_words, read_single
 from feedmill.adapters.index.stemming import list_query_stems
 from feedmill.core.text.analysis import blank_out, fold_words, gram_size
+from feedmill.core.text.functionwords import find_function_words
 from feedmill.core.text.snippets import count_terms, find_marks, find_places, make_snippet
 from feedmill.core.text.wordforms import FOLDED
 from feedmill.model.query import Node
 from feedmill.model.results import Snippet
 
 MOST_PLACES = 1_000
+FUNCTION_WEIGHT = 0.1
 LEAST_ROOT = 3
 _START = 2
 
@@ -30,6 +32,8 @@ class FormsHighlighter:
         stems = {FOLDED[raw]: list_query_stems(raw, languages) for raw in singles if not gram_size(raw)}
         hangul = tuple(FOLDED[raw] for raw in singles if gram_size(raw) and FOLDED[raw] >= "\uac00")
         self._roots = tuple(f"{term}*" if term in hangul else _find_prefix(term, stems.get(term, ())) for term in self._terms)
+        functional = find_function_words(self._terms, languages)
+        self._weights = tuple(FUNCTION_WEIGHT if term in functional else 1.0 for term in self._terms)
         self._forms = _Forms(stems, hangul, tuple(languages))
 
     def make_snippet(self, text: str) -> Snippet:
@@ -41,9 +45,9 @@ class FormsHighlighter:
         return tuple(find_marks(text, self._terms, self._forms.fold, self._forms.find_forms))
 
     @property
-    def terms(self) -> int:
-        """How many words and phrases the query has."""
-        return len(self._terms)
+    def weights(self) -> tuple[float, ...]:
+        """How much each word or phrase of the query counts: function words little, where there are others."""
+        return self._weights
 
     def find_terms(self, text: str) -> list[tuple[int, int]]:
         """Returns where words of the query begin, each with its number, quickly and not exactly."""

@@ -1,9 +1,9 @@
 """Ranks the passages of several texts for the words of one query.
 
-1. In each text the words are found quickly, by how they begin (``find``). The ``KEPT`` passages with the most different words are the
-   candidates of the text; a text in which no word is found has its first passage. Navigation counts only where the main text holds no word.
-2. The words of each candidate are counted exactly (``count``), and scored as by BM25 over the candidates of all texts. A word of the title
-   counts half as often as one of the passage, since a passage seldom repeats what its title says.
+1. In each text the words are found quickly, by how they begin. The ``KEPT`` passages that hold most of the query are the candidates of the
+   text; a text in which no word is found has its first passage. Navigation counts only where the main text holds no word.
+2. The words of each candidate are counted exactly, and scored as by BM25, over all passages of the texts. A word of the title counts half
+   as often as one of the passage, since a passage seldom repeats what its title says. Function words have little weight.
 3. Texts that the search ranks higher come first among passages that are alike, and a text gives only a part of the list.
 
 Everything is derived from texts that the user may see, so a score reveals nothing of others.
@@ -13,9 +13,9 @@ Source: Robertson, Zaragoza, "The Probabilistic Relevance Framework: BM25 and Be
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 from feedmill.core.text.passages import MOST_CHARACTERS, Passage, split_passages
 from feedmill.core.text.textblob import QuotableText, Range
@@ -31,76 +31,111 @@ _LENGTH_SHARE: Final = 0.5
 _TITLE_SHARE: Final = 0.5
 _NAVIGATION_SHARE: Final = 0.3
 
-FindTerms = Callable[[str], Sequence[tuple[int, int]]]
-CountTerms = Callable[[str], Mapping[int, int]]
+
+class QueryWords(Protocol):
+    """The words of a query, numbered from 0; ``ports.Highlighter`` is one."""
+
+    @property
+    def weights(self) -> Sequence[float]:
+        """How much each word counts."""
+
+    def find_terms(self, text: str) -> Sequence[tuple[int, int]]:
+        """Returns where words begin in a text, each with its number, in order: quickly, also words that only begin alike."""
+
+    def count_terms(self, text: str) -> Mapping[int, int]:
+        """Returns how often a text holds each word, by its number, without those that it does not hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A passage of one text. Shape: ``source`` is the number of the text; ``counts`` and ``titled`` are by number of the word."""
+    """A passage of one text. Shape: ``source`` is the number of the text; ``counts`` and ``titled`` are by number of the word.
+
+    ``coverage`` is the share of the query that the passage holds, from 0 to 1.
+    """
 
     source: int
     passage: Passage
     counts: Mapping[int, int]
     titled: Mapping[int, int]
+    coverage: float
     is_navigation: bool = False
     score: float = 0.0
 
 
-def find_candidates(source: int, text: QuotableText, titled: Mapping[int, int], find: FindTerms, count: CountTerms) -> list[Candidate]:
-    """Returns the candidates of a text, best first. Shape: ``titled`` is what ``count`` returns for the title."""
-    passages, is_navigation = _choose(text.text, text.main, find), False
-    if not any(counts for counts, _ in passages):
-        beside = _choose(text.text, text.navigation, find)
-        if any(counts for counts, _ in beside) or not passages:
-            passages, is_navigation = beside, True
-    return [
-        Candidate(source=source, passage=passage, counts=count(passage.text), titled=titled, is_navigation=is_navigation)
-        for _, passage in passages
-    ]
+class PassageRanking:
+    """Takes the texts of a search, best first, and returns their best passages."""
 
+    def __init__(self, words: QueryWords) -> None:
+        self._words = words
+        self._weights = words.weights
+        self._candidates: list[Candidate] = []
+        self._passages = 0
+        self._holding: Counter[int] = Counter()
 
-def _choose(text: str, ranges: Sequence[Range], find: FindTerms) -> list[tuple[int, Passage]]:
-    """Returns the passages with the most different words, and how many each has; the first passage if none has any."""
-    passages: list[Passage] = []
-    for start, end in ranges:
-        end = min(end, SCANNED_CHARACTERS)
-        passages += [Passage(each.text, each.start + start, each.end + start) for each in split_passages(text[start:end])]
-    if not passages:
-        return []
-    starts = [passage.start for passage in passages]
-    found: dict[int, Counter[int]] = {}
-    for place, number in find(text[: passages[-1].end]):
-        index = bisect_right(starts, place) - 1
-        if index >= 0 and place < passages[index].end:
-            found.setdefault(index, Counter())[number] += 1
-    if not found:
-        return [(0, passages[0])]
-    best = sorted(found, key=lambda index: (-len(found[index]), -found[index].total(), index))[:KEPT]
-    return [(len(found[index]), passages[index]) for index in best]
+    def add(self, source: int, title: str, text: QuotableText) -> None:
+        """Adds a text. Shape: ``source`` is its number in the order of the search."""
+        passages, is_navigation = self._choose(text.text, text.main), False
+        if not any(has_words for _, has_words in passages):
+            beside = self._choose(text.text, text.navigation)
+            if any(has_words for _, has_words in beside) or not passages:
+                passages, is_navigation = beside, True
+        titled = self._words.count_terms(title)
+        for passage, _ in passages:
+            counts = self._words.count_terms(passage.text)
+            candidate = Candidate(
+                source=source,
+                passage=passage,
+                counts=counts,
+                titled=titled,
+                coverage=self._weigh(counts) / (sum(self._weights) or 1.0),
+                is_navigation=is_navigation,
+            )
+            self._candidates.append(candidate)
 
+    def _choose(self, text: str, ranges: Sequence[Range]) -> list[tuple[Passage, bool]]:
+        """Returns the passages that hold most of the query, and whether each has any of it; the first passage if none has."""
+        passages: list[Passage] = []
+        for start, end in ranges:
+            split = split_passages(text[start : min(end, SCANNED_CHARACTERS)])
+            passages += [Passage(each.text, each.start + start, each.end + start) for each in split]
+        if not passages:
+            return []
+        starts = [passage.start for passage in passages]
+        found: dict[int, Counter[int]] = {}
+        for place, number in self._words.find_terms(text[: passages[-1].end]):
+            index = bisect_right(starts, place) - 1
+            if index >= 0 and place < passages[index].end:
+                found.setdefault(index, Counter())[number] += 1
+        self._passages += len(passages)
+        for held in found.values():
+            self._holding.update(held.keys())
+        best = sorted(found, key=lambda index: (-self._weigh(found[index]), -found[index].total(), index))[:KEPT]
+        return [(passages[index], True) for index in best] or [(passages[0], False)]
 
-def rank_candidates(candidates: Sequence[Candidate], num: int) -> list[Candidate]:
-    """Returns the best candidates with their scores, best first. Shape: ``num`` at most, of each text its share of them."""
-    holding = Counter(number for candidate in candidates for number in candidate.counts)
-    scored = [replace(candidate, score=_score(candidate, holding, len(candidates))) for candidate in candidates]
-    most = max(LEAST_OF_ONE, num // max(len({candidate.source for candidate in candidates}), 1))
-    taken: Counter[int] = Counter()
-    ranked: list[Candidate] = []
-    for candidate in sorted(scored, key=lambda one: (-one.score, one.source, one.passage.start)):
-        taken[candidate.source] += 1
-        if taken[candidate.source] <= most:
-            ranked.append(candidate)
-    return ranked[:num]
+    def _weigh(self, numbers: Mapping[int, int]) -> float:
+        return sum(self._weights[number] for number in numbers)
 
+    def rank(self, num: int) -> list[Candidate]:
+        """Returns the best passages with their scores, best first. Shape: ``num`` at most, of each text its share of them."""
+        scored = [replace(candidate, score=self._score(candidate)) for candidate in self._candidates]
+        most = max(LEAST_OF_ONE, num // max(len({candidate.source for candidate in scored}), 1))
+        taken: Counter[int] = Counter()
+        ranked: list[Candidate] = []
+        for candidate in sorted(scored, key=lambda one: (-one.score, one.source, one.passage.start)):
+            taken[candidate.source] += 1
+            if taken[candidate.source] <= most:
+                ranked.append(candidate)
+        return ranked[:num]
 
-def _score(candidate: Candidate, holding: Mapping[int, int], total: int) -> float:
-    length = len(candidate.passage.text) / MOST_CHARACTERS
-    norm = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * length)
-    score = 0.0
-    for number in {*candidate.counts, *candidate.titled}:
-        often = candidate.counts.get(number, 0) + _TITLE_SHARE * min(candidate.titled.get(number, 0), 1)
-        rarity = math.log(1 + (total - holding.get(number, 0) + 0.5) / (holding.get(number, 0) + 0.5))
-        score += rarity * often / (often + norm)
-    score *= 1 + 1 / (2 + candidate.source)
-    return score * _NAVIGATION_SHARE if candidate.is_navigation else score
+    def _score(self, candidate: Candidate) -> float:
+        length = len(candidate.passage.text) / MOST_CHARACTERS
+        norm = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * length)
+        score = 0.0
+        for number in sorted({*candidate.counts, *candidate.titled}):
+            often = candidate.counts.get(number, 0) + _TITLE_SHARE * min(candidate.titled.get(number, 0), 1)
+            # a word that was counted exactly may have been found in no passage, as the second word of a phrase
+            holding = min(max(self._holding[number], 1), self._passages)
+            rarity = math.log(1 + (self._passages - holding + 0.5) / (holding + 0.5))
+            score += self._weights[number] * rarity * often / (often + norm)
+        score *= 1 + 1 / (2 + candidate.source)
+        return score * _NAVIGATION_SHARE if candidate.is_navigation else score

@@ -11,7 +11,7 @@ from typing import Final
 import structlog
 
 from feedmill.core.documents.presentation import displayed_metadata, has_robots_rule, shown_title
-from feedmill.core.text.passageranking import Candidate, find_candidates, rank_candidates
+from feedmill.core.text.passageranking import Candidate, PassageRanking
 from feedmill.core.text.textblob import QuotableText, decode_whole
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
@@ -19,7 +19,7 @@ from feedmill.model.errors import Corrupt, NotFound, OutOfTime
 from feedmill.model.passages import FoundPassage, PassageList, WholeDocument
 from feedmill.model.results import ResultPage
 from feedmill.model.search import SearchRequest
-from feedmill.ports import BlobStore, Highlighter
+from feedmill.ports import BlobStore
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point
@@ -52,9 +52,8 @@ class Retrieval:
         index, root = search.state.index, search.plan.root
         if index is None or root is None:
             return PassageList(warnings=page.warnings)
-        highlighter = index.make_highlighter(root)
+        ranking = PassageRanking(index.make_highlighter(root))
         documents: list[Document] = []
-        candidates: list[Candidate] = []
         for result in page.results:
             if deadline.is_over:
                 deadline.give_up()
@@ -63,11 +62,9 @@ class Retrieval:
             document = attempt(partial(self._find_document, result.url, access, deadline), None, step=PASSAGES_STEP, url=result.url)
             if document is None or has_robots_rule(document, "nosnippet"):
                 continue
-            find = partial(self._find_candidates, len(documents), document, highlighter)
-            candidates += attempt(find, list[Candidate](), step=PASSAGES_STEP, url=result.url)
+            attempt(partial(self._add, ranking, len(documents), document), None, step=PASSAGES_STEP, url=result.url)
             documents.append(document)
-        ranked = rank_candidates(candidates, num)
-        passages = tuple(_make_passage(documents[candidate.source], candidate, highlighter.terms) for candidate in ranked)
+        passages = tuple(_make_passage(documents[candidate.source], candidate) for candidate in ranking.rank(num))
         return PassageList(passages=passages, warnings=tuple(dict.fromkeys((*page.warnings, *deadline.warnings))))
 
     def fetch(self, url: str, access: AccessFilter, deadline: Deadline) -> WholeDocument:
@@ -87,10 +84,9 @@ class Retrieval:
         except (NotFound, OutOfTime):
             return None
 
-    def _find_candidates(self, source: int, document: Document, highlighter: Highlighter) -> list[Candidate]:
+    def _add(self, ranking: PassageRanking, source: int, document: Document) -> None:
         fault_point(PASSAGES_STEP, document.url)
-        titled = highlighter.count_terms(shown_title(document) or "")
-        return find_candidates(source, self._read_text(document), titled, highlighter.find_terms, highlighter.count_terms)
+        ranking.add(source, shown_title(document) or "", self._read_text(document))
 
     def _read_text(self, document: Document) -> QuotableText:
         """Reads the text of a document; it is empty if there is none, if it cannot be read, or if it must not be given away."""
@@ -104,7 +100,7 @@ class Retrieval:
             return QuotableText(text="")
 
 
-def _make_passage(document: Document, candidate: Candidate, terms: int) -> FoundPassage:
+def _make_passage(document: Document, candidate: Candidate) -> FoundPassage:
     passage = candidate.passage
     return FoundPassage(
         url=document.url,
@@ -114,5 +110,5 @@ def _make_passage(document: Document, candidate: Candidate, terms: int) -> Found
         start=passage.start,
         end=passage.end,
         score=candidate.score,
-        coverage=len(candidate.counts) / terms if terms else 0.0,
+        coverage=candidate.coverage,
     )
