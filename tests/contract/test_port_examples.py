@@ -13,6 +13,7 @@ import pytest
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.blobs.packed import PackedBlobs
+from feedmill.adapters.branding import LocalBrandingFiles
 from feedmill.adapters.commands import ProcessCommands
 from feedmill.adapters.databases.source import DatabaseAddress, DatabaseQueries, DatabaseSource
 from feedmill.adapters.feedparts import FolderFeedParts
@@ -33,6 +34,7 @@ from feedmill.model.query import Word
 from feedmill.model.queue import QueueName
 from feedmill.ports import IndexTask, Lease, LinkWork
 from feedmill.ports.commands import CommandLine
+from feedmill.ports.counts import Count, LocalCounts
 from feedmill.ports.feedformats import FormatOptions
 from feedmill.ports.http import HttpRequest, HttpResponse, ServerAddress
 from feedmill.wire.registry import FORMATS
@@ -77,6 +79,13 @@ def open_source(folder: Path) -> DatabaseSource:
     return DatabaseSource("staff", DatabaseAddress(dsn=dsn), queries, ProcessTransformer().transform, max_characters=1_000)
 
 
+def write_logo(folder: Path) -> str:
+    """Writes a logo and returns its path."""
+    path = folder / "logo.svg"
+    path.write_bytes(b"<svg/>")
+    return str(path)
+
+
 def values(folder: Path) -> dict[str, Any]:
     """Returns what examples may name: the values of a caller, and the classes that it would import."""
     options = FormatOptions(feedtype=FeedType.FULL, spool=BytesIO, max_inflated_bytes=1_000, max_inflation=10)
@@ -84,17 +93,20 @@ def values(folder: Path) -> dict[str, Any]:
         {
             "blobs": MemoryBlobs(),
             "client": Server(),
+            "counts": LocalCounts(),
             "commands": ProcessCommands(folder / "rewritten"),
             "data": b"<gsafeed><header><datasource>hr</datasource><feedtype>full</feedtype></header><group/></gsafeed>",
             "digest": b"0" * 32,
             "garbage": PackedBlobs(folder / "blobs"),
             "fetcher": SilentFetcher(),
+            "files": LocalBrandingFiles(),
             "format": FORMATS.documents["gsafeed"].open(options),
             "generations": TantivyGenerations(folder / "index"),
             "embedder": ConceptEmbedder(),
             "in_flight": MappedInFlight(folder, "role"),
             "index": MemoryIndex(),
             "key": exact_key(read_subject(Scope.USER, "ann")),
+            "logo": write_logo(folder),
             "manual": PackagedManual(),
             "query": ConceptEmbedder().embed_query("company car", 1.0),
             "now": datetime(2026, 3, 1, tzinfo=UTC),
@@ -116,6 +128,7 @@ def values(folder: Path) -> dict[str, Any]:
             each.__name__: each
             for each in (
                 BytesIO,
+                Count,
                 CrawlMention,
                 FetchRequest,
                 HttpRequest,

@@ -10,7 +10,7 @@ class BrandingFiles(Protocol):
 
     Example::
 
-        data = files.read_file("/etc/feedmill/logo.svg")
+        data = files.read_file(logo)
     """
 
     def read_file(self, path: str) -> bytes:

@@ -18,7 +18,13 @@ class Count:
 
 
 class Counts(Protocol):
-    """Counts by key. Their number is limited: what was stored least recently is dropped first. All calls need the lock."""
+    """Counts by key. Their number is limited: what was stored least recently is dropped first. All calls need the lock.
+
+    Example::
+
+        with counts.locked():
+            counts.put("192.0.2.1", Count(amount=1, until=60.0))
+    """
 
     def locked(self) -> AbstractContextManager[object]:
         """Locks the counts against other threads and processes."""
