@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from feedmill.core.query.cost import OF_AN_EXPRESSION, count_cost
+from feedmill.core.ranking.facets import is_built_in
 from feedmill.model.access import AccessFilter
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
@@ -22,6 +23,9 @@ CHEAP: Final = 1_000_000
 
 FAR: Final = 1_000
 OF_A_FACET: Final = 3
+OF_A_BUILT_IN_FACET: Final = 1
+"""Counting it takes as long as reading a word."""
+
 OF_A_SORT: Final = 5
 SPELLING_SECONDS: Final = 0.5
 """How long the search for a better spelling may take; a response without a spelling is complete."""
@@ -69,7 +73,7 @@ class TimedIndex:
         self, query: Node, access: AccessFilter, facets: Sequence[Facet], check: Callable[[], None] = go_on
     ) -> tuple[FacetCounts, ...]:
         """Counts facets as ``SearchIndex.count_facets`` does."""
-        times = count_cost(query) + OF_A_FACET * len(facets)
+        times = count_cost(query) + sum(OF_A_BUILT_IN_FACET if is_built_in(facet) else OF_A_FACET for facet in facets)
 
         def query_index() -> tuple[FacetCounts, ...]:
             return self._index.count_facets(query, access, facets, self._check_with(check))
