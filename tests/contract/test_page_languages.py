@@ -119,6 +119,17 @@ def test_error_is_in_the_language_of_the_request(harness: SearchHarness) -> None
     assert answer.headers["content-language"] == "de"
 
 
+def test_error_offers_a_search_and_what_it_means(harness: SearchHarness) -> None:
+    page = ask_page(harness, "lang=fr", "/none").text
+    assert "<h1>Cette page n’existe pas</h1>" in page
+    assert 'action="/" method="get"' in page
+    assert '<input type="hidden" name="lang" value="fr">' in page
+    assert 'href="/manual/reference/errors.html#not_found"' in page
+    assert "not found" not in page
+    untranslated = ask_page(harness, "q=x&proxystylesheet=&lang=ar", "/search").text
+    assert '<p dir="auto" lang="en">proxystylesheet= is empty' in untranslated
+
+
 def test_values_of_users_are_escaped_inside_translations(harness: SearchHarness) -> None:
     text = ask_page(harness, "q=%3Cb%3E%25(x)s&lang=de").text
     assert "<b>%(x)s" not in text

@@ -9,19 +9,30 @@ import hashlib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
 import jinja2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from feedmill.http.common.problems import Problem
 from feedmill.http.pages.branding import Brand, Brands
 from feedmill.http.pages.languages import PARAMETER, Choice, PageLanguage, choose_language, get_language, show_parameter
+from feedmill.model.messages import message
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 STATIC = Path(__file__).parents[1] / "static"
 VARY = "Accept-Language"
+
+_ERROR_TITLES: Final = {
+    Problem.NOT_FOUND: message("This page does not exist"),
+    Problem.UNAUTHORIZED: message("You have to sign in"),
+    Problem.FORBIDDEN: message("You may not do this"),
+    Problem.BUSY: message("The search is not available now"),
+}
+_REFUSED: Final = message("The request cannot be answered as it is")
+_FAILED: Final = message("Something went wrong on the server")
 
 AnyResponse = TypeVar("AnyResponse", bound=Response)
 
@@ -38,6 +49,13 @@ class Pages:
         """Returns the page of a template, in the language of the request."""
         choice = find_choice(request)
         return mark_language(HTMLResponse(self.render(name, choice, self.brands.find(request), **values), status, headers), choice)
+
+    def respond_error(self, request: Request, problem: Problem, text: str, headers: Mapping[str, str]) -> HTMLResponse:
+        """Returns the page of an error. Shape: ``text`` says more than the status does, "" for nothing."""
+        title = _ERROR_TITLES.get(problem) or (_REFUSED if problem.status < 500 else _FAILED)
+        return self.respond(
+            request, "error.html", problem.status, headers, status=problem.status, code=problem.code, title=title, text=text
+        )
 
     def render(self, name: str, choice: Choice, brand: Brand, /, **values: Any) -> str:
         """Returns a page as text."""

@@ -115,8 +115,6 @@ log = structlog.get_logger(__name__)
 MAX_PAGE_NUM = 100
 APPLIANCE_VERSION = "7.4.0-0"
 
-_STARLETTE_TEXTS = {"Not Found": message("not found"), "Method Not Allowed": message("method not allowed")}
-
 _HERE = Path(__file__).parents[1]
 # Probes and browsers may add a slash, as in /healthz/, and are redirected: that needs no sign-in where the resource needs none.
 _UNMATCHED = Unmatched(otherwise=USER, prefixes=dict.fromkeys(("/healthz", "/readyz", "/sw_version.txt", "/static/"), ANYONE))
@@ -371,7 +369,7 @@ class _Endpoints:
     def answer_http_error(self, request: Request, exc: Exception) -> Response:
         """Returns the response to an unknown path or method."""
         status, detail = (exc.status_code, exc.detail) if isinstance(exc, HTTPException) else (500, "internal error")
-        response = self._respond_problem(request, problem_of(status), _STARLETTE_TEXTS.get(detail, detail.lower()))
+        response = self._respond_problem(request, problem_of(status), detail.lower())
         if isinstance(exc, HTTPException) and exc.headers:
             response.headers.update(exc.headers)
         return response
@@ -379,7 +377,8 @@ class _Endpoints:
     def _respond_problem(self, request: Request, problem: Problem, text: str) -> Response:
         if request.url.path.startswith("/api/"):
             return make_answer(problem, text, PRIVATE_NO_CACHE)
-        return self._pages.respond(request, "error.html", problem.status, PRIVATE_NO_CACHE, status=problem.status, text=text)
+        says_more = text != problem.title.lower()
+        return self._pages.respond_error(request, problem, text if says_more else "", PRIVATE_NO_CACHE)
 
     def _search(self, parameters: SearchRequest, request: Request) -> tuple[QueryPlan, ResultPage]:
         search = self._searcher.prepare(parameters, self._identify(request), find_deadline(request))

@@ -10,6 +10,7 @@ from feedmill.core.signin.accounts import write_user
 from feedmill.core.urls.networks import LOOPBACK
 from feedmill.http.common.cachecontrol import NO_STORE
 from feedmill.http.common.clientaddress import Clients
+from feedmill.http.common.problems import Problem
 from feedmill.http.pages.rendering import Pages
 from feedmill.http.signin.flows import Flows
 from feedmill.model.audit import AuditKind, Detail, Details
@@ -78,10 +79,10 @@ class ProviderSignIn:
         """Responds to a failed attempt. Only the audit log holds the exact reason, not the response."""
         self._report_refusal(request, provider, error)
         if isinstance(error, Denied | BadRequest):
-            status, text = 403, message("signing in was refused; begin again from the page to sign in")
+            problem, text = Problem.FORBIDDEN, message("signing in was refused; begin again from the page to sign in")
         else:
-            status, text = 503, message("the provider does not answer as it should; try again later")
-        response = self.pages.respond(request, "error.html", status, NO_STORE, status=status, text=text)
+            problem, text = Problem.BUSY, message("the provider does not answer as it should; try again later")
+        response = self.pages.respond_error(request, problem, text, NO_STORE)
         self.flows.end(response, request.scope)
         return response
 
