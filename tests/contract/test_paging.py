@@ -104,6 +104,7 @@ def test_every_list_of_the_documents_is_paged() -> None:
             if schema.get("type") == "array":
                 names = {parameter["name"] for parameter in methods["get"]["parameters"]}
                 assert {"limit", "cursor"} <= names, path
+                assert "Link" in methods["get"]["responses"]["200"]["headers"], path
 
 
 # --- cursors ------------------------------------------------------------------------------------------------------------------------

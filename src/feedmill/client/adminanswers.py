@@ -253,6 +253,7 @@ class ChangeOriginShown(Answer):
     """What changed the access to a document."""
 
     kind: str
+    kind_code: str | None = Field(default=None, description="the same for programs, such as made_public")
     at: datetime
     url: str | None
     feed: int | None

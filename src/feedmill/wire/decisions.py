@@ -98,6 +98,7 @@ def render_change(change: AccessChange) -> dict[str, Any]:
 def _render_origin(origin: ChangeOrigin) -> dict[str, Any]:
     return {
         "kind": origin.cause.value,
+        "kind_code": origin.cause.name.lower(),
         "at": origin.at.isoformat(timespec="microseconds"),
         "url": origin.url or None,
         "feed": origin.feed_id or None,

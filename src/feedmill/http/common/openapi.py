@@ -249,6 +249,7 @@ _PROBLEMS: Final = {
     507: "the disk is full: `disk_full`",
 }
 _DONE: Final = {200: "done", 201: "added", 202: "accepted; the answer says how to follow it", 204: "done; the answer is empty"}
+_LINK: Final = {"description": 'leads to the next page (`rel="next"`); absent on the last one', "schema": {"type": "string"}}
 _TITLES: Final = {SEARCH_PORT: "search port", FEED_PORT: "feed port", ADMIN_PORT: "admin port"}
 _SCHEMES: Final = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "a token of `feedmill tokens`, or that of `admin.token`"},
@@ -299,6 +300,8 @@ def _operation(resource: Resource) -> dict[str, Any]:
     answers: dict[str, Any] = {str(resource.status): {"description": _DONE[resource.status]}}
     if resource.status != 204:
         answers[str(resource.status)]["content"] = content
+    if any(parameter.name == CURSOR.name for parameter in resource.parameters):
+        answers[str(resource.status)]["headers"] = {"Link": _LINK}
     for status in resource.errors:
         problem = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
         answers[str(status)] = {"description": _PROBLEMS[status], "content": problem}
