@@ -95,6 +95,7 @@ class SearchIndex(Protocol):
     ) -> tuple[FacetCounts, ...]:
         """Counts facets exactly over all matching documents that the user may see, in the given order.
 
+        The answer of a facet with ``as_of`` has the ranges of days that were chosen for what the user may see.
         It calls ``check`` between the steps; ``check`` may raise to end the count.
         """
 

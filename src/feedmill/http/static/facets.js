@@ -9,6 +9,8 @@
   let request = null, searched = location.search;
 
   const filters = () => document.getElementById("filters");
+  // older browsers have no popovers and do not know this selector
+  const isSheet = () => "popover" in HTMLElement.prototype && Boolean(filters()?.matches(":popover-open"));
   const addressOf = (form) => `/?${new URLSearchParams([...new FormData(form)].filter(([, value]) => value))}`;
 
   const boxOf = (value) => [...document.querySelectorAll("#filters input[name=select]:not([type=hidden])")].find((one) => one.value === value);
@@ -103,7 +105,7 @@
   });
   document.addEventListener("submit", (event) => {
     const panel = filters();
-    if (!panel?.contains(event.target) || !panel.matches(":popover-open")) return;
+    if (!panel?.contains(event.target) || !isSheet()) return;
     event.preventDefault();
     panel.hidePopover();
     document.querySelector(".filtered .open").focus({ focusVisible: false });
@@ -121,7 +123,7 @@
     if (location.search !== searched) location.reload();
   });
   wide.addEventListener("change", () => {
-    if (filters()?.matches(":popover-open")) filters().hidePopover();
+    if (isSheet()) filters().hidePopover();
   });
   document.documentElement.classList.add("scripted");
   label();
