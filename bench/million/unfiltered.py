@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from feedmill.runtime.parentage import die_with_parent
 from feedmill.runtime.roles import Ports
 from feedmill.runtime.servingroles import run_web
 from feedmill.services.access.resulttrimming import ResultTrimmer, TrimmedResults
+from feedmill.services.deadline import Deadline
 from feedmill.settings import read_snapshot
 
 
@@ -36,7 +37,9 @@ def _build_without_classes(root: Any, _access: AccessFilter, current_user: Any) 
     return build_unguarded(root, current_user)
 
 
-def _judge_nothing(_self: ResultTrimmer, _unit: UnitOfWork, documents: Sequence[Document], _access: AccessFilter) -> TrimmedResults:
+def _decide_nothing(
+    _self: ResultTrimmer, _unit: UnitOfWork, documents: Iterable[Document], _access: AccessFilter, _deadline: Deadline | None = None
+) -> TrimmedResults:
     return TrimmedResults(shown=[each for each in documents if each.state is DocumentState.LIVE])
 
 
@@ -50,7 +53,7 @@ def main(data: Path, parent: int) -> None:
         patch.object(reader, "build_query", _build_without_classes),
         patch.object(facets, "build_query", _build_without_classes),
         patch.object(guardedfacets, "table_of", lambda _access: None),
-        patch.object(ResultTrimmer, "judge", _judge_nothing),
+        patch.object(ResultTrimmer, "decide_each", _decide_nothing),
         open_context(data, read_snapshot(data).settings, "reference") as context,
     ):
         run_web(context, Ports(sockets=sockets))
