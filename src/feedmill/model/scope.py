@@ -8,3 +8,6 @@ class Scope(Enum):
 
     USER = "user"
     GROUP = "group"
+
+    # There is one object for each member. That of ``Enum`` is written in Python, and keys of principals are hashed by the thousand.
+    __hash__ = object.__hash__
