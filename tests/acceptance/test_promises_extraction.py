@@ -1,5 +1,6 @@
 """Every format through the wire: small files go in as base64 and come out of searches."""
 
+import bz2
 import gzip
 from email.message import EmailMessage
 
@@ -11,7 +12,7 @@ from tests.builders.feedxml import make_record
 from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 
 
-def coded(url: str, data: bytes, mimetype: str, *, compressed: bool = False) -> str:
+def coded(url: str, data: bytes, mimetype: str | None, *, compressed: bool = False) -> str:
     """A record whose content is a file."""
     return make_record(url, data, mimetype=mimetype, encoding="base64compressed" if compressed else "base64binary")
 
@@ -94,13 +95,23 @@ def test_image_is_found_by_its_name_and_words(server: Appliance) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "data"),
-    [("zip", make_zip({"a.txt": "archiveword"})), ("gz", gzip.compress(b"archiveword")), ("rar", b"Rar!\x1a\x07\x00archiveword")],
-    ids=["zip", "gz", "rar"],
+    ("name", "data", "mimetype"),
+    [
+        ("zip", make_zip({"a.txt": "zipword"}), "application/zip"),
+        ("gz", gzip.compress(b"gzword"), "text/plain"),
+        ("bz2", bz2.compress(b"<title>t</title>bz2word"), "text/html"),
+    ],
 )
-def test_archive_is_refused_with_a_reason(server: Appliance, name: str, data: bytes) -> None:
+def test_files_in_archives_are_found(server: Appliance, name: str, data: bytes, mimetype: str) -> None:
     url = f"http://archives.example.com/{name}"
-    put(server, "archives", coded(url, data, "text/plain", compressed=True))
+    put(server, "archives", coded(url, data, None, compressed=True))
+    assert server.urls(f"{name}word", match="all") == [url]
+    assert (get(server, url)["mimetype"], get(server, url)["reason"]) == (mimetype, None)
+
+
+def test_archive_of_another_kind_is_refused_with_a_reason(server: Appliance) -> None:
+    url = "http://archives.example.com/rar"
+    put(server, "archives", coded(url, b"Rar!\x1a\x07\x00archiveword", "text/plain", compressed=True))
     assert "archive" in get(server, url)["reason"]
     assert server.urls("archiveword", match="all") == []
 

@@ -39,12 +39,23 @@ def test_html_title_of_an_svg_is_not_the_title() -> None:
     assert read("<head><title> The\n page &amp; more </title></head><svg><title>icon</title></svg>").title == "The page & more"
 
 
-def test_html_unseen_text_is_dropped() -> None:
+def test_html_unseen_text_is_dropped_and_hidden_text_is_apart() -> None:
     html = (
         "<style>s1</style><script>s2</script><noscript>s3</noscript><template>s4</template><div hidden>s5</div>"
         '<p style="display: none">s6</p><p style="color:red;display:none">s7</p>seen'
     )
-    assert read(html).text == "seen"
+    assert (read(html).text, read(html).navigation) == ("seen", "s5\ns6\ns7")
+
+
+def test_html_hidden_text_is_apart_from_the_text_around_it() -> None:
+    found = read("<p>wo<span hidden>in <i hidden>side</i></span>rd</p><a hidden href=/x>link</a><h1 hidden>head</h1>")
+    assert (found.text, found.navigation) == ("word", "in side\nlink\nhead")
+    assert (found.links, found.headings) == ((), "")
+
+
+def test_html_hidden_text_of_a_page_with_googleoff_is_dropped() -> None:
+    found = read("<!--googleoff: index--><p hidden>private</p><!--googleon: index-->seen")
+    assert (found.text, found.navigation) == ("seen", "")
 
 
 def test_html_word_hidden_in_text_hides_nothing() -> None:

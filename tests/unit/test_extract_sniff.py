@@ -120,3 +120,33 @@ def test_sniff_row_of_comments_without_html_is_recognized_at_once() -> None:
     """Were each comment tried in all lengths, it would take for ever."""
     assert sniff.sniff(b"<!---->" * 250 + b"words", "text/plain") == "text/plain"
     assert sniff.sniff(b"<!---->" * 250 + PAGE, "text/plain") == sniff.HTML
+
+
+@pytest.mark.parametrize("label", [None, "application/octet-stream"])
+def test_sniff_xml_without_a_declaration_is_known_by_its_end(label: str | None) -> None:
+    assert sniff.sniff(b"<!-- c --> <!DOCTYPE book SYSTEM 'x'>\n<book id='1'>words</book>\n", label) == sniff.XML
+    assert sniff.sniff(b"<n:a xmlns:n='urn:x'>words</n:a>", label) == sniff.XML
+    assert sniff.sniff(b"<book>words", label) == sniff.PLAIN
+    assert sniff.sniff(b"<book> is how it begins", label) == sniff.PLAIN
+    assert sniff.sniff(b"<title>words</title>", label) == sniff.HTML
+
+
+def test_sniff_xml_labelled_plain_text_stays_text() -> None:
+    assert sniff.sniff(b"<book>words</book>", "text/plain") == sniff.PLAIN
+
+
+@pytest.mark.parametrize("start", [b".TH LS 1 2022", b'.\\" by hand\n.TH', b"'\\\" t\n.TH", b".Dd May 1, 2022", b".so man3/a.3"])
+def test_sniff_manual_pages_are_known_by_their_start(start: bytes) -> None:
+    assert sniff.sniff(start, None, "http://h/ls.1") == sniff.TROFF
+    assert sniff.sniff(start, "text/plain") == sniff.TROFF
+    assert sniff.sniff(start, "application/x-troff-man") == sniff.TROFF
+
+
+def test_sniff_text_that_begins_with_a_full_stop_is_text() -> None:
+    assert sniff.sniff(b".THE end", None) == sniff.PLAIN
+    assert sniff.sniff(b".profile is read at the start", None) == sniff.PLAIN
+
+
+@pytest.mark.parametrize("start", [b"%!PS-Adobe-3.0", b"\x04%!PS", b"\xc5\xd0\xd3\xc6"])
+def test_sniff_postscript(start: bytes) -> None:
+    assert sniff.sniff(start + b"\n", "text/plain") == sniff.POSTSCRIPT

@@ -4,22 +4,28 @@ An exception of a reader becomes an answer with a reason in plain words, except 
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from urllib.parse import quote
 
 from feedmill.adapters.extract import sniff
 from feedmill.adapters.extract.charset import decode
 from feedmill.adapters.extract.clean import clean_line, clean_text
 from feedmill.adapters.extract.language import detect_language
 from feedmill.adapters.extract.pool.filepassing import read_path
+from feedmill.adapters.extract.readers.archives import files
+from feedmill.adapters.extract.readers.archives.compressed import decompress, name_inside
+from feedmill.adapters.extract.readers.archives.unpacking import Member, Unpacking, begin_unpacking
 from feedmill.adapters.extract.readers.content import Content, Unreadable
 from feedmill.adapters.extract.readers.html import read_html
 from feedmill.adapters.extract.readers.image import name_of, read_image
 from feedmill.adapters.extract.readers.legacy import read_legacy
 from feedmill.adapters.extract.readers.mail import read_mail
+from feedmill.adapters.extract.readers.manpage import read_manual_page
 from feedmill.adapters.extract.readers.ooxml import read_docx, read_pptx
 from feedmill.adapters.extract.readers.opendocument import read_opendocument
 from feedmill.adapters.extract.readers.pdf import read_pdf
 from feedmill.adapters.extract.readers.plaintext import read_markdown, read_plain, read_xml
+from feedmill.adapters.extract.readers.postscript import read_postscript
 from feedmill.adapters.extract.readers.xlsx import read_xlsx
 from feedmill.core.urls.links import resolve_links
 from feedmill.model.document import Attachment
@@ -51,8 +57,13 @@ def extract(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int]
         if task.attachments:
             return _extract_with_attachments(task, limits, read_file)
         data, cut = _load(task, limits, read_file)
-        mimetype = sniff.sniff(data, task.mimetype, task.url)
-        return _build_extraction(task, mimetype, _read_content(task, data, mimetype, cut, limits), cut, limits)
+        unpacking = begin_unpacking(len(data), limits.max_document_bytes, limits.seconds)
+        opened = _open_compressed(_Opened(task=task, data=data, cut=cut), unpacking)
+        mimetype = opened.mimetype
+        content = _read_content(opened.task, opened.data, mimetype, opened.cut, limits, unpacking)
+        if opened.reason:
+            content = replace(content, reason="; ".join(filter(None, (content.reason, opened.reason))))
+        return _build_extraction(task, mimetype, content, opened.cut, limits)
     except Unreadable as exc:
         reason = str(exc)
     except MemoryError:
@@ -121,18 +132,81 @@ def _load(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int], 
     return (data[:limit], True) if len(data) > limit else (data, False)
 
 
-def _read_content(task: Task, data: bytes, mimetype: str, cut: bool, limits: ExtractionLimits) -> Content:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    """A document without the compression around it. Shape: ``task`` has the name and the type of what is inside."""
+
+    task: Task
+    data: bytes
+    cut: bool
+    mimetype: str = sniff.BINARY
+    reason: str | None = None
+
+
+def _open_compressed(found: _Opened, unpacking: Unpacking) -> _Opened:
+    """Returns the file inside of a compressed file, which is read in its place. Errors: Unreadable if too many are in one another."""
+    mimetype = sniff.sniff(found.data, found.task.mimetype, found.task.url)
+    if mimetype not in sniff.COMPRESSED:
+        return replace(found, mimetype=mimetype)
+    unpacking.enter()
+    inside = decompress(found.data, mimetype, unpacking.file_bytes, unpacking.take)
+    hint = found.task.mimetype if sniff.is_textual(sniff.normalize(found.task.mimetype) or "") else None
+    task = replace(found.task, url=name_inside(found.task.url, found.data), mimetype=hint)
+    # the end of a document that was cut is missing in any case, and its reason is given already
+    reason = found.reason or (None if found.cut else inside.reason)
+    opened = _open_compressed(_Opened(task=task, data=inside.data, cut=found.cut or inside.is_cut, reason=reason), unpacking)
+    unpacking.leave()
+    return opened
+
+
+def _read_file(member: Member, limits: ExtractionLimits, unpacking: Unpacking) -> Content:
+    """Reads a file of an archive as a document. Errors: Unreadable. Files of types without text have no content."""
+    task = Task(key=0, url=quote(member.name), mimetype=None)
+    opened = _open_compressed(_Opened(task=task, data=member.data, cut=member.is_cut), unpacking)
+    if not opened.data or not _has_text(opened.mimetype):
+        return Content()
+    left = replace(limits, seconds=unpacking.seconds_left(limits.seconds))
+    try:
+        content = _read_content(opened.task, opened.data, opened.mimetype, opened.cut, left, unpacking)
+    except (Unreadable, RecursionError, MemoryError):
+        raise
+    except Exception as exc:
+        raise Unreadable(clean_line(f"the document cannot be read: {type(exc).__name__}: {exc}", 300)) from exc
+    cut = f"it was cut after {limits.max_document_bytes} bytes" if opened.cut else None
+    return replace(content, reason="; ".join(filter(None, (content.reason, opened.reason, cut))) or None)
+
+
+def _has_text(mimetype: str) -> bool:
+    return mimetype in _BINARY_READERS or mimetype in _LEGACY or mimetype in files.READERS or sniff.is_textual(mimetype)
+
+
+def _read_archive(data: bytes, mimetype: str, cut: bool, limits: ExtractionLimits, unpacking: Unpacking) -> Content:
+    if mimetype in (sniff.JAR, sniff.APK):
+        raise Unreadable("packages of programs are not indexed")
+    if mimetype not in files.READERS:
+        raise Unreadable("archives of this kind are not indexed")
+    if cut and mimetype != sniff.TAR:
+        raise Unreadable(_explain_uncuttable(limits))
+    unpacking.enter()
+    content = files.read_archive(data, mimetype, unpacking, limits.text_characters, lambda member: _read_file(member, limits, unpacking))
+    unpacking.leave()
+    return content
+
+
+def _explain_uncuttable(limits: ExtractionLimits) -> str:
+    return f"the document is larger than {limits.max_document_bytes} bytes (setting limits.max_document_bytes), its format cannot be cut"
+
+
+def _read_content(task: Task, data: bytes, mimetype: str, cut: bool, limits: ExtractionLimits, unpacking: Unpacking) -> Content:
     if mimetype in sniff.ARCHIVES:
-        raise Unreadable("compressed archives are not indexed")
+        return _read_archive(data, mimetype, cut, limits, unpacking)
     if mimetype == sniff.HTML:
         return read_html(decode(data, task.charset, is_markup=True), task.url, limits)
     # Before the refusal of cut documents: pages and images are read from their beginning, and a cut one is worth reading.
     if mimetype.startswith("image/") and mimetype != "image/svg+xml":
         return read_image(data, mimetype, task.url)
     if cut and (mimetype in _BINARY_READERS or mimetype in _LEGACY) and mimetype != sniff.MAIL:
-        raise Unreadable(
-            f"the document is larger than {limits.max_document_bytes} bytes (setting limits.max_document_bytes), its format cannot be cut"
-        )
+        raise Unreadable(_explain_uncuttable(limits))
     if mimetype in _LEGACY:
         return read_legacy(data, mimetype, limits)
     if reader := _BINARY_READERS.get(mimetype):
@@ -145,6 +219,10 @@ def _read_text(task: Task, data: bytes, mimetype: str, limits: ExtractionLimits)
         return read_markdown(data, task.charset, task.url, limits)
     if mimetype in (sniff.XML, "image/svg+xml") or mimetype.endswith("+xml"):
         return read_xml(data, task.charset)
+    if mimetype == sniff.TROFF:
+        return read_manual_page(data, task.charset)
+    if mimetype == sniff.POSTSCRIPT:
+        return read_postscript(data, task.url)
     if sniff.is_textual(mimetype):
         return read_plain(data, task.charset)
     if mimetype == "application/encrypted":

@@ -20,22 +20,24 @@ PDF, RTF, OLE, ZIP, BINARY = (
 )
 DOC, XLS, PPT = "application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint"
 MSG, EPUB = "application/vnd.ms-outlook", "application/epub+zip"
+TROFF, POSTSCRIPT = "text/troff", "application/postscript"
+GZIP, BZIP2, XZ, ZSTD = "application/gzip", "application/x-bzip2", "application/x-xz", "application/zstd"
+TAR, SEVEN_ZIP = "application/x-tar", "application/x-7z-compressed"
+JAR, APK = "application/java-archive", "application/vnd.android.package-archive"
 _OOXML = "application/vnd.openxmlformats-officedocument."
 DOCX, XLSX, PPTX = f"{_OOXML}wordprocessingml.document", f"{_OOXML}spreadsheetml.sheet", f"{_OOXML}presentationml.presentation"
 _ODF = "application/vnd.oasis.opendocument."
 ODT, ODS, ODP = f"{_ODF}text", f"{_ODF}spreadsheet", f"{_ODF}presentation"
 
-ARCHIVES = frozenset(
-    {
-        ZIP, "application/gzip", "application/x-bzip2", "application/x-xz", "application/zstd", "application/x-7z-compressed",
-        "application/vnd.rar", "application/x-tar", "application/x-compress", "application/x-lzip", "application/vnd.ms-cab-compressed",
-        "application/x-cpio", "application/x-archive", "application/x-lz4", "application/java-archive",
-    }
-)  # fmt: skip
+COMPRESSED = frozenset({GZIP, BZIP2, XZ, ZSTD})
+ARCHIVES = COMPRESSED | {
+    ZIP, TAR, SEVEN_ZIP, JAR, APK, "application/vnd.rar", "application/x-compress", "application/x-lzip",
+    "application/vnd.ms-cab-compressed", "application/x-cpio", "application/x-archive", "application/x-lz4",
+}  # fmt: skip
 
 _MAGIC = (
-    (b"PK\x03\x04", ZIP), (b"PK\x05\x06", ZIP), (b"\x1f\x8b", "application/gzip"), (b"BZh", "application/x-bzip2"),
-    (b"\xfd7zXZ\0", "application/x-xz"), (b"\x28\xb5\x2f\xfd", "application/zstd"), (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
+    (b"PK\x03\x04", ZIP), (b"PK\x05\x06", ZIP), (b"\x1f\x8b", GZIP), (b"BZh", BZIP2),
+    (b"\xfd7zXZ\0", XZ), (b"\x28\xb5\x2f\xfd", ZSTD), (b"7z\xbc\xaf\x27\x1c", SEVEN_ZIP),
     (b"Rar!\x1a\x07", "application/vnd.rar"), (b"\x1f\x9d", "application/x-compress"), (b"LZIP", "application/x-lzip"),
     (b"MSCF\0\0\0\0", "application/vnd.ms-cab-compressed"), (b"!<arch>\n", "application/x-archive"),
     (b"\x04\x22\x4d\x18", "application/x-lz4"),
@@ -46,7 +48,7 @@ _MAGIC = (
     (b"\x1aE\xdf\xa3", "video/webm"),  (b"wOFF", "font/woff"), (b"wOF2", "font/woff2"),
     (b"\0\1\0\0\0", "font/ttf"), (b"true\0", "font/ttf"), (b"ttcf\0", "font/collection"), (b"OTTO\0", "font/otf"),
     (b"\x80\1", "application/x-font-type1"), (b"%!FontType1", "application/x-font-type1"), (b"%!PS-AdobeFont", "application/x-font-type1"),
-    (b"%!PS", "application/postscript"),
+    (b"%!PS", POSTSCRIPT), (b"\x04%!PS", POSTSCRIPT), (b"\xc5\xd0\xd3\xc6", POSTSCRIPT),
     (b"\1fcp", "application/x-font-pcf"), (b"\xf7\x02", "application/x-dvi"), (b"\xf7\x83", "application/x-tex-pk"),
     (b".snd\0", "audio/basic"), (b"dns.\0", "audio/basic"), (b"MThd\0", "audio/midi"), (b"\xde\x12\x04\x95", "application/x-gettext-mo"),
     (b"\x95\x04\x12\xde", "application/x-gettext-mo"), (b"\0asm", "application/wasm"), (b"\x1bLua", "application/x-lua-bytecode"),
@@ -56,6 +58,15 @@ _HTML_START = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,300}>\s*)?(?>(?:<!--.{0,2000}?-->\s*)*)<(?:!doctype\s+html|html)\b", re.I | re.S
 )
 _HTML_LOOSE = re.compile(rb"\s*<(?:!doctype\s+html|html|head|title|body|table|div|p|h1|script|meta|a|br|b|!--)\b", re.I)
+# the first element of XML without a declaration; whether it is one, the end of the document says
+_ROOT = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?>(?:<!--.{0,2000}?-->\s*)*)(?:<!DOCTYPE\s[^>\[]{0,500}>\s*)?"
+    rb"<([A-Za-z_][\w.:\-]{0,100})(?:\s[^<>]{0,3000})?>",
+    re.S,
+)
+_TAIL_BYTES = 300
+# a comment or a request that only begins a manual page
+_TROFF_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:[.']\s*\\[\"#]|\.TH[ \t]+\S+[ \t]+\S|\.Dd[ \t]|\.so[ \t]+(?:\.\./)?man\w+/)")
 _XML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml\s", re.I)
 _MAIL_START = re.compile(rb"(?:[A-Za-z][A-Za-z0-9\-]{0,60}:[ \t][^\r\n]{0,2000}\r?\n(?:[ \t][^\r\n]{0,2000}\r?\n)*){3}")
 _MAIL_HEADERS = re.compile(rb"^(?:received|message-id|mime-version|return-path|delivered-to):", re.I | re.M)
@@ -73,6 +84,7 @@ _OF_SUFFIX = {
 }  # fmt: skip
 _ALIASES = {
     "application/xhtml+xml": HTML, "application/html": HTML, "text/xhtml": HTML, "application/xml": XML, "text/x-markdown": MARKDOWN,
+    "application/x-troff-man": TROFF, "application/x-troff": TROFF, "text/x-troff": TROFF, "application/x-gzip": GZIP,
     "application/mbox": MAIL, "text/rtf": RTF, "application/x-rtf": RTF, "application/x-pdf": PDF, "text": PLAIN, "html": HTML,
 }  # fmt: skip
 _TEXTUAL = re.compile(r"text/|application/(?:json|xml|javascript|ecmascript|sql|yaml|x-yaml|x-sh|x-php|csv|toml|[\w.\-]+\+(?:xml|json))$")
@@ -90,7 +102,7 @@ def sniff(data: bytes, declared: str | None, url: str = "") -> str:
     hint = normalize(declared)
     if _is_binary(head):
         return hint if hint is not None and not is_textual(hint) and hint not in _CLAIMS else BINARY
-    return _detect_text(head, hint, url)
+    return _detect_text(data, head, hint, url)
 
 
 def normalize(declared: str | None) -> str | None:
@@ -128,7 +140,7 @@ def _by_magic(data: bytes, head: bytes) -> str | None:
     if head[:2] == b"MZ" and b"\0" in head[:64]:
         return "application/x-msdownload"
     if head[257:262] == b"ustar":
-        return "application/x-tar"
+        return TAR
     return None
 
 
@@ -150,6 +162,10 @@ def _detect_zip(data: bytes) -> str:
                 return known
         if inner == EPUB:
             return EPUB
+    if "AndroidManifest.xml" in names:
+        return APK
+    if "META-INF/MANIFEST.MF" in names:
+        return JAR
     for part, mimetype in (("word/", DOCX), ("xl/", XLSX), ("ppt/", PPTX)):
         if "[Content_Types].xml" in names and any(name.startswith(part) for name in names):
             return mimetype
@@ -197,13 +213,14 @@ def _is_noise(head: bytes, controls: int) -> bool:
     return upper * 5 > len(head) and len(set(head)) > _MOST_DIFFERENT_BYTES
 
 
-def _detect_text(head: bytes, hint: str | None, url: str) -> str:
+def _detect_text(data: bytes, head: bytes, hint: str | None, url: str) -> str:
     suffix = _SUFFIX.search(url.rsplit("/", 1)[-1])
     of_suffix = _OF_SUFFIX.get(suffix[1].lower()) if suffix else None
     # Tags in UTF-16 become visible to the patterns without decoding it: zero bytes and the mark are dropped.
     plain = head.replace(b"\0", b"").lstrip(b"\xff\xfe") if b"\0" in head[:4] or head[:1] in b"\xff\xfe" else head
     if hint is None or hint in (PLAIN, BINARY) or not is_textual(hint):
-        return _detect_unlabelled(plain, hint, of_suffix)
+        found = _detect_unlabelled(plain, hint, of_suffix)
+        return XML if found == PLAIN and hint != PLAIN and _is_xml(plain, data[-_TAIL_BYTES:]) else found
     return hint
 
 
@@ -216,6 +233,14 @@ def _detect_unlabelled(head: bytes, hint: str | None, of_suffix: str | None) -> 
         return of_suffix
     if hint != PLAIN and _XML_START.match(head):
         return XML
+    if _TROFF_START.match(head):
+        return TROFF
     if _MAIL_START.match(head) and _MAIL_HEADERS.search(head) and _MAIL_FROM.search(head):
         return MAIL
     return PLAIN
+
+
+def _is_xml(head: bytes, tail: bytes) -> bool:
+    """Returns whether a text without a declaration begins with an element that its end closes."""
+    root = _ROOT.match(head)
+    return root is not None and tail.replace(b"\0", b"").rstrip().endswith(b"</" + root[1] + b">")

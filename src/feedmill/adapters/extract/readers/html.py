@@ -70,8 +70,9 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
     title = _find_title(tree)
     metadata, robots = _read_metas(tree, limits.metadata)
     tree.strip_tags(_UNSEEN[:4] if "frame" not in lowered and "noembed" not in lowered else _UNSEEN, recursive=True)
+    hidden: list[str] = []
     if _HIDDEN_ATTRIBUTE.search(lowered) or _HIDDEN_STYLE.search(lowered):
-        _drop_hidden(tree)
+        hidden = _take_hidden(tree)
     if "<img" in lowered or "<area" in lowered:
         _put_alternatives(tree)
     if 'href="#' in lowered or "href='#" in lowered or "href=#" in lowered:
@@ -86,6 +87,9 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
         node.replace_with(words[: len(words) - len(words.lstrip())] + mark + words.lstrip())
     body = tree.body
     text, navigation = split_navigation(body.text(deep=True)) if body is not None else ("", "")
+    # which parts of hidden text such comments exclude is not known
+    if hidden and "googleoff" not in lowered:
+        navigation = BOUNDARY.join([navigation, *hidden])
     return Content(text=text, navigation=navigation, title=title, metadata=metadata, links=links, headings=headings, robots=robots)
 
 
@@ -141,11 +145,21 @@ def _parse_robots(value: str) -> frozenset[str]:
     return _ROBOTS & words
 
 
-def _drop_hidden(tree: LexborHTMLParser) -> None:
+def _take_hidden(tree: LexborHTMLParser) -> list[str]:
+    """Removes elements that are hidden, and returns their texts: scripts show them, so their words find the page as navigation does."""
+    texts: list[str] = []
+    inner: set[int] = set()
+    outer: list[LexborNode] = []
     for node in tree.css(_HIDDEN_SELECTOR):
         # Some sites hide the whole page until their scripts have run. Its words count.
-        if node.tag not in ("html", "body") and node.parent is not None:
-            node.decompose()
+        if node.tag in ("html", "body") or node.parent is None or node.mem_id in inner:
+            continue
+        inner.update(below.mem_id for below in node.css(_HIDDEN_SELECTOR))
+        outer.append(node)
+    for node in outer:
+        texts.append(without_marks(node.text(deep=True)))
+        node.decompose()
+    return texts
 
 
 def _drop_permalinks(tree: LexborHTMLParser) -> None:

@@ -15,7 +15,7 @@ MAX_RATIO = 400
 _CHUNK = 1 << 16
 _HEADERS_BYTES = 1 << 20
 _LOCAL_NAME = re.compile(rb"PK\x03\x04.{26}([\w\[\]. /\-]{1,100}?(?:\.xml|\.rels|mimetype))", re.S)
-_FAULTS = (
+FAULTS = (
     zipfile.BadZipFile,
     zlib.error,
     OSError,
@@ -36,7 +36,7 @@ class ZipArchive:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
             infos = self._zip.infolist()
-        except _FAULTS as exc:
+        except FAULTS as exc:
             raise Unreadable("the file is damaged: its zip directory cannot be read") from exc
         if len(infos) > MAX_ENTRIES:
             raise Unreadable(f"the file has more than {MAX_ENTRIES} parts")
@@ -55,7 +55,7 @@ class ZipArchive:
         try:
             with self._zip.open(name) as stream:
                 return self._read_bounded(stream, name)
-        except _FAULTS as exc:
+        except FAULTS as exc:
             if isinstance(exc, RuntimeError) and "password" in str(exc):
                 raise Unreadable("the file is encrypted") from exc
             raise Unreadable(f"the file is damaged: part {name[:80]} cannot be unpacked") from exc
@@ -75,7 +75,7 @@ def list_names(data: bytes) -> frozenset[str]:
     """Lists the entries of a zip file; if the directory is missing or damaged, those that its beginning names."""
     try:
         return frozenset(zipfile.ZipFile(io.BytesIO(data)).namelist()[:MAX_ENTRIES])
-    except _FAULTS:
+    except FAULTS:
         return frozenset(match[1].decode("utf-8", "replace") for match in _LOCAL_NAME.finditer(data, 0, _HEADERS_BYTES))
 
 
@@ -84,5 +84,5 @@ def read_small(data: bytes, name: str, limit: int) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(data)).open(name) as stream:
             return stream.read(limit)
-    except _FAULTS:
+    except FAULTS:
         return b""

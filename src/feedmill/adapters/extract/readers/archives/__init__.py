@@ -1,0 +1,1 @@
+"""Readers of archives and compressed files: ``compressed`` for one file, the others for archives."""

@@ -1,0 +1,127 @@
+"""Unpacks a file that is compressed by itself: gzip, bzip2, xz, Zstandard. Damaged ones are unpacked up to their damage."""
+
+import bz2
+import lzma
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import zstandard
+
+from feedmill.adapters.extract import sniff
+from feedmill.adapters.extract.charset import decode
+from feedmill.adapters.extract.clean import clean_line
+from feedmill.adapters.extract.readers.archives.unpacking import CHUNK, Exhausted
+
+MAX_STREAMS = 20_000
+"""Such files may be several, one behind the other."""
+_MEMORY_BYTES = 200_000_000
+_WINDOW_BYTES = 1 << 27
+_FAULTS = (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError, ValueError)
+# the suffixes of names in URLs, and what stands in their place inside
+_SUFFIX = re.compile(r"\.(gz|bz2|xz|zst|tgz|tbz2?|txz|tzst|svgz)(?=[?#]|$)", re.IGNORECASE)
+_INNER = {"tgz": ".tar", "tbz": ".tar", "tbz2": ".tar", "txz": ".tar", "tzst": ".tar", "svgz": ".svg"}
+_GZIP_NAME, _GZIP_EXTRA = 8, 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpacked:
+    """The file inside. Shape: ``is_cut`` if there is more of it; ``reason`` if its end is missing."""
+
+    data: bytes
+    is_cut: bool = False
+    reason: str | None = None
+
+
+def decompress(data: bytes, mimetype: str, limit: int, take: Callable[[bytes], bytes]) -> Unpacked:
+    """Unpacks at most ``limit`` bytes. Shape: ``take`` counts them, and raises Exhausted. Errors: none."""
+    parts: list[bytes] = []
+    size = 0
+    reason = None
+    try:
+        for chunk in _STREAMS[mimetype](data):
+            parts.append(take(chunk))
+            size += len(chunk)
+            if size > limit:
+                break
+    except Exhausted as exc:
+        return Unpacked(data=b"".join(parts)[:limit], reason=f"the text behind is missing: {exc}")
+    except _FAULTS:
+        reason = "the compressed data is damaged or ends early, the text behind is missing"
+    return Unpacked(data=b"".join(parts)[:limit], is_cut=size > limit, reason=reason)
+
+
+def name_inside(url: str, data: bytes) -> str:
+    """Returns the URL by whose suffix the type of the file inside is known. A gzip file may hold the name, if the URL does not."""
+    path = re.split(r"[?#]", url, maxsplit=1)[0]
+    if match := _SUFFIX.search(path):
+        return path[: match.start()] + _INNER.get(match[1].lower(), "")
+    name = _read_gzip_name(data)
+    return f"{path.rpartition('/')[0]}/{quote(name)}" if name else url
+
+
+def _read_gzip_name(data: bytes) -> str:
+    """Source: RFC 1952, 2.3."""
+    if data[:2] != b"\x1f\x8b" or len(data) < 12 or not data[3] & _GZIP_NAME:
+        return ""
+    start = 10 + (2 + int.from_bytes(data[10:12], "little") if data[3] & _GZIP_EXTRA else 0)
+    end = data.find(b"\0", start, start + 300)
+    return clean_line(decode(data[start:end])) if end > start else ""
+
+
+def _iter_gzip(data: bytes) -> Iterator[bytes]:
+    position = 0
+    for _ in range(MAX_STREAMS):
+        if data[position : position + 2] != b"\x1f\x8b":
+            return
+        stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        while not stream.eof:
+            packed = stream.unconsumed_tail
+            if not packed:
+                packed = data[position : position + CHUNK]
+                position += len(packed)
+            chunk = stream.decompress(packed, CHUNK)
+            if not packed and not chunk:
+                raise EOFError
+            yield chunk
+        position -= len(stream.unused_data)
+
+
+def _iter_streams(data: bytes, magic: bytes, make: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]) -> Iterator[bytes]:
+    position = 0
+    for _ in range(MAX_STREAMS):
+        if not data.startswith(magic, position):
+            return
+        stream = make()
+        while not stream.eof:
+            packed = data[position : position + CHUNK] if stream.needs_input else b""
+            if stream.needs_input and not packed:
+                raise EOFError
+            position += len(packed)
+            yield stream.decompress(packed, CHUNK)
+        position -= len(stream.unused_data)
+
+
+def _iter_bzip2(data: bytes) -> Iterator[bytes]:
+    return _iter_streams(data, b"BZh", bz2.BZ2Decompressor)
+
+
+def _iter_xz(data: bytes) -> Iterator[bytes]:
+    return _iter_streams(data, b"\xfd7zXZ\0", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY_BYTES))
+
+
+def _iter_zstd(data: bytes) -> Iterator[bytes]:
+    # not the object that takes chunks: it unpacks each of them as a whole, to any size
+    with zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES).stream_reader(data, read_across_frames=True) as stream:
+        while chunk := stream.read(CHUNK):
+            yield chunk
+
+
+_STREAMS: dict[str, Callable[[bytes], Iterator[bytes]]] = {
+    sniff.GZIP: _iter_gzip,
+    sniff.BZIP2: _iter_bzip2,
+    sniff.XZ: _iter_xz,
+    sniff.ZSTD: _iter_zstd,
+}

@@ -1,0 +1,45 @@
+"""Makes archives for tests. Those of 7z are bytes that the program wrote, since nothing here writes this format."""
+
+import base64
+import io
+import tarfile
+from collections.abc import Mapping
+
+
+def make_tar(files: Mapping[str, bytes], form: int = tarfile.GNU_FORMAT) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=form) as archive:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+_WRITTEN = {
+    "lzma2": (
+        "N3q8ryccAARFNT+8vgAAAAAAAAAiAAAAAAAAAANiJJsBADV3b3JkcyBvZiB0aGUgZmlyc3QKPHRpdGxlPnQ8L3RpdGxlPjxwPnNlY29uZCB3b3JkczwvcD4A"
+        "AACBMweuD9GYLRigkKB3XsVAGI7KoTayjvs2OGDNfhQO5p6JGMkALQxhdTKMVj65NZPL8+pYrQljb+GeQ9oOxKsgjpH5C0nl182eMBcup0uhecDRNz4qxN5K"
+        "9woBq+Y6hnCYGJKvpVJPaj0kGhZzRE62E5S0Jmm6M5EPDP6ziND0AAAAFwY6AQmAhAAHCwEAASMDAQEFXQAQAAAMgKYKAchfcFMAAA=="
+    ),
+    "deflate": (
+        "N3q8ryccAASZB2SwqwAAAAAAAAAhAAAAAAAAAOrEILglysEJACAIBdB7U7hBC4jLlFEQGfqh9YO6vcM75jXIGqErteGBxBiYKuD8wVtCi61KL3PecgEAAIEz"
+        "B64P0VujJKCQoHJD1FmomWnMLeSmNr/YdrBXm4Q49ih4tAiMTJdnTF1ARa/Ey6Pg4Nx1Y8uB+KaUa0A6vdazeOsrbSsvTx9uRddHPpuA9BCxoOXz+oDBVl2w"
+        "bZJMC2Jol4UaaBC2UgvCmwqFmkAAAAAXBjYBCXUABwsBAAEjAwEBBV0AEAAADICSCgFcilcnAAA="
+    ),
+    "copy": (
+        "N3q8ryccAAQT9G9NEwAAAAAAAABCAAAAAAAAAPlBWHl3b3JkcyBvZiB0aGUgZmlyc3QKAQQGAAEJEwAHCwEAAQEADBMACAoBUxKmLwAABQERDQBhAC4AdAB4"
+        "AHQAAAAUCgEA49MWNZp+3QEVBgEAIICkgQAA"
+    ),
+    "encrypted": (
+        "N3q8ryccAAS3LpbuIAAAAAAAAABiAAAAAAAAAODmvMshTciWkF0iPENYzn7jzdc2x3U4nN5qI6DOoC6ldVxmkAEEBgABCSAABwsBAAIkBvEHARJTD0VZ5hI8"
+        "n3E8aV3GRNDyCKkhIQEAAQAMFxMACAoBUxKmLwAABQEZAQARDQBhAC4AdAB4AHQAAAAUCgEA49MWNZp+3QEVBgEAIICkgQAA"
+    ),
+    "encrypted names": (
+        "N3q8ryccAARCBcW4kAAAAAAAAAAuAAAAAAAAAE4UZgfMMmXFyaXlm/2+7ko1HPvqr5uasUZPwqXJhLm3XZRHY2tDoYsw+1e58ylkO++SFl5NGfvFE7HGj+jX"
+        "4h0yb2Ue0s2oRcKSDyO1K1xaxX/rIlaF9iA+vcK6qy+8Y2YaO+rN5qIHTByjc1mESw2XXfzkx4wqvm2ma1luT/fa+t3ZMnECOAxVKJ0d2C8kM2pRxG0XBiAB"
+        "CXAABwsBAAEkBvEHARJTD8mSYdYRa5YYjToUZejS9DQMYgoBbd4YLAAA"
+    ),
+}
+SEVEN_ZIPS = {name: base64.b64decode(text) for name, text in _WRITTEN.items()}
+"""By their compression. All hold ``a.txt``; ``lzma2`` and ``deflate`` also ``docs/b.html``, and ``lzma2`` an empty file."""
