@@ -124,7 +124,9 @@ TARGETS = (
     _target(
         "zip",
         "application/octet-stream",
-        make_zip({"a.txt": "words", "b/": "", "c.html": _HTML, "in.zip": make_zip({"d.md": _MARKDOWN}), "e.gz": gzip.compress(_MAN, mtime=0)}),
+        make_zip(
+            {"a.txt": "words", "b/": "", "c.html": _HTML, "in.zip": make_zip({"d.md": _MARKDOWN}), "e.gz": gzip.compress(_MAN, mtime=0)}
+        ),
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600),
     ),
     _target("tar", "application/x-tar", make_tar({"a.txt": b"words", "b/" * 60: _XML}), make_tar({"a/" * 60: _TEXT}, tarfile.PAX_FORMAT)),
