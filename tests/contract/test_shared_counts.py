@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.adapters.sharedcounts import WAYS, LockedPlaces, SharedCounts, open_counts
+from feedmill.adapters.sharedcounts import WAYS, LockedPlaces, SharedCounts, open_counts, open_places
 from feedmill.ports.counts import Count, Counts, LocalCounts, LocalPlaces, SearchPlaces
 from feedmill.services.signin.throttle import Throttle, ThrottleLimits
 
@@ -71,10 +71,12 @@ def test_shared_counts_of_a_process_that_was_killed_with_the_lock_go_on(tmp_path
         assert counts.find("ann") == Count(amount=3)
 
 
-def test_counts_without_a_file_are_those_of_the_process(tmp_path: Path) -> None:
+def test_counts_and_places_without_a_file_are_those_of_the_process(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert isinstance(open_counts(tmp_path / "file" / "test"), LocalCounts)
     assert isinstance(open_counts(tmp_path / "test"), SharedCounts)
+    assert isinstance(open_places(tmp_path / "file" / "test"), LocalPlaces)
+    assert isinstance(open_places(tmp_path / "places"), LockedPlaces)
 
 
 def test_throttles_of_two_processes_count_together(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from typing import Final
 
 import structlog
 
-from feedmill.ports.counts import Count, Counts, LocalCounts
+from feedmill.ports.counts import Count, Counts, LocalCounts, LocalPlaces, SearchPlaces
 
 BUCKETS: Final = 2_048
 WAYS: Final = 16
@@ -43,6 +43,15 @@ def open_counts(path: Path) -> Counts:
     except OSError as exc:
         log.warning("counts_not_shared", path=str(path), reason=exc.strerror)
         return LocalCounts()
+
+
+def open_places(path: Path) -> SearchPlaces:
+    """Opens the places of searches. Where there can be no file, they are those of this process only."""
+    try:
+        return LockedPlaces(path)
+    except OSError as exc:
+        log.warning("places_not_shared", path=str(path), reason=exc.strerror)
+        return LocalPlaces()
 
 
 class SharedCounts:

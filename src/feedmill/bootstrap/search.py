@@ -9,7 +9,7 @@ from feedmill.adapters.clicklog import FolderClickLog
 from feedmill.adapters.clustering import find_clusters
 from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.adapters.manual import PackagedManual
-from feedmill.adapters.sharedcounts import LockedPlaces
+from feedmill.adapters.sharedcounts import open_places
 from feedmill.adapters.xslt.folder import StylesheetFolder
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.bootstrap.access import early_order_of
@@ -71,7 +71,7 @@ def build_circuit_note(context: AppContext) -> CircuitNote:
 
 def open_search_places(context: AppContext) -> SearchPlaces:
     """Opens the places in which clients search, which all processes share."""
-    return LockedPlaces(context.data / COUNTS / "searches")
+    return open_places(context.data / COUNTS / "searches")
 
 
 def build_manual() -> Manual:
