@@ -11,6 +11,8 @@ from feedmill.core.text.measures import read_range
 from feedmill.core.urls.patterns import parse_pattern
 from feedmill.core.urls.targets import parse_target
 from feedmill.core.urls.validation import check_url, host_of
+from feedmill.http.pages.branding import render_footer
+from feedmill.http.pages.languages import choose_language
 from feedmill.http.search.gsaparameters import echo_parameters, page_url, read_gsa_request, split_pairs
 from feedmill.http.search.parameters import read_cursor
 from feedmill.http.search.passages import read_passage_request
@@ -19,6 +21,7 @@ from feedmill.http.signin.requestauthenticator import read_basic
 from feedmill.model.errors import BadRequest
 from feedmill.model.search import SearchRequest
 from feedmill.wire.decisions import parse_question
+from feedmill.wire.images import find_image_type
 from tests.fuzz.target import Target
 
 _QUERIES = (
@@ -114,6 +117,13 @@ def read_passage_body(data: bytes) -> int:
     return len(repr(read_passage_request(data)))
 
 
+def choose_page(data: bytes) -> int:
+    """Chooses the language of a page, finds the type of an image and writes a footer."""
+    text = _text(data)
+    wanted, _, accepted = text.partition("\n")
+    return len(choose_language(wanted, accepted).language.tag) + len(repr(find_image_type(data))) + len(render_footer(text))
+
+
 TARGETS = (
     Target(name="query", run=ask_query, seeds=_QUERIES, words=_WORDS, output_per_byte=1_000),
     Target(name="parameters", run=ask_parameters, seeds=_PARAMETERS, words=_WORDS, output_per_byte=1_000),
@@ -149,5 +159,11 @@ TARGETS = (
         seeds=(b'{"url": "http://a/", "user": "ann", "domain": "d", "groups": [{"name": "g", "domain": "", "namespace": "x"}]}',),
         errors=(BadRequest,),
         words=(b"[", b"{", b'"\\ud800"', b"null", b"1e999", b"9" * 5_000, b'"groups":', b"NaN"),
+    ),
+    Target(
+        name="page",
+        run=choose_page,
+        seeds=(b"zh_TW\nde-AT, de;q=0.9, *;q=0.1", b'<?xml version="1.0"?><!-- a --><svg>', b"[a](https://x) \\[b](javascript:y) <i>"),
+        words=tuple(b"zh hant en-US ;q=0. , * <!-- --> <svg <!DOCTYPE [ ]( mailto: javascript: < > \\ RIFF".split()),
     ),
 )
