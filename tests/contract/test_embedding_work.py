@@ -10,7 +10,9 @@ import pytest
 from feedmill.adapters.vectors import ExactVectorSearch
 from feedmill.model.document import DocumentState
 from feedmill.model.errors import UpstreamFailure
+from feedmill.model.queue import QueueName
 from feedmill.services.indexing.embedding import MAX_ATTEMPTS, TEXTS_AT_ONCE, EmbeddingWork
+from feedmill.services.queues import QueueWatch
 from feedmill.services.searching.semanticranking import SemanticRanking
 from tests.conceptembedder import ConceptEmbedder
 from tests.contract.searchharness import SearchHarness, open_harness
@@ -166,3 +168,15 @@ def test_work_waits_for_a_server_that_is_gone_and_says_why(work: Work) -> None:
     with work.harness.store.reading() as unit:
         reasons = {queue.name.value: queue.reason for queue in unit.processing.queues.list()}
     assert reasons["embed"] == "no server answers"
+    later = datetime.now(UTC) + timedelta(seconds=59)
+    assert QueueWatch(store=work.harness.store, clock=lambda: later, stuck_seconds=60).find_stuck() == []
+
+
+def test_worker_that_does_not_move_makes_the_queue_stuck_unless_no_role_works_on_it(work: Work) -> None:
+    work.queue(*work.harness.add([work.harness.make("http://a.test/", "an automobile")]))
+    later = datetime.now(UTC) + timedelta(hours=1)
+    watches = [
+        QueueWatch(store=work.harness.store, clock=lambda: later, stuck_seconds=60, unused=unused)
+        for unused in (frozenset[QueueName](), frozenset({QueueName.EMBED}))
+    ]
+    assert [[stuck.name for stuck in watch.find_stuck()] for watch in watches] == [[QueueName.EMBED], []]

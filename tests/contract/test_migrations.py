@@ -27,6 +27,7 @@ from feedmill.model.crawling import CrawlEntry, CrawlSite, CrawlState, FetchReco
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, Origin, Text
 from feedmill.model.feed import DataSource, FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.model.policyacl import PolicyAcl
+from feedmill.model.semantic import Embedding, QueuedEmbedding
 from feedmill.model.serving import StoredSetting
 from feedmill.model.signin import TokenScope
 from feedmill.model.userrole import UserRole
@@ -312,6 +313,16 @@ def test_upgrade_with_policies_reads_them(upgraded: SqlStore, revision: str) -> 
         assert list(unit.access.policies.current().policies) == ([policy] if revision >= "0007" else [])
         versions = [(each.since, each.policies) for each in unit.access.policies.list_since(BEGUN)]
     assert versions == ([(BEGUN, (policy,))] if revision >= "0010" else [])
+
+
+def test_upgrade_with_embeddings_reads_them(upgraded: SqlStore, revision: str) -> None:
+    embedding = Embedding(document_id=1, version=1, model="bge-small", digest=b"text digest", dimensions=2, vectors=b"\0<\0\0")
+    queued = QueuedEmbedding(document_id=2, queued_at=BEGUN, attempts=1)
+    with upgraded.reading() as unit:
+        assert unit.documents.embeddings.find_many([1]) == ({1: embedding} if revision >= "0022" else {})
+        changes = unit.documents.embeddings.list_changed("bge-small", after=0, limit=9)
+        assert [change.document_id for change in changes] == ([1] if revision >= "0022" else [])
+        assert unit.processing.embedding_queue.list_due(BEGUN + MINUTE, 9) == ([queued] if revision >= "0022" else [])
 
 
 def test_upgrade_with_a_crawl_queue_reads_it(upgraded: SqlStore, revision: str) -> None:

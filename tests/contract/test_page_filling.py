@@ -10,7 +10,9 @@ import pytest
 from starlette.requests import Request
 
 from feedmill.adapters.http.blocking import BlockingHttpClient
+from feedmill.adapters.vectors import ExactVectorSearch
 from feedmill.bootstrap.context import utc_now
+from feedmill.core.ranking.vectors import pack_vectors
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import Access, AccessFilter, Scope
 from feedmill.model.authorization import AuthorizationRule, LateLimits, Mechanism
@@ -19,6 +21,7 @@ from feedmill.model.identity import Identity, Subject
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.model.results import Collapsing
 from feedmill.model.search import Match, SearchRequest
+from feedmill.model.semantic import Embedding
 from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.authorization.samlauthorizer import SamlAuthorizer
 from feedmill.services.deadline import Deadline
@@ -26,8 +29,10 @@ from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.resultlist import list_results
 from feedmill.services.searching.searchservices import SearchServices, wire_search_services
+from feedmill.services.searching.semanticranking import SemanticRanking
 from tests.asgi import Answer
 from tests.builders.access import ANN, FOR_ANN, acl, permit
+from tests.conceptembedder import ConceptEmbedder
 from tests.contract.searchharness import SearchHarness, ask, open_harness
 from tests.decisionpoint import DecisionPoint
 
@@ -50,7 +55,12 @@ def services_of(harness: SearchHarness, point: DecisionPoint, **limits: Any) -> 
     )
     late = LateBinding([SamlAuthorizer(rule, BlockingHttpClient(), utc_now)], time.monotonic, LateLimits(**({"seconds": 60.0} | limits)))
     return wire_search_services(
-        harness.store, lambda _: harness.index, harness.blobs, search_config=SearchConfigProvider(lambda _: harness.serving), late=late
+        harness.store,
+        lambda _: harness.index,
+        harness.blobs,
+        search_config=SearchConfigProvider(lambda _: harness.serving),
+        late=late,
+        semantic=harness.semantic,
     )
 
 
@@ -124,6 +134,34 @@ def test_passages_and_texts_are_those_that_another_server_permits(harness: Searc
     assert [has_text(ANN, url) for url in hidden] == [True] * 4 + [False] * 4
     assert not has_text(Identity(), hidden[0])
     assert not has_text(a_user("bob"), hidden[0])
+
+
+def test_documents_found_by_meaning_are_never_those_that_another_server_decides_about(harness: SearchHarness, point: DecisionPoint) -> None:
+    near = harness.make("http://a.example/near", "an automobile")
+    late = [harness.make(f"http://a.example/late/{number}", text, secure=True) for number, text in enumerate(("an automobile", "a car"))]
+    keys = harness.add([near, *late])
+    embedder, vectors = ConceptEmbedder(), ExactVectorSearch()
+    with harness.store.writing() as unit:
+        unit.documents.embeddings.save_many(
+            [
+                Embedding(
+                    document_id=key,
+                    version=1,
+                    model=embedder.model,
+                    digest=b"",
+                    dimensions=256,
+                    vectors=pack_vectors(embedder.embed_query("automobile", 1.0)),
+                )
+                for key in keys
+            ]
+        )
+    point.permit("ann", *(document.url for document in late))
+    harness.semantic = SemanticRanking(harness.store, embedder, vectors)
+    services = services_of(harness, point)
+    page = services.searcher.search(SearchRequest(query="car", num=20), services.filters.find_filter(a_user("ann")), Deadline(600.0))
+    # the other server permits both: one is found by its word, the other would be found by its meaning alone
+    assert {one.url for one in page.results} == {near.url, late[1].url}
+    assert (page.total, page.length) == (1, 2)
 
 
 def test_document_whose_acl_decides_is_in_no_request(harness: SearchHarness, point: DecisionPoint) -> None:

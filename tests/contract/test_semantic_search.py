@@ -10,8 +10,8 @@ import pytest
 from feedmill.adapters.vectors import ExactVectorSearch
 from feedmill.core.documents.presentation import shown_title
 from feedmill.core.ranking.vectors import pack_vectors, read_vectors
-from feedmill.core.text.passages import split_passages
-from feedmill.core.text.textblob import decode_quotable_text
+from feedmill.core.text.passages import split_ranges
+from feedmill.core.text.textblob import decode_whole
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.document import Document
 from feedmill.model.results import ResultPage
@@ -59,8 +59,8 @@ class Site:
     def embed(self, key: int, document: Document) -> None:
         assert document.text is not None
         assert document.text.blob is not None
-        text = decode_quotable_text(self.harness.blobs.read(document.text.blob))
-        texts = [passage.text for passage in split_passages(text)] or [shown_title(document) or ""]
+        whole = decode_whole(self.harness.blobs.read(document.text.blob))
+        texts = [passage.text for passage in split_ranges(whole.text, whole.main)] or [shown_title(document) or ""]
         made = Embedding(
             document_id=key,
             version=document.version,
@@ -237,3 +237,15 @@ def test_least_similarity_of_the_settings_holds(tmp_path: Path) -> None:
     assert strict.find("car") == []
     assert strict.find("vehicle lunch table window") == [FLEET]
     harness.store.close()
+
+
+def test_passages_for_answering_machines_hold_the_nearest_one(site: Site) -> None:
+    filler = "table window " * 60
+    site.add(FLEET, f"{filler}\n\n{'An automobile for everyone. ' * 20}\n\n{filler}", title="Fleet")
+    site.add("http://a.test/car", "one car " + filler)
+    found = site.services.retrieval.retrieve("car", 10, "", ANONYMOUS, Deadline(600.0))
+    texts = {passage.url: passage.text for passage in found.passages}
+    assert texts[FLEET].startswith("An automobile for everyone.")
+    assert texts["http://a.test/car"].startswith("one car")
+    (near,) = [passage for passage in found.passages if passage.url == FLEET]
+    assert site.services.retrieval.fetch(FLEET, ANONYMOUS, Deadline(600.0)).text[near.start : near.end] == near.text

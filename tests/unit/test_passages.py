@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.text.passages import LEAST_CHARACTERS, MOST_CHARACTERS, split_passages
+from feedmill.core.text.passages import LEAST_CHARACTERS, MOST_CHARACTERS, split_passages, split_ranges
 
 TEXTS = st.text(st.sampled_from("ab. \n!?。é𐀀\u2028"), max_size=4_000)
 
@@ -48,3 +48,12 @@ def test_limit_bounds_the_number_of_passages() -> None:
     text = "word " * 2_000
     assert split_passages(text, limit=3) == split_passages(text)[:3]
     assert len(split_passages(text)[0].text) >= LEAST_CHARACTERS
+
+
+def test_passages_of_ranges_stand_where_they_are_in_the_whole_text() -> None:
+    text = "one two|hidden|three four"
+    assert [(each.text, text[each.start : each.end]) for each in split_ranges(text, [(0, 7), (15, 25)])] == [
+        ("one two", "one two"),
+        ("three four", "three four"),
+    ]
+    assert [each.text for each in split_ranges(text, [(0, 7), (15, 25)], limit=1)] == ["one two"]

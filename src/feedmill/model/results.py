@@ -53,6 +53,8 @@ class Result:
     updated_at: datetime | None = None
     #: the parts of the score by name, if they were requested
     parts: tuple[tuple[str, float], ...] = ()
+    #: the place of the passage of its main text that is near to the query by meaning, None if it was found by its words alone
+    near_passage: int | None = None
     #: another server permitted it, and no total counts it
     is_late: bool = False
     #: in a collapsed list: it belongs below the previous result, which is of the same directory

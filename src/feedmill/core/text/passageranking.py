@@ -4,6 +4,7 @@
    text; a text in which no word is found has its first passage. Navigation counts only where the main text holds no word.
 2. The words of each candidate are counted exactly, and scored as by BM25, over all passages of the texts. A word of the title counts half
    as often as one of the passage, since a passage seldom repeats what its title says. Function words have little weight.
+   A passage that is near to the query by meaning is a candidate too, and gets as much as for one frequent word.
 3. Texts that the search ranks higher come first among passages that are alike, and a text gives only a part of the list.
 
 Everything is derived from texts that the user may see, so a score reveals nothing of others.
@@ -17,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from feedmill.core.text.passages import MOST_CHARACTERS, Passage, split_passages
+from feedmill.core.text.passages import MOST_CHARACTERS, Passage, split_ranges
 from feedmill.core.text.textblob import QuotableText, Range
 
 KEPT: Final = 6
@@ -30,6 +31,8 @@ _SATURATION: Final = 1.2
 _LENGTH_SHARE: Final = 0.5
 _TITLE_SHARE: Final = 0.5
 _NAVIGATION_SHARE: Final = 0.3
+_NEAR: Final = 1.0
+"""What a passage near to the query gets: about as much as for one word that every other passage has."""
 
 
 class QueryWords(Protocol):
@@ -59,6 +62,8 @@ class Candidate:
     titled: Mapping[int, int]
     coverage: float
     is_navigation: bool = False
+    #: it is near to the query by meaning
+    is_near: bool = False
     score: float = 0.0
 
 
@@ -72,9 +77,16 @@ class PassageRanking:
         self._passages = 0
         self._holding: Counter[int] = Counter()
 
-    def add(self, source: int, title: str, text: QuotableText) -> None:
-        """Adds a text. Shape: ``source`` is its number in the order of the search."""
+    def add(self, source: int, title: str, text: QuotableText, near: int | None = None) -> None:
+        """Adds a text. Shape: ``source`` is its number in the order of the search.
+
+        ``near`` is the place of the passage of its main text that is near to the query by meaning, None for none.
+        """
         passages, is_navigation = self._choose(text.text, text.main), False
+        nearest = None if near is None else next(iter(split_ranges(text.text, text.main, near + 1)[near:]), None)
+        if nearest is not None:
+            # a passage without any word of the query makes way for the one that is near to it
+            passages = [(each, True) for each, has_words in passages if has_words and each != nearest] + [(nearest, True)]
         if not any(has_words for _, has_words in passages):
             beside = self._choose(text.text, text.navigation)
             if any(has_words for _, has_words in beside) or not passages:
@@ -89,15 +101,13 @@ class PassageRanking:
                 titled=titled,
                 coverage=self._weigh(counts) / (sum(self._weights) or 1.0),
                 is_navigation=is_navigation,
+                is_near=passage == nearest,
             )
             self._candidates.append(candidate)
 
     def _choose(self, text: str, ranges: Sequence[Range]) -> list[tuple[Passage, bool]]:
         """Returns the passages that hold most of the query, and whether each has any of it; the first passage if none has."""
-        passages: list[Passage] = []
-        for start, end in ranges:
-            split = split_passages(text[start : min(end, SCANNED_CHARACTERS)])
-            passages += [Passage(each.text, each.start + start, each.end + start) for each in split]
+        passages = split_ranges(text, [(start, min(end, SCANNED_CHARACTERS)) for start, end in ranges])
         if not passages:
             return []
         starts = [passage.start for passage in passages]
@@ -137,5 +147,6 @@ class PassageRanking:
             holding = min(max(self._holding[number], 1), self._passages)
             rarity = math.log(1 + (self._passages - holding + 0.5) / (holding + 0.5))
             score += self._weights[number] * rarity * often / (often + norm)
+        score += _NEAR if candidate.is_near else 0.0
         score *= 1 + 1 / (2 + candidate.source)
         return score * _NAVIGATION_SHARE if candidate.is_navigation else score

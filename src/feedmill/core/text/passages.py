@@ -5,7 +5,7 @@ do not overlap, and together they hold every character that is no blank.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 LEAST_CHARACTERS = 400
@@ -33,6 +33,15 @@ def split_passages(text: str, limit: int | None = None) -> list[Passage]:
         if len(found) == limit:
             break
         found.append(Passage(text[start:end], start, end))
+    return found
+
+
+def split_ranges(text: str, ranges: Iterable[tuple[int, int]], limit: int | None = None) -> list[Passage]:
+    """Returns the passages of ranges of a text, none of them in two ranges. Shape: their positions are those in the whole text."""
+    found: list[Passage] = []
+    for start, end in ranges:
+        rest = None if limit is None else limit - len(found)
+        found += [Passage(each.text, each.start + start, each.end + start) for each in split_passages(text[start:end], rest)]
     return found
 
 

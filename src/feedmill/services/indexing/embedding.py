@@ -10,6 +10,7 @@ tried again a few times, ever later, and then left without an embedding until it
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -17,10 +18,10 @@ import structlog
 
 from feedmill.core.documents.presentation import is_indexed, shown_title
 from feedmill.core.ranking.vectors import Vectors, pack_vectors
-from feedmill.core.text.passages import split_passages
-from feedmill.core.text.textblob import decode_quotable_text
+from feedmill.core.text.passages import split_ranges
+from feedmill.core.text.textblob import QuotableText, decode_whole
 from feedmill.model.document import Document
-from feedmill.model.errors import FeedmillError, Rejected
+from feedmill.model.errors import FeedmillError, Rejected, UpstreamFailure
 from feedmill.model.queue import QueueName
 from feedmill.model.semantic import Embedding, QueuedEmbedding
 from feedmill.ports import BlobStore, Clock, Embedder, Notifier, Store
@@ -33,7 +34,7 @@ MAX_PASSAGES = 200
 """The most passages of one document; the text behind them is found by its words alone."""
 MAX_ATTEMPTS = 5
 FIRST_PAUSE_SECONDS = 1.0
-LONGEST_PAUSE_SECONDS = 30.0
+LONGEST_PAUSE_SECONDS = 10.0
 RETRY_SECONDS = 60.0
 """How long a refused document waits at first. Each time it waits twice as long."""
 REQUEST_SECONDS = 60.0
@@ -98,9 +99,18 @@ class EmbeddingWork:
                 self._failures = 0
             except FeedmillError as error:
                 log.warning("embedder_waits", reason=str(error))
-                self._trouble.note(str(error))
+                self._note_trouble(error)
                 self._notifier.wait(min(FIRST_PAUSE_SECONDS * 2.0 ** min(self._failures, 10), LONGEST_PAUSE_SECONDS))
                 self._failures += 1
+
+    def _note_trouble(self, error: FeedmillError) -> None:
+        """Stores why documents wait. A server that is gone does not make the queue stuck: searches go on without it."""
+        if not isinstance(error, UpstreamFailure):
+            self._trouble.note(str(error))
+            return
+        with suppress(FeedmillError), self._store.writing() as unit:
+            unit.processing.queues.note_progress(QueueName.EMBED)
+            unit.processing.queues.note_failure(QueueName.EMBED, str(error))
 
     def turn(self) -> bool:
         """Embeds the next documents. Returns whether there was anything to do. Errors: UpstreamFailure if the server does not answer."""
@@ -149,13 +159,13 @@ class EmbeddingWork:
     def _list_texts(self, document: Document) -> tuple[str, ...]:
         """Lists what is embedded of a document: each passage under its title, or the title alone."""
         title = (shown_title(document) or "").strip()
-        body = ""
+        body = QuotableText(text="")
         if document.text is not None and document.text.blob is not None:
             try:
-                body = decode_quotable_text(self._blobs.read(document.text.blob))
+                body = decode_whole(self._blobs.read(document.text.blob))
             except FeedmillError as error:
                 log.warning("text_unreadable", url=document.url, reason=str(error))
-        passages = [passage.text for passage in split_passages(body, MAX_PASSAGES)]
+        passages = [passage.text for passage in split_ranges(body.text, body.main, MAX_PASSAGES)]
         if not passages:
             return (title,) if title else ()
         return tuple(f"{title}\n{passage}" if title else passage for passage in passages)

@@ -14,8 +14,8 @@ from feedmill.core.documents.presentation import (
     shown_mimetype,
     shown_title,
 )
-from feedmill.core.text.passages import split_passages
-from feedmill.core.text.textblob import decode_quotable_navigation, decode_quotable_text, decode_text
+from feedmill.core.text.passages import split_ranges
+from feedmill.core.text.textblob import QuotableText, decode_quotable_navigation, decode_quotable_text, decode_text, decode_whole
 from feedmill.model.document import Document, Metadata
 from feedmill.model.errors import FeedmillError
 from feedmill.model.messages import counted
@@ -100,6 +100,7 @@ class ResultMaker:
             has_copy=may_show_copy(document),
             updated_at=document.updated_at,
             parts=hit.parts,
+            near_passage=hit.passage,
             is_late=is_late,
         )
 
@@ -119,7 +120,7 @@ class ResultMaker:
             if first is None and snippet.text:
                 first = snippet
         # no word of the query is there, so what is near to the query says why the document was found
-        near = None if passage is None else _find_passage(_decode(stored, decode_quotable_text), passage)
+        near = None if passage is None else attempt(lambda: _find_passage(stored, passage), None, step=SNIPPET_STEP, url=document.url)
         return highlighter.make_snippet(near) if near else first or Snippet(text="")
 
     def read_text(self, document: Document, decode: Callable[[bytes], str] = decode_text) -> str:
@@ -148,8 +149,9 @@ def _decode(stored: bytes, decode: Callable[[bytes], str]) -> str:
         return ""
 
 
-def _find_passage(text: str, place: int) -> str | None:
-    return next((passage.text for passage in split_passages(text, place + 1)[place:]), None)
+def _find_passage(stored: bytes, place: int) -> str | None:
+    whole = decode_whole(stored) if stored else QuotableText(text="")
+    return next((passage.text for passage in split_ranges(whole.text, whole.main, place + 1)[place:]), None)
 
 
 def _mark_title(document: Document, highlighter: Highlighter) -> tuple[tuple[int, int], ...]:

@@ -62,7 +62,7 @@ class Retrieval:
             document = attempt(partial(self._find_document, result.url, access, deadline), None, step=PASSAGES_STEP, url=result.url)
             if document is None or has_robots_rule(document, "nosnippet"):
                 continue
-            attempt(partial(self._add, ranking, len(documents), document), None, step=PASSAGES_STEP, url=result.url)
+            attempt(partial(self._add, ranking, len(documents), document, result.near_passage), None, step=PASSAGES_STEP, url=result.url)
             documents.append(document)
         passages = tuple(_make_passage(documents[candidate.source], candidate) for candidate in ranking.rank(num))
         return PassageList(passages=passages, warnings=tuple(dict.fromkeys((*page.warnings, *deadline.warnings))))
@@ -84,9 +84,9 @@ class Retrieval:
         except (NotFound, OutOfTime):
             return None
 
-    def _add(self, ranking: PassageRanking, source: int, document: Document) -> None:
+    def _add(self, ranking: PassageRanking, source: int, document: Document, near: int | None) -> None:
         fault_point(PASSAGES_STEP, document.url)
-        ranking.add(source, shown_title(document) or "", self._read_text(document))
+        ranking.add(source, shown_title(document) or "", self._read_text(document), near)
 
     def _read_text(self, document: Document) -> QuotableText:
         """Reads the text of a document; it is empty if there is none, if it cannot be read, or if it must not be given away."""
