@@ -31,7 +31,7 @@ _HEADERS_OF_PATHS: Final = {"/mcp": f"{_HEADERS}, mcp-protocol-version"}
 """What a request may send that is no simple request; clients of the Model Context Protocol name its version in each."""
 
 _PREFLIGHT: Final = {"Access-Control-Allow-Methods": "GET, POST", "Access-Control-Max-Age": "600"}
-_EXPOSED: Final = "Retry-After, WWW-Authenticate"
+_EXPOSED: Final = "Link, Retry-After, WWW-Authenticate"
 
 
 class CrossOriginHeaders:
