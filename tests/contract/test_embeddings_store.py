@@ -90,6 +90,20 @@ def test_embedding_of_a_deleted_document_is_not_in_force(store: SqlStore) -> Non
         assert unit.documents.embeddings.count(MODEL) == 0
 
 
+def test_embedding_is_removed_with_its_document(store: SqlStore) -> None:
+    first, second = add(store, "http://a.test/1", "http://a.test/2")
+    save(store, make_embedding(first), make_embedding(second))
+    queue(store, first, second)
+    with store.writing() as unit:
+        unit.documents.writer.save_many([make_document("http://a.test/1", id=first, state=DocumentState.GONE)])
+    with store.writing() as unit:
+        unit.documents.upkeep.forget_old(datetime.now(UTC) + timedelta(days=999), after=0, limit=100)
+    with store.reading() as unit:
+        assert unit.documents.embeddings.find_many([first, second]).keys() == {second}
+    assert [item.document_id for item in list_due(store)] == [second]
+    assert [change.document_id for change in list_changed(store)] == [second]
+
+
 def test_list_outdated_names_what_a_model_has_not_embedded(store: SqlStore) -> None:
     ids = add(store, *(f"http://a.test/{number}" for number in range(4)))
     save(store, make_embedding(ids[0]), make_embedding(ids[1], version=0), make_embedding(ids[2], model="other"))

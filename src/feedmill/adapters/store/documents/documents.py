@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from feedmill.adapters.store.access.classperiods import CLASSED_COLUMNS, ClassPeriodWriter
 from feedmill.adapters.store.documents import rows
 from feedmill.adapters.store.prepared import PreparedQuery
-from feedmill.adapters.store.schema import CLASSED, LIVE, documents, events
+from feedmill.adapters.store.schema import CLASSED, LIVE, documents, embedding_changes, embedding_queue, embeddings, events
 from feedmill.adapters.store.statements import batches, upsert
 from feedmill.adapters.store.values import plain, to_micros
 from feedmill.core.access.classes import guards_itself
@@ -237,9 +237,13 @@ class SqlDocuments:
             return None
         before_micros = to_micros(before)
         gone = sa.and_(documents.c.id > after, documents.c.id <= last, documents.c.state == "gone", documents.c.updated_at < before_micros)
-        theirs = events.c.document_id.in_(sa.select(documents.c.id).where(gone))
+        forgotten = sa.select(documents.c.id).where(gone)
+        theirs = events.c.document_id.in_(forgotten)
         among = sa.and_(events.c.document_id > after, events.c.document_id <= last)
         self._connection.execute(sa.delete(events).where(among, sa.or_(events.c.at < before_micros, theirs)))
+        # those that no embedder has removed, since there was no model when the document was deleted
+        for table in (embeddings, embedding_changes, embedding_queue):
+            self._connection.execute(sa.delete(table).where(table.c.document_id.in_(forgotten)))
         self._connection.execute(sa.delete(documents).where(gone))
         self._spells.forget(before_micros, after=after, last=int(last))
         return int(last)
