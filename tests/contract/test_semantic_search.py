@@ -205,6 +205,13 @@ def test_model_that_fails_again_and_again_is_left_alone_for_a_while(site: Site) 
     assert site.search("car").warnings == ()
 
 
+def test_list_with_documents_by_meaning_is_not_said_to_match_parts_of_the_query(site: Site) -> None:
+    site.add(FLEET, "an automobile for everyone")
+    assert not site.search("company car").is_loosened
+    site.embedder.is_gone = True
+    assert site.search("company everyone").is_loosened
+
+
 def test_vector_of_a_query_is_made_once(site: Site) -> None:
     site.add(FLEET, "an automobile")
     assert [site.find("car", start=start) for start in (0, 0)] == [[FLEET], [FLEET]]

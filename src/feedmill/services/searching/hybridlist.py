@@ -3,7 +3,7 @@
 The list is decided once, so that pages, total and facets describe it:
 
 1. The nearest documents of the user's classes are found, and the index says which of them the restrictions of the query permit. At most
-   ``NEAREST`` of these, none less than half as near as the nearest, are the semantic list.
+   ``NEAREST`` of these, none less than a quarter as near as the nearest, are the semantic list.
 2. The query is widened by these documents (``core.query.semantic``). Its total and its facets are those of the whole list.
 3. The list begins with both lists fused by rank: the best ``DEPTH`` matches by words, and the semantic list. All other matches by words
    follow in their order.

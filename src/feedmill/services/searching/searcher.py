@@ -146,7 +146,8 @@ class Searcher:
             warnings=tuple(warnings),
             next_cursor=next_cursor,
             late_length=filled.length if filled is not None else None,
-            is_loosened=is_loosened,
+            # of a list that holds documents by their meaning it would be wrong that they match parts of the query
+            is_loosened=is_loosened and hybrid is None,
         )
 
     def _is_short(self, index: SearchIndex, root: Node, hits: Hits, narrowing: Narrowing, access: AccessFilter) -> bool:

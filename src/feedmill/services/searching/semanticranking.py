@@ -27,7 +27,7 @@ READ_SECONDS = 0.2
 SHARE_OF_TIME = 0.5
 """The share of the remaining time of a search that the model may take."""
 CACHED_QUERIES = 1_000
-NEAR_ENOUGH = 0.5
+NEAR_ENOUGH = 0.25
 """The share of the greatest similarity below which a document is not near to the query."""
 CIRCUIT = LateLimits(open_after_failures=3, open_seconds=0.5)
 
