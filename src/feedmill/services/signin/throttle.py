@@ -3,7 +3,7 @@
 Failures are counted in three ways, since each alone can be bypassed or turned against other users: by name and address together (an
 attacker guesses), by address (an attacker tries many names), and by name (many addresses guess one name). The bound by name is generous,
 since it also locks out the owner of the name, except at an address from which they signed in before. A count that has reached its bound
-refuses attempts unchecked until its window is over. The processes of a server share the counts, which are limited in number: the least
+refuses attempts unchecked until its window is over. The processes of a port share the counts, which are limited in number: the least
 recently counted are dropped first.
 """
 
