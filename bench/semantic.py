@@ -1,15 +1,14 @@
-"""Measures the exact vector search against a bare product of numpy: ``python -m bench.semantic [PASSAGES]... [--dimensions N]``.
+"""Measures the exact vector search against a bare product of numpy: ``python -m bench.semantic [PASSAGES]...``.
 
 Both run in the same process over the same random vectors: the search over what ``ExactVectorSearch`` holds, the product over a matrix of
 single precision, without classes, documents or a choice of the best. Times are CPU time, the least of several searches; memory is what the
 process grows by. ``few`` is a user who may see one of 50 classes.
 """
 
-import argparse
 import gc
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from feedmill.core.ranking.vectors import Vectors, pack_vectors
 from feedmill.model.access import ClassMap
 from feedmill.model.semantic import EmbeddingChange
 
+SIZES = (10_000, 100_000, 1_000_000)
 PASSAGES_A_DOCUMENT = 5
 CLASSES = 50
 LIMIT = 100
@@ -99,23 +99,18 @@ def read_megabytes() -> float:
     return pages * 4096 / 1e6
 
 
-def main() -> int:
-    """Measures and prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("passages", nargs="*", type=int, default=[10_000, 100_000, 1_000_000])
-    parser.add_argument("--dimensions", type=int, default=384)
-    given = parser.parse_args()
-    print(f"{given.dimensions} dimensions, {PASSAGES_A_DOCUMENT} passages a document, the best {LIMIT} documents")
-    print(f"{'passages':>10} {'load s':>7} {'MB':>7} {'product ms':>11} {'search ms':>10} {'ratio':>6} {'few ms':>7} {'recall':>7}")
-    for passages in given.passages:
-        row = measure(passages, given.dimensions)
+def main(sizes: Sequence[int] = SIZES, dimensions: int = 384) -> None:
+    """Prints the table."""
+    print(f"  {dimensions} dimensions, {PASSAGES_A_DOCUMENT} passages a document, the best {LIMIT} documents")
+    print(f"  {'passages':>10} {'load s':>7} {'MB':>7} {'product ms':>11} {'search ms':>10} {'ratio':>6} {'few ms':>7} {'recall':>7}")
+    for passages in sizes:
+        row = measure(passages, dimensions)
         print(
-            f"{row.passages:>10,} {row.load_seconds:>7.1f} {row.megabytes:>7.0f} {row.product:>11.2f} {row.whole:>10.2f} "
+            f"  {row.passages:>10,} {row.load_seconds:>7.1f} {row.megabytes:>7.0f} {row.product:>11.2f} {row.whole:>10.2f} "
             f"{row.whole / row.product:>6.2f} {row.few:>7.2f} {row.recall:>7.3f}",
             flush=True,
         )
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main([int(text) for text in sys.argv[1:]] or SIZES)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from feedmill.core.ranking.vectors import Vectors, read_vectors
 from feedmill.model.errors import Rejected, UpstreamFailure
-from tests.embeddingserver import embed
+from tests.embeddingserver import DIMENSIONS, embed
 
 
 class ConceptEmbedder:
@@ -14,6 +14,7 @@ class ConceptEmbedder:
         self.model = model
         self.is_gone = False
         self.refused = ""
+        self.dimensions = DIMENSIONS
         self.queries: list[str] = []
         self.batches: list[list[str]] = []
 
@@ -30,4 +31,4 @@ class ConceptEmbedder:
     def _embed(self, texts: Sequence[str], seconds: float) -> Vectors:
         if self.is_gone or seconds <= 0:
             raise UpstreamFailure("no server answers")
-        return read_vectors([embed(text) for text in texts])
+        return read_vectors([embed(text, self.dimensions) for text in texts])

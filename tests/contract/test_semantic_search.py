@@ -192,6 +192,14 @@ def test_model_that_is_gone_means_words_alone_and_a_warning(site: Site) -> None:
     assert sorted(site.find("car")) == ["http://a.test/car", FLEET]
 
 
+def test_vector_of_another_length_means_words_alone_and_a_warning(site: Site) -> None:
+    site.add(FLEET, "an automobile")
+    site.embedder.dimensions = 255
+    assert "semantic" in " ".join(site.search("car").warnings)
+    site.embedder.dimensions = 256
+    assert site.find("car") == [FLEET]
+
+
 def test_model_that_fails_again_and_again_is_left_alone_for_a_while(site: Site) -> None:
     site.add(FLEET, "an automobile")
     site.embedder.is_gone = True

@@ -1,4 +1,7 @@
-"""What identity providers and authorization servers answer. SAML is read twice: as it comes, and signed once it was changed."""
+"""What identity providers, authorization servers and servers of embeddings answer.
+
+SAML is read twice: as it comes, and signed once it was changed.
+"""
 
 import base64
 import zlib
@@ -10,6 +13,7 @@ from lxml import etree
 from signxml.algorithms import CanonicalizationMethod, DigestAlgorithm, SignatureConstructionMethod, SignatureMethod
 from signxml.signer import XMLSigner
 
+from feedmill.adapters.embeddings import read_answer
 from feedmill.adapters.identity.saml.keys import make_key, read_key
 from feedmill.adapters.identity.saml.metadata import IdentityProvider, LogoutEndpoint, read_metadata
 from feedmill.adapters.identity.saml.provider import SamlIdentityProvider, SamlOptions
@@ -157,6 +161,29 @@ TARGETS = (
         seeds=(_DECISION,),
         errors=(UpstreamFailure,),
         words=_WORDS,
+    ),
+    Target(
+        name="embeddings",
+        run=lambda data: read_answer(data, 2).size,
+        seeds=(
+            b'{"object": "list", "data": [{"index": 1, "embedding": [0.5, -1e-3]}, {"index": 0, "embedding": [1, 2]}], "model": "m"}',
+            b'{"data": [{"embedding": [1]}, {"embedding": [2]}]}',
+        ),
+        errors=(ValueError,),
+        words=(
+            b"NaN",
+            b"Infinity",
+            b"1e999",
+            b"null",
+            b"true",
+            b"[[",
+            b"]",
+            b'"index": ',
+            b'"embedding": ',
+            b"9" * 5_000,
+            b"{}",
+            b"[" * 2_000,
+        ),
     ),
     Target(
         name="user_tokens",

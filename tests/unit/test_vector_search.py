@@ -81,6 +81,8 @@ def test_vectors_of_another_length_take_no_part() -> None:
     search.apply([make_change(1, 1, make_vectors(1, 1, 8)), make_change(2, 2, make_vectors(1, 2, 4))])
     assert [each.document_id for each in search.find_nearest(make_vectors(1, 3, 4), {0}, 5)] == [2]
     assert search.find_nearest(make_vectors(1, 3, 5), {0}, 5) == []
+    assert [search.has_length(length) for length in (4, 5, 8)] == [True, False, True]
+    assert ExactVectorSearch().has_length(5)
 
 
 def test_nobody_finds_nothing_and_no_limit_finds_nothing() -> None:

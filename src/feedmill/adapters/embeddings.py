@@ -85,9 +85,14 @@ class HttpEmbedder:
         if response.status != 200:
             raise UpstreamFailure(f"the embeddings server answers with status {response.status}")
         try:
-            return read_vectors(_read_rows(response.body, len(texts)))
+            return read_answer(response.body, len(texts))
         except ValueError as exc:
             raise Rejected(f"the embeddings server answers with no embeddings: {exc}") from exc
+
+
+def read_answer(body: bytes, count: int) -> Vectors:
+    """Returns the vectors of an answer about so many texts, in the order of these. Errors: ValueError."""
+    return read_vectors(_read_rows(body, count))
 
 
 def _read_rows(body: bytes, count: int) -> list[object]:

@@ -74,6 +74,11 @@ class ExactVectorSearch:
         """Counts the passages in force."""
         return self._live
 
+    def has_length(self, dimensions: int) -> bool:
+        """Whether any vector has this length, or there is none at all."""
+        with self._lock:
+            return not self._live or any(block.dimensions == dimensions for block in self._blocks)
+
     def apply(self, changes: Sequence[EmbeddingChange]) -> None:
         """Applies changes in their order."""
         with self._lock:

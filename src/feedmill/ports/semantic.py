@@ -112,3 +112,6 @@ class VectorSearch(Protocol):
 
     def count(self) -> int:
         """Counts the passages in force."""
+
+    def has_length(self, dimensions: int) -> bool:
+        """Whether any vector has this length, or there is none at all."""

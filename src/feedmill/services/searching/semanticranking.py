@@ -15,7 +15,7 @@ from cachetools import LRUCache
 
 from feedmill.core.ranking.vectors import Vectors
 from feedmill.model.authorization import LateLimits
-from feedmill.model.errors import FeedmillError, UpstreamFailure
+from feedmill.model.errors import FeedmillError, Rejected, UpstreamFailure
 from feedmill.model.messages import message
 from feedmill.model.semantic import Neighbour
 from feedmill.ports import Embedder, Store, VectorSearch
@@ -120,6 +120,8 @@ class SemanticRanking:
             raise absent
         try:
             vector = self._embedder.embed_query(text, seconds)
+            if not self._vectors.has_length(vector.shape[1]):
+                raise Rejected(f"the vector of a query has {vector.shape[1]} dimensions, and no passage has as many")
         except UpstreamFailure as error:
             self._breaker.fail(_NAME, self._embedder.model, str(error))
             log.warning("query_not_embedded", reason=str(error))
