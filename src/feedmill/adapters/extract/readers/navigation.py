@@ -12,7 +12,7 @@ work is small and grows with the size of the page only.
 """
 
 import re
-from collections.abc import Iterator
+from itertools import compress
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -87,10 +87,22 @@ def split_navigation(text: str) -> tuple[str, str]:
     """Returns the main text and the navigation of a marked text, without the marks. Both keep the order of the page."""
     if text.isascii() or _OWN_MARKS.search(text) is None:
         return text, ""
+    blocks = text.split(BOUNDARY)
+    are_navigation = _find_landmarks(blocks) if _PIECE.search(text) else [False] * len(blocks)
+    _add_dense(blocks, are_navigation)
+    if UNQUOTED in text or QUOTED in text:
+        return _split_quoted(blocks, are_navigation)
+    # the marks go from both texts at once, and not from each of very many blocks
+    main = BOUNDARY.join(["" if is_navigation else block for block, is_navigation in zip(blocks, are_navigation, strict=True)])
+    return without_marks(main), without_marks(BOUNDARY.join(compress(blocks, are_navigation)))
+
+
+def _split_quoted(blocks: list[str], are_navigation: list[bool]) -> tuple[str, str]:
+    """Returns the main text and the navigation of a page with parts that are never quoted, each with the marks around these parts."""
     main: list[str] = []
     navigation: list[str] = []
     is_unquoted = False
-    for piece, is_navigation in _iter_blocks(text):
+    for piece, is_navigation in zip(blocks, are_navigation, strict=True):
         words = _OWN_MARKS.sub("", piece)
         marks = _QUOTE_MARKS.findall(words)
         if is_navigation:
@@ -191,14 +203,6 @@ def _surround(node: LexborNode, before: str, behind: str) -> None:
 # --- splitting ------------------------------------------------------------------------------------------------------------------
 
 
-def _iter_blocks(text: str) -> Iterator[tuple[str, bool]]:
-    """Yields each block, and whether it is navigation."""
-    blocks = text.split(BOUNDARY)
-    are_navigation = _find_landmarks(blocks)
-    _add_dense(blocks, are_navigation)
-    return zip(blocks, are_navigation, strict=True)
-
-
 def _find_landmarks(blocks: list[str]) -> list[bool]:
     """Returns for each block whether it is in a landmark of navigation, or outside of the main text that the page marks."""
     depth = inside = 0
@@ -206,7 +210,7 @@ def _find_landmarks(blocks: list[str]) -> list[bool]:
     # True for navigation, False for the main text, None for what is in neither
     found: list[bool | None] = []
     for block in blocks:
-        marks = _PIECE.findall(block)
+        marks = [] if block.isascii() else _PIECE.findall(block)
         if marks:
             depth += marks.count(_AROUND)
             inside += marks.count(_MAIN)
@@ -236,6 +240,9 @@ def _add_dense(blocks: list[str], are_navigation: list[bool]) -> None:
     run: list[int] = []
     links = 0
     for number, block in enumerate(blocks):
+        if not run and _LINK not in block:
+            # most blocks neither begin nor end a run
+            continue
         found = 0
         if not are_navigation[number]:
             found = _count_dense(block)
@@ -265,8 +272,9 @@ def _count_dense(block: str) -> int:
         return -1
     linked = _LINKED.findall(block)
     inside = sum(map(len, linked)) - 2 * len(linked)
-    others = len(_WORD.findall(_LINKED.sub(" ", block)))
     if not inside:
-        return -1 if others else 0
-    whole = len(block.strip()) - 2 * len(linked)
-    return len(linked) if inside >= DENSE * whole and others < SENTENCE_WORDS else -1
+        return -1 if _WORD.search(_LINKED.sub(" ", block)) else 0
+    # before the words are counted, which takes long in a paragraph
+    if inside < DENSE * (len(block.strip()) - 2 * len(linked)):
+        return -1
+    return len(linked) if len(_WORD.findall(_LINKED.sub(" ", block))) < SENTENCE_WORDS else -1
