@@ -1,5 +1,6 @@
 """Searches by meaning through the searcher: what is shown, what stays lexical, and what happens without the model."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from tests.builders.access import acl, identity, permit
 from tests.conceptembedder import ConceptEmbedder
 from tests.contract.searchharness import SearchHarness, open_harness
 from tests.embeddingserver import embed
+from tests.waiting import wait_for
 
 FLEET = "http://a.test/fleet"
 
@@ -228,15 +230,29 @@ def test_vector_of_a_query_is_made_once(site: Site) -> None:
 
 def test_more_changes_than_a_search_reads_mean_words_alone_until_they_are_read(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(semanticranking, "READ_AT_ONCE", 1)
-    monkeypatch.setattr(semanticranking, "READ_SECONDS", -1.0)
+    monkeypatch.setattr(semanticranking, "READ_SECONDS", 0.0)
     for number in range(3):
         site.add(f"http://a.test/{number}", "an automobile")
     page = site.search("car")
     assert (page.results, "being prepared" in " ".join(page.warnings)) == ((), True)
     assert site.harness.semantic is not None
-    site.harness.semantic.read_all()
+    site.harness.semantic.load()
     monkeypatch.setattr(semanticranking, "READ_SECONDS", 60.0)
     assert len(site.find("car")) == 3
+
+
+def test_follower_reads_what_changes_until_it_is_over(site: Site) -> None:
+    is_over = threading.Event()
+    assert site.harness.semantic is not None
+    vectors = ExactVectorSearch()
+    ranking = SemanticRanking(site.harness.store, site.embedder, vectors)
+    thread = threading.Thread(target=ranking.follow, args=(is_over, 0.01))
+    thread.start()
+    for number in range(3):
+        site.add(f"http://a.test/{number}", "an automobile")
+        wait_for(number + 1, vectors.count)
+    is_over.set()
+    thread.join()
 
 
 def test_documents_far_from_the_nearest_are_not_listed(site: Site) -> None:

@@ -1,6 +1,5 @@
 """Builds semantic search: the model's client, the work in the background, and the part of searches."""
 
-import threading
 import time
 
 from feedmill.adapters.embeddings import EmbeddingServer, HttpEmbedder
@@ -44,12 +43,9 @@ def build_embedding_work(context: AppContext) -> EmbeddingWork:
 
 
 def build_semantic_ranking(context: AppContext) -> SemanticRanking | None:
-    """Builds the semantic part of searches, which begins to read the embeddings; None if it is off."""
+    """Builds the semantic part of searches; None if it is off."""
     given = context.settings.semantic
     if not given.is_on:
         return None
     limits = SemanticLimits(seconds=given.seconds, least_similarity=given.min_similarity)
-    ranking = SemanticRanking(context.store, build_embedder(context.settings), ExactVectorSearch(), limits, time.monotonic)
-    # a daemon, since reading the store may be in the way of no end of the process
-    threading.Thread(target=ranking.read_all, name="embeddings", daemon=True).start()
-    return ranking
+    return SemanticRanking(context.store, build_embedder(context.settings), ExactVectorSearch(), limits, time.monotonic)

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -52,7 +52,6 @@ from feedmill.runtime.roles import Ports
 from feedmill.runtime.runstate import find_server, find_start
 from feedmill.runtime.server.listeners import make_listeners
 from feedmill.runtime.server.uvicorn_runner import serve
-from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.overview import read_gauges
 from feedmill.services.queues import QueueWatch
@@ -142,7 +141,10 @@ def run_web(context: AppContext, ports: Ports) -> None:
     if ports.is_successor:
         # otherwise signed-in users would wait for it, while the predecessor still serves them without a wait
         services.permissions.load()
-    with _follow(services.permissions):
+        if services.semantic is not None:
+            services.semantic.load()
+    followers = [services.permissions.refresh_regularly, *([] if services.semantic is None else [services.semantic.follow])]
+    with _run_beside(followers):
         _serve(context, ports, {"search": app}, drain_seconds=LONGEST_RESPONSE_SECONDS)
 
 
@@ -167,16 +169,18 @@ def _serve(context: AppContext, ports: Ports, apps: Mapping[str, Starlette], *, 
 
 
 @contextmanager
-def _follow(permissions: PermissionCache) -> Iterator[None]:
-    """Has the permission cache follow the store, in a thread."""
+def _run_beside(followers: Sequence[Callable[[threading.Event], None]]) -> Iterator[None]:
+    """Has caches follow the store, each in a thread."""
     is_over = threading.Event()
-    following = threading.Thread(target=permissions.refresh_regularly, args=(is_over,), name="directory", daemon=True)
-    following.start()
+    threads = [threading.Thread(target=follow, args=(is_over,), name="follower", daemon=True) for follow in followers]
+    for thread in threads:
+        thread.start()
     try:
         yield
     finally:
         is_over.set()
-        following.join(5)
+        for thread in threads:
+            thread.join(5)
 
 
 def _signin_options_of(context: AppContext, token: str) -> SignInOptions:

@@ -32,6 +32,7 @@ class SearchServices:
     permissions: PermissionCache
     listing: DocumentListing
     retrieval: Retrieval
+    semantic: SemanticRanking | None = None
 
 
 def wire_search_services(
@@ -66,4 +67,5 @@ def wire_search_services(
         permissions=permissions,
         listing=DocumentListing(store, blobs),
         retrieval=Retrieval(searcher, documents, blobs),
+        semantic=semantic,
     )

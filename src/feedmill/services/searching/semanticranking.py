@@ -5,6 +5,7 @@ reads which embeddings have changed in the store. While more of them are unread 
 answer, there is no semantic result, and the search goes on by words alone.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable, Set
@@ -24,6 +25,7 @@ from feedmill.services.authorization.circuitbreaker import CircuitBreaker
 READ_AT_ONCE = 500
 READ_SECONDS = 0.2
 """How long a search reads changed embeddings before it goes on without them."""
+FOLLOW_SECONDS = 1.0
 SHARE_OF_TIME = 0.5
 """The share of the remaining time of a search that the model may take."""
 CACHED_QUERIES = 1_000
@@ -75,23 +77,34 @@ class SemanticRanking:
         Units: ``seconds`` that are left for the search. Errors: UpstreamFailure, with a text for users, if they are not known now.
         """
         until = self._clock() + seconds * SHARE_OF_TIME
-        if not self._read_changes(until):
+        # a search without a deadline is that of a command, which nothing has read before
+        if not self._read_changes(min(READ_SECONDS, until - self._clock()) if math.isfinite(seconds) else seconds):
             raise UpstreamFailure(message("semantic ranking is being prepared; until then, results are found by their words alone"))
         query = self._embed(text, until)
         least = self._limits.least_similarity
         return [found for found in self._vectors.find_nearest(query, classes, limit) if found.similarity > least]
 
-    def read_all(self) -> None:
-        """Reads all changed embeddings, however many: for a thread beside the searches. Errors of the store end it, and searches go on."""
-        try:
-            self._read_changes(float("inf"))
-        except FeedmillError as error:
-            log.warning("embeddings_unread", reason=str(error))
+    def load(self) -> None:
+        """Reads all changed embeddings, however many, so that the first search need not. Errors: Busy."""
+        self._read_changes(math.inf)
 
-    def _read_changes(self, until: float) -> bool:
-        """Applies what has changed. Returns whether the vectors are up to date."""
-        until = min(until, self._clock() + READ_SECONDS) if until < float("inf") else until
-        if not self._reading.acquire(timeout=max(min(until - self._clock(), READ_SECONDS), 0.0) if until < float("inf") else -1):
+    def follow(self, is_over: threading.Event, every_seconds: float = FOLLOW_SECONDS) -> None:
+        """Follows the store until ``is_over`` is set, so that no search waits for changes that were committed long before it."""
+        is_done = False
+        while not is_done:
+            try:
+                # in pieces of the time that a search would wait for
+                while not self._read_changes(READ_SECONDS) and not is_over.is_set():
+                    pass
+            except FeedmillError as error:
+                # the next search meets the same error if it persists
+                log.warning("embeddings_wait", reason=str(error))
+            is_done = is_over.wait(every_seconds)
+
+    def _read_changes(self, seconds: float) -> bool:
+        """Applies what has changed. Returns whether the vectors are up to date; False if that takes longer."""
+        until = self._clock() + seconds
+        if not self._reading.acquire(timeout=max(seconds, 0.0) if math.isfinite(seconds) else -1):
             return False
         try:
             while True:
