@@ -6,12 +6,14 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from feedmill.adapters.store.documents.rows import class_of_columns
+from feedmill.adapters.store.prepared import PreparedQuery
 from feedmill.adapters.store.schema import LIVE, documents, embedding_changes, embedding_queue, embeddings
 from feedmill.adapters.store.statements import batches, insert, upsert
 from feedmill.adapters.store.values import from_micros, now_micros, plain, to_micros
 from feedmill.model.document import DocumentState
 from feedmill.model.semantic import Embedding, EmbeddingChange, QueuedEmbedding
 
+_NEWEST_CHANGE = PreparedQuery(lambda _: sa.select(sa.func.max(embedding_changes.c.number)))
 _SAME_ITEM = (embedding_queue.c.document_id == sa.bindparam("id_"), embedding_queue.c.queued_at == sa.bindparam("queued_"))
 
 
@@ -107,7 +109,10 @@ class SqlEmbeddings:
         return list(self._connection.execute(query.order_by(documents.c.id).limit(limit)).scalars())
 
     def list_changed(self, model: str, *, after: int, limit: int) -> list[EmbeddingChange]:
-        """Lists documents whose embedding changed, by number."""
+        """Lists documents whose embedding changed, by number. Every search asks, and hardly any finds a change."""
+        ((newest,),) = _NEWEST_CHANGE.run(self._connection)
+        if (newest or 0) <= after:
+            return []
         of_document = documents.c.id == embedding_changes.c.document_id
         in_force = sa.and_(
             embeddings.c.document_id == documents.c.id, embeddings.c.model == plain(model), embeddings.c.version == documents.c.version
