@@ -126,8 +126,8 @@ def test_error_offers_a_search_and_what_it_means(harness: SearchHarness) -> None
     assert '<input type="hidden" name="lang" value="fr">' in page
     assert 'href="/manual/reference/errors.html#not_found"' in page
     assert "not found" not in page
-    untranslated = ask_page(harness, "q=x&proxystylesheet=&lang=ar", "/search").text
-    assert '<p dir="auto" lang="en">proxystylesheet= is empty' in untranslated
+    untranslated = ask_page(harness, "q=x&callback=1&lang=ar", "/suggest").text
+    assert '<p dir="auto" lang="en">callback= is no name of a function' in untranslated
 
 
 def test_values_of_users_are_escaped_inside_translations(harness: SearchHarness) -> None:

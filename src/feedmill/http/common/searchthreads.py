@@ -21,6 +21,7 @@ from starlette.types import Receive
 
 from feedmill.http.common.clientaddress import Clients
 from feedmill.http.common.searchconcurrency import SearchSlots
+from feedmill.model.messages import message
 from feedmill.ports.counts import LocalPlaces, SearchPlaces
 from feedmill.services.deadline import Deadline
 from feedmill.telemetry.metrics import SEARCHES_BOUNDED
@@ -79,7 +80,10 @@ class SearchThreads:
         deadline = Deadline(self._bounds.deadline_seconds, owner=owner.name)
         if not await self._slots.enter(owner, self._bounds.deadline_seconds / 2):
             SEARCHES_BOUNDED.add("refused")
-            text = f"more than {owner.at_once} searches of this client are at work; try again in a second ([search] searches_per_client)"
+            text = message(
+                "more than %(count)s searches of this client are at work; try again in a second ([search] searches_per_client)",
+                count=owner.at_once,
+            )
             raise HTTPException(503, text, {"retry-after": str(RETRY_SECONDS)})
         request.scope[_KEY] = deadline
         # The search itself counts as a job, so its slot is free only after its thread and all its engine jobs have ended.

@@ -98,7 +98,7 @@ from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import AccessFilter
 from feedmill.model.audit import AuditKind, Details
 from feedmill.model.errors import BadRequest, FeedmillError, find_message
-from feedmill.model.messages import message
+from feedmill.model.messages import Message, message
 from feedmill.model.results import ResultPage
 from feedmill.model.search import SearchRequest
 from feedmill.model.userrole import UserRole
@@ -369,7 +369,8 @@ class _Endpoints:
     def answer_http_error(self, request: Request, exc: Exception) -> Response:
         """Returns the response to an unknown path or method."""
         status, detail = (exc.status_code, exc.detail) if isinstance(exc, HTTPException) else (500, "internal error")
-        response = self._respond_problem(request, problem_of(status), detail.lower())
+        text = detail if isinstance(detail, Message) else detail.lower()
+        response = self._respond_problem(request, problem_of(status), text)
         if isinstance(exc, HTTPException) and exc.headers:
             response.headers.update(exc.headers)
         return response

@@ -87,7 +87,7 @@ class FrontEnds:
     def has_stylesheet(self, name: str) -> bool:
         """Returns whether a front end has a stylesheet of its own. Errors: BadRequest for an empty name, NotFound for an unknown one."""
         if not name:
-            raise BadRequest("proxystylesheet= is empty; name a front end, or leave the parameter out for XML")
+            raise BadRequest(message("proxystylesheet= is empty; name a front end, or leave the parameter out for XML"))
         return bool(self._path_of(name))
 
     def _path_of(self, name: str) -> str:
