@@ -100,12 +100,19 @@ def name_digest(folded_name: str) -> str:
     return hashlib.blake2b(folded_name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
+_DOUBLE = struct.Struct(">d")
+_TOP_BIT_SET = [f"{byte | 0x80:02x}" for byte in range(0x80)]
+_INVERTED = bytes(byte ^ 0xFF for byte in range(0x100))
+
+
 def sortable(number: float) -> str:
     """Returns 16 hexadecimal digits that sort as numbers do."""
-    (bits,) = struct.unpack(">Q", struct.pack(">d", number + 0.0))  # adding zero turns minus zero, which has other bits, into zero
+    packed = _DOUBLE.pack(number + 0.0)  # adding zero turns minus zero, which has other bits, into zero
     # The bits of positive doubles sort like the numbers; setting the top bit puts them after the negative ones. The bits of negative
     # doubles sort in reverse, so all of them are inverted.
-    return f"{bits ^ 0xFFFFFFFFFFFFFFFF if bits >> 63 else bits | 0x8000000000000000:016x}"
+    if packed[0] < 0x80:
+        return _TOP_BIT_SET[packed[0]] + packed[1:].hex()
+    return packed.translate(_INVERTED).hex()
 
 
 def first_second(day: date | None) -> float | None:
