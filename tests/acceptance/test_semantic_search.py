@@ -136,6 +136,20 @@ def test_search_goes_on_by_words_while_the_model_is_gone(server: Appliance, mode
     assert ask(server, "doctor")["warnings"] == []
 
 
+def test_model_that_answers_wrongly_costs_no_search_its_results(server: Appliance, model: Model) -> None:
+    feed(server, make_record(f"{HOST}/car", content=page("a car", "Wheels")))
+    wait_for_embeddings(server, 1)
+    for number, fault in enumerate(("status", "html", "nan", "zeros", "words", "count", "deep", "null", "indexes", "huge", "dimensions")):
+        model.server.fault = fault
+        answer = ask(server, f"car number{number}", match="any")
+        assert [result["url"] for result in answer["results"]] == [f"{HOST}/car"], fault
+        assert "semantic" in " ".join(answer["warnings"]), fault
+    feed(server, make_record(FLEET, content=page("an automobile", "Fleet")))
+    assert find(server, "automobile", match="all") == [FLEET]
+    model.server.fault = ""
+    wait_until(lambda: sorted(find(server, "vehicle")) == [f"{HOST}/car", FLEET], "results by meaning")
+
+
 def test_killed_embedder_loses_nothing(server: Appliance, model: Model) -> None:
     model.server.seconds = 0.1
     urls = [f"{HOST}/{number}" for number in range(120)]

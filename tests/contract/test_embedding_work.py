@@ -160,6 +160,29 @@ def test_refused_document_costs_only_itself_and_is_given_up_after_a_while(work: 
     assert work.count() == 5
 
 
+def test_server_that_refuses_every_text_costs_no_document(work: Work) -> None:
+    work.harness.add([work.harness.make(f"http://a.test/{number}", f"text {number}") for number in range(3)])
+    work.embedder.refused = "e"
+    with pytest.raises(UpstreamFailure):
+        work.finish()
+    assert (work.count_queued(), work.outcomes) == (3, {})
+    work.embedder.refused = ""
+    work.finish()
+    assert work.count() == 3
+
+
+def test_vectors_of_another_length_than_before_are_not_stored(work: Work) -> None:
+    work.harness.add([work.harness.make("http://a.test/1", "an automobile")])
+    work.finish()
+    work.queue(*work.harness.add([work.harness.make("http://a.test/2", "a vehicle")]))
+    work.embedder.dimensions = 255
+    with pytest.raises(UpstreamFailure, match="255 dimensions, and those of this model have 256"):
+        work.finish()
+    work.embedder.dimensions = 256
+    work.finish()
+    assert len(work.find("car")) == 2
+
+
 def test_work_waits_for_a_server_that_is_gone_and_says_why(work: Work) -> None:
     work.harness.add([work.harness.make("http://a.test/", "an automobile")])
     work.embedder.is_gone = True

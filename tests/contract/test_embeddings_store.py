@@ -56,6 +56,7 @@ def test_save_many_replaces_and_is_found(store: SqlStore) -> None:
         found = unit.documents.embeddings.find_many([first, second, 99])
         assert unit.documents.embeddings.count(MODEL) == 2
         assert unit.documents.embeddings.count("other") == 0
+        assert [unit.documents.embeddings.find_dimensions(model) for model in (MODEL, "other")] == [2, None]
     assert found == {first: make_embedding(first, vectors=b"\0\0\0<"), second: make_embedding(second)}
 
 

@@ -62,6 +62,9 @@ class Embeddings(Protocol):
         Only an embedding of this model for the present version of a live document is in force.
         """
 
+    def find_dimensions(self, model: str) -> int | None:
+        """Finds the length of the vectors of a model; None before the first."""
+
     def count(self, model: str) -> int:
         """Counts the live documents that have an embedding of a model."""
 

@@ -131,6 +131,12 @@ class SqlEmbeddings:
             for row in self._connection.execute(query.order_by(embedding_changes.c.number).limit(limit))
         ]
 
+    def find_dimensions(self, model: str) -> int | None:
+        """Finds the length of the vectors of a model."""
+        query = sa.select(embeddings.c.dimensions).where(embeddings.c.model == plain(model)).limit(1)
+        found: int | None = self._connection.execute(query).scalar()
+        return found
+
     def count(self, model: str) -> int:
         """Counts the live documents that have an embedding of a model."""
         held = embeddings.join(documents, documents.c.id == embeddings.c.document_id)

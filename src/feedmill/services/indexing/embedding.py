@@ -4,8 +4,9 @@ The indexer queues each document that it has written. A document whose texts and
 request to the model. Once after each start all documents are queued that have no embedding of this model for their version, so that a new
 model, or semantic search that was off for a while, catches up.
 
-The server that does not answer costs no document: all wait, longer each time, until it answers. A document that the server refuses is
-tried again a few times, ever later, and then left without an embedding until it changes or the program starts again.
+A server that does not answer, or answers nothing right, costs no document: all wait, longer each time. A document that the server refuses
+while it embeds a harmless text is tried again a few times, ever later, and then left without an embedding until it changes or the program
+starts again.
 """
 
 import hashlib
@@ -38,6 +39,7 @@ LONGEST_PAUSE_SECONDS = 10.0
 RETRY_SECONDS = 60.0
 """How long a refused document waits at first. Each time it waits twice as long."""
 REQUEST_SECONDS = 60.0
+HARMLESS_TEXT = "Feedmill"
 POLL_SECONDS = 2.0
 OUTDATED_AT_ONCE = 500
 
@@ -172,19 +174,43 @@ class EmbeddingWork:
 
     def _embed(self, batch: Sequence[_Job]) -> None:
         """Embeds documents in as few requests as their texts need. A batch that the server refuses is halved, down to one document."""
-        texts = [text for job in batch for text in job.texts]
         try:
-            parts = [self._embedder.embed_passages(part, REQUEST_SECONDS) for part in _split_texts(texts)]
-            if len({part.shape[1] for part in parts}) != 1:
-                raise Rejected("the embeddings server answers with vectors of different lengths")
+            rows, dimensions = self._embed_texts([text for job in batch for text in job.texts])
         except Rejected as error:
             if len(batch) > 1:
                 self._embed(batch[: len(batch) // 2])
                 self._embed(batch[len(batch) // 2 :])
             else:
+                self._check_server()
                 self._postpone(batch[0], str(error))
             return
-        self._save(batch, [vector for part in parts for vector in part], parts[0].shape[1])
+        self._save(batch, rows, dimensions)
+
+    def _embed_texts(self, texts: Sequence[str]) -> tuple[list[Vectors], int]:
+        """Returns the vectors of texts and their length.
+
+        Errors: Rejected; UpstreamFailure, also for vectors of another length than those that the store has of this model.
+        """
+        parts = [self._embedder.embed_passages(part, REQUEST_SECONDS) for part in _split_texts(texts)]
+        lengths = {part.shape[1] for part in parts}
+        with self._store.reading() as unit:
+            known = unit.documents.embeddings.find_dimensions(self._embedder.model)
+        if len(lengths | ({known} if known else set())) != 1:
+            listed = ", ".join(map(str, sorted(lengths)))
+            raise UpstreamFailure(
+                f"the embeddings server answers with vectors of {listed} dimensions, and those of this model have {known}"
+            )
+        return [vector for part in parts for vector in part], lengths.pop()
+
+    def _check_server(self) -> None:
+        """Embeds a text that no server refuses, to tell a server that answers nothing right from one that refuses one document.
+
+        Errors: UpstreamFailure if it refuses this text too.
+        """
+        try:
+            self._embed_texts([HARMLESS_TEXT])
+        except Rejected as error:
+            raise UpstreamFailure(str(error)) from error
 
     def _save(self, batch: Sequence[_Job], rows: Sequence[Vectors], dimensions: int) -> None:
         made, place = [], 0
