@@ -26,6 +26,9 @@ TODAY = date(2026, 3, 10)
         ("http://h/v1.2/", "application/x-unknown", ""),
         ("http://h/a.b-c", "", ""),
         ("http://h/", "message/rfc822", "eml"),
+        ("http://h/ls.1.gz", "text/troff", "man"),
+        ("http://h/a.tgz", "application/x-tar", "tar"),
+        ("http://h/a", "application/x-7z-compressed", "7z"),
     ],
 )
 def test_file_type_is_one_ending(url: str, mimetype: str, expected: str) -> None:

@@ -26,6 +26,7 @@ ls \- list directory contents
 do not ignore \e n
 .BR cp (1),
 .IR "two words" s
+.HP \w'not'u
 .PP
 first
 line.

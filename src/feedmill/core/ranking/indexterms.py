@@ -144,6 +144,9 @@ _ENDINGS = {
     "application/zip": "zip",
     "application/epub+zip": "epub",
     "message/rfc822": "eml",
+    "application/x-tar": "tar",
+    "application/x-7z-compressed": "7z",
+    "text/troff": "man",
 }
 _SAME_ENDINGS = {"htm": "html", "jpeg": "jpg", "text": "txt", "xhtml": "html"}
 _PATH_ENDING = re.compile(r"\.([^./]{1,20})$")

@@ -57,6 +57,8 @@ _KINDS: Final = {
     "application/vnd.ms-excel": FileKind("Excel", "sheet"),
     "application/vnd.ms-outlook": FileKind(message("Mail"), "mail"),
     "application/vnd.ms-powerpoint": FileKind("PowerPoint", "slides"),
+    "application/x-7z-compressed": FileKind("7Z", "archive"),
+    "application/x-tar": FileKind("TAR", "archive"),
     "application/xml": FileKind("XML", "text"),
     "application/zip": FileKind("ZIP", "archive"),
     f"{_ODF}.presentation": FileKind("ODP", "slides"),
@@ -70,6 +72,7 @@ _KINDS: Final = {
     "text/markdown": FileKind("Markdown", "text"),
     "text/plain": FileKind(message("Text"), "text"),
     "text/rtf": FileKind("RTF", "text"),
+    "text/troff": FileKind("man", "text"),
     "text/xml": FileKind("XML", "text"),
 }
 

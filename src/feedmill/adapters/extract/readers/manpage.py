@@ -46,7 +46,7 @@ _CELL = re.compile(r"^T\}|(?<!\S)T\{$")
 _SINGLE = {"-": "-", "e": "\\", "E": "\\", "\\": "\\", " ": " ", "~": " ", "0": " ", "'": "'", "`": "`", ".": ".", "t": " ", "_": "_"}
 _FONT_PAIRS = frozenset({"BR", "RB", "BI", "IB", "IR", "RI"})
 _BREAKS = frozenset("PP P LP TP TQ IP HP RS RE br sp Sp Pp El Bl Bd Ed EE EX nf fi Vb Ve YS D1 Dl ce in ti bp ne TE".split())
-_WITH_WORDS = frozenset("B I SM SB R UR MT ME UE OP SY CW MR HP TQ D1 Dl".split())
+_WITH_WORDS = frozenset("B I SM SB R UR MT ME UE OP SY CW MR D1 Dl".split())
 _UNPRINTED = frozenset(
     (
         "ds as nr rr rm rn tr ft fam ps ss vs ll lt pl po ta hy nh ad na ns rs ev ec eo so mso do cp cc c2 lf wh ch em it nx pm ab "
