@@ -8,13 +8,17 @@ from tests.embeddingserver import DIMENSIONS, embed
 
 
 class ConceptEmbedder:
-    """Implements ``ports.Embedder``. ``is_gone``: it answers nothing; texts with the word ``refused`` are refused."""
+    """Implements ``ports.Embedder``.
+
+    ``is_gone``: it answers nothing; texts with the word ``refused`` are refused; ``is_blank``: no text means anything to it.
+    """
 
     def __init__(self, model: str = "concepts") -> None:
         self.model = model
         self.is_gone = False
         self.refused = ""
         self.dimensions = DIMENSIONS
+        self.is_blank = False
         self.queries: list[str] = []
         self.batches: list[list[str]] = []
 
@@ -31,4 +35,6 @@ class ConceptEmbedder:
     def _embed(self, texts: Sequence[str], seconds: float) -> Vectors:
         if self.is_gone or seconds <= 0:
             raise UpstreamFailure("no server answers")
+        if self.is_blank:
+            return read_vectors([[0.0] * self.dimensions for _ in texts])
         return read_vectors([embed(text, self.dimensions) for text in texts])

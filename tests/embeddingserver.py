@@ -74,8 +74,6 @@ class EmbeddingServer:
                 return 200, b"<html>hello</html>"
             case "nan":
                 rows = [[float("nan")] * DIMENSIONS for _ in rows]
-            case "zeros":
-                rows = [[0.0] * DIMENSIONS for _ in rows]
             case "words":
                 rows = [["x"] * DIMENSIONS for _ in rows]
             case "count":

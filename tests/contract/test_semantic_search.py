@@ -194,6 +194,14 @@ def test_model_that_is_gone_means_words_alone_and_a_warning(site: Site) -> None:
     assert sorted(site.find("car")) == ["http://a.test/car", FLEET]
 
 
+def test_query_without_meaning_to_the_model_is_answered_by_words(site: Site) -> None:
+    site.add(FLEET, "an automobile")
+    site.embedder.is_blank = True
+    page = site.search("automobile")
+    assert ([result.url for result in page.results], page.warnings) == ([FLEET], ())
+    assert site.find("car") == []
+
+
 def test_vector_of_another_length_means_words_alone_and_a_warning(site: Site) -> None:
     site.add(FLEET, "an automobile")
     site.embedder.dimensions = 255

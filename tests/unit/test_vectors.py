@@ -14,6 +14,12 @@ def test_read_vectors_makes_them_of_length_one() -> None:
     assert vectors.tolist() == [[pytest.approx(0.6), pytest.approx(0.8)], [0.0, -1.0]]
 
 
+def test_read_vectors_keeps_zeros_which_are_near_to_nothing() -> None:
+    vectors = read_vectors([[0, 0.0], [1, 0]])
+    assert vectors.tolist() == [[0.0, 0.0], [1.0, 0.0]]
+    assert unpack_vectors(pack_vectors(vectors), 2).tolist() == vectors.tolist()
+
+
 @pytest.mark.parametrize(
     "rows",
     [
@@ -28,7 +34,6 @@ def test_read_vectors_makes_them_of_length_one() -> None:
         [[float("inf"), 1.0]],
         [[1e300, 1.0]],
         [[10**400, 1]],
-        [[0.0, 0.0]],
         [[0.0] * MAX_DIMENSIONS + [1.0]],
         "text",
         [{"a": 1}],

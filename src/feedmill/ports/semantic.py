@@ -10,7 +10,7 @@ import numpy.typing as npt
 from feedmill.model.semantic import Embedding, EmbeddingChange, Neighbour, QueuedEmbedding
 
 Vectors = npt.NDArray[np.float32]
-"""One vector in each row, of length 1."""
+"""One vector in each row, of length 1; one of zeros is near to nothing."""
 
 
 class EmbeddingQueue(Protocol):

@@ -11,12 +11,14 @@ STORED = np.dtype("<f2")
 MAX_DIMENSIONS = 8_192
 _LARGEST = 1e18
 """The largest number of a vector: the squares of 8,192 of them still are numbers of single precision."""
+_SHORTEST = 1e-12
+"""A vector that is shorter has no direction."""
 
 
 def read_vectors(rows: Sequence[object]) -> Vectors:
-    """Returns rows of numbers as vectors of length 1.
+    """Returns rows of numbers as vectors of length 1; one of zeros, as a model may give a text without meaning, is near to nothing.
 
-    Errors: ValueError if they are no numbers, not equally long, too long, or have no direction (zeros, infinite numbers, no number).
+    Errors: ValueError if they are no finite numbers, not equally long, or too long.
     """
     if not rows or not all(isinstance(row, list) and all(type(number) in (int, float) for number in row) for row in rows):
         raise ValueError("a vector is no list of numbers")
@@ -30,8 +32,7 @@ def read_vectors(rows: Sequence[object]) -> Vectors:
     if not bool((np.abs(vectors) < _LARGEST).all()):
         raise ValueError("a vector holds a number that is none, or too large")
     lengths = np.sqrt(np.square(vectors).sum(axis=1, keepdims=True))
-    if not bool((lengths > 1e-12).all()):
-        raise ValueError("a vector has no direction")
+    lengths[lengths < _SHORTEST] = 1
     return np.asarray(vectors / lengths, dtype=np.float32)
 
 
