@@ -230,10 +230,17 @@ def test_list_with_documents_by_meaning_is_not_said_to_match_parts_of_the_query(
     assert site.search("company everyone").is_loosened
 
 
-def test_vector_of_a_query_is_made_once(site: Site) -> None:
-    site.add(FLEET, "an automobile")
-    assert [site.find("car", start=start) for start in (0, 0)] == [[FLEET], [FLEET]]
+def test_vector_of_a_query_is_made_once_for_all_parts_of_a_list(site: Site) -> None:
+    for number in range(3):
+        site.add(f"http://a.test/{number}", "an automobile")
+    searcher = site.services.searcher
+    search = searcher.prepare(SearchRequest(query="car", num=1), ANONYMOUS, Deadline(600.0))
+    assert len({searcher.find_page(search.at(start, 1)).results[0].url for start in range(3)}) == 3
     assert site.embedder.queries == ["car"]
+    site.embedder.is_gone = True
+    search = searcher.prepare(SearchRequest(query="car", num=1), ANONYMOUS, Deadline(600.0))
+    assert all("semantic" in " ".join(searcher.find_page(search.at(start, 1)).warnings) for start in range(3))
+    assert site.embedder.queries == ["car", "car"]
 
 
 def test_more_changes_than_a_search_reads_mean_words_alone_until_they_are_read(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

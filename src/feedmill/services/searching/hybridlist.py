@@ -9,13 +9,14 @@ The list is decided once, so that pages, total and facets describe it:
    follow in their order.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from feedmill.core.query.nodes import join_all
 from feedmill.core.query.semantic import find_restrictions, find_text, is_restricted, widen
 from feedmill.core.ranking.fusion import fuse
 from feedmill.model.access import AccessFilter
+from feedmill.model.errors import UpstreamFailure
 from feedmill.model.query import Among, Node
 from feedmill.model.search import Hit, Hits, Match
 from feedmill.model.semantic import Neighbour
@@ -89,7 +90,7 @@ def find_hybrid_list(
         return None
     restrictions = find_restrictions(strict)
     tried = NEAREST_RESTRICTED if is_restricted(restrictions) else NEAREST
-    nearest = ranking.find_neighbours(text, access.permitted, tried, search.deadline.left_seconds)
+    nearest = _find_once(search, lambda: ranking.find_neighbours(text, access.permitted, tried, search.deadline.left_seconds))
     permitted = _keep_permitted(index, restrictions, access, nearest)
     least = NEAR_ENOUGH * permitted[0].similarity if permitted else 0.0
     near = [found for found in permitted if found.similarity >= least][:NEAREST]
@@ -100,6 +101,19 @@ def find_hybrid_list(
         near = _keep_permitted(index, join_all(node for _, node in narrowing.restrictions), access, near)
     by_id = {found.document_id: found for found in near}
     return HybridList(index=index, search=search, by_words=searched, whole=whole, narrowing=narrowing, near=by_id)
+
+
+def _find_once(search: PlannedSearch, find: Callable[[], list[Neighbour]]) -> list[Neighbour]:
+    """Returns what was found for another part of the result list of the same request, or finds it. Errors: as ``find``, also again."""
+    if not search.nearest:
+        try:
+            search.nearest.append(find())
+        except UpstreamFailure as error:
+            search.nearest.append(error)
+    (found,) = search.nearest
+    if isinstance(found, UpstreamFailure):
+        raise found
+    return found
 
 
 def _keep_permitted(index: SearchIndex, restrictions: Node, access: AccessFilter, nearest: Sequence[Neighbour]) -> list[Neighbour]:

@@ -4,13 +4,14 @@ Both are read in one transaction, so that a search sees an index and a search co
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.searchconfig import CompiledSearchConfig
 from feedmill.model.access import AccessFilter
-from feedmill.model.errors import FeedmillError
+from feedmill.model.errors import FeedmillError, UpstreamFailure
 from feedmill.model.messages import message
+from feedmill.model.semantic import Neighbour
 from feedmill.ports import SearchIndex, Store
 from feedmill.services.deadline import Deadline
 from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_PARTIAL, INDEX_TOKEN, SETTINGS_GENERATION
@@ -45,6 +46,8 @@ class PlannedSearch:
     deadline: Deadline
     #: by the searcher's clock
     begun: float
+    #: what semantic search found, or why it found nothing, for all parts of the result list
+    nearest: list[list[Neighbour] | UpstreamFailure] = field(default_factory=list)
 
     def at(self, start: int, num: int, *, counts_facets: bool = True) -> "PlannedSearch":
         """Returns the search for another part of the same result list."""

@@ -12,7 +12,6 @@ from collections.abc import Callable, Set
 from dataclasses import dataclass
 
 import structlog
-from cachetools import LRUCache
 
 from feedmill.core.ranking.vectors import Vectors
 from feedmill.model.authorization import LateLimits
@@ -28,7 +27,6 @@ READ_SECONDS = 0.2
 FOLLOW_SECONDS = 1.0
 SHARE_OF_TIME = 0.5
 """The share of the remaining time of a search that the model may take."""
-CACHED_QUERIES = 1_000
 NEAR_ENOUGH = 0.25
 """The share of the greatest similarity below which a document is not near to the query."""
 CIRCUIT = LateLimits(open_after_failures=3, open_seconds=0.5)
@@ -68,8 +66,6 @@ class SemanticRanking:
         self._clock = clock
         self._breaker = CircuitBreaker(clock, CIRCUIT, _keep_quiet)
         self._reading = threading.Lock()
-        self._cache_lock = threading.Lock()
-        self._queries: LRUCache[str, Vectors] = LRUCache(CACHED_QUERIES)
 
     def find_neighbours(self, text: str, classes: Set[int], limit: int, seconds: float) -> list[Neighbour]:
         """Returns the documents of these classes that are nearest to a query, nearest first.
@@ -121,10 +117,6 @@ class SemanticRanking:
 
     def _embed(self, text: str, until: float) -> Vectors:
         """Returns the vector of a query. Errors: UpstreamFailure, with a text for users."""
-        with self._cache_lock:
-            known = self._queries.get(text)
-        if known is not None:
-            return known
         seconds = min(self._limits.seconds, until - self._clock())
         absent = UpstreamFailure(
             message("semantic ranking is left out, since its model does not answer; results are found by their words alone")
@@ -143,6 +135,4 @@ class SemanticRanking:
             self._breaker.release_trial(_NAME, self._embedder.model)
             raise
         self._breaker.succeed(_NAME, self._embedder.model)
-        with self._cache_lock:
-            self._queries[text] = vector
         return vector
