@@ -24,6 +24,7 @@ _SCRIPTS = ("LATIN", "GREEK", "CYRILLIC", "HANGUL SYLLABLE", "ARMENIAN", "GEORGI
 _ASCII_WORD = re.compile(r"[A-Za-z]{5,24}")
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _HTML_START = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?>(?:<!--.*?-->\s*)*)(?:<!DOCTYPE\s+html\b|<html\b)", re.IGNORECASE | re.DOTALL)
+_MANUAL_START = re.compile(r"\s*(?:[.']\s*\\[\"#]|\.TH\s+\S+\s+\S|\.Dd\s)")
 _UNREAD_TAGS = {
     "script",
     "style",
@@ -66,6 +67,9 @@ def words_of(data: bytes) -> set[str]:
         return set()
     text, certain = _decode(data)
     text = text[:MOST_CHARACTERS]
+    if _MANUAL_START.match(text):
+        text = _manual_text(text)
+        return set(_words(text) if certain else _ascii_words(text))
     if not is_html(data):
         if re.match(r"\s*<(?:\?xml|!DOCTYPE|!--|[A-Za-z])", text):
             text = _MARKUP.sub("  ", re.sub(r"(?s)<!--.*?-->|<!\[CDATA\[.*?\]\]>|<!.*", " ", text)) if "<!ENTITY" not in text else ""
@@ -110,6 +114,20 @@ def _pdf_text(data: bytes) -> str:
             return "\n".join(document[number].get_textpage().get_text_range() for number in range(min(len(document), 20)))
     except pypdfium2.PdfiumError:
         return ""
+
+
+def _manual_text(text: str) -> str:
+    """Returns the lines of a manual page that are neither requests nor in definitions, tables or formulas, and have no escapes."""
+    kept, is_inside = list[str](), False
+    for line in text.partition("\n.S")[2].split("\n"):
+        if re.match(r"[.']\s*(?:de|ig|am|EQ|TS)\b", line):
+            is_inside = True
+        elif line.startswith(("..", ".TE", ".EN")):
+            is_inside = False
+        elif not is_inside and line[:1] not in (".", "'") and "\\" not in line:
+            kept.append(line)
+    # the rest of the first request is no line of text
+    return "\n".join(kept[1:])
 
 
 def _zip_text(data: bytes) -> str:
