@@ -212,6 +212,14 @@ def test_signing_in_on_the_page_leads_back_and_signing_out_ends_the_session(harn
     assert harness.events() == [("signin.accepted", "ann"), ("signout", "ann")]
 
 
+def test_page_without_results_offers_to_sign_in_until_one_is_signed_in(harness: SignInHarness) -> None:
+    offer = 'shown only to those who have it. <a href="/signin?'
+    browser = harness.browser()
+    assert offer in browser.get("/?q=nowhere").text
+    browser.sign_in("ann")
+    assert "shown only to those who have it.</li>" in browser.get("/?q=nowhere").text
+
+
 def test_signing_in_with_a_wrong_password_says_neither_which_was_wrong_nor_sets_a_session(harness: SignInHarness) -> None:
     wrong, unknown = harness.browser(), harness.browser()
     texts = [wrong.sign_in("ann", "wrong password").text, unknown.sign_in("bob", "wrong password").text]

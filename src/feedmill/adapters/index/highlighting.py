@@ -1,10 +1,13 @@
 """What a query highlights: its words in all the forms that it finds, and its phrases as written.
 
+Function words are highlighted inside phrases only, unless the query has no other words.
+
 The words of a passage are stemmed as the words of the query were. A word that shares a stem with a word of the query counts as that
 word. A passage is short, and only words with the same beginning as a stem are stemmed.
 """
 
 from collections.abc import Sequence, Set
+from dataclasses import replace
 from itertools import takewhile
 
 from feedmill.adapters.index.analysis import MAX_TERMS, highlight_terms
@@ -33,16 +36,21 @@ class FormsHighlighter:
         hangul = tuple(FOLDED[raw] for raw in singles if gram_size(raw) and FOLDED[raw] >= "\uac00")
         self._roots = tuple(f"{term}*" if term in hangul else _find_prefix(term, stems.get(term, ())) for term in self._terms)
         functional = find_function_words(self._terms, languages)
+        self._marked = tuple(term for term in self._terms if term not in functional)
         self._weights = tuple(FUNCTION_WEIGHT if term in functional else 1.0 for term in self._terms)
         self._forms = _Forms(stems, hangul, tuple(languages))
 
     def make_snippet(self, text: str) -> Snippet:
         """Returns the passage of a text that best shows the words of the query, with their positions in it."""
-        return make_snippet(text, self._terms, self._forms.fold, roots=self._roots, find_forms=self._forms.find_forms)
+        snippet = make_snippet(text, self._terms, self._forms.fold, roots=self._roots, find_forms=self._forms.find_forms)
+        if len(self._marked) == len(self._terms) or not snippet.marks:
+            return snippet
+        # a passage that holds function words alone still shows why it was chosen
+        return replace(snippet, marks=self.find_marks(snippet.text) or snippet.marks)
 
     def find_marks(self, text: str) -> tuple[tuple[int, int], ...]:
-        """Returns the start and end positions of the words of the query in a text."""
-        return tuple(find_marks(text, self._terms, self._forms.fold, self._forms.find_forms))
+        """Returns the start and end positions of the words to highlight in a text."""
+        return tuple(find_marks(text, self._marked, self._forms.fold, self._forms.find_forms))
 
     @property
     def weights(self) -> tuple[float, ...]:

@@ -24,6 +24,7 @@ MAX_SHOWN_TITLE = 150
 # only URLs that a browser may open without harm; blanks, control characters and marks of direction hide where a URL leads
 _LINKABLE = re.compile(r"(?:https?|ftps?|smb)://[^\s\x00-\x20\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\"<>\\^`{|}]+", re.IGNORECASE)
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
+_PATH = re.compile(r"[^?#]*")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff]")
 
 ORDERS = (("", message("Relevance")), ("date:D:R:d1", message("Newest")), ("date:A:R:d1", message("Oldest")))
@@ -98,7 +99,7 @@ class ShownResult:
 
     title: tuple[Part, ...]
     link: str | None
-    shown_url: str
+    crumbs: tuple[str, ...]
     parts: tuple[Part, ...]
     kind: FileKind
     language: str | None
@@ -280,7 +281,7 @@ def _show_result(result: Result, query: str, same: tuple[tuple[str, str], ...]) 
     return ShownResult(
         title=split_snippet(title),
         link=find_address(result),
-        shown_url=shorten_url(result.display_url),
+        crumbs=split_url(result.display_url),
         parts=split_snippet(result.snippet),
         kind=_find_kind(result.mimetype),
         language=result.language,
@@ -308,6 +309,32 @@ def shorten_url(url: str) -> str:
     if len(clean) <= MAX_SHOWN_URL:
         return clean
     return f"{clean[: MAX_SHOWN_URL * 2 // 3]}…{clean[-MAX_SHOWN_URL // 3 :]}"
+
+
+def split_url(url: str) -> tuple[str, ...]:
+    """Returns the breadcrumbs of the URL of a web page: its host, then the parts of its path, each written for reading.
+
+    Shape: a long URL keeps its host and its last parts, with "…" between them; a URL of another scheme is one part.
+    """
+    found = _SCHEME.match(url)
+    if found is None:
+        return (shorten_url(url),)
+    # only the path is split: a query or a fragment may hold slashes of its own
+    path = _PATH.match(url, found.end())
+    host, *folders = path.group().split("/") if path else [""]
+    parts = [part for part in folders if part]
+    rest = url[path.end() :] if path else ""
+    if rest:
+        parts = [*parts[:-1], f"{parts[-1] if parts else ''}{rest}"]
+    crumbs = [shown for part in (host, *parts) if (shown := shorten_url(part))]
+    size = len(crumbs[0]) if crumbs else 0
+    kept: list[str] = []
+    for crumb in reversed(crumbs[1:]):
+        size += len(crumb)
+        if kept and size > MAX_SHOWN_URL:
+            return (crumbs[0], "…", *reversed(kept))
+        kept.append(crumb)
+    return tuple(crumbs) or (shorten_url(url),)
 
 
 def shorten_title(text: str, marks: tuple[tuple[int, int], ...]) -> Snippet:
