@@ -101,6 +101,7 @@ def test_image_is_found_by_its_name_and_words(server: Appliance) -> None:
         ("gz", gzip.compress(b"gzword"), "text/plain"),
         ("bz2", bz2.compress(b"<title>t</title>bz2word"), "text/html"),
     ],
+    ids=["zip", "gz", "bz2"],
 )
 def test_files_in_archives_are_found(server: Appliance, name: str, data: bytes, mimetype: str) -> None:
     url = f"http://archives.example.com/{name}"
