@@ -13,6 +13,8 @@ from tests.builders.groups import make_groups_feed, make_membership
 from tests.waiting import wait_until
 
 SOUP = make_record("http://intranet.example.com/soup", "leek soup at noon", mimetype="text/plain")
+ACL = '<acl><principal scope="group" access="permit">staff</principal></acl>'
+STOCK = make_record("http://intranet.example.com/stock", "stock of beef", mimetype="text/plain", acl=ACL)
 FAULTY = make_record("", "nowhere", mimetype="text/plain")
 
 
@@ -40,7 +42,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with a feed of a good and a faulty record, and with two groups feeds."""
     folder = tmp_path_factory.mktemp("commands")
     data = folder / "data"
-    push(data, folder, make_feed(SOUP, FAULTY, datasource="menu"), "push", "--datasource", "menu", "--feedtype", "full")
+    push(data, folder, make_feed(SOUP, STOCK, FAULTY, datasource="menu"), "push", "--datasource", "menu", "--feedtype", "full")
     inner = make_groups_feed(make_membership("cooks", ["CORP\\ann", "bob"]), make_membership("staff", ["eve"], groups=["cooks"]))
     push(data, folder, inner, "push-groups", "--groupsource", "ldap", "--feedtype", "full")
     again = make_groups_feed(make_membership("cooks", ["dora"]))
@@ -60,13 +62,13 @@ def test_feeds_are_listed_newest_first_and_by_source(data: Path) -> None:
 
 def test_feed_shows_its_receipt_and_its_log(data: Path) -> None:
     code, receipt = run_json(data, "feeds", "show", "1")
-    assert (code, receipt["records"], receipt["included"], receipt["errors"]) == (0, 2, 1, 1)
+    assert (code, receipt["records"], receipt["included"], receipt["errors"]) == (0, 3, 2, 1)
     code, log = run_json(data, "feeds", "log", "1")
     assert (code, log) == (0, receipt["log"])
     assert [entry["level"] for entry in log] == ["error"]
     text = run(data, "feeds", "log", "1")[1]
     assert text.startswith(f"error: line {log[0]['line']}: ")
-    assert "2 records, 1 included, 1 in error" in run(data, "feeds", "show", "1")[1]
+    assert "3 records, 2 included, 1 in error" in run(data, "feeds", "show", "1")[1]
     assert run(data, "feeds", "show", "99")[0] == 1
 
 
@@ -109,6 +111,18 @@ def test_group_shows_its_members_by_source_and_the_groups_that_contain_it(data: 
     code, text = run(data, "groups", "show", "cooks", "--limit", "1")
     assert (code, "and more" in text, 'group "staff"' in text) == (0, True, True)
     assert run(data, "groups", "show", "unknown")[0] == 1
+
+
+def test_search_as_a_user_finds_what_they_may_see(data: Path) -> None:
+    def find(*words: str) -> list[str]:
+        code, page = run_json(data, "search", "stock", *words)
+        assert code == 0
+        return [result["url"] for result in page["results"]]
+
+    hidden = "http://intranet.example.com/stock"
+    assert (find(), find("--user", "dora"), find("--user", "zoe")) == ([], [hidden], [])
+    assert find("--group", "staff") == [hidden]
+    assert run(data, "search", "stock", "--user", "dora", "--url", "http://127.0.0.1:9")[0] == 2
 
 
 def test_groups_of_a_user_come_with_their_paths(data: Path) -> None:

@@ -47,6 +47,16 @@ def connect(port: int, source: str) -> socket.socket:
     return socket.create_connection(("127.0.0.1", port), timeout=60, source_address=(source, 0))
 
 
+def test_request_without_tls_gets_a_plain_answer_on_the_port_with_tls(crowded: Appliance) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", crowded.tls, timeout=60)
+    try:
+        connection.request("POST", "/xmlfeed", b"x" * 1_000)
+        response = connection.getresponse()
+        assert (response.status, response.read()) == (400, b"This port speaks TLS; write https:// in place of http://.\n")
+    finally:
+        connection.close()
+
+
 def is_gone(connection: socket.socket) -> bool:
     """Whether the server has ended a connection; what it said before is passed over."""
     connection.setblocking(False)

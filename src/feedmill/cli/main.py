@@ -155,8 +155,9 @@ def main() -> None:
 
 def _report(exc: Exception) -> None:
     from feedmill.cli.options import clean, error_console, print_json
+    from feedmill.cli.oserrors import describe_os_error
 
-    texts = exc.faults if isinstance(exc, BadSettings) else [str(exc)]
+    texts = exc.faults if isinstance(exc, BadSettings) else [describe_os_error(exc) if isinstance(exc, OSError) else str(exc)]
     if "--json" in sys.argv[1:]:
         print_json({"error": "; ".join(texts)})
     for text in texts:

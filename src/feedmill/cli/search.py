@@ -1,4 +1,4 @@
-"""``feedmill search``: searches as an anonymous user."""
+"""``feedmill search``: searches as a user who is not signed in, or as one whom the operator names."""
 
 import json
 from typing import Annotated, Any
@@ -6,10 +6,14 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from feedmill.cli.options import DATA, Config, Data, Json, Url, clean, console, print_json, workplace
+from feedmill.cli.auditing import record_command
+from feedmill.cli.options import DATA, Config, Data, Groups, Json, Namespace, Url, clean, console, print_json, workplace
 from feedmill.client.transport import Transport
+from feedmill.core.access.principals import read_identity
 from feedmill.core.query.selections import check_facet_names, check_selections
 from feedmill.model.access import ANONYMOUS
+from feedmill.model.audit import AuditKind, Details
+from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.search import Match, SearchRequest
 from feedmill.wire.results.json import render_page
 
@@ -18,6 +22,8 @@ SEARCH_EXAMPLES = """Examples:
   feedmill search 'annual report'
 
   feedmill search 'inmeta:department=sales site:intranet.example.com' --num 50 --json
+
+  feedmill search salaries --user 'CORP\\ann'
 
   feedmill search travel --facet @filetype --facet department --select @date:2026-01-01..2026-12-31"""
 
@@ -30,12 +36,20 @@ def search(
     facet: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A facet to count, such as department or @filetype.")] = None,
     select: Annotated[list[str] | None, typer.Option(metavar="NAME:VALUE", help="What results must have of a facet.")] = None,
     getfields: Annotated[str, typer.Option(help="Metadata to show: names divided by dots, * for all.")] = "",
+    user: Annotated[str, typer.Option("--user", metavar="U", help="Search as this user: NAME, DOMAIN\\NAME or NAME@DOMAIN.")] = "",
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    groups: Groups = None,
     url: Url = "",
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Search. The results are those that every user may see, signed in or not."""
+    """Search. The results are those that every user may see, signed in or not; with --user, those that this user may see.
+
+    Documents about which other servers decide are left out, since they want to know who signed in.
+    """
+    if url and (user or groups):
+        raise typer.BadParameter("with --url a server decides who searches; sign in there with a token of scope search")
     if url:
         parameters = {"q": query, "start": start, "num": num, "match": match.value, "getfields": getfields}
         page = Transport(base_url=url).get_json("/api/v1/search", parameters | {"facet": facet or [], "select": select or []})
@@ -56,7 +70,13 @@ def search(
         from feedmill.bootstrap.search import build_search_services
 
         with workplace(data, config).read() as context:
-            page = json.loads(render_page(build_search_services(context).searcher.search(request, ANONYMOUS), shows_scores=True))
+            services = build_search_services(context)
+            access = ANONYMOUS
+            if user or groups:
+                details: Details = {"user": user, "namespace": namespace, "groups": groups or [], "query": query}
+                record_command(context, "search", details, AuditKind.DECISION_REQUESTED)
+                access = services.filters.find_filter(read_identity(user, namespace, groups or ())).without_late()
+            page = json.loads(render_page(services.searcher.search(request, access), shows_scores=True))
     if as_json:
         print_json(page)
     else:

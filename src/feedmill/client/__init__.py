@@ -38,7 +38,7 @@ from feedmill.client.documents import AclPush, DocumentPush, PrincipalPush
 from feedmill.client.feeds import AclEntry, FeedBuilder, GroupsBuilder
 from feedmill.client.replies import ItemReply
 from feedmill.client.seedlists import SeedlistItem, SeedlistReader
-from feedmill.model.errors import BadRequest, Busy, Conflict, Denied, FeedmillError, NotFound, Stuck
+from feedmill.model.errors import BadRequest, Busy, Conflict, Denied, FeedmillError, NotFound, Stuck, Unreachable
 
 __all__ = [
     "AclEntry",
@@ -82,4 +82,5 @@ __all__ = [
     "Stuck",
     "StuckShown",
     "Suggestions",
+    "Unreachable",
 ]

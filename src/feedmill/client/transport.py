@@ -7,6 +7,7 @@ request before reading all of it closes the connection; its response is still re
 import http.client
 import json
 import secrets
+import socket
 import ssl
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
@@ -15,11 +16,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
-from feedmill.model.errors import BadRequest, Busy, Conflict, Denied, FeedmillError, NotFound
+from feedmill.model.errors import BadRequest, Busy, Conflict, Denied, FeedmillError, NotFound, Unreachable
 
 PIECE_BYTES = 1 << 20
 ANSWER_BYTES = 64 << 20
 ANSWER_SECONDS = 120.0
+FEED_PORT = 19900
+"""The port of feeds by default. Source: docs/reference/settings.md."""
 _ERRORS: dict[int, type[FeedmillError]] = {401: Denied, 403: Denied, 404: NotFound, 409: Conflict, 503: Busy}
 Progress = Callable[[int], None]
 """Receives the number of bytes sent so far."""
@@ -61,10 +64,15 @@ class Transport:
         return scheme + found + authority.rpartition("@")[2] + slash + path
 
     def push(self, path: str, fields: Mapping[str, str], file: Path, on_progress: Progress) -> str | None:
-        """Posts a feed and returns its id, or None if the server returns none. Errors: Denied, Busy, BadRequest with its answer."""
+        """Posts a feed and returns its id, or None if the server returns none.
+
+        Errors: Denied, Busy, BadRequest with its answer; NotFound if the address is not that of a feed port.
+        """
         answer = self.post_file(path, fields, file, on_progress)
         text = answer.body.decode("utf-8", "replace").strip()
         if text.lower() != "success":
+            if answer.status in (404, 405):
+                raise NotFound(f"{self.shown_url} accepts no feeds; give the address of the feed port, which is {FEED_PORT} by default")
             kind = Denied if "Unauthorized" in text else _ERRORS.get(answer.status, BadRequest)
             raise kind(f"the server refused the feed with status {answer.status}: {text[:1000] or 'no text'}")
         return answer.feed_id
@@ -137,7 +145,7 @@ class Transport:
             content = response.read(ANSWER_BYTES)
             return Response(status=response.status, feed_id=response.headers.get("X-Feedmill-Feed"), body=content)
         except (OSError, http.client.HTTPException) as exc:
-            raise Busy(f"no answer from {self.shown_url}: {exc or type(exc).__name__}") from exc
+            raise Unreachable(_explain_silence(self.shown_url, exc)) from exc
         except ValueError as exc:
             raise BadRequest(f"the request cannot be sent, as its token or path holds characters that HTTP does not allow: {exc}") from exc
         finally:
@@ -221,6 +229,23 @@ def _iter_body(head: bytes, stream: BinaryIO, size_bytes: int, tail: bytes, on_p
         sent += len(piece)
         on_progress(sent)
     yield tail
+
+
+def _explain_silence(url: str, exc: Exception) -> str:
+    """Returns why no response came, and what to do."""
+    if isinstance(exc, ConnectionRefusedError):
+        return f"no server answers at {url}; is 'feedmill serve' running, and is this the port?"
+    if isinstance(exc, socket.gaierror):
+        return f"no server answers at {url}: its name is unknown ({exc.strerror})"
+    if isinstance(exc, ssl.SSLCertVerificationError):
+        return f"no answer from {url}: its certificate is not trusted ({exc.verify_message})"
+    if isinstance(exc, ssl.SSLError):
+        return f"no answer from {url}: TLS failed ({exc.reason or exc}); a port without TLS wants http:// in place of https://"
+    if isinstance(exc, TimeoutError):
+        return f"no answer from {url} within {ANSWER_SECONDS:g} seconds"
+    if isinstance(exc, http.client.BadStatusLine) and not url.startswith("https://"):
+        return f"no answer from {url}: the connection was closed; a port with TLS wants https:// in place of http://"
+    return f"no answer from {url}: {exc or type(exc).__name__}"
 
 
 def _explain(response: Response) -> str:

@@ -11,6 +11,7 @@ FeedmillError
 |   +-- VersionConflict    it was changed meanwhile; read it again
 +-- Denied           the caller is not permitted to do this
 +-- Busy             try again later
+|   +-- Unreachable  no server answers at the address; nothing was sent, or no response came
 |   +-- OutOfTime    the deadline of the request was reached before there was an answer
 |   +-- DiskFull     the disk is full; nothing was lost and nothing was stored
 |   +-- Stuck        the queue that the caller waits for does not move; waiting longer has no effect until the cause is removed
@@ -99,6 +100,10 @@ class Denied(FeedmillError):
 
 class Busy(FeedmillError):
     """Not now; the same call may succeed later."""
+
+
+class Unreachable(Busy):
+    """No server answers at the address, or it did not answer in time; the text names the address without secrets."""
 
 
 class OutOfTime(Busy):

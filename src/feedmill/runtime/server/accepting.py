@@ -29,6 +29,15 @@ YIELD_SECONDS: Final = 0.005
 LEFT_OVER: Final = 8
 """How many connections that no other process accepted are accepted in a row."""
 
+_TLS_HANDSHAKE: Final = b"\x16"
+"""The first byte of a TLS connection. Source: RFC 8446, 5.1."""
+_PLAIN_TEXT: Final = b"This port speaks TLS; write https:// in place of http://.\n"
+_PLAIN_REFUSAL: Final = (
+    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n"
+    b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(_PLAIN_TEXT), _PLAIN_TEXT)
+)
+_READ_BYTES: Final = 65_536
+
 _SHUTDOWN_SECONDS: Final = 5.0
 _PAUSE_SECONDS: Final = 0.1
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -165,6 +174,9 @@ class Acceptor:
         try:
             if self._context is None:
                 await self._loop.connect_accepted_socket(lambda: connection.protocol, accepted)
+            elif not await self._begins_tls(accepted):
+                _refuse_plain(accepted)
+                connection.release()
             else:
                 await self._loop.connect_accepted_socket(
                     lambda: connection.protocol,
@@ -181,6 +193,21 @@ class Acceptor:
             connection.release()
             raise
 
+    async def _begins_tls(self, accepted: socket.socket) -> bool:
+        """Waits for the first byte, and returns whether it is that of TLS. Errors: TimeoutError at the deadline of a head."""
+        readable = asyncio.Event()
+        descriptor = accepted.fileno()
+        self._loop.add_reader(descriptor, readable.set)
+        try:
+            async with asyncio.timeout(HEAD_SECONDS):
+                await readable.wait()
+        except BaseException:
+            self._loop.remove_reader(descriptor)
+            accepted.close()
+            raise
+        self._loop.remove_reader(descriptor)
+        return accepted.recv(1, socket.MSG_PEEK) in (_TLS_HANDSHAKE, b"")
+
     async def _check_all(self) -> None:
         while True:
             await asyncio.sleep(CHECK_SECONDS)
@@ -188,3 +215,12 @@ class Acceptor:
             checked = [connection.protocol.check(now) for connection in self._slots if isinstance(connection, Connection)]
             for late, count in Counter(late for late in checked if late is not None).items():
                 log.info("slow_connections_ended", waited_for=late.value, connections=count)
+
+
+def _refuse_plain(accepted: socket.socket) -> None:
+    """Answers a request without TLS, and closes its connection."""
+    with accepted, suppress(OSError):  # the client may be gone
+        # a connection that is closed with unread bytes is reset, and the client would not see the answer
+        accepted.recv(_READ_BYTES)
+        accepted.send(_PLAIN_REFUSAL)
+        accepted.shutdown(socket.SHUT_WR)
