@@ -47,7 +47,7 @@ COMMANDS = {
     "users": CommandPlace("users", "users_app", Section.ACCESS, "List, add and change local users.", "USERS_EXAMPLES"),
     "tokens": CommandPlace("tokens", "tokens_app", Section.ACCESS, "List, make and remove tokens of programs.", "TOKENS_EXAMPLES"),
     "audit": CommandPlace("audit", "audit_app", Section.ACCESS, "Check and export the audit log."),
-    "config": CommandPlace("configuration", "config_app", Section.SETTINGS, "Show and check the settings."),
+    "config": CommandPlace("configuration", "config_app", Section.SETTINGS, "Check and show the settings, write a first file."),
     "import": CommandPlace("importing", "import_settings", Section.SETTINGS, "Import settings of an old appliance.", "IMPORT_EXAMPLES"),
 }
 """All commands by name. A module is imported when its command is used: all of them together take seconds to load on a small machine."""

@@ -1,16 +1,23 @@
-"""``feedmill config check``: shows whether the settings are valid, and their values."""
+"""``feedmill config``: checks the settings, shows them with their origin, and writes a settings file to start from."""
 
 import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
-from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json
-from feedmill.cli.status import settings_table
-from feedmill.http.admin.status import list_settings
-from feedmill.model.errors import BadSettings
-from feedmill.settings import load_settings
+from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, render_json, workplace
+from feedmill.cli.workplace import Workplace
+from feedmill.http.admin.status import HIDDEN, list_settings
+from feedmill.model.errors import BadSettings, Conflict, Denied
+from feedmill.model.serving import StoredSetting
+from feedmill.settings import LoadedSettings, load_settings
+from feedmill.settings.load import DEFAULT
+from feedmill.settings.starter import write_starter
 
-config_app = typer.Typer(help="Look at the settings.", no_args_is_help=True, rich_markup_mode=None)
+config_app = typer.Typer(help="Check the settings, show them, write a file of them.", no_args_is_help=True, rich_markup_mode=None)
 
 CHECK_EXAMPLES = """Examples:
 
@@ -18,14 +25,33 @@ CHECK_EXAMPLES = """Examples:
 
   FEEDMILL_GATE_PORT=29900 feedmill config check --json"""
 
+SHOW_EXAMPLES = """Examples:
+
+  feedmill config show --changed
+
+  feedmill config show --json --config feedmill.toml"""
+
+INIT_EXAMPLES = """Examples:
+
+  feedmill config init
+
+  feedmill config init /etc/feedmill.toml"""
+
+SHOW_ALL = "'feedmill config show' lists all settings with their origin"
+
+Changed = Annotated[bool, typer.Option("--changed", help="Only settings that are not the default.")]
+NewFile = Annotated[Path, typer.Argument(metavar="FILE", help="The new file.", show_default=True)]
+ShownSettings = Mapping[str, Mapping[str, Any]]
+"""Settings by key, each with ``value`` and ``origin``, as ``list_settings`` returns them."""
+
 
 @config_app.command("check", epilog=CHECK_EXAMPLES)
 def check(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
-    """Check file and environment; print warnings, and every setting with its value and its origin.
+    """Check file and environment; print faults and warnings, then the settings that are not the default.
 
     Warnings alone exit 0.
     """
-    del data  # every command accepts it, and settings do not depend on it
+    del data  # every command accepts it, and file and environment do not depend on it
     try:
         loaded = load_settings(config, os.environ)
     except BadSettings as exc:
@@ -37,11 +63,86 @@ def check(data: Data = DATA, config: Config = None, as_json: Json = False) -> No
     if as_json:
         print_json({"ok": True, "faults": [], "warnings": list(loaded.warnings), "settings": settings})
         return
-    console().print(settings_table(settings))
+    out = console()
     for warning in loaded.warnings:
-        console().print(clean(f"warning: {warning}"))
+        out.print(clean(f"warning: {warning}"))
+    out.print(f"no faults, {len(loaded.warnings)} {'warning' if len(loaded.warnings) == 1 else 'warnings'}")
+    print_changed(settings)
+
+
+@config_app.command("show", epilog=SHOW_EXAMPLES)
+def show(changed: Changed = False, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """Show the settings in force, each with its value and where it comes from; values that may hold a secret are hidden.
+
+    If a server runs on the data folder, these are its settings, otherwise those of file and environment, with those that were set by API.
+    """
+    place = workplace(data, config)
+    loaded, stored = _read_settings(place)
+    settings: ShownSettings = list_settings(loaded, stored)
+    if changed:
+        settings = find_changed(settings)
+    if as_json:
+        print_json(settings)
+    else:
+        console().print(settings_table(settings))
+
+
+@config_app.command("init", epilog=INIT_EXAMPLES)
+def init(file: NewFile = Path("feedmill.toml"), data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """Write a settings file to start from: the usual tables, each key in a comment with its default and its meaning.
+
+    A file that exists is never overwritten.
+    """
+    del data, config  # every command accepts them, and the file starts from the defaults
+    # slow to load
+    from feedmill.adapters.manual import PackagedManual
+
+    reference = PackagedManual().folder / "reference" / "settings.md"
+    text = write_starter(reference.read_text(encoding="utf-8") if reference.is_file() else "")
+    try:
+        with file.open("x", encoding="utf-8") as written:
+            written.write(text)
+    except FileExistsError as exc:
+        raise Conflict(f"'{file}' exists already; name another file, or remove it first") from exc
+    except OSError as exc:
+        raise Denied(f"'{file}' cannot be written: {exc.strerror}; name a file in a folder that exists and is yours") from exc
+    if as_json:
+        print_json({"file": str(file)})
+    else:
+        console().print(clean(f"wrote {file}; start the server with 'feedmill serve --config {file}'"))
 
 
 @config_app.callback()
 def _group() -> None:
-    """Look at the settings."""
+    """Check the settings, show them, write a file of them."""
+
+
+def _read_settings(place: Workplace) -> tuple[LoadedSettings, tuple[StoredSetting, ...]]:
+    """Returns the settings in force and those that were set by API. A data folder without data holds none."""
+    if not place.has_data():
+        return place.load(), ()
+    with place.read() as context, context.store.reading() as unit:
+        return place.load(), tuple(unit.state.stored_settings.list())
+
+
+def find_changed(settings: ShownSettings) -> ShownSettings:
+    """Returns the settings that are not the default."""
+    return {key: setting for key, setting in settings.items() if setting["origin"] != DEFAULT}
+
+
+def print_changed(settings: ShownSettings) -> None:
+    """Prints the settings that are not the default, and which command lists all."""
+    out = console()
+    changed = find_changed(settings)
+    if changed:
+        out.print(settings_table(changed))
+    out.print(SHOW_ALL if changed else f"all settings are the default; {SHOW_ALL}")
+
+
+def settings_table(settings: ShownSettings) -> Table:
+    """Returns settings as a table: key, value, origin."""
+    table = Table("setting", "value", "from", box=None, header_style="bold", pad_edge=False)
+    for key, setting in settings.items():
+        value = setting["value"]
+        table.add_row(clean(key), clean(value if value == HIDDEN else render_json(value)), clean(setting["origin"]))
+    return table

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from rich.table import Table
-
 from feedmill.bootstrap.pulling import build_pull_requests
 from feedmill.bootstrap.queues import build_queue_watch
+from feedmill.cli.configuration import print_changed
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, workplace
 from feedmill.http.admin.status import read_status
 from feedmill.runtime.runstate import find_start
@@ -70,7 +69,7 @@ def _print_status(status: dict[str, Any]) -> None:
     for warning in status["warnings"]:
         out.print(clean(f"warning:    {warning}"))
     out.print()
-    out.print(settings_table(status["settings"]))
+    print_changed(status["settings"])
 
 
 def _describe_sandbox(sandbox: dict[str, int]) -> str:
@@ -106,11 +105,3 @@ def _report_progress(progress: dict[str, int] | None) -> str:
     written, total, remaining = progress["written"], progress["total"], progress["remaining_seconds"]
     left = f"{remaining // 60} min" if remaining >= 120 else f"{remaining} s"
     return f": {written} of {total} documents ({100 * written // max(total, 1)} %), about {left} left"
-
-
-def settings_table(settings: dict[str, dict[str, Any]]) -> Table:
-    """Returns the settings as a table: key, value, origin."""
-    table = Table("setting", "value", "from", box=None, header_style="bold", pad_edge=False)
-    for key, setting in settings.items():
-        table.add_row(key, str(setting["value"]), setting["origin"])
-    return table

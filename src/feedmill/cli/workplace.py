@@ -60,8 +60,15 @@ class Workplace:
             with open_context(self.data, settings) as context:
                 yield context
 
+    def has_data(self) -> bool:
+        """Returns whether the folder has a store, or the settings name one elsewhere. Errors: BadSettings."""
+        return self._has_store(self.load().settings)
+
+    def _has_store(self, settings: Settings) -> bool:
+        return bool(settings.store.url) or (self.data / "store.sqlite").exists()
+
     def _check_stored(self, settings: Settings) -> None:
-        if not settings.store.url and not (self.data / "store.sqlite").exists():
+        if not self._has_store(settings):
             raise NotFound(f"'{self.data}' has no data yet; start a server with 'feedmill serve --data {self.data}' or push a feed")
 
     def client(self, server: RunState, listener: str) -> Transport:
