@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from feedmill.cli.status import draw_bars
+from feedmill.cli.statusscreen import draw_bars
 from feedmill.core.crawling.rate import add_fetches, list_fetches
 
 NOW = datetime(2026, 3, 1, 12, 0, 30, tzinfo=UTC)

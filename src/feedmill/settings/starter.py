@@ -1,6 +1,6 @@
 """Writes a settings file to start from: the usual tables, each key in a comment with its default and its meaning.
 
-Keys and defaults are those of the sections. Titles and meanings are those of the tables in docs/reference/settings.md, so there is no second list.
+Keys and defaults are those of the sections. Titles and meanings stand in the tables of docs/reference/settings.md: there is no second list.
 """
 
 import json

@@ -1,0 +1,71 @@
+"""The screen of ``feedmill status``: faults stand first, whatever else there is."""
+
+from typing import Any
+
+import pytest
+
+from feedmill.cli.statusscreen import list_faults, print_status
+
+QUEUE = {
+    "name": "extract",
+    "waiting": 3,
+    "oldest_seconds": 90.0,
+    "stuck": True,
+    "since": "NOW",
+    "document": "http://a/",
+    "reason": "no disk",
+}
+CIRCUIT = {"rule": "wiki", "server": "wiki.example.com", "since": "NOW", "reason": "timeout", "failures": 5}
+
+
+def make_status(**changes: Any) -> dict[str, Any]:
+    """Returns the status of a server at rest, with changes."""
+    rest = {
+        "running": True,
+        "pid": 7,
+        "started_at": "2026-03-01T12:00:00+00:00",
+        "addresses": {"gate": "127.0.0.1:19900"},
+        "roles": {"gate": {"pids": [8], "restarts": 0}},
+        "sandbox": {"seccomp": True, "landlock": 0},
+        "feeds_waiting": 0,
+        "documents": 2,
+        "index_tasks": {},
+        "semantic": None,
+        "authorization": {"open_circuits": []},
+        "queues": [],
+        "index": {"folder": "a", "generation": 1, "rebuilding": None, "progress": None, "partial": False, "learning_patterns": False},
+        "crawl": {"urls": 0, "sites": 0, "groups": {}, "paused": False, "fetches": [0] * 60},
+        "pull_sources": [],
+        "warnings": [],
+    }
+    return rest | changes
+
+
+def test_server_at_rest_has_no_faults(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(list_faults(make_status())) == []
+    print_status(make_status())
+    assert capsys.readouterr().out.startswith("server:     runs as process 7")
+
+
+def test_faults_stand_before_warnings_and_everything_else(capsys: pytest.CaptureFixture[str]) -> None:
+    status = make_status(
+        queues=[QUEUE],
+        authorization={"open_circuits": [CIRCUIT]},
+        roles={"gate": {"pids": [8], "restarts": 0}, "indexer": {"pids": [0], "restarts": 2}},
+        index={**make_status()["index"], "partial": True},
+        pull_sources=[{"name": "hr", "last_run": {"state": "failed", "reason": "no \x1b[2Jroute"}}],
+        warnings=["gate.trusted: everybody"],
+    )
+    print_status(status)
+    text = capsys.readouterr().out
+    faults, _, rest = text.partition("warning:    gate.trusted: everybody\n")
+    assert [line for line in faults.splitlines() if line.startswith("error:")] == [
+        "error:      queue extract has not moved since NOW, http://a/",
+        "error:      wiki: wiki.example.com gets no requests since NOW",
+        "error:      indexer ended by itself and was started again 2 times, and one of its processes waits for its restart",
+        "error:      the index does not hold all documents yet",
+        "error:      source hr: the last run is failed",
+    ]
+    assert rest.startswith("server: ")
+    assert text.count("no disk") == 1
+    assert "\x1b" not in text
