@@ -24,6 +24,7 @@ from feedmill.http.feeds.dataload import DataloadEndpoint
 from feedmill.http.feeds.documents import DocumentsEndpoint
 from feedmill.http.feeds.gateconfig import CurrentConfig
 from feedmill.http.feeds.pushing import GROUPS, CountFeed, PushEndpoint
+from feedmill.http.feeds.pushpage import PushPage
 from feedmill.http.feeds.pushtoken import PushTokenCheck, PushTokens
 from feedmill.http.feeds.resources import FeedResources, FindStuck, finds_none
 from feedmill.http.feeds.trust import (
@@ -36,7 +37,6 @@ from feedmill.http.feeds.trust import (
     TRUSTED_UNDER_ANY_HOST,
     TrustedOnly,
 )
-from feedmill.http.pages.rendering import Pages
 from feedmill.model.errors import FeedmillError
 from feedmill.services.auditing import Auditing
 from feedmill.services.feeds.intake import Intake
@@ -67,10 +67,6 @@ _UNMATCHED: Final = Unmatched(
 )
 _UPLOAD_THREADS: Final = 16
 _STORE_THREADS: Final = 4
-_PAGE_HEADERS: Final = {
-    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'",
-    "x-content-type-options": "nosniff",
-}
 
 
 def gate_app(
@@ -108,7 +104,7 @@ def gate_app(
         DeclaredRoute("/{script:path}/recvdata.xml", dataloads, methods=["POST"], requires=PUSH_OF_DATALOADS),
         DeclaredRoute("/api/v1/documents", documents, methods=DocumentsEndpoint.METHODS, requires=PUSH),
         DeclaredRoute("/getbacklogcount", resources.count_backlog, requires=TRUSTED_UNDER_ANY_HOST),
-        DeclaredRoute("/push", _PushPage(config).show, requires=PUSH),
+        DeclaredRoute("/push", PushPage(config).show, requires=PUSH),
         DeclaredRoute("/", _go_to_push_page, requires=TRUSTED),
         *_dtd_routes(dtd, TRUSTED_UNDER_ANY_HOST),
         *resources.routes(),
@@ -156,17 +152,6 @@ class _CurrentOriginCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await OriginCheck(self._app, self._config().allow_origins)(scope, receive, send)
-
-
-class _PushPage:
-    """The form for pushing a feed in the browser."""
-
-    def __init__(self, config: CurrentConfig) -> None:
-        self._config = config
-        self._pages = Pages()
-
-    async def show(self, request: Request) -> Response:
-        return self._pages.respond(request, "push.html", 200, _PAGE_HEADERS, max_feed_bytes=self._config().max_feed_bytes)
 
 
 async def _answer_http_error(request: Request, exc: Exception) -> Response:
