@@ -39,7 +39,7 @@ def browser() -> Iterator[Browser]:
 def open_page(browser: Browser, appliance: Appliance, *, script: bool, dark: bool = False) -> Page:
     page = new_page(browser, appliance, PHONE, script=script, dark=dark)
     page.goto("/?q=travel")
-    follow(page, page.get_by_role("link", name="Sign in"))
+    follow(page, page.get_by_role("banner").get_by_role("link", name="Sign in"))
     return page
 
 
@@ -58,7 +58,7 @@ def test_people_sign_in_and_out_without_script(browser: Browser, appliance: Appl
     cookie = next(each for each in page.context.cookies() if each["name"] == "GSA_SESSION_ID")
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Lax")
     follow(page, page.get_by_role("button", name="Sign out"))
-    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+    expect(page.get_by_role("banner").get_by_role("link", name="Sign in")).to_be_visible()
     assert "GSA_SESSION_ID" not in {each["name"] for each in page.context.cookies()}
     page.context.close()
 

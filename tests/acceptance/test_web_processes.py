@@ -61,11 +61,22 @@ class Served:
         ours = f":{self._connection.sock.getsockname()[1]:04X}"
         lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
         inode = next(words[9] for words in lines if words[2].endswith(ours))
+        found: list[int] = []
+
+        def is_found() -> bool:
+            # descriptors come and go while they are listed, so one listing may miss the connection
+            found.extend(self._list_holders(f"socket:[{inode}]"))
+            return bool(found)
+
+        wait_until(is_found, "the web process that has the connection")
+        return found[0]
+
+    def _list_holders(self, link: str) -> Iterator[int]:
         for pid in self._server.role_pids()["web"]:
-            with suppress(OSError):
-                if any(os.readlink(entry) == f"socket:[{inode}]" for entry in Path(f"/proc/{pid}/fd").iterdir()):
-                    return pid
-        raise AssertionError("no web process has the connection")
+            for entry in Path(f"/proc/{pid}/fd").iterdir():
+                with suppress(OSError):
+                    if os.readlink(entry) == link:
+                        yield pid
 
 
 @contextmanager

@@ -15,8 +15,10 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 _FOLDERS = "/usr/sbin:/usr/bin"
 SERVER = shutil.which("mariadbd") or shutil.which("mariadbd", path=_FOLDERS)
 INSTALLER = shutil.which("mariadb-install-db") or shutil.which("mariadb-install-db", path=_FOLDERS)
-IS_THERE = None not in (SERVER, INSTALLER)
-REASON = "needs MariaDB, Debian's package mariadb-server-core"
+# the installer calls it; Debian has it in the package of the client
+DEFAULTS_READER = shutil.which("my_print_defaults") or shutil.which("my_print_defaults", path=_FOLDERS)
+IS_THERE = None not in (SERVER, INSTALLER, DEFAULTS_READER)
+REASON = "needs MariaDB, Debian's packages mariadb-server-core and mariadb-client-core"
 
 
 @contextmanager
