@@ -7,7 +7,7 @@ from typing import Any
 from feedmill.adapters.identity.saml.keys import ServerKey, make_key, read_key
 from feedmill.adapters.identity.saml.metadata import read_metadata
 from feedmill.adapters.identity.saml.provider import SamlIdentityProvider, SamlOptions
-from feedmill.core.access.roles import RoleRules
+from feedmill.core.access.userroles import RoleRules
 from tests.contract.samlserver import SamlServer
 from tests.contract.signinharness import HOST, Browser, SignInHarness, open_signin_harness
 from tests.fakes import ManualClock

@@ -10,7 +10,7 @@ import pytest
 
 from feedmill.adapters.identity.ldap.directory import LdapDirectory, LdapOptions
 from feedmill.adapters.identity.ldap.values import fill_filter, primary_group_of
-from feedmill.core.access.roles import RoleRules
+from feedmill.core.access.userroles import RoleRules
 from feedmill.model.errors import Busy
 from feedmill.model.userrole import UserRole
 from tests.builders.requests import PASSWORD, make_basic

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from feedmill.adapters.identity.jsonhttp import check_safe_url
-from feedmill.core.access.roles import RoleRules
+from feedmill.core.access.userroles import RoleRules
 from feedmill.model.errors import BadRequest
 from feedmill.model.userrole import UserRole
 from tests.builders.requests import PASSWORD

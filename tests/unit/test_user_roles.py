@@ -1,6 +1,6 @@
 import pytest
 
-from feedmill.core.access.roles import RoleRules
+from feedmill.core.access.userroles import RoleRules
 from feedmill.model.access import Scope
 from feedmill.model.identity import Subject
 from feedmill.model.userrole import UserRole

@@ -6,7 +6,7 @@ A provider's package may be an extra, and takes long to load, so its adapter is 
 from importlib.util import find_spec
 from pathlib import Path
 
-from feedmill.core.access.roles import RoleRules
+from feedmill.core.access.userroles import RoleRules
 from feedmill.model.errors import BadRequest, BadSettings
 from feedmill.ports import Clock, Store
 from feedmill.ports.signin import Directory, OpenIdProvider, SamlProvider

@@ -1,4 +1,4 @@
-"""Reads the settings: the environment overrides the file, and the file overrides the defaults. All faults are reported at once.
+"""Reads and validates the settings: the environment overrides the file, which overrides the defaults. All faults are reported at once.
 
 ``FEEDMILL_<SECTION>_<KEY>`` overrides the file; an empty variable counts as not set. A list in the environment is TOML (``["a", "b"]``) or
 texts separated by commas. A variable of a known section with an unknown key is a fault; other variables are ignored.

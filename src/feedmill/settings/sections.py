@@ -1,4 +1,6 @@
-"""The sections of the settings, one model each. Operators rely on the names and defaults, which docs/reference/settings.md lists.
+"""All settings (``Settings``), and the models of most sections; larger ones have modules of their own, such as ``crawling``.
+
+Operators rely on the names and defaults, which docs/reference/settings.md lists.
 
 Every model is frozen, refuses unknown keys, and accepts no value of another type than its own (a port in quotes is a fault). ``checks``
 has the checks that need more than one key, or the disk.

@@ -19,7 +19,7 @@ from feedmill.adapters.store.feeds.queues import SqlQueues
 from feedmill.adapters.store.groups.garbage import SqlGroupGarbage
 from feedmill.adapters.store.groups.groups import SqlGroups
 from feedmill.adapters.store.groups.history import SqlGroupHistory
-from feedmill.adapters.store.groups.snapshots import SqlGroupSnapshotBuilder
+from feedmill.adapters.store.groups.snapshotbuilder import SqlGroupSnapshotBuilder
 from feedmill.adapters.store.pulling import SqlDryRunItems, SqlPullItems, SqlPullRuns, SqlPullStates
 from feedmill.adapters.store.semantic import SqlEmbeddingQueue, SqlEmbeddings
 from feedmill.adapters.store.signin.signins import SqlAccounts, SqlApiTokens, SqlOneTimeValues, SqlSessions

@@ -1,4 +1,4 @@
-"""Finds the passage of a text that best shows why the text matched.
+"""Makes the snippet of a text: the piece that best shows why the text matched.
 
 The search has two passes, so the work stays small however long the text is.
 

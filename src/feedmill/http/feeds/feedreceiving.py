@@ -1,4 +1,4 @@
-"""One feed on its way from the socket to the disk.
+"""Writes one feed to the disk as it arrives. It sends no response: ``pushing`` does, once the feed is stored.
 
 - The event loop gathers pieces. A feed that fits into one batch takes a single call of a worker thread: create, write, sync, record.
 - Of a larger feed a worker thread writes the first batch, into a new file. The event loop writes the following batches itself:

@@ -1,4 +1,4 @@
-"""Decides with the reference evaluator which documents a user may see, from the ACLs that the store has now.
+"""Trims results: decides again, with the reference evaluator, which documents a user may see, from the ACLs that the store has now.
 
 The class of a URL's ACL is read from the store and cached until any ACL has a new version. The content of a class never changes.
 """

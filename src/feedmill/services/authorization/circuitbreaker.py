@@ -71,7 +71,7 @@ class CircuitBreaker:
             self._report_all()
 
     def fail(self, rule: str, server: str, reason: str) -> None:
-        """Records that a server did not answer as it should."""
+        """Records a failure of a server, which opens its circuit after ``open_after_failures`` of them."""
         if not self._limits.open_after_failures:
             return
         with self._lock:

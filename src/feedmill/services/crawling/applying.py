@@ -1,4 +1,4 @@
-"""Applies fetched pages to the store: documents, their deletions and the entries of the crawl queue, in one transaction.
+"""Makes a change (``PutDocument`` or ``Delete``) of each fetched page, and applies it with the entry of the crawl queue in one transaction.
 
 A page counts only if its lease still holds. A URL whose content a feed or a run owns is not crawled any more. The final URL of redirects is
 the record: a URL that only links named gets no document of its own then, one that a feed named keeps its record.
@@ -37,7 +37,7 @@ from feedmill.model.provenance import from_fetch
 from feedmill.model.queue import QueueName
 from feedmill.model.topic import Topic
 from feedmill.ports import Clock, InFlight, Lane, Notifier, Store, UnitOfWork
-from feedmill.services.crawling.duplicates import CrawledPage, Duplicate, DuplicateFinder, Originals
+from feedmill.services.crawling.duplicates import Duplicate, DuplicateCandidate, DuplicateFinder, Originals
 from feedmill.services.crawling.requesting import CRAWLER
 from feedmill.services.feeds.feeding import Admission, BatchResult, ChangeBatch, ItemsFailed, PutBlobs, evict_isolated
 from feedmill.services.isolation.attempts import Attempts, key_of, read_interruptions
@@ -119,7 +119,7 @@ class _Read:
     robots: tuple[str, ...] = ()
     checksum: bytes = b""
     target: str = ""
-    candidate: CrawledPage | None = None
+    candidate: DuplicateCandidate | None = None
 
 
 class PageApplier:
@@ -249,7 +249,7 @@ class PageApplier:
         target = target and self._tools.find_redirected(entry.url, target)
         if not (is_own or is_secure or "noindex" in robots or target):
             canonical = self._tools.duplicates.find_canonical(entry.url, headers.canonical or head.canonical)
-            candidate = CrawledPage(url=entry.url, canonical=canonical, checksum=checksum)
+            candidate = DuplicateCandidate(url=entry.url, canonical=canonical, checksum=checksum)
         return _Read(
             fetched=fetched, headers=headers, is_secure=is_secure, robots=robots, checksum=checksum, target=target, candidate=candidate
         )

@@ -26,7 +26,7 @@ MAX_COPIES: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CrawledPage:
+class DuplicateCandidate:
     """A public page that may be a duplicate. ``canonical`` is the URL that it prefers, "" for none; ``checksum`` is that of its bytes."""
 
     url: str
@@ -54,7 +54,7 @@ class DuplicateFinder:
         """Returns the canonical URL of a page if its link to it counts, else ""."""
         return (self._rules.find_canonical(url, link) or "") if self._rules is not None and link else ""
 
-    def look(self, unit: UnitOfWork, pages: Sequence[CrawledPage]) -> "Originals":
+    def look(self, unit: UnitOfWork, pages: Sequence[DuplicateCandidate]) -> "Originals":
         """Reads what is known of the originals of pages."""
         rules = self._rules
         if rules is None or not pages:
@@ -92,7 +92,7 @@ class Originals:
         self._secure = {url for url, document in documents.items() if document.secure}
         self._decided: dict[str, bool] = {}
 
-    def decide(self, page: CrawledPage) -> Duplicate | None:
+    def decide(self, page: DuplicateCandidate) -> Duplicate | None:
         """Returns what a page is a duplicate of, None if it is a document of its own."""
         found = self._find_by_canonical(page) or self._find_by_bytes(page)
         self.note(page.url, is_document=found is None)
@@ -108,7 +108,7 @@ class Originals:
         else:
             self._secure.discard(url)
 
-    def _find_by_canonical(self, page: CrawledPage) -> Duplicate | None:
+    def _find_by_canonical(self, page: DuplicateCandidate) -> Duplicate | None:
         target = page.canonical
         if not target or target in self._secure:
             return None
@@ -118,7 +118,7 @@ class Originals:
             return None
         return Duplicate(original=target, reason=f"its canonical URL is {target}", is_new=is_new)
 
-    def _find_by_bytes(self, page: CrawledPage) -> Duplicate | None:
+    def _find_by_bytes(self, page: DuplicateCandidate) -> Duplicate | None:
         original = self._by_bytes.get((site_of(page.url), page.checksum))
         if original is None or original == page.url:
             return None

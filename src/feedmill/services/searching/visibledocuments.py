@@ -1,6 +1,6 @@
 """Reads documents that a user may see from the store.
 
-The reference evaluator decides about each document as the store has it now, whatever the index shows.
+``ResultTrimmer`` decides about each document again as the store has it now, whatever the index shows.
 """
 
 from collections.abc import Sequence, Set

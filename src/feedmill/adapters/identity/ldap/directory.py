@@ -42,7 +42,7 @@ from pyasn1.error import PyAsn1Error
 from feedmill.adapters.identity.ldap.values import escape_bytes, fill_filter, first_text, primary_group_of
 from feedmill.core.access.folding import fold
 from feedmill.core.access.principals import shorten_domain, split_name
-from feedmill.core.access.roles import RoleRules
+from feedmill.core.access.userroles import RoleRules
 from feedmill.model.access import Scope
 from feedmill.model.errors import Busy
 from feedmill.model.identity import Subject

@@ -21,7 +21,7 @@ from feedmill.adapters.identity.addresses import with_query
 from feedmill.adapters.identity.claims import read_groups, read_user
 from feedmill.adapters.identity.jsonhttp import JsonClient
 from feedmill.adapters.identity.oidc.discovery import Discovery, ProviderMetadata
-from feedmill.core.access.roles import RoleRules
+from feedmill.core.access.userroles import RoleRules
 from feedmill.model.errors import Denied
 from feedmill.model.signin import Credential, ProviderSession
 from feedmill.ports.signin import LogoutRequest, ProviderRedirect

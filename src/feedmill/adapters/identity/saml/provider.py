@@ -28,7 +28,7 @@ from feedmill.adapters.identity.saml.logout import SamlLogoutFlow, write_details
 from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, POST, PROTOCOL, IdentityProvider, parse_xml, write_metadata
 from feedmill.adapters.identity.saml.signatures import verify_element, write_query
 from feedmill.adapters.identity.saml.text import SUCCESS, text_of, time_of, write_time
-from feedmill.core.access.roles import RoleRules
+from feedmill.core.access.userroles import RoleRules
 from feedmill.model.errors import BadRequest, Denied
 from feedmill.model.signin import Credential, ProviderSession
 from feedmill.ports.signin import Assertion

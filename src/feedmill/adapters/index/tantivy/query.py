@@ -1,4 +1,4 @@
-"""Translates a query tree into Tantivy's terms.
+"""Translates a query tree into a query of the engine.
 
 ``words`` builds the query of a plain word. A phrase may be in any of the word fields. Its score is that of its best field with a share of
 the others: a phrase in the title counts more, and one in every field does not count four times. Filters (``site:``, ``inmeta:``,

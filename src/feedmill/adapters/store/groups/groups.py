@@ -1,4 +1,4 @@
-"""The groups database, in SQL.
+"""Reads the groups database, in SQL; ``snapshotbuilder`` writes the definitions of a groups feed.
 
 Rules: a group snapshot is building, visible or dead. Publishing changes nothing but this state, so it takes no longer for three million
 memberships than for one. A definition counts if its snapshot is visible and no visible snapshot of the same source and of a newer feed

@@ -1,4 +1,4 @@
-"""Group snapshots in SQL: built invisibly, then published or dropped. See ``groups`` for the rules."""
+"""Builds group snapshots in SQL, invisibly, then publishes or drops them. See ``groups`` for the rules."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
