@@ -27,6 +27,7 @@ class CommandPlace(NamedTuple):
 COMMANDS = {
     "serve": CommandPlace("serve", "serve", Section.RUN, "Run the server until SIGTERM.", "SERVE_EXAMPLES"),
     "status": CommandPlace("status", "status", Section.RUN, "Show faults, queues, documents, index, processes.", "STATUS_EXAMPLES"),
+    "doctor": CommandPlace("doctor", "doctor", Section.RUN, "Check machine, data folder and settings.", "DOCTOR_EXAMPLES"),
     "reindex": CommandPlace("reindex", "reindex", Section.RUN, "Build the index again.", "REINDEX_EXAMPLES"),
     "conformance": CommandPlace("conformance", "conformance_app", Section.RUN, "Check a server, or a client, against a protocol."),
     "push": CommandPlace("push", "push", Section.FEED, "Push a feed file.", "PUSH_EXAMPLES"),
