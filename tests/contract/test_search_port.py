@@ -17,9 +17,9 @@ from tests.thorough import count_examples
 
 # what either port of searching reads besides the query
 _READ_PARAMETERS = """
-    access as_dt as_epq as_eq as_ft as_filetype as_lq as_occt as_oq as_q as_sitesearch client cursor dnavs entqr facet filter getfields ie
-    inmeta lr match num numgm oe output partialfields proxycustom proxyreload proxystylesheet rc requiredfields select site sitesearch
-    sort start tlen ud""".split()
+    access as_dt as_epq as_eq as_ft as_filetype as_lq as_occt as_oq as_q as_sitesearch client correct cursor dnavs entqr facet filter
+    getfields ie inmeta lr match num numgm oe output partialfields proxycustom proxyreload proxystylesheet rc requiredfields select site
+    sitesearch sort start tlen ud""".split()
 
 
 @pytest.fixture

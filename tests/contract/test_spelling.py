@@ -61,6 +61,54 @@ def test_spelling_stands_in_the_xml(harness: SearchHarness) -> None:
     assert etree.fromstring(ask(search_app(harness.services()), "/search", "q=travel").body).find("Spelling") is None
 
 
+def show(harness: SearchHarness, *parameters: tuple[str, str]) -> str:
+    return ask(search_app(harness.services()), "/", parameters).text
+
+
+def test_page_shows_the_results_of_the_better_spelling(harness: SearchHarness) -> None:
+    text = show(harness, ("q", "travle"), ("num", "5"))
+    instead = '<a href="/?q=travle&amp;num=5&amp;correct=0" rel="nofollow" dir="auto">travle</a>'
+    assert f'Showing results for <b dir="auto">travel</b>. Search instead for {instead}.' in text
+    assert "Did you mean" not in text
+    assert 'value="travel"' in text
+    assert '<a class="step" rel="next" href="/?q=travel&amp;num=5&amp;start=5">' in text
+
+
+def test_page_searches_what_was_typed_on_demand(harness: SearchHarness) -> None:
+    text = show(harness, ("q", "travle"), ("correct", "0"))
+    assert "Nothing was found for <q" in text
+    assert '<a href="/?q=travel" dir="auto">travel</a>' in text
+    assert 'name="correct"' not in text
+
+
+def test_page_links_within_the_list_keep_what_was_demanded(harness: SearchHarness) -> None:
+    text = show(harness, ("q", "travel"), ("correct", "0"))
+    assert 'href="/?q=travel&amp;correct=0&amp;start=10"' in text
+    assert 'href="/?q=travel&amp;sort=date%3AD%3AR%3Ad1&amp;correct=0"' in text
+
+
+def test_page_never_corrects_a_word_that_a_full_match_holds(harness: SearchHarness) -> None:
+    harness.add([harness.make("http://a.com/typo", "travle expenses", title="Typo")])
+    text = show(harness, ("q", "travle expenses"))
+    assert "Showing results for" not in text
+    assert '<a href="http://a.com/typo" rel="noopener">Typo</a>' in text
+    narrowed = show(harness, ("q", "travle"), ("select", "@filetype:pdf"))
+    assert "Showing results for" not in narrowed
+
+
+def test_page_corrects_nothing_for_hidden_documents(harness: SearchHarness) -> None:
+    assert "Nothing was found for <q" in show(harness, ("q", "mergre"))
+    harness.add([harness.make("http://s.com/typo", "travle", secure=True)])
+    assert 'Showing results for <b dir="auto">travel</b>' in show(harness, ("q", "travle"))
+
+
+def test_page_offers_to_remove_a_filter_that_leaves_nothing(harness: SearchHarness) -> None:
+    text = show(harness, ("q", "travel"), ("select", "@filetype:pdf"), ("select", "team:<b>"))
+    assert '<li><a href="/?q=travel&amp;select=team%3A%3Cb%3E" rel="nofollow">Search without File type: <b>PDF</b></a></li>' in text
+    assert "<b><bdi>&lt;b&gt;</bdi></b></a></li>" in text
+    assert "Search without" not in show(harness, ("q", "nowhere"))
+
+
 # --- what is like a document ----------------------------------------------------------------------------------------------------
 
 

@@ -86,7 +86,7 @@ from feedmill.http.search.passages import PATH as RETRIEVE_PATH
 from feedmill.http.search.passages import PassagesEndpoint
 from feedmill.http.search.profilesearch import PATH as PROFILE_SEARCH
 from feedmill.http.search.profilesearch import FindProfile, ProfileSearch
-from feedmill.http.search.resultpage import show_page
+from feedmill.http.search.resultpage import LITERAL, may_correct, show_page
 from feedmill.http.search.rowpage import PATH as ROW_PATH
 from feedmill.http.search.rowpage import FindRows, RowPages, find_no_rows
 from feedmill.http.search.searchbox import SEARCH_BOX_PATH, SearchBoxScript
@@ -290,7 +290,10 @@ class _Endpoints:
         self._pages = site.pages
 
     def show(self, request: Request) -> Response:
-        """Returns the search page. Redirects to sign-in if the request wants secure results and the user could sign in."""
+        """Returns the search page, for a query without results that of its better spelling.
+
+        Redirects to sign-in if the request wants secure results and the user could sign in.
+        """
         if self.site.signin is not None and request.query_params.get("access") in ("a", "s"):
             demanded = self.site.signin.demand(request, f"/?{request.url.query}", is_page=True)
             if demanded is not None:
@@ -303,12 +306,16 @@ class _Endpoints:
             has_built_in_facets=True,
         )
         plan, page = self._search(parameters, request)
+        if page.spelling and may_correct(page, plan.request) and not _is_literal(request):
+            other, corrected = self._search(replace(parameters, query=page.spelling), request)
+            if corrected.total:
+                return self.show_results(replace(corrected, seconds=page.seconds + corrected.seconds), other, request, typed=page.query)
         return self.show_results(page, plan, request)
 
-    def show_results(self, page: ResultPage, plan: QueryPlan, request: Request) -> Response:
-        """Shows results on the search page."""
+    def show_results(self, page: ResultPage, plan: QueryPlan, request: Request, *, typed: str = "") -> Response:
+        """Shows results on the search page. Shape: ``typed`` is the query of the user if these are the results of another spelling."""
         account = self.site.signin.find_account(request) if self.site.signin is not None else None
-        shown = show_page(page, plan, show_parameter(find_choice(request)))
+        shown = show_page(page, plan, show_parameter(find_choice(request)), typed=typed, is_literal=_is_literal(request))
         headers = {**PRIVATE_NO_CACHE, "Content-Security-Policy": PAGE_WITH_SCRIPT}
         return self._pages.respond(request, "search.html", 200, headers, page=shown, account=account)
 
@@ -386,3 +393,9 @@ class _Endpoints:
         page = self._searcher.find_page(search)
         QUERY_SECONDS.observe(page.seconds)
         return search.plan, page
+
+
+def _is_literal(request: Request) -> bool:
+    """Whether the user wants the results of what they typed, not of another spelling."""
+    name, value = LITERAL
+    return request.query_params.get(name, "") == value

@@ -27,6 +27,9 @@ _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 _PATH = re.compile(r"[^?#]*")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff]")
 
+LITERAL = ("correct", "0")
+"""The parameter that keeps the page from searching for another spelling than the one that was typed."""
+
 ORDERS = (("", message("Relevance")), ("date:D:R:d1", message("Newest")), ("date:A:R:d1", message("Oldest")))
 """The orders that the page offers: the value of ``sort=`` and its label."""
 
@@ -148,7 +151,7 @@ class ShownPage:
     """Everything that the template needs. ``first`` counts from 1; only the first page has KeyMatches.
 
     ``parting`` is the position, from 0, of the first result without some words of the query, None if all have all words
-    or if words may not be left out.
+    or if words may not be left out. ``typed`` is what was typed if the page shows the results of another spelling.
     """
 
     query: str
@@ -167,22 +170,36 @@ class ShownPage:
     related: tuple[QuerySuggestion, ...] = ()
     is_counted: bool = True
     meant: QuerySuggestion | None = None
+    typed: QuerySuggestion | None = None
     filters: ShownFilters
     orders: tuple[Order, ...] = ()
     parting: int | None = None
     feed: str = ""
 
 
-def show_page(page: ResultPage, plan: QueryPlan, kept: Mapping[str, str] | None = None) -> ShownPage:
-    """Returns the values for the template. Every link and the form repeat the parameters ``kept``."""
+def may_correct(page: ResultPage, request: SearchRequest) -> bool:
+    """Whether a page may show the results of another spelling instead of its own: nothing holds what was typed, and no filter hides it."""
+    return page.total == 0 and not (request.selected or request.navigation)
+
+
+def show_page(
+    page: ResultPage, plan: QueryPlan, kept: Mapping[str, str] | None = None, *, typed: str = "", is_literal: bool = False
+) -> ShownPage:
+    """Returns the values for the template. Every link and the form repeat the parameters ``kept``.
+
+    Shape: ``typed`` is the query of the user if the page is that of another spelling. Links within the list of an ``is_literal`` page lead
+    to such pages, those to other queries and the form do not.
+    """
     same = tuple((kept or {}).items())
     request = plan.request
     num = max(request.num, 1)
-    parameters = (*_list_parameters(request), *same)
+    elsewhere = (*_list_parameters(request), *same)
+    own = (*same, LITERAL) if is_literal else same
+    parameters = (*_list_parameters(request), *own)
     last = page.start + len(page.results)
 
     def link_to(other: SearchRequest) -> str:
-        return _href(page.query, 0, (*_list_parameters(other), *same))
+        return _href(page.query, 0, (*_list_parameters(other), *own))
 
     has_more = page.length > request.start + num
     return ShownPage(
@@ -200,10 +217,11 @@ def show_page(page: ResultPage, plan: QueryPlan, kept: Mapping[str, str] | None 
         pages=_page_links(page, request.start // num, num, parameters),
         hidden=(*_list_parameters(replace(request, navigation="")), *same),
         keymatches=tuple(_show_match(match) for match in page.keymatches) if request.start == 0 else (),
-        related=tuple(QuerySuggestion(query=query, href=_href(query, 0, parameters)) for query in page.related),
-        meant=QuerySuggestion(query=page.spelling, href=_href(page.spelling, 0, parameters)) if page.spelling else None,
-        filters=show_filters(page, plan, link_to, lambda other: (*_list_parameters(other), *same)),
-        orders=_orders(page.query, request, same),
+        related=tuple(QuerySuggestion(query=query, href=_href(query, 0, elsewhere)) for query in page.related),
+        meant=QuerySuggestion(query=page.spelling, href=_href(page.spelling, 0, elsewhere)) if page.spelling else None,
+        typed=QuerySuggestion(query=typed, href=_href(typed, 0, (*elsewhere, LITERAL))) if typed else None,
+        filters=show_filters(page, plan, link_to, lambda other: (*_list_parameters(other), *own)),
+        orders=_orders(page.query, request, own),
         parting=_find_parting(page, request),
         feed=_write_feed_address(page.query, request),
     )
