@@ -83,6 +83,10 @@ def test_page_walk_from_query_to_cached_copy(browser: Browser, appliance: Applia
     dates = [time.get_attribute("datetime") or "" for time in page.locator(".results time").all()]
     assert dates == sorted(dates, reverse=True)
     ask(page, "travle")
+    expect(page.locator(".meant")).to_contain_text("Showing results for travel")
+    expect(page.get_by_role("combobox")).to_have_value("travel")
+    follow(page, page.get_by_role("link", name="travle", exact=True))
+    expect(page.locator(".nothing")).to_contain_text("Nothing was found for")
     follow(page, page.get_by_role("link", name="travel", exact=True))
     expect(page.get_by_role("combobox")).to_have_value("travel")
     follow(page, page.get_by_role("link", name="Similar to").first)
