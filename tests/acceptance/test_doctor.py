@@ -110,6 +110,8 @@ def test_names_that_do_not_resolve_are_named_once_and_without_passwords(examine:
     assert (code, len(faults(found))) == (1, 1)
     assert f"'{name}' (urls.start[3]) does not resolve" in faults(found)[0]
     assert "s3cr3t" not in faults(found)[0]
+    code, found = examine(f'{FREE_PORTS}[signin]\npublic_url = "https://{name}/"\n')
+    assert (code, [state for state, _ in found["name"]]) == (0, ["warning"])
     code, found = examine(f'{FREE_PORTS}[urls]\nstart = ["http://localhost/", "http://127.0.0.1/"]\n')
     assert (code, found["name"]) == (0, [("ok", "the names in the settings resolve: localhost")])
 

@@ -19,6 +19,9 @@ MAX_NAMES: Final = 50
 _KEYS: Final = frozenset("url urls endpoint issuer public_url login_url form_action token_url dsn start".split())
 """The keys that hold addresses of servers."""
 
+_FOR_BROWSERS: Final = ("signin", "public_url")
+"""The own name, which browsers must resolve and this machine need not."""
+
 _FOR_READERS: Final = frozenset({"frontends"})
 """The tables whose addresses only readers of the pages follow."""
 
@@ -28,8 +31,9 @@ def check_names(settings: Settings) -> Iterator[Finding]:
     names = _find_names(settings)
     checked = dict(list(names.items())[:MAX_NAMES])
     failures = asyncio.run(_look_up_all(checked))
-    for name, (state, reason) in failures.items():
+    for name, (worst, reason) in failures.items():
         text = f"'{name}' ({dotted(checked[name])}) does not resolve: {reason}"
+        state = State.WARNING if checked[name] == _FOR_BROWSERS else worst
         yield Finding("name", state, f"{text}; correct the name, or the resolver of this machine (/etc/resolv.conf)")
     if names and not failures:
         others = len(names) - len(checked)
