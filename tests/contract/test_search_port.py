@@ -219,6 +219,19 @@ def test_page_walks_through_pages(harness: SearchHarness) -> None:
     assert "The list ends before here" in ask(app, "/", [("q", "a"), ("start", "50")]).text
 
 
+def test_page_shows_size_and_author(harness: SearchHarness) -> None:
+    authors = (("Author", "Ann <b>"), ("author", "Ann <b>"), ("author", "\u202eBob"), ("author", ""))
+    harness.add([harness.make("http://a.com/1", "needle " + "y" * 5_000, metadata=authors), harness.make("http://a.com/2", "needle")])
+    text = ask(search_app(harness.services()), "/", "q=needle&lang=de").text
+    assert '<bdi dir="ltr">5 kB</bdi> <bdi>Ann &lt;b&gt;, Bob</bdi></p>' in text
+    assert '<bdi dir="ltr">1 kB</bdi></p>' in text
+
+
+def test_page_long_author_is_shortened(harness: SearchHarness) -> None:
+    harness.add([harness.make("http://a.com/1", "needle", metadata=(("author", "x" * 900),))])
+    assert f"<bdi>{'x' * 60}…</bdi>" in ask(search_app(harness.services()), "/", "q=needle").text
+
+
 def test_page_long_title_is_shortened_at_a_word(harness: SearchHarness) -> None:
     harness.add(
         [harness.make("http://a.com/1", "x", title="needle " + "word " * 60), harness.make("http://a.com/2", "needle", title="y" * 400)]

@@ -145,6 +145,32 @@ def test_related_hidden_documents_change_nothing(library: SearchHarness) -> None
     assert (before["total"], after["total"]) == (0, 0)
 
 
+def test_page_names_the_document_that_results_are_similar_to(library: SearchHarness) -> None:
+    text = show(library, ("q", "related:http://other.com/1"))
+    assert "Similar to <bdi>" not in text
+    text = show(library, ("q", "related:http://cats.com/1"))
+    assert '<h1 class="likened">Similar to <bdi>Cats 1</bdi></h1>' in text
+    assert "<title>Similar to Cats 1 – " in text
+    assert text.count("<h1") == 1
+    hidden = show(library, ("q", "related:http://hidden.com/"))
+    assert "Similar to" not in hidden
+    assert "Hidden cats" not in hidden
+
+
+def test_page_shows_at_most_twenty_similar_documents(library: SearchHarness) -> None:
+    library.add([library.make(f"http://more.com/{number}", "whiskers purring feline kitten", title=f"M{number}") for number in range(30)])
+    library.add([library.make(f"http://far.com/{number}", "stone and sand", title=f"F{number}") for number in range(200)])
+    similar = ("q", "related:http://cats.com/1")
+    assert search(library, similar[1])["total"] == 32
+    first, last, beyond = (show(library, similar, ("num", "15"), ("start", start)) for start in ("0", "15", "30"))
+    assert "1–15 of 20 results" in first
+    assert "16–20 of 20 results" in last
+    assert last.count("<article") == 5
+    assert 'rel="next"' not in last
+    assert "The list ends before here" in beyond
+    assert "<aside" not in first
+
+
 def test_spelling_hidden_documents_change_nothing(harness: SearchHarness) -> None:
     near = ["travla", "travlb", "travlc", "travld", "travlf", "travlg", "travlh", "travli", "travlj"]
     harness.add([harness.make(f"http://hidden.com/{word}/{n}", word, secure=True) for word in near for n in range(20)])

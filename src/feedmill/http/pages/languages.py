@@ -23,6 +23,7 @@ from babel.dates import format_date, format_skeleton
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
+from babel.units import format_unit
 
 from feedmill.model.messages import Message
 
@@ -34,6 +35,7 @@ MAX_HEADER: Final = 1_000
 # English for all regions: a day stands before its month
 _LOCALES: Final = {"en": "en_001"}
 _TAG: Final = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}")
+_SIZES: Final = (("digital-gigabyte", 10**9), ("digital-megabyte", 10**6), ("digital-kilobyte", 10**3))
 _OLDER_CODES: Final = {"iw": "he", "in": "id", "ji": "yi"}
 
 
@@ -83,6 +85,12 @@ class PageLanguage:
         """Returns a day."""
         return format_date(day, "medium", locale=self.locale)
 
+    def write_size(self, size: int) -> str:
+        """Returns a size, rounded. Units: bytes."""
+        unit, factor = next((one for one in _SIZES if size >= one[1]), _SIZES[-1])
+        number = max(size / factor, 1)
+        return _format_size(round(number, 1 if number < 10 and factor > 1_000 else 0), unit, self.locale)
+
     def write_month(self, day: date) -> str:
         """Returns the month of a day, with its year."""
         return format_skeleton("yMMMM", day, locale=self.locale)
@@ -94,6 +102,11 @@ class PageLanguage:
     def name_language(self, code: str) -> str:
         """Returns the name of a language by its code, the code itself if it has none."""
         return self.locale.languages.get(code.replace("-", "_")) or code
+
+
+@lru_cache(maxsize=10_000)
+def _format_size(number: float, unit: str, locale: Locale) -> str:
+    return format_unit(number, unit, length="short", format="0.#", locale=locale)
 
 
 # A page with long facets has hundreds of numbers, most of them small.

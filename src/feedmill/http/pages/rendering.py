@@ -1,8 +1,9 @@
 """Makes the pages for people: of templates, in the language of each request.
 
 A template writes its texts between ``{% trans %}`` and ``{% endtrans %}``, those that the program made with the filter ``text``, numbers
-with ``number`` and days with ``day``. ``language`` is the language of the page, ``brand`` the name of its owner, ``home`` the link to the
-search page, and ``kept`` the parameters that each link and form repeats. ``asset`` returns the address of a file of the pages.
+with ``number``, days with ``day`` and sizes in bytes with ``size``. ``language`` is the language of the page, ``brand`` the name of its
+owner, ``home`` the link to the search page, and ``kept`` the parameters that each link and form repeats. ``asset`` returns the address of
+a file of the pages.
 """
 
 import hashlib
@@ -99,7 +100,12 @@ def _make_environment(tag: str) -> jinja2.Environment:
     translations = language.translations
     templates.install_gettext_callables(translations.gettext, translations.ngettext, newstyle=True)  # type: ignore[attr-defined]
     templates.globals |= {"language": language, "asset": find_asset}
-    templates.filters |= {"text": language.translate, "number": language.write_number, "day": language.write_date}
+    templates.filters |= {
+        "text": language.translate,
+        "number": language.write_number,
+        "day": language.write_date,
+        "size": language.write_size,
+    }
     return templates
 
 

@@ -86,12 +86,13 @@ from feedmill.http.search.passages import PATH as RETRIEVE_PATH
 from feedmill.http.search.passages import PassagesEndpoint
 from feedmill.http.search.profilesearch import PATH as PROFILE_SEARCH
 from feedmill.http.search.profilesearch import FindProfile, ProfileSearch
-from feedmill.http.search.resultpage import LITERAL, may_correct, show_page
+from feedmill.http.search.resultpage import AUTHOR, LITERAL, may_correct, show_page
 from feedmill.http.search.rowpage import PATH as ROW_PATH
 from feedmill.http.search.rowpage import FindRows, RowPages, find_no_rows
 from feedmill.http.search.searchbox import SEARCH_BOX_PATH, SearchBoxScript
 from feedmill.http.search.seedlists import CONTENT_PATH, TOKENS_PATH, USER_PATH, Seedlists, name_user
 from feedmill.http.search.seedlists import PATH as SEEDLIST_PATH
+from feedmill.http.search.similarpage import find_related_url, keep_best, name_document, only_by_likeness
 from feedmill.http.search.suggestions import Suggestions
 from feedmill.http.signin.check import SignInCheck
 from feedmill.http.signin.site import SignInSite
@@ -107,6 +108,7 @@ from feedmill.services.auditing import Auditing
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.clustering import FindClusters
 from feedmill.services.searching.searchservices import SearchServices
+from feedmill.services.searching.searchstate import PlannedSearch
 from feedmill.telemetry.metrics import QUERY_SECONDS
 from feedmill.wire.results.json import render_document, render_page
 
@@ -304,20 +306,36 @@ class _Endpoints:
             facet_names=tuple(request.query_params.getlist("facet")),
             has_frontend_facets=True,
             has_built_in_facets=True,
+            getfields=(AUTHOR,),
         )
-        plan, page = self._search(parameters, request)
+        search = self._prepare(parameters, request)
+        url = find_related_url(search.plan)
+        if url is not None:
+            return self._show_similar(url, only_by_likeness(parameters), request)
+        plan, page = self._run(search)
         if page.spelling and may_correct(page, plan.request) and not _is_literal(request):
             other, corrected = self._search(replace(parameters, query=page.spelling), request)
             if corrected.total:
                 return self.show_results(replace(corrected, seconds=page.seconds + corrected.seconds), other, request, typed=page.query)
         return self.show_results(page, plan, request)
 
-    def show_results(self, page: ResultPage, plan: QueryPlan, request: Request, *, typed: str = "") -> Response:
-        """Shows results on the search page. Shape: ``typed`` is the query of the user if these are the results of another spelling."""
+    def _show_similar(self, url: str, parameters: SearchRequest, request: Request) -> Response:
+        search = self._prepare(parameters, request)
+        plan, page = self._run(search)
+        document = self._documents.find_typed(url, search.access, search.deadline)
+        return self.show_results(keep_best(page), plan, request, similar_to=name_document(document) if document is not None else "")
+
+    def show_results(self, page: ResultPage, plan: QueryPlan, request: Request, *, typed: str = "", similar_to: str = "") -> Response:
+        """Shows results on the search page.
+
+        Shape: ``typed`` is the query of the user if these are the results of another spelling. ``similar_to`` names the document that the
+        results are similar to, "" for other results.
+        """
         account = self.site.signin.find_account(request) if self.site.signin is not None else None
         shown = show_page(page, plan, show_parameter(find_choice(request)), typed=typed, is_literal=_is_literal(request))
         headers = {**PRIVATE_NO_CACHE, "Content-Security-Policy": PAGE_WITH_SCRIPT}
-        return self._pages.respond(request, "search.html", 200, headers, page=shown, account=account)
+        values = {"page": shown, "account": account, "similar_to": similar_to}
+        return self._pages.respond(request, "search.html", 200, headers, **values)
 
     def search(self, request: Request) -> Response:
         """Returns the results of a search as JSON."""
@@ -389,7 +407,12 @@ class _Endpoints:
         return self._pages.respond_error(request, problem, text if says_more else "", PRIVATE_NO_CACHE)
 
     def _search(self, parameters: SearchRequest, request: Request) -> tuple[QueryPlan, ResultPage]:
-        search = self._searcher.prepare(parameters, self._identify(request), find_deadline(request))
+        return self._run(self._prepare(parameters, request))
+
+    def _prepare(self, parameters: SearchRequest, request: Request) -> PlannedSearch:
+        return self._searcher.prepare(parameters, self._identify(request), find_deadline(request))
+
+    def _run(self, search: PlannedSearch) -> tuple[QueryPlan, ResultPage]:
         page = self._searcher.find_page(search)
         QUERY_SECONDS.observe(page.seconds)
         return search.plan, page

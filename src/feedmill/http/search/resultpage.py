@@ -12,6 +12,7 @@ from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
 from feedmill.http.search.facetlinks import ShownFilters, show_filters
 from feedmill.http.search.parameters import DEFAULT_NUM, read_sort, write_refined
 from feedmill.http.search.rowpage import find_row_path
+from feedmill.model.document import Metadata
 from feedmill.model.messages import message
 from feedmill.model.results import Result, ResultPage, Snippet
 from feedmill.model.search import Match, SearchRequest
@@ -20,6 +21,11 @@ from feedmill.model.serving import KeyMatch
 PAGES_SHOWN = 9
 MAX_SHOWN_URL = 120
 MAX_SHOWN_TITLE = 150
+MAX_SHOWN_AUTHOR = 60
+MAX_AUTHORS = 3
+
+AUTHOR: Final = "author"
+"""The metadata name of who wrote a document."""
 
 # only URLs that a browser may open without harm; blanks, control characters and marks of direction hide where a URL leads
 _LINKABLE = re.compile(r"(?:https?|ftps?|smb)://[^\s\x00-\x20\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\"<>\\^`{|}]+", re.IGNORECASE)
@@ -98,7 +104,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownResult:
-    """One result; ``link`` is None if a browser should not open its URL."""
+    """One result; ``link`` is None if a browser should not open its URL. Units: ``size`` in bytes, 0 if it is not known."""
 
     title: tuple[Part, ...]
     link: str | None
@@ -107,6 +113,8 @@ class ShownResult:
     kind: FileKind
     language: str | None
     date: datetime | None
+    size: int
+    author: str
     copy: str | None
     similar: str
 
@@ -304,6 +312,8 @@ def _show_result(result: Result, query: str, same: tuple[tuple[str, str], ...]) 
         kind=_find_kind(result.mimetype),
         language=result.language,
         date=result.date,
+        size=result.content_bytes,
+        author=write_authors(result.metadata),
         copy="/cache?" + urlencode([("url", result.url), ("q", query), *same], errors="replace") if result.has_copy else None,
         similar=_href(f"related:{result.url}", 0, same),
     )
@@ -362,6 +372,13 @@ def shorten_title(text: str, marks: tuple[tuple[int, int], ...]) -> Snippet:
     end = text.rfind(" ", MAX_SHOWN_TITLE // 2, MAX_SHOWN_TITLE)
     end = MAX_SHOWN_TITLE if end < 0 else end
     return Snippet(text=f"{text[:end]} …", marks=tuple(mark for mark in marks if mark[1] <= end))
+
+
+def write_authors(metadata: Metadata) -> str:
+    """Returns who wrote a document, "" if that is not known."""
+    values = [_CONTROL.sub(" ", value).strip() for name, value in metadata if name.strip().casefold() == AUTHOR]
+    text = ", ".join([value for value in dict.fromkeys(values) if value][:MAX_AUTHORS])
+    return text if len(text) <= MAX_SHOWN_AUTHOR else f"{text[:MAX_SHOWN_AUTHOR].rstrip()}…"
 
 
 def split_snippet(snippet: Snippet) -> tuple[Part, ...]:
