@@ -269,7 +269,10 @@ def test_signing_out_everywhere_ends_the_users_sessions_and_no_others(harness: S
         browser.sign_in("ANN")
     both.sign_in("a.smith", namespace="ad")
     other.sign_in("bob")
-    form = read_form(here.get("/signout").text)
+    page = here.get("/signout").text
+    assert "Ends your session in this browser only." in page
+    assert "Ends all your sessions, on your other devices too." in page
+    form = read_form(page)
     assert here.post("/signout", {**form.hidden, "code": "0" * 64, "everywhere": "1"}).status == 200
     assert here.post("/signout", {**form.hidden, "everywhere": "1"}).status == 303
     left = []
