@@ -55,11 +55,14 @@ class SearchHarness:
         return wire_search_services(self.store, open_index, self.blobs, search_config=search_config, semantic=self.semantic)
 
     def make(self, url: str, body: str = "", **given: Any) -> Document:
-        """Makes a live document; ``given``: title, metadata, own (metadata), navigation, robots, secure, attributes, language, state."""
+        """Makes a live document.
+
+        ``given``: blob (of its stored text), title, metadata, own (metadata), navigation, robots, secure, attributes, language, state.
+        """
         data = encode_text(body, [], navigation=given.get("navigation", ""))
         text = Text(
             source=BlobRef("source"),
-            blob=self.blobs.put(io.BytesIO(data), len(data)),
+            blob=given.get("blob") or self.blobs.put(io.BytesIO(data), len(data)),
             title=given.get("title"),
             mimetype="text/html",
             language=given.get("language"),

@@ -1,18 +1,58 @@
+import io
 from base64 import b64decode
+from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from lxml import etree
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree, html
 from starlette.applications import Starlette
 
+from feedmill.core.text.textblob import encode_text
+from feedmill.core.text.textblocks import split_blocks
 from feedmill.core.urls.digests import copy_id
+from feedmill.http.pages.branding import Brand
+from feedmill.http.pages.languages import choose_language
+from feedmill.http.pages.rendering import Pages
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.http.search.cachepage import read_cache_query
+from feedmill.http.search.copypage import show_copy
 from feedmill.model.document import Attributes
-from feedmill.services.searching.cachedcopy import CachedCopies, find_words
+from feedmill.model.extraction import Link
+from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy, find_words
 from tests.contract.searchharness import SearchHarness, ask, open_harness
 
 URL = "http://a.com/1?x=y"
+
+HOSTILE = [
+    *("<script>", "</script>", "</p>", "</style>", "<img src=x onerror=alert(1)>", "<svg/onload=alert(1)>", "<base href=//b.com>"),
+    *(
+        "<meta http-equiv=refresh content=0>",
+        "<form>",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "http://a.com/",
+        '"',
+        "'",
+        "&lt;",
+        "{{",
+        "\n",
+    ),
+    *("{% raw %}", "<!--", "]]>", "\u202e", "\ufdd0", " ", "needle", "http://a.com/x' onclick=alert(1)", "//b.com", "vbscript:x", "\x00"),
+]
+ATTRIBUTES = {
+    "html": {"lang", "dir"},
+    "meta": {"charset", "name", "content"},
+    "header": {"id"},
+    "main": {"lang"},
+    "a": {"href", "target", "rel", "class", "title", "aria-label"},
+    **{tag: {"dir", "id"} for tag in ("h1", "h2", "p")},
+    "b": {"dir"},
+    **{tag: set() for tag in ("head", "title", "style", "body", "ul", "li", "mark")},
+}
+"""All elements of the page, with their attributes."""
 
 
 def open_app(harness: SearchHarness) -> Starlette:
@@ -33,6 +73,93 @@ def test_cache_shows_the_text_marked_and_in_a_sandbox(tmp_path: Path) -> None:
     assert "allow-scripts" not in policy
     assert "allow-same-origin" not in policy
     harness.store.close()
+
+
+def test_cache_shows_headings_paragraphs_and_links(tmp_path: Path) -> None:
+    harness = open_harness(tmp_path)
+    links = [
+        Link(url="http://b.com/form", text="The form"),
+        Link(url="javascript:alert(1)", text="Run"),
+        Link(url="smb://b/c", text="Share"),
+    ]
+    data = encode_text("Costs\nA needle of text\nThe form\nRun\nShare\nAnother needle", links, "Costs", "Home")
+    harness.add([harness.make(URL, blob=harness.blobs.put(io.BytesIO(data), len(data)), title="Travel")])
+    page = html.fromstring(ask(open_app(harness), "/cache", [("url", URL), ("q", "needle")]).text)
+    shown = [(node.tag, str(node.xpath("string()")).rstrip("↑↓")) for node in page.iterfind("body/main/*")]
+    paragraphs = ["A needle of text", "The form", "Run", "Share", "Another needle", "Home"]
+    assert shown == [("h1", "Travel"), ("h2", "Costs"), *(("p", text) for text in paragraphs)]
+    (link,) = page.findall("body/main/p/a[@rel]")
+    assert {name: link.get(name) for name in link.attrib} == {
+        "href": "http://b.com/form",
+        "target": "_top",
+        "rel": "nofollow noopener noreferrer",
+    }
+    jumps = [(node.get("href"), node.get("aria-label")) for node in page.findall("body/main/p/a[@class]")]
+    assert jumps == [("#top", "Previous match"), ("#match2", "Next match"), ("#match1", "Previous match")]
+    assert [node.get("id") for node in page.findall("body/main/p[@id]")] == ["match1", "match2"]
+    harness.store.close()
+
+
+def test_cache_shows_a_heading_that_is_the_title_once(tmp_path: Path) -> None:
+    harness = open_harness(tmp_path)
+    data = encode_text("Travel\nText", [], "Travel")
+    harness.add([harness.make(URL, blob=harness.blobs.put(io.BytesIO(data), len(data)), title="Travel")])
+    page = html.fromstring(ask(open_app(harness), "/cache", [("url", URL), ("q", "travel")]).text)
+    assert [(node.tag, node.findtext("mark")) for node in page.iterfind("body/main/*")] == [("h1", "Travel"), ("p", None)]
+    harness.store.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown", "opened"),
+    [(URL, None, URL), ("db://inner/1", "https://b.com/2", "https://b.com/2"), ("db://inner/1", "javascript:alert(1)", None)],
+)
+def test_cache_leads_to_the_document(tmp_path: Path, url: str, shown: str | None, opened: str | None) -> None:
+    harness = open_harness(tmp_path)
+    harness.add([harness.make(url, "text", attributes=Attributes(display_url=shown))])
+    page = html.fromstring(ask(open_app(harness), "/cache", [("url", url)]).text)
+    assert [node.get("href") for node in page.iterfind("body/header/ul/li/a")] == ([opened] if opened else [])
+    harness.store.close()
+
+
+def test_cache_leads_back_to_the_results_on_this_server_alone(tmp_path: Path) -> None:
+    harness = open_harness(tmp_path)
+    harness.add([harness.make(URL, "text")])
+    sent = [("url", URL), ("q", 'a "b" & //b.com'), ("num", "20"), ("select", "@site:a"), ("select", "@site:b"), ("lang", "de")]
+    page = html.fromstring(ask(open_app(harness), "/cache", sent).text)
+    (link,) = [node for node in page.iterfind("body/header/ul/li/a") if node.text == "Zurück zu den Ergebnissen"]
+    address = urlsplit(link.get("href") or "")
+    assert (address.scheme, address.netloc, address.path) == ("", "", "/")
+    assert parse_qsl(address.query) == sent[1:]
+    harness.store.close()
+
+
+@given(
+    st.lists(st.sampled_from(HOSTILE)),
+    st.lists(st.builds(Link, url=st.lists(st.sampled_from(HOSTILE)).map("".join), text=st.sampled_from(HOSTILE))),
+    *[st.lists(st.sampled_from(HOSTILE)).map("".join)] * 3,
+    st.lists(st.tuples(st.sampled_from(["q", "url", "lang", "client"]), st.sampled_from(HOSTILE))),
+)
+def test_page_of_any_copy_has_only_the_elements_and_links_of_the_list(
+    pieces: list[str], links: list[Link], headings: str, title: str, url: str, sent: list[tuple[str, str]]
+) -> None:
+    text = "".join(pieces)
+    copy = CachedCopy(
+        url=url,
+        display_url=title,
+        title=title,
+        text=text,
+        blocks=tuple(split_blocks(text, headings, links)),
+        marks=tuple(find_words(text, "needle alert")),
+        updated_at=datetime(2026, 5, 4, tzinfo=UTC),
+    )
+    page = html.document_fromstring(Pages().render("copy.html", choose_language("", ""), Brand(), copy=show_copy(copy, sent)))
+    for node in page.iter():
+        assert isinstance(node.tag, str)
+        assert set(node.attrib) <= ATTRIBUTES[node.tag]
+        if node.tag == "a":
+            assert (node.get("href") or "").startswith(("http://a.com/", "#match", "#top", "/?"))
+    assert len(page.findall(".//style")) == 1
+    assert page.xpath("string(//meta[2]/@name)") == "viewport"
 
 
 def test_cache_of_what_may_not_be_seen_answers_as_unknown(tmp_path: Path) -> None:

@@ -203,6 +203,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
         clock=site.clock,
         frontends=site.frontends,
         copies=site.copies,
+        pages=site.pages,
         signin=site.signin,
     )
     suggestions = Suggestions(services, identify)

@@ -1,4 +1,4 @@
-"""Cached copies as pages, and the queries for them.
+"""Cached copies as pages of the search protocol, and the queries for them. ``copypage`` is the page for people.
 
 The page is in a sandbox of its own: it has no origin, no script, no form, and loads nothing.
 Source: Search Protocol Reference, "cache".

@@ -16,9 +16,10 @@ from feedmill.http.common.bodies import read_body
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.currentuser import Identify
 from feedmill.http.common.searchthreads import SearchThreads, find_deadline
-from feedmill.http.pages.rendering import find_choice, mark_language
+from feedmill.http.pages.rendering import Pages, find_choice, mark_language
 from feedmill.http.search.atomfeed import make_feed
 from feedmill.http.search.cachepage import POLICY, CopyQuery, read_cache_query, render_copy_page
+from feedmill.http.search.copypage import show_copy
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.gsaparameters import UNCOLLAPSED, GsaRequest, echo_parameters, page_url, read_gsa_request, split_pairs
 from feedmill.http.signin.site import SignInSite
@@ -39,6 +40,8 @@ from feedmill.wire.results.gsaxml import ResponseParts, render_copy, render_resu
 MAX_FORM_BYTES = 10_240
 MAX_CUSTOM_BYTES = 8_192
 
+_COPY_HEADERS = {**PRIVATE_NO_CACHE, "Content-Security-Policy": POLICY, "X-Robots-Tag": "noindex"}
+
 Show = Callable[[ResultPage, QueryPlan, Request], Response]
 """Shows results on the built-in page, to the sender of a request."""
 
@@ -51,6 +54,7 @@ class ProtocolTools:
     clock: Callable[[], datetime]
     frontends: FrontEnds
     copies: CachedCopies | None
+    pages: Pages
     signin: SignInSite | None = None
 
 
@@ -64,6 +68,7 @@ class SearchProtocol:
         self._clock = tools.clock
         self._frontends = tools.frontends
         self._copies = tools.copies
+        self._pages = tools.pages
         self._signin = tools.signin
         self._show = show
 
@@ -72,7 +77,9 @@ class SearchProtocol:
         url = request.query_params.get("url", "")
         if not url:
             raise BadRequest(message("%(parameter)s= is missing", parameter="url"))
-        return _copy_page(request, self._find_copy(CopyQuery(urls=(url,), words=request.query_params.get("q", "")), request))
+        copy = self._find_copy(CopyQuery(urls=(url,), words=request.query_params.get("q", "")), request)
+        shown = show_copy(copy, request.query_params.multi_items())
+        return self._pages.respond(request, "copy.html", 200, _COPY_HEADERS, copy=shown)
 
     def _find_copy(self, query: CopyQuery, request: Request) -> CachedCopy:
         if self._copies is None:
@@ -152,9 +159,8 @@ class SearchProtocol:
 
 def _copy_page(request: Request, copy: CachedCopy) -> Response:
     choice = find_choice(request)
-    headers = {**PRIVATE_NO_CACHE, "Content-Security-Policy": POLICY, "X-Robots-Tag": "noindex"}
     body = render_copy_page(copy, choice.language).encode("utf-8", "replace")
-    return mark_language(Response(body, media_type="text/html; charset=UTF-8", headers=headers), choice)
+    return mark_language(Response(body, media_type="text/html; charset=UTF-8", headers=_COPY_HEADERS), choice)
 
 
 def _add_pages(reply: ResponseParts, gsa: GsaRequest, found: ResultPage) -> ResponseParts:

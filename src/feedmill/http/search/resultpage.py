@@ -17,6 +17,7 @@ from feedmill.model.messages import message
 from feedmill.model.results import Result, ResultPage, Snippet
 from feedmill.model.search import Match, SearchRequest
 from feedmill.model.serving import KeyMatch
+from feedmill.services.searching.cachedcopy import CachedCopy
 
 PAGES_SHOWN = 9
 MAX_SHOWN_URL = 120
@@ -319,8 +320,8 @@ def _show_result(result: Result, query: str, same: tuple[tuple[str, str], ...]) 
     )
 
 
-def find_address(result: Result) -> str | None:
-    """Returns where a result leads: a URL, or a path of this server; None if a browser should open neither."""
+def find_address(result: Result | CachedCopy) -> str | None:
+    """Returns where a result or a copy leads: a URL, or a path of this server; None if a browser should open neither."""
     return find_link(result.display_url) or find_row_path(result.display_url) or find_link(result.url) or find_row_path(result.url)
 
 

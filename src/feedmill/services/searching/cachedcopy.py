@@ -1,4 +1,4 @@
-"""The cached copy of a document: the text extracted from the fed content, with the words of a query marked.
+"""The cached copy of a document: the text extracted from the fed content in its blocks, with the words of a query marked.
 
 It is made from the stored text and never from the document's own bytes, so no content of a document can run or be parsed here.
 """
@@ -12,7 +12,8 @@ import structlog
 from feedmill.core.documents.presentation import may_show_copy, shown_title
 from feedmill.core.query.language import parse_query
 from feedmill.core.text.analysis import fold_in_place
-from feedmill.core.text.textblob import decode_text
+from feedmill.core.text.textblob import decode_headings, decode_links, decode_text
+from feedmill.core.text.textblocks import Block, split_blocks
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
 from feedmill.model.errors import Corrupt, NotFound
@@ -39,8 +40,10 @@ class CachedCopy:
     """A document as it was when it was last updated. Shape: ``marks`` are (start, end) in the text, in order."""
 
     url: str
+    display_url: str
     title: str
     text: str
+    blocks: tuple[Block, ...]
     marks: tuple[tuple[int, int], ...]
     updated_at: datetime
 
@@ -74,20 +77,31 @@ class CachedCopies:
 
     def _make_copy(self, document: Document, query: str) -> CachedCopy:
         """Makes the copy of a document that may be shown. Errors: NotFound if its text cannot be read."""
-        text = attempt(lambda: self._read_text(document), None, step=COPY_STEP, url=document.url)
-        if text is None:
+        found = attempt(lambda: self._read_text(document), None, step=COPY_STEP, url=document.url)
+        if found is None:
             raise NotFound(message("the cached copy of this document cannot be shown"))
+        text, blocks = found
         none: list[tuple[int, int]] = []
         marks = tuple(attempt(lambda: find_words(text, query), none, step=COPY_STEP, url=document.url))
         title = shown_title(document) or document.url
-        return CachedCopy(url=document.url, title=title, text=text, marks=marks, updated_at=document.updated_at)
+        return CachedCopy(
+            url=document.url,
+            display_url=document.attributes.display_url or document.url,
+            title=title,
+            text=text,
+            blocks=tuple(blocks),
+            marks=marks,
+            updated_at=document.updated_at,
+        )
 
-    def _read_text(self, document: Document) -> str | None:
+    def _read_text(self, document: Document) -> tuple[str, list[Block]] | None:
         fault_point(COPY_STEP, document.url)
         if document.text is None or document.text.blob is None:
-            return ""
+            return "", []
         try:
-            return decode_text(self._blobs.read(document.text.blob))[:MAX_CHARACTERS]
+            data = self._blobs.read(document.text.blob)
+            text = decode_text(data)[:MAX_CHARACTERS]
+            return text, split_blocks(text, decode_headings(data), decode_links(data))
         except Corrupt as error:
             # a failure in the text of this document costs only its copy
             log.error("copy_unreadable", url=document.url, reason=str(error))

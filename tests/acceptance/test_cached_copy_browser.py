@@ -1,0 +1,84 @@
+"""The page of a cached copy in a browser: a hostile document runs and loads nothing, and people find the matches and the way back."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.appliance import Appliance, running
+from tests.browsers import DESKTOP, PHONE, follow, launched, needs_chromium, new_page
+from tests.builders.feedxml import make_feed, make_record
+
+pytestmark = needs_chromium
+
+URL = "http://127.0.0.1:9/hostile"
+PAGE = (
+    """<html><head><title>Costs of <i>travel</i></title><base href="http://127.0.0.1:9/base/">
+<meta http-equiv="refresh" content="0;url=/x">
+<script>window.ran = 1; fetch("http://127.0.0.1:9/fetched")</script>
+<link rel="stylesheet" href="/s.css"><style>@import "/i.css";</style></head>
+<body onload="window.ran = 2"><h1>Costs of travel</h1><p>A needle for the <b>journey</b>.</p><img src="/pixel" onerror="window.ran = 3">
+<svg onload="window.ran = 4"><script>window.ran = 5</script></svg><math href="javascript:alert(1)">x</math><iframe src="/frame"></iframe>
+<object data="/object"></object><form action="/stolen"><button>Send</button></form><p><a href="javascript:window.ran=6">Run me</a></p>
+<p><a href="data:text/html,x">Data</a></p><h2>The end</h2>
+<p>&lt;img src=/escaped onerror=alert(1)&gt; &lt;script&gt;window.ran = 7&lt;/script&gt;</p>
+<p><a href="form.html" ping="/ping" onclick="window.ran = 8">The form</a></p>"""
+    + "<p>More text.</p>" * 80
+    + "<p>The last needle.</p></body></html>"
+)
+
+
+@pytest.fixture(scope="module")
+def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
+    with running(tmp_path_factory.mktemp("copy") / "data") as started:
+        started.feed(make_feed(make_record(URL, PAGE)), "pages")
+        yield started
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as started:
+        yield started
+
+
+def open_copy(page: Page) -> list[str]:
+    """Finds the document and opens its copy; returns the list of what the page requests from then on."""
+    page.goto("/?q=needle&lang=en")
+    follow(page, page.get_by_role("link", name="Cached copy of").first)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    return requests
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_hostile_document_runs_and_loads_nothing(browser: Browser, appliance: Appliance, size: dict[str, int]) -> None:
+    page = new_page(browser, appliance, size)
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url))
+    open_copy(page)
+    page.reload()
+    expect(page.locator("h1")).to_have_text("Costs of <i>travel</i>")
+    assert {url.split("?")[0] for url in sent if "/cache" in url} == {f"http://127.0.0.1:{appliance.search_port}/cache"}
+    assert [url for url in sent if "127.0.0.1:9/" in url and "/cache" not in url] == []
+    assert page.locator("script, form, iframe, object, svg, math, img, base, link, [onclick], [onload], [onerror], [style]").count() == 0
+    assert page.locator("main a:not(.jump)").evaluate_all("links => links.map(link => link.href)") == ["http://127.0.0.1:9/base/form.html"]
+    assert page.evaluate("[window.ran, window.origin, document.documentElement.scrollWidth <= window.innerWidth]") == [None, "null", True]
+    page.context.close()
+
+
+def test_reader_jumps_between_matches_and_goes_back(browser: Browser, appliance: Appliance) -> None:
+    page = new_page(browser, appliance, DESKTOP, script=False)
+    requests = open_copy(page)
+    page.get_by_role("link", name="Next match").first.click()
+    expect(page.locator("#match1")).to_be_in_viewport()
+    page.locator("#match1").get_by_role("link", name="Next match").click()
+    expect(page.locator("#match2")).to_be_in_viewport()
+    expect(page.locator("#match1")).not_to_be_in_viewport()
+    page.locator("#match2").get_by_role("link", name="Previous match").click()
+    expect(page.locator("#match1")).to_be_in_viewport()
+    assert requests == []
+    expect(page.get_by_role("link", name="Open the document")).to_have_attribute("href", URL)
+    follow(page, page.get_by_role("link", name="Back to the results"))
+    expect(page.locator(".results > li")).to_have_count(1)
+    expect(page.get_by_role("link", name="Cached copy of")).to_have_count(1)
+    page.context.close()
