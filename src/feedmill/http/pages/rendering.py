@@ -2,7 +2,7 @@
 
 A template writes its texts between ``{% trans %}`` and ``{% endtrans %}``, those that the program made with the filter ``text``, numbers
 with ``number``, days with ``day`` and sizes in bytes with ``size``. ``language`` is the language of the page, ``brand`` the name of its
-owner, ``home`` the link to the search page, and ``kept`` the parameters that each link and form repeats. ``asset`` returns the address of
+owner, ``home`` the link to the search page, and ``repeated`` the parameters that each link and form has. ``asset`` returns the address of
 a file of the pages.
 """
 
@@ -60,11 +60,11 @@ class Pages:
 
     def render(self, name: str, choice: Choice, brand: Brand, /, **values: Any) -> str:
         """Returns a page as text."""
-        kept = {**brand.parameters, **show_parameter(choice)}
-        home = add_parameters("/", kept)
-        return _make_environment(choice.language.tag).get_template(name).render(brand=brand, kept=kept, home=home, **values)
+        repeated = {**brand.parameters, **show_parameter(choice)}
+        home = add_parameters("/", repeated)
+        return _make_environment(choice.language.tag).get_template(name).render(brand=brand, repeated=repeated, home=home, **values)
 
-    def find_kept(self, request: Request) -> Mapping[str, str]:
+    def find_repeated(self, request: Request) -> Mapping[str, str]:
         """Returns the parameters that links to other pages repeat: those of the front end and of the language."""
         return {**self.brands.find(request).parameters, **show_parameter(find_choice(request))}
 

@@ -40,13 +40,13 @@ class ShownCopy:
 def show_copy(copy: CachedCopy, parameters: Sequence[tuple[str, str]]) -> ShownCopy:
     """Returns what the page shows. Shape: the parameters are those of its request, which a link back to the results repeats."""
     blocks = tuple(_show_blocks(copy))
-    kept = [(name, value) for name, value in parameters if name != "url"]
+    others = [(name, value) for name, value in parameters if name != "url"]
     return ShownCopy(
         title=copy.title,
         url=copy.url,
         day=copy.updated_at.date().isoformat(),
         document=find_address(copy),
-        results=f"/?{urlencode(kept, errors='replace')}" if any(name == "q" and value.strip() for name, value in kept) else None,
+        results=f"/?{urlencode(others, errors='replace')}" if any(name == "q" and value.strip() for name, value in others) else None,
         blocks=blocks,
         matches=max((block.match for block in blocks), default=0),
     )

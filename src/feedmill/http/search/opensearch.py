@@ -26,8 +26,8 @@ class OpenSearch:
         """Returns the description."""
         choice, brand = find_choice(request), self._pages.brands.find(request)
         root = str(request.base_url).rstrip("/")
-        kept = self._pages.find_kept(request)
-        same = "".join(f"&{name}={quote(value)}" for name, value in kept.items())
+        repeated = self._pages.find_repeated(request)
+        same = "".join(f"&{name}={quote(value)}" for name, value in repeated.items())
         urls = (
             ("text/html", "results", f"{root}/?q={{searchTerms}}&start={{startIndex?}}{same}"),
             (
@@ -36,7 +36,7 @@ class OpenSearch:
                 f"{root}/search?q={{searchTerms}}&start={{startIndex?}}&num={{count?}}&match=auto&output=atom{same}",
             ),
             ("application/x-suggestions+json", "suggestions", f"{root}/suggest?q={{searchTerms}}{same}"),
-            (MEDIA_TYPE, "self", add_parameters(f"{root}{OPENSEARCH_PATH}", kept)),
+            (MEDIA_TYPE, "self", add_parameters(f"{root}{OPENSEARCH_PATH}", repeated)),
         )
         description = choice.language.gettext("Searches the documents that you may see.")
         lines = [

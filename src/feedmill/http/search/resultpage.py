@@ -192,14 +192,14 @@ def may_correct(page: ResultPage, request: SearchRequest) -> bool:
 
 
 def show_page(
-    page: ResultPage, plan: QueryPlan, kept: Mapping[str, str] | None = None, *, typed: str = "", is_literal: bool = False
+    page: ResultPage, plan: QueryPlan, repeated: Mapping[str, str] | None = None, *, typed: str = "", is_literal: bool = False
 ) -> ShownPage:
-    """Returns the values for the template. Every link and the form repeat the parameters ``kept``.
+    """Returns the values for the template. Every link and the form have the parameters ``repeated``.
 
     Shape: ``typed`` is the query of the user if the page is that of another spelling. Links within the list of an ``is_literal`` page lead
     to such pages, those to other queries and the form do not.
     """
-    same = tuple((kept or {}).items())
+    same = tuple((repeated or {}).items())
     request = plan.request
     num = max(request.num, 1)
     elsewhere = (*_list_parameters(request), *same)
@@ -357,12 +357,12 @@ def split_url(url: str) -> tuple[str, ...]:
         parts = [*parts[:-1], f"{parts[-1] if parts else ''}{rest}"]
     crumbs = [shown for part in (host, *parts) if (shown := shorten_url(part))]
     size = len(crumbs[0]) if crumbs else 0
-    kept: list[str] = []
+    last: list[str] = []
     for crumb in reversed(crumbs[1:]):
         size += len(crumb)
-        if kept and size > MAX_SHOWN_URL:
-            return (crumbs[0], "…", *reversed(kept))
-        kept.append(crumb)
+        if last and size > MAX_SHOWN_URL:
+            return (crumbs[0], "…", *reversed(last))
+        last.append(crumb)
     return tuple(crumbs) or (shorten_url(url),)
 
 

@@ -173,17 +173,17 @@ class SignInPage:
 
     def _render(self, request: Request, target: str, tried: _Attempt) -> Response:
         code, text = self._tools.guard.begin(request.scope)
-        kept = self._tools.pages.find_kept(request)
+        repeated = self._tools.pages.find_repeated(request)
         response = self._tools.pages.respond(
             request,
             "signin.html",
             tried.status,
             NO_STORE,
-            action=add_parameters(request.url.path, kept),
+            action=add_parameters(request.url.path, repeated),
             code=code,
             target=target,
             namespace_forms=self._list_namespace_forms(request, tried),
-            choices=[(choice, f"{choice.href}?{write_target(target, kept)}") for choice in self._tools.choices],
+            choices=[(choice, f"{choice.href}?{write_target(target, repeated)}") for choice in self._tools.choices],
             problem=tried.problems.get("", ""),
         )
         self._tools.guard.put_cookie(response, request.scope, text)
@@ -219,7 +219,9 @@ class SignInPage:
             self._tools.auditing.log_event(AuditKind.SIGNED_OUT, actor=actor, address=address, details={"everywhere": is_everywhere})
         # comes last, because a provider may take time to return its logout address
         logouts = self._tools.provider_logouts.find_logouts(request, session.credentials) if session is not None else []
-        response: Response = RedirectResponse(add_parameters("/", self._tools.pages.find_kept(request)), status_code=303, headers=NO_STORE)
+        response: Response = RedirectResponse(
+            add_parameters("/", self._tools.pages.find_repeated(request)), status_code=303, headers=NO_STORE
+        )
         if logouts:
             response = self._tools.provider_logouts.render(request, logouts)
         # The browser's cache may hold results that only this user may see.
@@ -228,9 +230,9 @@ class SignInPage:
         return response
 
 
-def write_target(target: str, kept: Mapping[str, str]) -> str:
+def write_target(target: str, repeated: Mapping[str, str]) -> str:
     """Returns the query of an address that leads to signing in, and from there to ``target``."""
-    return urlencode({TARGET_FIELD: target, **kept}, safe="/", quote_via=quote)
+    return urlencode({TARGET_FIELD: target, **repeated}, safe="/", quote_via=quote)
 
 
 def _ask_to_wait(seconds: float) -> str:

@@ -49,7 +49,7 @@ class SignInSite:
         """Returns the account to show on the search page; None if sign-in is not configured."""
         current_user = find_current_user(request)
         target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        href = f"{PAGE}?{write_target(read_target(target), self.pages.find_kept(request))}"
+        href = f"{PAGE}?{write_target(read_target(target), self.pages.find_repeated(request))}"
         if current_user.is_signed_in:
             name = ", ".join(write_user(user) for user in current_user.identity.users) or current_user.label
             code = self.guard.code_of_session(request.scope) if current_user.method is SignInMethod.SESSION else ""
@@ -61,6 +61,6 @@ class SignInSite:
         if find_current_user(request).is_signed_in or not self.is_offered():
             return None
         if is_page:
-            return RedirectResponse(f"{OLD_PAGE}?{write_target(read_target(target), self.pages.find_kept(request))}", status_code=302)
+            return RedirectResponse(f"{OLD_PAGE}?{write_target(read_target(target), self.pages.find_repeated(request))}", status_code=302)
         refusal = self.authenticator.refuse("this search is for people who are signed in; access=p finds public documents")
         return PlainTextResponse(refusal.text + "\n", refusal.status, headers={**refusal.headers, **NO_STORE})
