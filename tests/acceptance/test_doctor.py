@@ -118,7 +118,8 @@ def test_names_that_do_not_resolve_are_named_once_and_without_passwords(examine:
 
 def test_folder_and_token_that_others_can_read_are_warnings(examine: Examine, tmp_path: Path) -> None:
     data = tmp_path / "data"
-    data.mkdir(mode=0o755)
+    data.mkdir()
+    data.chmod(0o755)  # whatever the umask of the run is
     (data / "admin.token").write_text("a\n")
     (data / "admin.token").chmod(0o644)
     code, found = examine()

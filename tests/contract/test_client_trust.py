@@ -53,7 +53,7 @@ def test_certificate_of_another_server_is_refused(port: int, tmp_path: Path, mon
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
     other = tmp_path / "other.pem"
     other.write_text(read_key(make_key(ManualClock().now)).certificate + CERTIFICATE)
-    with pytest.raises(FeedmillError, match="certificate verify failed"):
+    with pytest.raises(FeedmillError, match="certificate is not trusted"):
         Transport(base_url=f"https://127.0.0.1:{port}", certificate=str(other)).get_json("/")
 
 

@@ -24,7 +24,7 @@ _INTRODUCTION: Final = """\
 _WIDTH: Final = 110
 _HEADING: Final = re.compile(r"^## \[(?P<table>[a-z_.]+)\](?:: (?P<title>.+))?$")
 _ROW: Final = re.compile(r"^\| (?P<keys>`[a-z_]+`(?:, `[a-z_]+`)*) \| [^|]* \| (?P<meaning>.+) \|$")
-_LINK: Final = re.compile(r"\[([^\]]+)\]\([^)]+\)")
+_LINK: Final = re.compile(r"\[([^\[\]]+)\]\([^()]+\)")
 
 Meanings = Mapping[tuple[str, str], str]
 """Texts by table and key; the key "" is the title of the table."""
