@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from feedmill.adapters.localfiles import read_bounded
 from feedmill.model.errors import Corrupt
 from feedmill.ports.branding import MAX_BRANDING_BYTES
 
@@ -14,11 +15,4 @@ class LocalBrandingFiles:
         # Opening a pipe would wait for its other end.
         if not Path(path).is_file():
             raise Corrupt(f"there is no file '{path}'")
-        try:
-            with Path(path).open("rb") as file:
-                data = file.read(MAX_BRANDING_BYTES + 1)
-        except OSError as exc:
-            raise Corrupt(f"the file '{path}' cannot be read: {exc.strerror}") from exc
-        if len(data) > MAX_BRANDING_BYTES:
-            raise Corrupt(f"the file '{path}' has more than {MAX_BRANDING_BYTES} bytes")
-        return data
+        return read_bounded(path, MAX_BRANDING_BYTES, f"the file '{path}'")

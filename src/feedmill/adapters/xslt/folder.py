@@ -4,7 +4,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from feedmill.model.errors import Corrupt
+from feedmill.adapters.localfiles import read_bounded
 from feedmill.ports.stylesheets import MAX_STYLESHEET_BYTES
 
 
@@ -20,14 +20,7 @@ class StylesheetFolder:
 
     def read_stylesheet(self, path: str, named: str) -> bytes:
         """Returns a file that may be a stylesheet. Errors: Corrupt if it cannot be read or is too large; the text calls it ``named``."""
-        try:
-            with Path(path).open("rb") as file:
-                data = file.read(MAX_STYLESHEET_BYTES + 1)
-        except OSError as exc:
-            raise Corrupt(f"{named} cannot be read: {exc.strerror}") from exc
-        if len(data) > MAX_STYLESHEET_BYTES:
-            raise Corrupt(f"{named} has more than {MAX_STYLESHEET_BYTES} bytes")
-        return data
+        return read_bounded(path, MAX_STYLESHEET_BYTES, named)
 
     def write_stylesheet(self, name: str, data: bytes) -> str:
         """Stores a version of a front end's stylesheet durably and returns its path. Errors: OSError."""
