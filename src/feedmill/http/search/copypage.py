@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from feedmill.core.text.textblocks import Block
-from feedmill.http.search.resultpage import Part, find_address, find_link
+from feedmill.http.search.resultpage import Part, find_address, find_link, split_snippet
+from feedmill.model.results import Snippet
 from feedmill.services.searching.cachedcopy import CachedCopy
 
 _WEB = ("http://", "https://")
@@ -60,22 +60,13 @@ def _show_blocks(copy: CachedCopy) -> Iterator[ShownBlock]:
         after = place
         while after < len(copy.marks) and copy.marks[after][0] < block.end:
             after += 1
-        marks = [(max(low, block.start), min(high, block.end)) for low, high in copy.marks[place:after]]
+        # a mark may begin before the block or end behind it
+        inside = [(max(low, block.start), min(high, block.end)) for low, high in copy.marks[place:after]]
+        marks = tuple((low - block.start, high - block.start) for low, high in inside)
         match += bool(marks)
         yield ShownBlock(
-            parts=tuple(_split(copy.text, block, marks)),
+            parts=split_snippet(Snippet(text=copy.text[block.start : block.end], marks=marks)),
             is_heading=block.is_heading,
             link=find_link(block.link) if block.link.lower().startswith(_WEB) else None,
             match=match if marks else 0,
         )
-
-
-def _split(text: str, block: Block, marks: Sequence[tuple[int, int]]) -> Iterator[Part]:
-    position = block.start
-    for low, high in marks:
-        if position < low:
-            yield Part(text=text[position:low], is_marked=False)
-        yield Part(text=text[low:high], is_marked=True)
-        position = high
-    if position < block.end:
-        yield Part(text=text[position : block.end], is_marked=False)
