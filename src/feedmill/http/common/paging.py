@@ -15,6 +15,7 @@ from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 
+from feedmill.http.common.bodies import is_whole
 from feedmill.http.common.resource import Parameter
 from feedmill.model.errors import BadRequest
 
@@ -61,7 +62,7 @@ def _is_key(key: object) -> bool:
     if isinstance(key, list):
         return all(not isinstance(part, list) and _is_key(part) for part in key)
     if isinstance(key, str):
-        return not any("\ud800" <= character <= "\udfff" for character in key)
+        return is_whole(key)
     return isinstance(key, int) and not isinstance(key, bool) and abs(key) <= _MAX_INTEGER
 
 
@@ -74,8 +75,8 @@ def link_next(request: Request, cursor: str | None) -> dict[str, str]:
     """Returns the header that leads to the next page of a list; none without a cursor."""
     if cursor is None:
         return {}
-    kept = [pair for pair in request.query_params.multi_items() if pair[0] not in ("cursor", "after")]
-    query = urlencode([*kept, ("cursor", cursor)], errors="replace")
+    others = [pair for pair in request.query_params.multi_items() if pair[0] not in ("cursor", "after")]
+    query = urlencode([*others, ("cursor", cursor)], errors="replace")
     return {"link": f'<{quote(request.scope["path"])}?{query}>; rel="next"'}
 
 

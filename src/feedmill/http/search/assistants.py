@@ -17,10 +17,11 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedmill.core.urls.validation import MAX_URL_CHARACTERS
+from feedmill.http.common.bodies import is_whole
 from feedmill.http.common.currentuser import Identify
 from feedmill.http.common.problems import find_problem
 from feedmill.http.common.searchthreads import SearchThreads, find_deadline, run_search
-from feedmill.http.search.passages import MAX_QUERY_CHARACTERS, Record, is_whole
+from feedmill.http.search.passages import MAX_QUERY_CHARACTERS, Record
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, FeedmillError, NotFound
 from feedmill.services.searching.retrieval import Retrieval

@@ -3,7 +3,6 @@
 Source: docs/reference/search-api.md, "POST /api/v1/retrieve".
 """
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,7 +10,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from feedmill.http.common.bodies import read_body
+from feedmill.http.common.bodies import decode_object, is_whole, read_body
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.currentuser import Identify, find_current_user
 from feedmill.http.common.searchthreads import SearchThreads, find_deadline
@@ -65,12 +64,7 @@ class PassagesEndpoint:
 
 def read_passage_request(raw: bytes) -> PassageRequest:
     """Reads the body of a request. Errors: BadRequest, which names the wrong member and says what it may be."""
-    try:
-        body = json.loads(raw, object_pairs_hook=_read_object)
-    except (ValueError, RecursionError) as exc:
-        raise BadRequest("the body is no JSON") from exc
-    if not isinstance(body, dict):
-        raise BadRequest("the body is no JSON object")
+    body = decode_object(raw, _read_object)
     for name in body:
         if name not in _KNOWN:
             raise BadRequest(f"member {name[:80]!a} is unknown; the members are: {', '.join(_KNOWN)}")
@@ -103,8 +97,3 @@ def _read_text(body: Mapping[str, Any], name: str) -> str:
     if not is_whole(value):
         raise BadRequest(f"member {name} holds half of a character (a lone surrogate)")
     return value
-
-
-def is_whole(text: str) -> bool:
-    """Returns whether a text of JSON holds whole characters only."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)

@@ -1,6 +1,5 @@
 """Local users, tokens and the audit log on the admin port."""
 
-import json
 from collections.abc import Callable, Collection, Mapping
 from itertools import chain, islice
 from typing import Any
@@ -14,7 +13,7 @@ from feedmill.core.access.principals import read_subject
 from feedmill.core.documents.auditchain import render_entry
 from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.http.admin.protection import AUDITED, VIEW_OR_ADMINISTER
-from feedmill.http.common.bodies import read_body
+from feedmill.http.common.bodies import decode_object, read_body
 from feedmill.http.common.paging import cut_page
 from feedmill.http.common.requirements import ADMINISTER, DeclaredRoute
 from feedmill.http.common.times import find_time
@@ -207,12 +206,7 @@ def _build_endpoint(act: Callable[[Body, Request], Response], sent: type[adminre
 
 async def _read_object(request: Request, known: Collection[str]) -> Body:
     raw = await read_body(request, MAX_BODY_BYTES, f"a request here has at most {MAX_BODY_BYTES} bytes")
-    try:
-        body = json.loads(raw)
-    except (ValueError, RecursionError) as exc:
-        raise BadRequest("the body is no JSON") from exc
-    if not isinstance(body, dict):
-        raise BadRequest("the body is no JSON object")
+    body = decode_object(raw)
     for name in body:
         if name not in known:
             raise BadRequest(f"the member {name[:80]!a} is unknown; there are {', '.join(known)}")
