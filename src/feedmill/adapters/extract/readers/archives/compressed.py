@@ -4,7 +4,7 @@ import bz2
 import lzma
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -18,7 +18,8 @@ from feedmill.adapters.extract.readers.archives.unpacking import CHUNK, Exhauste
 MAX_STREAMS = 20_000
 """Such files may be several, one behind the other."""
 _MEMORY_BYTES = 200_000_000
-_WINDOW_BYTES = 1 << 27
+WINDOW_BYTES = 1 << 27
+"""The most memory that data may claim for what was unpacked before."""
 _FAULTS = (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError, ValueError)
 # the suffixes of names in URLs, and what stands in their place inside
 _SUFFIX = re.compile(r"\.(gz|bz2|xz|zst|tgz|tbz2?|txz|tzst|svgz)(?=[?#]|$)", re.IGNORECASE)
@@ -112,9 +113,10 @@ def _iter_xz(data: bytes) -> Iterator[bytes]:
     return _iter_streams(data, b"\xfd7zXZ\0", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY_BYTES))
 
 
-def _iter_zstd(data: bytes) -> Iterator[bytes]:
+def iter_zstd(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields the unpacked bytes of Zstandard frames, in pieces of bounded size. Errors: ZstdError, and those of ``chunks``."""
     # not the object that takes chunks: it unpacks each of them as a whole, to any size
-    with zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES).stream_reader(data, read_across_frames=True) as stream:
+    with zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES).stream_reader(b"".join(chunks), read_across_frames=True) as stream:
         while chunk := stream.read(CHUNK):
             yield chunk
 
@@ -123,5 +125,5 @@ _STREAMS: dict[str, Callable[[bytes], Iterator[bytes]]] = {
     sniff.GZIP: _iter_gzip,
     sniff.BZIP2: _iter_bzip2,
     sniff.XZ: _iter_xz,
-    sniff.ZSTD: _iter_zstd,
+    sniff.ZSTD: lambda data: iter_zstd((data,)),
 }

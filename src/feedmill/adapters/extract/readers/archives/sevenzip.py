@@ -6,7 +6,6 @@ Source: 7-Zip, DOC/7zFormat.txt.
 """
 
 import bz2
-import io
 import lzma
 import zlib
 from collections.abc import Iterator
@@ -15,13 +14,13 @@ from itertools import islice
 
 import zstandard
 
+from feedmill.adapters.extract.readers.archives.compressed import WINDOW_BYTES, iter_zstd
 from feedmill.adapters.extract.readers.archives.unpacking import CHUNK, Exhausted, Member, Unpacking
 from feedmill.adapters.extract.readers.content import Unreadable
 
 MAX_HEADER_BYTES = 10_000_000
 MAX_FOLDERS, MAX_CODERS, MAX_FILES_IN_DIRECTORY = 10_000, 8, 200_000
 _SIGNATURE_BYTES = 32
-_WINDOW_BYTES = 1 << 27
 _END, _HEADER, _PROPERTIES, _MAIN_STREAMS, _FILES = 0x00, 0x01, 0x02, 0x04, 0x05
 _PACK_INFO, _UNPACK_INFO, _SUBSTREAMS_INFO, _SIZE, _DIGESTS = 0x06, 0x07, 0x08, 0x09, 0x0A
 _FOLDER, _UNPACK_SIZES, _FILES_IN_FOLDER, _EMPTY_STREAMS, _NAMES, _ENCODED_HEADER = 0x0B, 0x0C, 0x0D, 0x0E, 0x11, 0x17
@@ -152,13 +151,13 @@ def _unpack(folder: _Folder, packed: bytes) -> Iterator[bytes]:
         elif method == _BZIP2:
             chunks = _iter_bzip2(chunks)
         elif method == _ZSTD:
-            chunks = _iter_zstd(chunks)
+            chunks = iter_zstd(chunks)
     return _iter_lzma(chunks, filters) if filters else chunks
 
 
 def _find_filter(method: bytes, properties: bytes, unpacked_bytes: int) -> dict[str, int] | None:
     # A dictionary is allocated at once, and never needs to be larger than what it unpacks, or than what may be unpacked.
-    largest = max(4096, min(unpacked_bytes, _WINDOW_BYTES))
+    largest = max(4096, min(unpacked_bytes, WINDOW_BYTES))
     if method == _LZMA2:
         bits = properties[0]
         size = 0xFFFFFFFF if bits >= 40 else (2 | bits & 1) << (bits // 2 + 11)
@@ -207,13 +206,6 @@ def _iter_deflate(chunks: Iterator[bytes]) -> Iterator[bytes]:
             yield found
         elif not packed:
             return
-
-
-def _iter_zstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    source = io.BytesIO(b"".join(chunks))
-    with zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES).stream_reader(source, read_across_frames=True) as stream:
-        while chunk := stream.read(CHUNK):
-            yield chunk
 
 
 # --- the directory --------------------------------------------------------------------------------------------------------------
