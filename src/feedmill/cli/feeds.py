@@ -10,9 +10,8 @@ from feedmill.bootstrap.context import AppContext
 from feedmill.bootstrap.intake import build_intake
 from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, workplace
-from feedmill.cli.push import LOG_LINES, Wait, apply_here, find_client, follow, print_entry, print_receipt, report
-from feedmill.client.answers import StuckShown
-from feedmill.client.connection import describe_stuck
+from feedmill.cli.push import LOG_LINES, Wait, apply_here, explain_stuck, find_client, follow, print_entry, print_receipt, report
+from feedmill.cli.working import get_feed
 from feedmill.client.transport import Transport
 from feedmill.http.feeds.receipts import render_feed
 from feedmill.model.feed import Feed, FeedTarget
@@ -92,7 +91,8 @@ def resend(feed_id: FeedId, wait: Wait = False, data: Data = DATA, config: Confi
         _resend_there(client, feed_id, wait=wait, as_json=as_json)
         return
     with place.work() as context:
-        report(apply_here(context, build_intake(context).resend(feed_id, client="command line")), as_json=as_json)
+        resent_id = build_intake(context).resend(get_feed(context, feed_id), client="command line")
+        report(apply_here(context, resent_id), as_json=as_json)
 
 
 def _list_feeds(data: Path, config: Path | None, datasource: str, limit: int, *, as_json: bool) -> None:
@@ -131,8 +131,8 @@ def _print_feed(receipt: Receipt) -> None:
     for name, key in (("finished", "finished_at"), ("searchable", "searchable_at")):
         out.print(f"{name}: {receipt[key] or 'not yet'}")
     print_receipt(receipt)
-    if receipt["stuck"] is not None:
-        out.print(clean(describe_stuck(receipt["id"], StuckShown.model_validate(receipt["stuck"]))))
+    if stuck := explain_stuck(receipt):
+        out.print(clean(stuck))
 
 
 def _resend_there(client: Transport, feed_id: int, *, wait: bool, as_json: bool) -> None:

@@ -212,13 +212,19 @@ def report(receipt: Receipt, *, as_json: bool) -> None:
         print_json(receipt)
     else:
         print_receipt(receipt)
-    stuck = receipt.get("stuck")
-    if stuck is not None and not is_over(receipt):
+    stuck = explain_stuck(receipt)
+    if stuck and not is_over(receipt):
         # with --json the receipt is the output, and contains the reason
-        error_console().print(clean(f"error: {describe_stuck(receipt['id'], StuckShown.model_validate(stuck))}"))
+        error_console().print(clean(f"error: {stuck}"))
         raise typer.Exit(1)
     if receipt["state"] != FeedState.COMPLETED.value:
         raise typer.Exit(1)
+
+
+def explain_stuck(receipt: Receipt) -> str:
+    """Returns why a feed waits in a queue that does not move, "" if it does not."""
+    stuck = receipt.get("stuck")
+    return "" if stuck is None else describe_stuck(receipt["id"], StuckShown.model_validate(stuck))
 
 
 def print_receipt(receipt: Receipt) -> None:

@@ -191,8 +191,8 @@ class FeedResources:
 
     def _resend(self, feed_id: int, client: str, right: PushRight) -> Json:
         with self._store.reading() as unit:
-            _get_feed(unit, feed_id, right)
-        return self._render_feed(self._intake.resend(feed_id, client=client), right)
+            feed = _get_feed(unit, feed_id, right)
+        return self._render_feed(self._intake.resend(feed, client=client), right)
 
     def _find_stuck_for(self, feed: Feed, right: PushRight) -> StuckQueue | None:
         """Returns the stuck queue of a feed. A token for some sources alone does not see the item at the queue's head."""

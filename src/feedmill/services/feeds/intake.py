@@ -69,15 +69,13 @@ class Intake:
         self.notifier.notify(Topic.FEEDS)
         return feed_id
 
-    def resend(self, feed_id: int, *, client: str) -> int:
+    def resend(self, feed: Feed, *, client: str) -> int:
         """Accepts the bytes of an earlier feed again, as a new feed of the same source and kind, and returns its id.
 
-        Errors: also NotFound if the feed or its bytes are no longer stored, BadRequest for a command, which has no bytes.
+        Errors: also NotFound if its bytes are no longer stored, BadRequest for a command, which has no bytes.
         """
-        with self.store.reading() as unit:
-            feed = unit.feeds.reader.get(feed_id)
         if not feed.file:
-            raise BadRequest(f"feed {feed_id} is a command without content, which cannot be sent again")
+            raise BadRequest(f"feed {feed.id} is a command without content, which cannot be sent again")
         with self.files.open(feed.file) as stream:
             return self.receive_feed(stream, Submission(datasource=feed.datasource, kind=feed.kind, format=feed.format), client=client)
 
