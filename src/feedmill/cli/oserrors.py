@@ -3,10 +3,11 @@
 import errno
 import grp
 import os
-import pwd
 import stat
 from contextlib import suppress
 from pathlib import Path
+
+from feedmill.runtime.datafolder import find_account
 
 
 def describe_os_error(exc: OSError) -> str:
@@ -51,10 +52,7 @@ def _is_reachable(path: Path) -> bool:
 
 
 def _name_user(number: int) -> str:
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return str(number)
+    return find_account(number) or str(number)
 
 
 def _name_group(number: int) -> str:

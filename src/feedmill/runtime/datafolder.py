@@ -1,6 +1,7 @@
 """Restricts the data folder to its owner, because it holds documents, sessions and secrets."""
 
 import os
+import pwd
 import stat
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import structlog
 
 from feedmill.model.errors import Denied
 
-_OTHERS = 0o077
+OTHERS = 0o077
+"""The bits of a mode by which accounts other than the owner's have access."""
 
 log = structlog.get_logger(__name__)
 
@@ -20,7 +22,7 @@ def prepare_folder(data: Path) -> None:
     """
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     known = data.stat()
-    if not known.st_mode & _OTHERS:
+    if not known.st_mode & OTHERS:
         return
     mode = f"{stat.S_IMODE(known.st_mode):04o}"
     if os.geteuid() not in (0, known.st_uid):
@@ -30,7 +32,7 @@ def prepare_folder(data: Path) -> None:
         )
     closed = _close_content(data)
     # comes last, so that the next start finds an interrupted change again
-    os.chmod(data, stat.S_IMODE(known.st_mode) & ~_OTHERS)
+    os.chmod(data, stat.S_IMODE(known.st_mode) & ~OTHERS)
     log.warning("data_folder_closed", data=str(data), mode=mode, files=closed, reason="it was open to others; now to its owner alone")
 
 
@@ -46,9 +48,17 @@ def _close_content(folder: Path) -> int:
 def _restrict_mode(path: str) -> bool:
     try:
         mode = os.lstat(path).st_mode
-        if stat.S_ISLNK(mode) or not mode & _OTHERS:
+        if stat.S_ISLNK(mode) or not mode & OTHERS:
             return False
-        os.chmod(path, stat.S_IMODE(mode) & ~_OTHERS)
+        os.chmod(path, stat.S_IMODE(mode) & ~OTHERS)
     except FileNotFoundError:
         return False
     return True
+
+
+def find_account(number: int) -> str | None:
+    """Returns the name of an account of this machine, None if it has none."""
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return None

@@ -1,7 +1,6 @@
 """Checks the data folder, the space on its disk, the clock, and the administrator's token."""
 
 import os
-import pwd
 import stat
 import tempfile
 import time
@@ -13,6 +12,7 @@ from typing import Final
 
 from feedmill.model.errors import NotFound
 from feedmill.runtime.admintoken import TOKEN_FILE, read_token
+from feedmill.runtime.datafolder import OTHERS, find_account
 from feedmill.runtime.doctor.findings import Finding, State
 from feedmill.runtime.runstate import RunState
 
@@ -20,7 +20,6 @@ FULL_BYTES: Final = 200_000_000
 SCARCE_BYTES: Final = 2_000_000_000
 _FEWEST_FILES: Final = 10_000
 _TOLERANCE: Final = timedelta(seconds=5)
-_OTHERS: Final = 0o077
 _SHOWN: Final = 3
 """How many files of another user are named."""
 
@@ -58,7 +57,7 @@ def _check_rights(data: Path) -> Iterator[Finding]:
     if known.st_uid != os.geteuid():
         text = f"'{data}' belongs to {owner}, and this is {_own_name()}"
         yield Finding("folder", State.WARNING, f"{text}; run all commands as {owner}, so that the server can read what they write")
-    if known.st_mode & _OTHERS:
+    if known.st_mode & OTHERS:
         yield Finding("folder", State.WARNING, f"'{data}' is open to other accounts (mode {mode}); the start closes it, or chmod -R go= it")
 
 
@@ -107,7 +106,7 @@ def check_token(data: Path) -> Iterator[Finding]:
     except NotFound as exc:
         yield Finding("token", State.FAULT, f"{exc}; run the command as the user of the server")
         return
-    if path.stat().st_mode & _OTHERS:
+    if path.stat().st_mode & OTHERS:
         yield Finding("token", State.WARNING, f"other accounts may read '{path}', and administer the server with it: chmod go= it")
     else:
         yield Finding("token", State.OK, f"'{path}' can be read by its owner alone")
@@ -137,7 +136,4 @@ def _own_name() -> str:
 
 
 def _name_user(number: int) -> str:
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return f"user {number}"
+    return find_account(number) or f"user {number}"

@@ -17,8 +17,14 @@ from feedmill.settings import Settings
 
 BACKLOG: Final = 1024
 
-SECTIONS: Final = {"gate": "gate", "gate_tls": "gate", "dtd": "dtd", "search": "search", "admin": "admin"}
-"""The section of the settings that names the address of each listener."""
+_PORT_KEYS: Final = {
+    "gate": "gate.port",
+    "gate_tls": "gate.tls_port",
+    "dtd": "dtd.port",
+    "search": "search.port",
+    "admin": "admin.port",
+}
+"""The setting that names the port of each listener; ``bind`` of its section names the address."""
 
 # the columns of /proc/net/tcp, and the state of a listening socket
 _LOCAL_ADDRESS, _STATE, _INODE = 1, 3, 9
@@ -45,9 +51,8 @@ def open_listener(name: str, bind: str, port: int) -> socket.socket:
     try:
         return socket.create_server((bind, port), family=family, backlog=BACKLOG)
     except OSError as exc:
-        section = SECTIONS[name]
-        key = "gate.tls_port" if name == "gate_tls" else f"{section}.port"
-        raise _explain(exc, f"port {port} on {bind} ({key})", port, f"{section}.bind") from exc
+        key = _PORT_KEYS[name]
+        raise _explain(exc, f"port {port} on {bind} ({key})", port, f"{key.partition('.')[0]}.bind") from exc
 
 
 def _explain(exc: OSError, what: str, port: int, bind_key: str) -> FeedmillError:
