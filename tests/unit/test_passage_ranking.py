@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from feedmill.adapters.index.highlighting import FormsHighlighter
 from feedmill.core.query.language import parse_query
-from feedmill.core.text.passageranking import KEPT, LEAST_OF_ONE, Candidate, PassageRanking
+from feedmill.core.text.passageranking import LEAST_OF_ONE, MAX_CANDIDATES, Candidate, PassageRanking
 from feedmill.core.text.textblob import QUOTED, UNQUOTED, QuotableText, decode_whole, encode_text
 
 FILLER = "Other words that say nothing. " * 20
@@ -75,7 +75,7 @@ def test_text_gives_its_share_of_the_list_alone() -> None:
     texts = [("", plain(many)) for _ in range(10)]
     ranked = rank("word", *texts, num=20)
     assert max(sum(candidate.source == source for candidate in ranked) for source in range(10)) == LEAST_OF_ONE
-    assert len(rank("word", ("", plain(many)), num=50)) == KEPT
+    assert len(rank("word", ("", plain(many)), num=50)) == MAX_CANDIDATES
 
 
 def test_navigation_is_listed_only_where_the_main_text_holds_no_word() -> None:

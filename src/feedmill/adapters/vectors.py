@@ -23,7 +23,7 @@ FEW = 0.5
 """Below this share of rows that take part, only those are read."""
 LEAST_GARBAGE = 10_000
 
-_NOBODY = -1
+_NO_CLASS = -1
 _STEP = 127.0
 
 
@@ -44,7 +44,7 @@ class _Block:
         self.factors = np.zeros(BLOCK_ROWS, np.float32)
         self.documents = np.zeros(BLOCK_ROWS, np.int64)
         self.passages = np.zeros(BLOCK_ROWS, np.int32)
-        self.classes = np.full(BLOCK_ROWS, _NOBODY, np.int64)
+        self.classes = np.full(BLOCK_ROWS, _NO_CLASS, np.int64)
 
 
 @dataclass(slots=True, frozen=True)
@@ -110,7 +110,7 @@ class ExactVectorSearch:
 
     def _forget(self, document_id: int) -> None:
         for place in self._places.pop(document_id, ()):
-            place.block.classes[place.start : place.end] = _NOBODY
+            place.block.classes[place.start : place.end] = _NO_CLASS
             self._live -= place.end - place.start
             self._garbage += place.end - place.start
 

@@ -3,6 +3,7 @@
 The file type is the usual ending of the content's type, else that of the URL. The site is the host without its port.
 """
 
+from calendar import monthrange
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
@@ -54,13 +55,13 @@ def choose_days(first_second: float, last_second: float, today: date) -> tuple[F
 
 def drop_repeated(values: Sequence[FacetValue], today: date) -> tuple[FacetValue, ...]:
     """Returns the counted ranges without those that reach today and hold no more than the range before them, which ends today."""
-    ends, kept = today.isoformat(), list[FacetValue]()
+    ends, distinct = today.isoformat(), list[FacetValue]()
     for value in values:
-        before = kept[-1] if kept else None
+        before = distinct[-1] if distinct else None
         is_recent = before is not None and before.range is not None and before.range.high == ends
         if not (is_recent and before and before.count == value.count and value.range and value.range.high >= ends):
-            kept.append(value)
-    return tuple(kept)
+            distinct.append(value)
+    return tuple(distinct)
 
 
 def _day_of(seconds: float) -> date:
@@ -83,13 +84,12 @@ def _list_months(first: date, last: date) -> list[FacetRange]:
     if first.month == last.month:
         return []
     starts = [date(last.year, month, 1) for month in range(last.month, first.month - 1, -1)]
-    return [_range(start, _last_of_month(start)) for start in starts]
+    return [_range(start, last_of_month(start)) for start in starts]
 
 
-def _last_of_month(start: date) -> date:
-    # The 28th day of every month is followed by the next month within four days.
-    following = start.replace(day=28) + timedelta(days=4) if (start.year, start.month) != (9999, 12) else None
-    return date(9999, 12, 31) if following is None else following - timedelta(days=following.day)
+def last_of_month(day: date) -> date:
+    """Returns the last day of the month of a day."""
+    return day.replace(day=monthrange(day.year, day.month)[1])
 
 
 def _list_days(first: date, last: date) -> list[FacetRange]:

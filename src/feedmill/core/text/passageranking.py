@@ -1,7 +1,7 @@
 """Ranks the passages of several texts for the words of one query.
 
-1. In each text the words are found quickly, by how they begin. The ``KEPT`` passages that hold most of the query are the candidates of the
-   text; a text in which no word is found has its first passage. Navigation counts only where the main text holds no word.
+1. In each text the words are found quickly, by how they begin. At most ``MAX_CANDIDATES`` passages, those that hold most of the query, are
+   candidates of the text; a text in which no word is found has its first passage. Navigation counts only where the main text holds no word.
 2. The words of each candidate are counted exactly, and scored as by BM25, over all passages of the texts. A word of the title counts half
    as often as one of the passage, since a passage seldom repeats what its title says. Function words have little weight.
    A passage that is near to the query by meaning is a candidate too, and gets as much as for one frequent word.
@@ -21,7 +21,7 @@ from typing import Final, Protocol
 from feedmill.core.text.passages import MOST_CHARACTERS, Passage, split_ranges
 from feedmill.core.text.textblob import QuotableText, Range
 
-KEPT: Final = 6
+MAX_CANDIDATES: Final = 6
 LEAST_OF_ONE: Final = 3
 """So many passages of one text may be listed, however many texts there are."""
 SCANNED_CHARACTERS: Final = 1_000_000
@@ -119,7 +119,7 @@ class PassageRanking:
         self._passages += len(passages)
         for held in found.values():
             self._holding.update(held.keys())
-        best = sorted(found, key=lambda index: (-self._weigh(found[index]), -found[index].total(), index))[:KEPT]
+        best = sorted(found, key=lambda index: (-self._weigh(found[index]), -found[index].total(), index))[:MAX_CANDIDATES]
         return [(passages[index], True) for index in best] or [(passages[0], False)]
 
     def _weigh(self, numbers: Mapping[int, int]) -> float:

@@ -3,7 +3,7 @@
 - ``lang=`` chooses a language, else the browser by ``Accept-Language``, else it is English. An unknown value of either is passed over.
 - A tag finds the catalogue of its language, whatever its region: ``de-AT`` finds ``de``. Chinese is found by its script, which a region
   implies: ``zh-TW`` finds ``zh-Hant``.
-- The catalogues are the ``.po`` files beside this package. They are read when their language is first needed, and kept.
+- The catalogues are the ``.po`` files beside this package. They are read when their language is first needed, and cached.
 
 Source: RFC 9110, 12.5.4 (Accept-Language); RFC 4647, 3.4 (lookup); CLDR by Babel.
 """

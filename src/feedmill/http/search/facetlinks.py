@@ -3,7 +3,6 @@
 Selections are in ``select=``. Those of ``dnavs=``, which old links have, are shown and removed in the same way, but are no boxes.
 """
 
-from calendar import monthrange
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -11,7 +10,7 @@ from typing import Literal
 
 from feedmill.core.query.plan import QueryPlan
 from feedmill.core.query.text import render_query
-from feedmill.core.ranking.builtinfacets import built_in_term
+from feedmill.core.ranking.builtinfacets import built_in_term, last_of_month
 from feedmill.core.ranking.facets import counts_days, is_built_in, narrow
 from feedmill.core.text.analysis import fold_value
 from feedmill.core.text.typedvalues import read_day
@@ -248,7 +247,7 @@ def label_days(low: str, high: str, today: date | None) -> Label:
         return Label(text=_RECENT[days])
     if first == last:
         return Label(form="day", day=first)
-    if first.day == 1 and last == first.replace(day=monthrange(first.year, first.month)[1]):
+    if first.day == 1 and last == last_of_month(first):
         return Label(form="month", day=first)
     return Label(text=message("%(first)s – %(last)s", first=first, last=last))
 
