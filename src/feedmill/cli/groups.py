@@ -121,9 +121,7 @@ def _render_definition(lookup: GroupLookup, group: Subject, definition: SourcedD
         "source": definition.source,
         "feed": str(definition.feed_id),
         "memberships": definition.memberships,
-        "members": None
-        if members is None
-        else [{**render_principal(member), "description": describe_principal(member)} for member in members],
+        "members": None if members is None else [_render_member(member) for member in members],
         "reason": reason,
     }
 
