@@ -58,9 +58,10 @@ class Served:
 
     def _find_process(self) -> int:
         assert isinstance(self._connection.sock, socket.socket)
-        ours = f":{self._connection.sock.getsockname()[1]:04X}"
+        # its end at the server: an earlier connection to another port may have had our number, and waits to be forgotten
+        ends = [f":{port:04X}" for port in (self._server.search_port, self._connection.sock.getsockname()[1])]
         lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-        inode = next(words[9] for words in lines if words[2].endswith(ours))
+        inode = next(words[9] for words in lines if words[1].endswith(ends[0]) and words[2].endswith(ends[1]))
         found: list[int] = []
 
         def is_found() -> bool:
