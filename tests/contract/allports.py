@@ -11,7 +11,7 @@ from feedmill.adapters.identity.saml.metadata import read_metadata
 from feedmill.adapters.identity.saml.provider import SamlIdentityProvider, SamlOptions
 from feedmill.http.admin.api.access import AccessTools
 from feedmill.http.admin.api.policies import policy_routes
-from feedmill.http.admin.app import Administration, AdminSignIn, admin_app, metrics_route
+from feedmill.http.admin.app import AdminSignIn, admin_app, metrics_route
 from feedmill.http.common.manuallink import manual_route
 from feedmill.http.feeds.app import dtd_app, gate_app
 from feedmill.http.feeds.gateconfig import GateConfig
@@ -23,6 +23,7 @@ from feedmill.services.feeds.intake import Intake
 from feedmill.services.pulling.requesting import PullRequests
 from feedmill.settings import load_settings
 from feedmill.settings.editing import SettingsEditor
+from tests.builders.administration import make_administration
 from tests.contract.samlharness import our_key
 from tests.contract.samlserver import SamlServer
 from tests.contract.signinharness import open_signin_harness
@@ -33,12 +34,7 @@ def admin_port(folder: Path) -> Starlette:
     harness = open_signin_harness(folder)
     store = harness.search.store
     editor = SettingsEditor(store, lambda: load_settings(None, {}), SilentNotifier())
-    administration = Administration(
-        read_status=dict,
-        reindex=dict,
-        remove_source=lambda *_: None,
-        render_metrics=bytes,
-        find_problems=list,
+    administration = make_administration(
         settings=editor,
         stylesheets=cast(StylesheetStore, SimpleNamespace(check=None, get=None, put=None)),
         access=cast(AccessTools, SimpleNamespace()),

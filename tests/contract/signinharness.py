@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from feedmill.adapters.auditlog import FolderAuditLog
 from feedmill.adapters.identity.argon2 import Argon2Hasher
 from feedmill.core.urls.networks import Networks
-from feedmill.http.admin.app import Administration, AdminSignIn, admin_app
+from feedmill.http.admin.app import AdminSignIn, admin_app
 from feedmill.http.common.currentuser import CurrentUser, find_current_user
 from feedmill.http.common.proxyheaders import ProxyTrust
 from feedmill.http.common.searchthreads import SearchBounds
@@ -34,6 +34,7 @@ from feedmill.services.signin.signing import SignInServices
 from feedmill.services.signin.throttle import Throttle, ThrottleLimits
 from feedmill.services.signin.tokencheck import TokenCheck
 from tests.asgi import Answer, ask_app
+from tests.builders.administration import make_administration
 from tests.builders.requests import PASSWORD
 from tests.contract.searchharness import SearchHarness, open_harness
 from tests.fakes import ManualClock
@@ -59,9 +60,7 @@ class SignInHarness:
         return Browser(self.app, **given)
 
     def admin(self) -> Starlette:
-        administration = Administration(
-            read_status=dict, reindex=lambda: {"folder": "x"}, remove_source=lambda *_: None, render_metrics=bytes, find_problems=list
-        )
+        administration = make_administration(reindex=lambda: {"folder": "x"})
         return admin_app(administration, ADMIN_TOKEN, AdminSignIn(authenticator=self.site.authenticator, signing=self.signing))
 
     def events(self) -> list[tuple[str, str]]:

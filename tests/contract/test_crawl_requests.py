@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from feedmill.cli.main import build_app
 from feedmill.cli.queue import follow_parts
-from feedmill.http.admin.app import Administration, admin_app
+from feedmill.http.admin.app import admin_app
 from feedmill.model.crawling import CrawlEntry, CrawlGroup, CrawlMention, CrawlState, CrawlUrgency, FetchRecord
 from feedmill.model.document import DocumentState
 from feedmill.model.errors import BadRequest, NotFound
@@ -20,6 +20,7 @@ from feedmill.model.provenance import from_fetch
 from feedmill.services.crawling.requesting import CrawlRequests, DonePart
 from feedmill.services.overview import read_crawl_overview
 from tests.asgi import ask_app
+from tests.builders.administration import make_administration
 from tests.builders.changes import OPEN, put, url
 from tests.contract.feedharness import FeedHarness, open_harness
 from tests.contract.test_crawl_updates import bring, request
@@ -150,12 +151,7 @@ def test_life_names_the_page_that_links(harness: FeedHarness, requests: CrawlReq
 
 
 def test_admin_port_shows_changes_and_pauses_the_queue(harness: FeedHarness, requests: CrawlRequests) -> None:
-    administration = Administration(
-        read_status=dict,
-        reindex=dict,
-        remove_source=lambda *_: None,
-        render_metrics=bytes,
-        find_problems=list,
+    administration = make_administration(
         crawling=requests,
     )
     app = admin_app(administration, TOKEN)

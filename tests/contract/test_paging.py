@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
-from feedmill.http.admin.app import Administration, admin_app
+from feedmill.http.admin.app import admin_app
 from feedmill.http.common.openapi import build_openapi
 from feedmill.http.common.paging import cut_page, read_cursor, write_cursor
 from feedmill.http.common.resource import ADMIN_PORT, FEED_PORT
@@ -25,6 +25,7 @@ from feedmill.model.signin import TokenScope
 from feedmill.services.crawling.requesting import CrawlRequests
 from feedmill.wire.jsonvalues import write_code
 from tests.asgi import Answer, ask_app
+from tests.builders.administration import make_administration
 from tests.builders.changes import OPEN
 from tests.builders.requests import PASSWORD
 from tests.contract.feedharness import FeedHarness
@@ -73,10 +74,7 @@ def feeds(tmp_path: Path) -> Iterator[FeedHarness]:
 
 def test_crawl_queue_is_walked(feeds: FeedHarness) -> None:
     crawling = CrawlRequests(feeds.store, lambda: OPEN, SilentNotifier(), feeds.clock)
-    administration = Administration(
-        read_status=dict, reindex=dict, remove_source=lambda *_: None, render_metrics=bytes, find_problems=list, crawling=crawling
-    )
-    app = admin_app(administration, ADMIN_TOKEN)
+    app = admin_app(make_administration(crawling=crawling), ADMIN_TOKEN)
     check_walk(app, "/api/v1/crawl/queue", lambda entry: entry["url"], 5, "&group=waiting")
     # the earlier way, which names the last URL, still leads on
     first = ask_app(app, "GET", "/api/v1/crawl/queue", query="limit=2", headers=TOKEN).json

@@ -13,7 +13,7 @@ from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.xslt.folder import StylesheetFolder
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.http.admin.api.policies import policy_routes
-from feedmill.http.admin.app import Administration, admin_app
+from feedmill.http.admin.app import admin_app
 from feedmill.http.admin.status import list_settings
 from feedmill.http.search.frontends import StylesheetEngine
 from feedmill.http.search.stylesheetstore import StylesheetStore
@@ -25,6 +25,7 @@ from feedmill.settings import LoadedSettings, load_settings
 from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.serving import merge_stored, serving_of
 from tests.asgi import ask_app
+from tests.builders.administration import make_administration
 from tests.fakes import SilentNotifier
 from tests.migratedstore import open_migrated
 
@@ -61,12 +62,7 @@ class SettingsHarness:
 
     def _send(self, method: str, path: str, value: Any, query: str, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
         editor = SettingsEditor(self.store, lambda: self.loaded, SilentNotifier())
-        administration = Administration(
-            read_status=dict,
-            reindex=dict,
-            remove_source=lambda *_: None,
-            render_metrics=bytes,
-            find_problems=list,
+        administration = make_administration(
             settings=editor,
             stylesheets=StylesheetStore(
                 editor, StylesheetEngine(repository=StylesheetFolder(self.folder / "stylesheets"), transformer=ProcessTransformer())

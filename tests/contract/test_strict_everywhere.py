@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp
 
 from feedmill.core.urls.hostnames import HostNames
-from feedmill.http.admin.app import Administration, admin_app
+from feedmill.http.admin.app import admin_app
 from feedmill.http.common.hostcheck import HostCheck
 from feedmill.http.common.manuallink import SearchPlace, manual_route
 from feedmill.http.common.openapi import build_openapi
@@ -19,6 +19,7 @@ from feedmill.http.common.requirements import ANYONE, Sender, Unmatched, build_a
 from feedmill.http.common.resource import ADMIN_PORT, FEED_PORT, SEARCH_PORT
 from feedmill.model.errors import Busy
 from tests.asgi import Answer, ask_app
+from tests.builders.administration import make_administration
 from tests.contract.allports import admin_port, dtd_port, feed_port, search_port
 
 BUILDERS = {SEARCH_PORT: search_port, FEED_PORT: feed_port, ADMIN_PORT: admin_port}
@@ -193,7 +194,7 @@ def test_large_body_and_busy_server_are_problems(apps: dict[str, ASGIApp]) -> No
     def fail() -> dict[str, Any]:
         raise Busy("the index is being built already")
 
-    busy = Administration(read_status=fail, reindex=fail, remove_source=lambda *_: None, render_metrics=bytes, find_problems=list)
+    busy = make_administration(read_status=fail, reindex=fail)
     assert "being built" in check_problem(ask_app(admin_app(busy, "token"), "GET", "/api/v1/status", headers=TOKEN), 503)
 
 

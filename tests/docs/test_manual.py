@@ -21,7 +21,7 @@ from feedmill.cli.main import build_app
 from feedmill.http.admin.api.access import AccessTools
 from feedmill.http.admin.api.policies import policy_routes
 from feedmill.http.admin.api.signin import signin_routes
-from feedmill.http.admin.app import Administration, admin_app
+from feedmill.http.admin.app import admin_app
 from feedmill.http.common.problems import Problem, describe_problem
 from feedmill.http.search.frontends import StylesheetEngine
 from feedmill.http.search.stylesheetstore import StylesheetStore
@@ -57,6 +57,7 @@ from feedmill.settings.sections import DataSourceSettings, list_keys
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, SynonymSettings
 from feedmill.settings.signin import LdapProvider, OidcSettings, Provider, SamlSettings
 from feedmill.telemetry.metrics import GAUGES, render_metrics
+from tests.builders.administration import make_administration
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -173,7 +174,7 @@ def test_every_command_shows_examples(name: str, command: object) -> None:
 
 
 def test_every_admin_route_is_documented(tmp_path: Path) -> None:
-    administration = Administration(read_status=dict, reindex=dict, remove_source=lambda *_: None, render_metrics=bytes, find_problems=list)
+    administration = make_administration()
     text = page("reference/admin-port.md")
     with contextlib.closing(open_sqlite(tmp_path / "store.sqlite")) as store:
         editor = SettingsEditor(store, lambda: load_settings(None, {}), SocketNotifier(tmp_path, "command", list_subscribers))
