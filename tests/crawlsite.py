@@ -4,12 +4,13 @@ With TLS it requests a client certificate, and goes on without one. Among the he
 """
 
 import ssl
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.threadedserver import serve_in_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +87,8 @@ def serving(site: CrawlSite, context: ssl.SSLContext | None = None) -> Iterator[
         context.verify_mode = ssl.CERT_OPTIONAL
         server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     site.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
+    with serve_in_thread(server):
         yield site
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def _name_client(connection: object) -> dict[str, str]:

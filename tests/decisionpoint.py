@@ -11,6 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
+from tests.threadedserver import serve_in_thread
 from tests.waiting import PATIENCE_SECONDS
 
 SAMLP = "{urn:oasis:names:tc:SAML:2.0:protocol}"
@@ -146,12 +147,8 @@ def running_point(certificate: tuple[Path, Path] | None = None) -> Iterator[Deci
         context.load_cert_chain(*certificate)
         server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     point.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield point
-    finally:
-        point.released.set()
-        server.shutdown()
-        server.server_close()
-        thread.join(PATIENCE_SECONDS)
+    with serve_in_thread(server):
+        try:
+            yield point
+        finally:
+            point.released.set()

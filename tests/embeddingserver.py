@@ -6,13 +6,14 @@ they share no letter. Words of no meaning have no weight. ``fault`` makes it ans
 
 import json
 import re
-import threading
 import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.threadedserver import serve_in_thread
 
 DIMENSIONS = 256
 CONCEPTS = (
@@ -121,11 +122,5 @@ def embedding_server(port: int = 0, made: EmbeddingServer | None = None) -> Iter
 
     listener = Listener(("127.0.0.1", port), Handler)
     server.port = listener.server_address[1]
-    thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with serve_in_thread(listener):
         yield server
-    finally:
-        listener.shutdown()
-        listener.server_close()
-        thread.join()

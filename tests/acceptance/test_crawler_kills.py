@@ -23,6 +23,7 @@ import pytest
 from tests.acceptance.feedverdict import open_read_only
 from tests.appliance import Appliance, is_alive, running
 from tests.builders.feedxml import make_feed, make_record
+from tests.threadedserver import serve_in_thread
 from tests.waiting import wait_for, wait_until
 
 LOAD = 2
@@ -100,14 +101,8 @@ def serving(site: MeasuredSite) -> Iterator[MeasuredSite]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     site.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
+    with serve_in_thread(server):
         yield site
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def kill_crawler(server: Appliance) -> None:

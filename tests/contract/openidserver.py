@@ -2,7 +2,6 @@
 
 import base64
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +15,8 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
 from joserfc.jws import JWSRegistry
+
+from tests.threadedserver import serve_in_thread
 
 CLIENT = "feedmill"
 SECRET = "the client's secret: %+"
@@ -162,11 +163,5 @@ def running_openid(now_seconds: int) -> Iterator[OpenIdServer]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     state.issuer = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with serve_in_thread(server):
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

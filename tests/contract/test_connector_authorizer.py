@@ -28,7 +28,7 @@ from feedmill.services.authorization.rules import LateBinding
 from feedmill.wire.connectorauthorization.parse import parse_answers
 from feedmill.wire.connectorauthorization.render import connector_of, render_query
 from tests.thorough import count_examples
-from tests.waiting import PATIENCE_SECONDS
+from tests.threadedserver import serve_in_thread
 
 ANN = Identity(users=(Subject(scope=Scope.USER, name="ann & <co>", domain="corp"),))
 DOCUMENTS = [f"googleconnector://files.localhost/doc?docid={number}&x=<y>" for number in range(5)]
@@ -87,13 +87,9 @@ def manager() -> Iterator[Manager]:
 
     server = Server(("127.0.0.1", 0), Handler)
     made.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    yield made
-    made.released.set()
-    server.shutdown()
-    server.server_close()
-    thread.join(PATIENCE_SECONDS)
+    with serve_in_thread(server):
+        yield made
+        made.released.set()
 
 
 def make_authorizer(manager: Manager, **given: Any) -> ConnectorAuthorizer:
