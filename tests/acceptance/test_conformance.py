@@ -61,7 +61,8 @@ def test_our_seedlist_keeps_every_promise(server: Appliance, monkeypatch: pytest
     )
     monkeypatch.setenv("FEEDMILL_CONFORMANCE_PASSWORD", PASSWORD)
 
-    options = ["--url", f"http://127.0.0.1:{server.search_port}/seedlist/myserver", "--user", "crawler", "--json"]
+    search_url = f"http://127.0.0.1:{server.search_port}"
+    options = ["--url", f"{search_url}/seedlist/myserver", "--search-url", search_url, "--user", "crawler", "--json"]
     done = CliRunner().invoke(build_app(), ["conformance", "seedlist", *options])
 
     report = json.loads(done.stdout)

@@ -162,6 +162,10 @@ def run_seedlist(
     user: Annotated[
         str, typer.Option("--user", metavar="NAME", help=f"The user for HTTP Basic; the password is in {PASSWORD_VARIABLE}.")
     ] = "",
+    search_url: Annotated[
+        str,
+        typer.Option("--search-url", metavar="URL", help="Accepted as for the other kinds, and not used: the cases only read the list."),
+    ] = "",
     case: Only = None,
     timeout: RequestSeconds = 30.0,
     certificate: Certificate = None,
@@ -170,7 +174,7 @@ def run_seedlist(
     as_json: Json = False,
 ) -> None:
     """Run the cases of seedlists: pages, timestamps, entries and access. They only read."""
-    del data, config
+    del data, config, search_url
     cases = _choose(seedlist.CASES.cases, case)
     pair = f"{user}:{os.environ.get(PASSWORD_VARIABLE, '')}".encode()
     headers = {"Authorization": "Basic " + b64encode(pair).decode()} if user else {}
