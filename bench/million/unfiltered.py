@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from feedmill.adapters.index.tantivy import facets, guardedfacets, reader, rerank
+from feedmill.adapters.index.tantivy import classfacets, facets, reader, rerank
 from feedmill.adapters.index.tantivy.accessfilter import PermittedMatches
-from feedmill.adapters.index.tantivy.query import build_unguarded
+from feedmill.adapters.index.tantivy.query import build_unfiltered
 from feedmill.bootstrap.context import open_context
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document, DocumentState
@@ -34,7 +34,7 @@ def _find_all(_searcher: object, take: Any, _access: AccessFilter, wanted: int) 
 
 
 def _build_without_classes(root: Any, _access: AccessFilter, current_user: Any) -> Any:
-    return build_unguarded(root, current_user)
+    return build_unfiltered(root, current_user)
 
 
 def _decide_nothing(
@@ -52,7 +52,7 @@ def main(data: Path, parent: int) -> None:
         patch.object(rerank, "find_permitted", _find_all),
         patch.object(reader, "build_query", _build_without_classes),
         patch.object(facets, "build_query", _build_without_classes),
-        patch.object(guardedfacets, "table_of", lambda _access: None),
+        patch.object(classfacets, "table_of", lambda _access: None),
         patch.object(ResultTrimmer, "decide_each", _decide_nothing),
         open_context(data, read_snapshot(data).settings, "reference") as context,
     ):

@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from feedmill.adapters.auditlog import FolderAuditLog
-from feedmill.core.documents.auditchain import FIRST, MAX_TEXT, check_chain, read_line, render_entry
+from feedmill.core.audit.hashchain import FIRST, MAX_TEXT, check_chain, read_line, render_entry
 from feedmill.model.audit import AuditEvent, AuditKind
 from feedmill.model.errors import Corrupt
 from feedmill.services.auditing import Auditing

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.adapters.index.tantivy import accessfilter, guardedfacets
+from feedmill.adapters.index.tantivy import accessfilter, classfacets
 from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
 from feedmill.core.ranking.facets import read_facet_range
 from feedmill.model.access import ANONYMOUS, AccessFilter, ClassMap
@@ -112,7 +112,7 @@ def cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has classes count as too many for a clause, and counts be estimated."""
     monkeypatch.setattr(accessfilter, "COST_OF_A_TERM", 1_000.0)
     for name, value in (("WHOLE", 1_000), ("PILOT", 1_000), ("DRAWN", 400)):
-        monkeypatch.setattr(guardedfacets, name, value)
+        monkeypatch.setattr(classfacets, name, value)
 
 
 @pytest.mark.usefixtures("cut_short")

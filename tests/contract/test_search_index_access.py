@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
-from feedmill.adapters.index.tantivy import accessfilter, guardedfacets, reader
+from feedmill.adapters.index.tantivy import accessfilter, classfacets, reader
 from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
 from feedmill.adapters.index.tantivy.schema import SAMPLES, sample_of
 from feedmill.core.ranking.facets import read_facet_range
@@ -109,7 +109,7 @@ def test_facets_of_long_lists_are_estimated_by_a_part_of_them(index: SearchIndex
     expected = index.count_facets(Word("word"), permitted, [KIND, RANK, SITE])
     monkeypatch.setattr(accessfilter, "COST_OF_A_TERM", 1_000.0)
     for name, value in (("WHOLE", 100), ("PILOT", 1_000), ("DRAWN", 400)):
-        monkeypatch.setattr(guardedfacets, name, value)
+        monkeypatch.setattr(classfacets, name, value)
     found = index.count_facets(Word("word"), permitted, [KIND, RANK, SITE])
     for exact, estimated in zip(expected, found, strict=True):
         counts = {(value.value, value.range): value.count for value in estimated.values}

@@ -16,7 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from feedmill.adapters.syncing import sync_folder
-from feedmill.core.documents.auditchain import FIRST, check_lines, read_line, write_line
+from feedmill.core.audit.hashchain import FIRST, check_lines, read_line, write_line
 from feedmill.model.audit import AuditEntry, AuditEvent, AuditKind
 from feedmill.model.errors import Corrupt, DiskFull
 

@@ -13,7 +13,7 @@ from feedmill.bootstrap.access import build_access_review, build_explaining
 from feedmill.cli.accesschanges import CHANGES_EXAMPLES, list_changes
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, At, Config, Data, Groups, Json, Namespace, clean, console, print_json, read_time, workplace
-from feedmill.core.access.derivation import describe_match, describe_principal
+from feedmill.core.access.explanation import describe_match, describe_principal
 from feedmill.core.access.principals import read_identity
 from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.decision import Decision
@@ -71,7 +71,7 @@ def explain(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Decide what the ACLs of a URL say to a user, and print the whole derivation. With --batch, decide many."""
+    """Decide what the ACLs of a URL say to a user, and print the whole explanation. With --batch, decide many."""
     if (url is None) is (batch is None):
         raise typer.BadParameter("give either a URL or --batch FILE")
     if batch is not None and (user is not None or groups or namespace != DEFAULT_NAMESPACE):

@@ -8,7 +8,7 @@ import typer
 
 from feedmill.bootstrap.audit import open_auditing
 from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, read_time, workplace
-from feedmill.core.documents.auditchain import check_lines, render_entry
+from feedmill.core.audit.hashchain import check_lines, render_entry
 from feedmill.model.audit import AuditEntry
 from feedmill.model.errors import Corrupt
 from feedmill.services.auditing import ChainVerification, count_entries

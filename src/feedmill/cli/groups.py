@@ -9,7 +9,7 @@ from rich.table import Table
 from feedmill.bootstrap.access import build_group_lookup
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Groups, Json, Namespace, clean, console, is_for_subcommand, print_json, workplace
-from feedmill.core.access.derivation import describe_path, describe_principal, describe_subject
+from feedmill.core.access.explanation import describe_path, describe_principal, describe_subject
 from feedmill.core.access.principals import read_identity, read_subject
 from feedmill.model.access import Principal, Scope
 from feedmill.model.audit import AuditKind, Details

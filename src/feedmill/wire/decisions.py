@@ -7,7 +7,7 @@ Source: docs/reference/command-line.md.
 import json
 from typing import Any
 
-from feedmill.core.access.derivation import describe_subject
+from feedmill.core.access.explanation import describe_subject
 from feedmill.core.access.policyacls import kind_of
 from feedmill.model.access import Principal
 from feedmill.model.accesschange import AccessChange, ChangeOrigin

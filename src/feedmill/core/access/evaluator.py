@@ -28,7 +28,7 @@ Source: Feeds Protocol Developer's Guide, "Per-URL ACLs and ACL Inheritance"; go
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from feedmill.core.access.derivation import describe_reason
+from feedmill.core.access.explanation import describe_reason
 from feedmill.core.access.principals import PrincipalKeys, is_blank, principal_keys_of
 from feedmill.model.access import Access, Acl, InheritanceType
 from feedmill.model.decision import Cause, Decision, EntryMatch, Step, Verdict

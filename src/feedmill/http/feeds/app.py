@@ -35,7 +35,7 @@ from feedmill.http.feeds.trust import (
     SENDERS,
     TRUSTED,
     TRUSTED_UNDER_ANY_HOST,
-    TrustedOnly,
+    TrustedPeersMiddleware,
 )
 from feedmill.model.errors import FeedmillError
 from feedmill.services.auditing import Auditing
@@ -117,7 +117,7 @@ def gate_app(
         middleware=[
             Middleware(ServerName, name=lambda: config().server_header),
             Middleware(_CurrentOriginCheck, config=config),
-            Middleware(TrustedOnly, config=config),
+            Middleware(TrustedPeersMiddleware, config=config),
             Middleware(PushTokenCheck, config=config, workers=store_threads, tokens=tokens),
         ],
         exception_handlers={FeedmillError: answer_problem, HTTPException: _answer_http_error},

@@ -35,7 +35,7 @@ SENDERS: Final = frozenset({Sender.ANYONE, Sender.TRUSTED_ADDRESS, Sender.PUSH_T
 XML: Final = b"text/xml; charset=utf-8"
 
 
-class TrustedOnly:
+class TrustedPeersMiddleware:
     """ASGI middleware that passes requests of trusted peers."""
 
     def __init__(self, app: ASGIApp, *, config: CurrentConfig) -> None:

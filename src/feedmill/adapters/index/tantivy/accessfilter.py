@@ -58,7 +58,7 @@ class PermittedMatches:
     is_exact: bool = True
 
 
-def guarded(query: Query, access: AccessFilter, searcher: Searcher) -> Query:
+def filter_by_access(query: Query, access: AccessFilter, searcher: Searcher) -> Query:
     """Builds the query of the matches whose class the user may see. The class clause adds nothing to a score."""
     return query if hides_nothing(searcher, access) else Query.boolean_query([(Occur.Must, query), (Occur.Must, _permitted(access))])
 
@@ -132,23 +132,23 @@ def table_of(access: AccessFilter) -> Flags | None:
 
 
 def find_permitted(
-    searcher: Searcher, unguarded: Query, access: AccessFilter, *, start: int, num: int, exact_to: int = EXACT_TO
+    searcher: Searcher, unfiltered: Query, access: AccessFilter, *, start: int, num: int, exact_to: int = EXACT_TO
 ) -> PermittedMatches:
     """Returns the best matches that the user may see, from ``start`` on, and how many there are.
 
     The total is exact if the filter has few classes. For others it is exact up to ``exact_to`` or the end of the page.
     """
     if not _is_gone_through(searcher, access, exact_to):
-        return _find_by_clause(searcher, unguarded, access, start, num)
+        return _find_by_clause(searcher, unfiltered, access, start, num)
     wanted = start + num
-    through = _go_through(searcher, unguarded, access, start, num, exact_to)
-    found = through or _find_by_clause(searcher, unguarded, access, start, num)
+    through = _go_through(searcher, unfiltered, access, start, num, exact_to)
+    found = through or _find_by_clause(searcher, unfiltered, access, start, num)
     exact = max(wanted, exact_to)
     if found.is_exact and found.total <= exact:
         return found
     # More than ``exact`` are visible. Estimate even if their number is known: whether it is depends on how much is hidden, which the total
     # must not reveal.
-    estimate = _estimate(searcher, unguarded, access, max(found.total, 1), min(ENOUGH_DRAWN, exact_to))
+    estimate = _estimate(searcher, unfiltered, access, max(found.total, 1), min(ENOUGH_DRAWN, exact_to))
     return replace(found, total=max(estimate, exact + 1), is_exact=False)
 
 
@@ -157,13 +157,15 @@ def _is_gone_through(searcher: Searcher, access: AccessFilter, exact_to: int) ->
     return table_of(access) is not None and cost_of_clause(access) >= min(LEAST_TAKEN, 2 * exact_to) and not hides_nothing(searcher, access)
 
 
-def _find_by_clause(searcher: Searcher, unguarded: Query, access: AccessFilter, start: int, num: int) -> PermittedMatches:
+def _find_by_clause(searcher: Searcher, unfiltered: Query, access: AccessFilter, start: int, num: int) -> PermittedMatches:
     # the engine panics if it must return no hits at all
-    found = searcher.search(guarded(unguarded, access, searcher), max(num, 1), count=True, offset=start)
+    found = searcher.search(filter_by_access(unfiltered, access, searcher), max(num, 1), count=True, offset=start)
     return PermittedMatches(pairs=found.hits[:num], total=_total(found))
 
 
-def _go_through(searcher: Searcher, unguarded: Query, access: AccessFilter, start: int, num: int, exact_to: int) -> PermittedMatches | None:
+def _go_through(
+    searcher: Searcher, unfiltered: Query, access: AccessFilter, start: int, num: int, exact_to: int
+) -> PermittedMatches | None:
     """Checks the best matches until the page is full and more than ``exact_to`` are known, or until no match is left.
 
     Returns None if so little is visible that too many matches would be read.
@@ -176,7 +178,7 @@ def _go_through(searcher: Searcher, unguarded: Query, access: AccessFilter, star
     depth = depth if depth <= limit else least
     # each read goes as deep as the one before suggests
     for _ in range(3):
-        found = searcher.search(unguarded, depth, count=True)
+        found = searcher.search(unfiltered, depth, count=True)
         total = _total(found)
         # ``hits`` builds a new list at each access
         hits = found.hits
@@ -203,7 +205,7 @@ def _share_of(access: AccessFilter) -> float:
     return 1.0 if table is None else max(int(np.count_nonzero(table)), 1) / max(table.size, 1)
 
 
-def _estimate(searcher: Searcher, unguarded: Query, access: AccessFilter, about: int, enough: int) -> int:
+def _estimate(searcher: Searcher, unfiltered: Query, access: AccessFilter, about: int, enough: int) -> int:
     """Estimates how many matches the user may see, from a fixed random sample of the documents.
 
     The possible samples double in size. The smallest one with ``enough`` visible matches is used, so that the estimate depends on visible
@@ -214,7 +216,7 @@ def _estimate(searcher: Searcher, unguarded: Query, access: AccessFilter, about:
     part = min(1 << (SAMPLES * enough // about).bit_length(), SAMPLES)
     too_small, too_large = 0, 2 * SAMPLES
     # None: too many matches to read, so halve the sample; too few visible ones: double it
-    while (seen := _see_drawn(searcher, unguarded, access, part)) is None or (seen.size < enough and part < SAMPLES):
+    while (seen := _see_drawn(searcher, unfiltered, access, part)) is None or (seen.size < enough and part < SAMPLES):
         if seen is None:
             too_large, part = part, part // 2
         else:
@@ -222,7 +224,7 @@ def _estimate(searcher: Searcher, unguarded: Query, access: AccessFilter, about:
         # Feeds may leave documents in one half of the samples only. Between a sample that is too small and one that is too large there is
         # none, so the larger one is counted without being read.
         if part in (too_small, too_large):
-            counted = searcher.search(guarded(_draw(unguarded, too_large), access, searcher), 1, count=True)
+            counted = searcher.search(filter_by_access(_draw(unfiltered, too_large), access, searcher), 1, count=True)
             return _total(counted) * SAMPLES // too_large
     # A smaller sample is a part of the larger one: halve as long as the lower half still has enough, so that the start makes no difference.
     while part > 1 and np.count_nonzero(seen < part // 2) >= enough:
@@ -230,15 +232,15 @@ def _estimate(searcher: Searcher, unguarded: Query, access: AccessFilter, about:
     return int(np.count_nonzero(seen < part)) * SAMPLES // part
 
 
-def _see_drawn(searcher: Searcher, unguarded: Query, access: AccessFilter, part: int) -> Places | None:
+def _see_drawn(searcher: Searcher, unfiltered: Query, access: AccessFilter, part: int) -> Places | None:
     """Returns the sample positions, below ``part``, of the matches that the user may see; None if there are too many."""
-    drawn = _draw(unguarded, part)
+    drawn = _draw(unfiltered, part)
     # three times as many as should hold ``ENOUGH_DRAWN`` visible ones
     limit = int(min(MOST_TAKEN, LEAST_TAKEN + 3 * ENOUGH_DRAWN / _share_of(access)))
     # first without the clause, which is cheaper; with it only if there are too many matches to check one by one
     found = searcher.search(drawn, limit, count=True)
     if _total(found) > limit:
-        found = searcher.search(guarded(drawn, access, searcher), limit, count=True)
+        found = searcher.search(filter_by_access(drawn, access, searcher), limit, count=True)
         if _total(found) > limit:
             return None
     hits = found.hits
@@ -247,10 +249,10 @@ def _see_drawn(searcher: Searcher, unguarded: Query, access: AccessFilter, part:
     return np.array(searcher.fast_field_values("sample", addresses) if addresses else [], np.int64)
 
 
-def _draw(unguarded: Query, part: int) -> Query:
+def _draw(unfiltered: Query, part: int) -> Query:
     # each document has a random but fixed number in ``sample``; those below ``part`` are the sample
     lot = Query.range_query(build_schema(), "sample", FieldType.Unsigned, 0, part - 1)
-    return Query.const_score_query(Query.boolean_query([(Occur.Must, unguarded), (Occur.Must, lot)]), 0.0)
+    return Query.const_score_query(Query.boolean_query([(Occur.Must, unfiltered), (Occur.Must, lot)]), 0.0)
 
 
 def _total(found: SearchResult) -> int:

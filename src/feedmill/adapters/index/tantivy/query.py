@@ -14,7 +14,7 @@ from tantivy import FieldType, Occur, Query
 
 from feedmill.adapters.index.analysis import NAVIGATION_WORD, navigation_words, tagged_words
 from feedmill.adapters.index.querywords import FIELD_WEIGHTS, MAX_PHRASE_WORDS, NAVIGATION_WEIGHT
-from feedmill.adapters.index.tantivy.accessfilter import guarded
+from feedmill.adapters.index.tantivy.accessfilter import filter_by_access
 from feedmill.adapters.index.tantivy.schema import build_schema
 from feedmill.adapters.index.tantivy.words import (
     NAVIGATION,
@@ -70,13 +70,13 @@ MAX_START_BYTES = 900
 
 def build_query(root: Node, access: AccessFilter, word_queries: WordQueries) -> Query:
     """Builds the whole query: documents that match the tree and have a class that the user may see."""
-    return guarded(build_unguarded(root, word_queries), access, word_queries.searcher)
+    return filter_by_access(build_unfiltered(root, word_queries), access, word_queries.searcher)
 
 
-def build_unguarded(root: Node, word_queries: WordQueries) -> Query:
+def build_unfiltered(root: Node, word_queries: WordQueries) -> Query:
     """Builds the query of the tree without the access filter.
 
-    Its callers must remove what the user may not see, as ``find_permitted`` and ``guardedfacets`` do.
+    Its callers must remove what the user may not see, as ``find_permitted`` and ``classfacets`` do.
     """
     return _Translator(word_queries).translate(root) or Query.empty_query()
 

@@ -16,8 +16,8 @@ import tantivy
 
 from feedmill.adapters.index.highlighting import FormsHighlighter
 from feedmill.adapters.index.reach import MAX_REACH
+from feedmill.adapters.index.tantivy.classfacets import count_bytes_of, count_facets_by_class
 from feedmill.adapters.index.tantivy.failures import translated
-from feedmill.adapters.index.tantivy.guardedfacets import count_bytes_of, count_guarded_facets
 from feedmill.adapters.index.tantivy.query import build_query
 from feedmill.adapters.index.tantivy.queryresultcache import QueryResultCache, name_classes
 from feedmill.adapters.index.tantivy.rerank import RankedSearch, count_best
@@ -121,7 +121,7 @@ class TantivyIndex:
                 searcher,
                 (query, wanted_facets),
                 access,
-                lambda: count_guarded_facets(searcher, query, access, wanted_facets, check),
+                lambda: count_facets_by_class(searcher, query, access, wanted_facets, check),
                 count_bytes_of,
             )
 

@@ -11,7 +11,7 @@ from tantivy import DocAddress, Query, Searcher
 
 from feedmill.adapters.index.tantivy.accessfilter import PermittedMatches, find_permitted
 from feedmill.adapters.index.tantivy.features import among, ask_bias, build_parts
-from feedmill.adapters.index.tantivy.query import build_unguarded
+from feedmill.adapters.index.tantivy.query import build_unfiltered
 from feedmill.adapters.index.tantivy.words import WordQueries
 from feedmill.core.ranking.scoring import CandidateRow, ScoredCandidate, ScoredRow, rank
 from feedmill.model.access import AccessFilter
@@ -96,7 +96,7 @@ class RankedSearch:
 
     def _find_matches(self, word_queries: WordQueries, offset: int, num: int) -> PermittedMatches:
         """Finds the best matches by words that the user may see, from ``offset`` on."""
-        return find_permitted(self.searcher, build_unguarded(self.root, word_queries), self.access, start=offset, num=num)
+        return find_permitted(self.searcher, build_unfiltered(self.root, word_queries), self.access, start=offset, num=num)
 
     def _values(self, field: str, addresses: list[DocAddress]) -> Sequence[int | float | None]:
         return self.searcher.fast_field_values(field, addresses)

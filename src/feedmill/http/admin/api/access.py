@@ -1,6 +1,6 @@
 """The resources about access on the admin port.
 
-GET  /api/v1/access/explain         the decision of a URL's ACLs for a user, with its derivation
+GET  /api/v1/access/explain         the decision of a URL's ACLs for a user, with its explanation
 POST /api/v1/access/explain         many of them: JSON lines in, JSON lines out
 GET  /api/v1/access/who             the users and groups that the ACLs of a URL name
 GET  /api/v1/access/changes         what changed for a user since a time, a page at a time

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from feedmill.client import adminrequests
 from feedmill.core.access.principals import read_subject
-from feedmill.core.documents.auditchain import render_entry
+from feedmill.core.audit.hashchain import render_entry
 from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.http.admin.protection import AUDITED, VIEW_OR_ADMINISTER
 from feedmill.http.common.bodies import decode_object, read_body

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from feedmill.core.access.classes import class_at, index_at
-from feedmill.core.access.derivation import describe_match
 from feedmill.core.access.evaluator import MAX_CHAIN, decide_for
+from feedmill.core.access.explanation import describe_match
 from feedmill.core.access.policyacls import combine_by_mechanism, decide_by_policy
 from feedmill.core.access.principals import PrincipalKeys
 from feedmill.model.access import AccessClass, AccessKey, Acl, ClassPeriod

@@ -1,7 +1,7 @@
 import pytest
 
-from feedmill.core.access.derivation import describe_match, describe_principal
 from feedmill.core.access.evaluator import decide
+from feedmill.core.access.explanation import describe_match, describe_principal
 from feedmill.model.access import Acl, Scope
 from feedmill.model.decision import EntryMatch
 from feedmill.model.identity import Identity

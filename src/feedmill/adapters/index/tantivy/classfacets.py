@@ -27,7 +27,7 @@ from feedmill.adapters.index.tantivy.facets import (
     read_span,
     read_texts,
 )
-from feedmill.adapters.index.tantivy.query import build_unguarded
+from feedmill.adapters.index.tantivy.query import build_unfiltered
 from feedmill.adapters.index.tantivy.schema import SAMPLES, build_schema
 from feedmill.adapters.index.tantivy.words import WordQueries
 from feedmill.core.ranking.facets import order_ranges, order_values, with_days
@@ -47,13 +47,13 @@ COUNTS_BYTES = 300
 _CLASSES = {"terms": {"field": "access_class", "size": MOST_BUCKETS, "segment_size": MOST_BUCKETS}}
 
 
-def count_guarded_facets(
+def count_facets_by_class(
     searcher: tantivy.Searcher, root: Node, access: AccessFilter, facets: Sequence[Facet], check: Check
 ) -> tuple[FacetCounts, ...]:
     """Counts facets over all matching documents that the user may see."""
     table = table_of(access)
     if facets and table is not None and cost_of_clause(access) > DEAR_CLAUSE and not hides_nothing(searcher, access):
-        counted = _Counting(searcher, build_unguarded(root, WordQueries(searcher, root)), table).count(facets)
+        counted = _Counting(searcher, build_unfiltered(root, WordQueries(searcher, root)), table).count(facets)
         if counted is not None:
             return counted
     return count_facets(searcher, root, access, facets, check)
@@ -75,9 +75,9 @@ def _floor_power(number: int) -> int:
 class _Counting:
     """Counts by class for one query, and sums the counts of the classes that one user may see."""
 
-    def __init__(self, searcher: tantivy.Searcher, unguarded: Query, table: Flags) -> None:
+    def __init__(self, searcher: tantivy.Searcher, unfiltered: Query, table: Flags) -> None:
         self._searcher = searcher
-        self._unguarded = unguarded
+        self._unfiltered = unfiltered
         self._flags = table.tobytes()
 
     def count(self, facets: Sequence[Facet]) -> tuple[FacetCounts, ...] | None:
@@ -127,9 +127,9 @@ class _Counting:
 
     def _draw(self, part: int) -> Query:
         if part == SAMPLES:
-            return self._unguarded
+            return self._unfiltered
         drawn = Query.range_query(build_schema(), "sample", FieldType.Unsigned, 0, part - 1)
-        return Query.boolean_query([(Occur.Must, self._unguarded), (Occur.Must, Query.const_score_query(drawn, 0.0))])
+        return Query.boolean_query([(Occur.Must, self._unfiltered), (Occur.Must, Query.const_score_query(drawn, 0.0))])
 
     def _read_facet(self, facet: Facet, position: int, answer: dict[str, Any], factor: float) -> FacetCounts:
         if not counts_values(facet):

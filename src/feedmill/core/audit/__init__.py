@@ -1,0 +1,1 @@
+"""How is a line of the audit log written, and its chain of hashes checked?"""
