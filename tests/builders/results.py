@@ -8,6 +8,7 @@ from feedmill.model.results import Result, Snippet
 
 def make_result(url: str, **given: Any) -> Result:
     plain = Result(
+        key=1,
         url=url,
         display_url=url,
         title=None,

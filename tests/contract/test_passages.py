@@ -154,6 +154,19 @@ def test_scores_are_for_administrators_and_each_request_is_audited(tmp_path: Pat
     ]
 
 
+def test_texts_are_read_once_for_passages_and_never_for_a_list_of_documents(tmp_path: Path) -> None:
+    harness = open_harness(tmp_path)
+    harness.add([harness.make(f"http://a.com/{number}", f"The merger {number}.", title="Merger") for number in range(12)])
+    read: list[bytes] = []
+    whole = harness.blobs.read
+    harness.blobs.read = lambda ref: read.append(found := whole(ref)) or found  # type: ignore[func-returns-value,method-assign]
+    retrieval, anyone = harness.services().retrieval, harness.services().filters.find_filter(ANONYMOUS_IDENTITY)
+    assert len(retrieval.search("merger", anyone, Deadline()).results) == 12
+    assert read == []
+    assert len(retrieval.retrieve("merger", 20, "", anyone, Deadline()).passages) == 12
+    assert len(read) == len(set(read)) == 12
+
+
 def test_text_that_cannot_be_read_costs_only_its_passages(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
     harness.add([harness.make(f"http://a.com/{number}", f"The merger {number}.") for number in range(3)])

@@ -22,18 +22,23 @@ class Collapsing:
         return not (self.snippets or self.directories)
 
 
+Marks = tuple[tuple[int, int], ...]
+"""The (start, end) character ranges of a text to highlight."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
-    """A passage of the text; ``marks`` are the (start, end) character ranges to highlight."""
+    """A passage of the text, with its marks."""
 
     text: str
-    marks: tuple[tuple[int, int], ...] = ()
+    marks: Marks = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One result, after it was decided once more outside of the index."""
+    """One result, after it was decided once more outside of the index. Shape: ``key`` is the document's id."""
 
+    key: int
     url: str
     display_url: str
     title: str | None
@@ -44,7 +49,7 @@ class Result:
     language: str | None
     metadata: Metadata
     #: as in a snippet
-    title_marks: tuple[tuple[int, int], ...] = ()
+    title_marks: Marks = ()
     #: 68 to 100
     rank: int = 96
     content_bytes: int = 0

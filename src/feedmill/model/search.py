@@ -189,3 +189,5 @@ class SearchRequest:
     languages: str = ""
     #: results include the parts of their scores
     explains: bool = False
+    #: results have snippets, and marks in their titles
+    has_snippets: bool = True

@@ -93,7 +93,7 @@ class _Forms(dict[str, str]):
     def list_tokens(self, text: str) -> list[str]:
         """Returns the words that ``fold`` returns, without their places; quickly for a text that can be laid out."""
         laid_out = blank_out(text)
-        return [token for token, _, _ in self.fold(text)] if laid_out is None else [self[word] for word in laid_out.split()]
+        return [token for token, _, _ in self.fold(text)] if laid_out is None else list(map(self.__getitem__, laid_out.split()))
 
     def find_forms(self, words: Set[str], wanted: Set[str]) -> set[str]:
         """Returns the words that are in ``wanted`` or are forms of one. Only the few that begin like a stem are stemmed."""

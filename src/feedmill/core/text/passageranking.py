@@ -12,10 +12,11 @@ Source: Robertson, Zaragoza, "The Probabilistic Relevance Framework: BM25 and Be
 """
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Final, Protocol
 
 from feedmill.core.text.passages import MOST_CHARACTERS, Passage, split_ranges
@@ -33,6 +34,7 @@ _TITLE_SHARE: Final = 0.5
 _NAVIGATION_SHARE: Final = 0.3
 _NEAR: Final = 1.0
 """What a passage near to the query gets: about as much as for one word that every other passage has."""
+_NUMBER: Final = itemgetter(1)
 
 
 class QueryWords(Protocol):
@@ -110,12 +112,12 @@ class PassageRanking:
         passages = split_ranges(text, [(start, min(end, SCANNED_CHARACTERS)) for start, end in ranges])
         if not passages:
             return []
-        starts = [passage.start for passage in passages]
+        places = self._words.find_terms(text[: passages[-1].end])
         found: dict[int, Counter[int]] = {}
-        for place, number in self._words.find_terms(text[: passages[-1].end]):
-            index = bisect_right(starts, place) - 1
-            if index >= 0 and place < passages[index].end:
-                found.setdefault(index, Counter())[number] += 1
+        for index, passage in enumerate(passages):
+            first, behind = (bisect_left(places, (place,)) for place in (passage.start, passage.end))
+            if first < behind:
+                found[index] = Counter(map(_NUMBER, places[first:behind]))
         self._passages += len(passages)
         for held in found.values():
             self._holding.update(held.keys())

@@ -19,8 +19,8 @@ from feedmill.core.text.textblob import QuotableText, decode_quotable_navigation
 from feedmill.model.document import Document, Metadata
 from feedmill.model.errors import FeedmillError
 from feedmill.model.messages import counted
-from feedmill.model.results import Result, Snippet
-from feedmill.model.search import Hit
+from feedmill.model.results import Marks, Result, Snippet
+from feedmill.model.search import Hit, SearchRequest
 from feedmill.ports import BlobStore, Highlighter
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point
@@ -33,6 +33,9 @@ READ_CHARACTERS = 20_000
 RESULT_STEP = "result"
 SNIPPET_STEP = "snippet"
 TITLE_STEP = "title"
+
+NO_MARKS: Marks = ()
+NO_SNIPPET = Snippet(text="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,13 +70,13 @@ class ResultMaker:
                 document = documents.get(hit.key)
                 if document is None or plan.removes(document.url):
                     continue
-                make = partial(self.make_result, document, hit, highlighter, plan.request.getfields, is_late=document.url in granted)
+                make = partial(self.make_result, document, hit, highlighter, plan.request, is_late=document.url in granted)
                 result = attempt(make, None, step=RESULT_STEP, url=document.url)
                 failed += result is None
                 results += [] if result is None else [result]
         return ResultBatch(results=tuple(results), tried=tried, failed=failed)
 
-    def make_result(self, document: Document, hit: Hit, highlighter: Highlighter, getfields: Sequence[str], *, is_late: bool) -> Result:
+    def make_result(self, document: Document, hit: Hit, highlighter: Highlighter, request: SearchRequest, *, is_late: bool) -> Result:
         """Makes a result of a document that may be shown. Shape: ``is_late``: another server permitted it.
 
         A snippet or marks that cannot be made are left out. Errors: any, of what the document holds.
@@ -83,18 +86,23 @@ class ResultMaker:
             raise ValueError(document.damage)
         metadata = displayed_metadata(document)
         text = document.text
-        make_snippet = partial(self._make_snippet, document, metadata, highlighter, hit.passage)
+        snippet, title_marks = NO_SNIPPET, NO_MARKS
+        if request.has_snippets:
+            make_snippet = partial(self._make_snippet, document, metadata, highlighter, hit.passage)
+            snippet = attempt(make_snippet, NO_SNIPPET, step=SNIPPET_STEP, url=document.url)
+            title_marks = attempt(lambda: _mark_title(document, highlighter), NO_MARKS, step=TITLE_STEP, url=document.url)
         return Result(
+            key=hit.key,
             url=document.url,
             display_url=document.attributes.display_url or document.url,
             title=shown_title(document),
-            snippet=attempt(make_snippet, Snippet(text=""), step=SNIPPET_STEP, url=document.url),
+            snippet=snippet,
             score=hit.score,
             date=shown_date(document),
             mimetype=shown_mimetype(document),
             language=text.language if text is not None else None,
-            metadata=select_metadata(metadata, getfields),
-            title_marks=attempt(lambda: _mark_title(document, highlighter), (), step=TITLE_STEP, url=document.url),
+            metadata=select_metadata(metadata, request.getfields),
+            title_marks=title_marks,
             rank=document.rank,
             content_bytes=document.content_bytes,
             has_copy=may_show_copy(document),
@@ -108,7 +116,7 @@ class ResultMaker:
         fault_point(SNIPPET_STEP, document.url)
         description = find_description(metadata)
         if has_robots_rule(document, "nosnippet"):
-            return Snippet(text="")
+            return NO_SNIPPET
         stored = self._read_stored(document)
         first: Snippet | None = None
         # Navigation is quoted only if nothing else shows why the document was found. Without the words of the query, a description stands
@@ -121,7 +129,7 @@ class ResultMaker:
                 first = snippet
         # no word of the query is there, so what is near to the query says why the document was found
         near = None if passage is None else attempt(lambda: _find_passage(stored, passage), None, step=SNIPPET_STEP, url=document.url)
-        return highlighter.make_snippet(near) if near else first or Snippet(text="")
+        return highlighter.make_snippet(near) if near else first or NO_SNIPPET
 
     def read_text(self, document: Document, decode: Callable[[bytes], str] = decode_text) -> str:
         """Reads the text of a document; returns "" if there is none that can be read."""
@@ -154,7 +162,7 @@ def _find_passage(stored: bytes, place: int) -> str | None:
     return next((passage.text for passage in split_ranges(whole.text, whole.main, place + 1)[place:]), None)
 
 
-def _mark_title(document: Document, highlighter: Highlighter) -> tuple[tuple[int, int], ...]:
+def _mark_title(document: Document, highlighter: Highlighter) -> Marks:
     fault_point(TITLE_STEP, document.url)
     return highlighter.find_marks(shown_title(document) or "")
 

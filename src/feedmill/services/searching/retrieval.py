@@ -15,7 +15,7 @@ from feedmill.core.text.passageranking import Candidate, PassageRanking
 from feedmill.core.text.textblob import QuotableText, decode_whole
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
-from feedmill.model.errors import Corrupt, NotFound, OutOfTime
+from feedmill.model.errors import Corrupt
 from feedmill.model.passages import FoundPassage, PassageList, WholeDocument
 from feedmill.model.results import ResultPage
 from feedmill.model.search import SearchRequest
@@ -43,27 +43,24 @@ class Retrieval:
 
     def search(self, query: str, access: AccessFilter, deadline: Deadline) -> ResultPage:
         """Returns the best documents for a query."""
-        return self._searcher.search(SearchRequest(query=query, num=DOCUMENTS, keymatches=0), access, deadline)
+        return self._searcher.search(_request(query), access, deadline)
 
     def retrieve(self, query: str, num: int, site: str, access: AccessFilter, deadline: Deadline) -> PassageList:
         """Returns the best passages for a query; at the deadline, those of the documents read by then and a warning."""
-        search = self._searcher.prepare(SearchRequest(query=query, num=DOCUMENTS, site=site, keymatches=0), access, deadline)
+        search = self._searcher.prepare(_request(query, site), access, deadline)
         page = self._searcher.find_page(search)
         index, root = search.state.index, search.plan.root
         if index is None or root is None:
             return PassageList(warnings=page.warnings)
         ranking = PassageRanking(index.make_highlighter(root))
         documents: list[Document] = []
-        for result in page.results:
+        for document, near in self._list_documents(page, access, deadline):
             if deadline.is_over:
                 deadline.give_up()
                 break
-            # What became hidden since the search is left out, as what was hidden before.
-            document = attempt(partial(self._find_document, result.url, access, deadline), None, step=PASSAGES_STEP, url=result.url)
-            if document is None or has_robots_rule(document, "nosnippet"):
-                continue
-            attempt(partial(self._add, ranking, len(documents), document, result.near_passage), None, step=PASSAGES_STEP, url=result.url)
-            documents.append(document)
+            if not has_robots_rule(document, "nosnippet"):
+                attempt(partial(self._add, ranking, len(documents), document, near), None, step=PASSAGES_STEP, url=document.url)
+                documents.append(document)
         passages = tuple(_make_passage(documents[candidate.source], candidate) for candidate in ranking.rank(num))
         return PassageList(passages=passages, warnings=tuple(dict.fromkeys((*page.warnings, *deadline.warnings))))
 
@@ -78,11 +75,13 @@ class Retrieval:
             metadata=displayed_metadata(document),
         )
 
-    def _find_document(self, url: str, access: AccessFilter, deadline: Deadline) -> Document | None:
-        try:
-            return self._documents.get_document(url, access, deadline).document
-        except (NotFound, OutOfTime):
-            return None
+    def _list_documents(self, page: ResultPage, access: AccessFilter, deadline: Deadline) -> list[tuple[Document, int | None]]:
+        """Lists the documents of results, in their order, each with the place of the passage that is near to the query."""
+        granted = frozenset(result.url for result in page.results if result.is_late)
+        # What became hidden since the search is left out, as what was hidden before.
+        visible = self._documents.list_visible([result.key for result in page.results], access, granted, deadline)
+        near = {result.url: result.near_passage for result in page.results}
+        return [(document, near.get(document.url)) for document in visible]
 
     def _add(self, ranking: PassageRanking, source: int, document: Document, near: int | None) -> None:
         fault_point(PASSAGES_STEP, document.url)
@@ -98,6 +97,10 @@ class Retrieval:
             # a failure in the text of this document costs only its text
             log.error("text_unreadable", url=document.url, reason=str(error))
             return QuotableText(text="")
+
+
+def _request(query: str, site: str = "") -> SearchRequest:
+    return SearchRequest(query=query, num=DOCUMENTS, site=site, keymatches=0, has_snippets=False)
 
 
 def _make_passage(document: Document, candidate: Candidate) -> FoundPassage:
