@@ -14,7 +14,7 @@ from feedmill.core.crawling.hostload import HostLoads, LoadException
 from feedmill.core.crawling.sites import site_of
 from feedmill.core.documents.urlstate import Rules
 from feedmill.core.urls.patterns import PatternSet
-from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
+from feedmill.model.crawling import CrawlGroup, CrawlState, FetchedPage, FetchRequest
 from feedmill.model.errors import Busy
 from feedmill.ports import Lane, Stage
 from feedmill.services.feeds.feeding import Admission
@@ -524,15 +524,60 @@ def test_redirects_to_ever_new_urls_end(harness: CrawlHarness) -> None:
     harness.servers.put("/z", f"-> {url_of('/a/b' * 4)}")
     harness.add("/0", "/x", "/z")
     crawl_all(harness)
-    ended = {path: harness.entry(path).state for path in ("/9", "/10", "/y", "/z")}
-    assert ended == {
-        "/9": CrawlState.CRAWLED,
-        "/10": CrawlState.LONG_REDIRECT_CHAIN,
-        "/y": CrawlState.LONG_REDIRECT_CHAIN,
-        "/z": CrawlState.INFINITE_URL_SPACE,
-    }
+    ended = {path: harness.entry(path).state for path in ("/0", "/9", "/10", "/x", "/y", "/z")}
+    assert ended.pop("/z") is CrawlState.INFINITE_URL_SPACE
+    assert set(ended.values()) == {CrawlState.LONG_REDIRECT_CHAIN}
     with harness.store.reading() as unit:
         assert len(unit.feeds.crawling.reports.list_entries()) == 14
+
+
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_every_url_that_leads_into_a_circle_is_a_long_redirect_chain(harness: CrawlHarness, is_linked: bool) -> None:
+    harness.servers = RedirectingServers()
+    for path, target in (("/in", "/a"), ("/a", "/b"), ("/b", "/c"), ("/c", "/a"), ("/out", "/page")):
+        harness.servers.put(path, f"-> {url_of(target)}")
+    harness.servers.put("/page", "the page")
+    harness.add("/in", "/out", *(("/a", "/b", "/c") if is_linked else ()))
+    crawl_all(harness)
+    if is_linked:
+        # no entry says that this one leads into the circle
+        harness.clock.turn(days=2)
+        crawl_all(harness)
+    states = {path: harness.entry(path).state for path in ("/in", "/a", "/b", "/c")}
+    assert set(states.values()) == {CrawlState.LONG_REDIRECT_CHAIN}, states
+    assert harness.entry("/a").history[-1].state is CrawlState.LONG_REDIRECT_CHAIN
+    assert "circle" in harness.entry("/in").history[-1].reason
+    assert [harness.entry(path).state.group for path in ("/out", "/page")] == [CrawlGroup.CRAWLED] * 2
+
+
+def test_circle_of_redirects_ends_when_one_of_them_is_a_page_again(harness: CrawlHarness) -> None:
+    harness.servers = RedirectingServers()
+    for path, target in (("/a", "/b"), ("/b", "/a")):
+        harness.servers.put(path, f"-> {url_of(target)}")
+    harness.add("/a")
+    crawl_all(harness)
+    harness.servers.put("/b", "the page")
+    for _ in range(3):
+        harness.clock.turn(days=3)
+        crawl_all(harness)
+    assert [harness.entry(path).state.group for path in ("/a", "/b")] == [CrawlGroup.CRAWLED] * 2
+    assert harness.text("/b") == "the page"
+
+
+def test_document_stays_until_the_redirect_of_its_page_leads_to_another_page(harness: CrawlHarness) -> None:
+    harness.servers = RedirectingServers()
+    harness.servers.put("/a", "the page")
+    harness.add("/a")
+    crawl_all(harness)
+    harness.servers.put("/a", f"-> {url_of('/b')}")
+    harness.servers.put("/b", state=CrawlState.HTTP_SERVER_ERROR)
+    harness.clock.turn(days=2)
+    crawl_all(harness)
+    assert (harness.text("/a"), harness.entry("/a").state) == ("the page", CrawlState.HTTP_SERVER_ERROR)
+    harness.servers.put("/b", "the page elsewhere")
+    harness.clock.turn(days=2)
+    crawl_all(harness)
+    assert (harness.text("/a"), harness.text("/b")) == (None, "the page elsewhere")
 
 
 def test_redirects_of_fed_urls_stay_within_the_load_of_the_other_site(harness: CrawlHarness) -> None:

@@ -236,6 +236,7 @@ def test_save_stores_the_last_ten_fetches_and_ends_the_lease(store: SqlStore) ->
         FetchRecord(at=NOW + n * HOUR, state=CrawlState.HTTP_SERVER_ERROR, http_status=500, size_bytes=n, seconds=0.25, reason="it failed")
         for n in range(12)
     )
+    history = (*history[:-1], replace(history[-1], redirected_to="http://web.test/b"))
     given = replace(
         crawled(entry), etag='"x"', modified="yesterday", checksum=b"sum", changed_at=NOW, failures=2, failed_at=NOW, history=history
     )

@@ -146,7 +146,10 @@ class CrawlMention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchRecord:
-    """One fetch in the history of a URL. Units: bytes of the body as received; seconds of the whole fetch."""
+    """One fetch in the history of a URL. Units: bytes of the body as received; seconds of the whole fetch.
+
+    ``redirected_to`` is the URL to which it redirected and under which the page is crawled, "" for none.
+    """
 
     at: datetime
     state: CrawlState
@@ -154,6 +157,7 @@ class FetchRecord:
     size_bytes: int = 0
     seconds: float = 0.0
     reason: str = ""
+    redirected_to: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

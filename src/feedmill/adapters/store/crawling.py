@@ -553,13 +553,27 @@ def _entry_from_row(row: sa.RowMapping | Mapping[str, Any]) -> CrawlEntry:
 
 
 def _record_to_list(record: FetchRecord) -> list[object]:
-    return [to_micros(record.at), int(record.state), record.http_status, record.size_bytes, round(record.seconds, 3), plain(record.reason)]
+    stored = [
+        to_micros(record.at),
+        int(record.state),
+        record.http_status,
+        record.size_bytes,
+        round(record.seconds, 3),
+        plain(record.reason),
+    ]
+    return [*stored, plain(record.redirected_to)] if record.redirected_to else stored
 
 
 def _record_from_list(stored: list[Any]) -> FetchRecord:
-    at, state, http_status, size_bytes, seconds, reason = stored
+    at, state, http_status, size_bytes, seconds, reason, *redirected_to = stored
     return FetchRecord(
-        at=from_micros(at), state=CrawlState(state), http_status=http_status, size_bytes=size_bytes, seconds=seconds, reason=reason
+        at=from_micros(at),
+        state=CrawlState(state),
+        http_status=http_status,
+        size_bytes=size_bytes,
+        seconds=seconds,
+        reason=reason,
+        redirected_to=redirected_to[0] if redirected_to else "",
     )
 
 

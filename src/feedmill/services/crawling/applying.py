@@ -38,6 +38,7 @@ from feedmill.model.queue import QueueName
 from feedmill.model.topic import Topic
 from feedmill.ports import Clock, InFlight, Lane, Notifier, Store, UnitOfWork
 from feedmill.services.crawling.duplicates import Duplicate, DuplicateCandidate, DuplicateFinder, Originals
+from feedmill.services.crawling.redirects import DeadEnd, find_dead_end, note_dead_end
 from feedmill.services.crawling.requesting import CRAWLER
 from feedmill.services.feeds.feeding import Admission, BatchResult, ChangeBatch, ItemsFailed, PutBlobs, evict_isolated
 from feedmill.services.isolation.attempts import Attempts, key_of, read_interruptions
@@ -103,6 +104,7 @@ class _Planned:
     change: Change | None = None
     content: BlobRef | None = None
     mention: CrawlMention | None = None
+    dead_end: DeadEnd | None = None
     leaves_duplicates: bool = False
 
 
@@ -167,8 +169,8 @@ class PageApplier:
         read = [self._read_noted(each, documents.get(each.entry.url)) for each in fetched]
         with self._tools.store.reading() as unit:
             originals = self._tools.duplicates.look(unit, [each.candidate for each in read if each.candidate is not None])
-            passed = {each.fetched.entry.url: self._list_passed(unit, each.fetched.entry) for each in read if each.target}
-        planned = [self._plan_noted(each, documents.get(each.fetched.entry.url), originals, passed) for each in read]
+            dead_ends = self._find_dead_ends(unit, [each for each in read if each.target])
+        planned = [self._plan_noted(each, documents.get(each.fetched.entry.url), originals, dead_ends) for each in read]
         if any(each.content is not None for each in planned):
             self._tools.blobs.sync()
         with self._tools.store.writing() as unit:
@@ -182,9 +184,9 @@ class PageApplier:
                 fault_point(FETCH_STEP, fetched.entry.url)
             return self._read(fetched, document)
 
-    def _plan_noted(self, read: _Read, document: Document | None, originals: Originals, passed: Mapping[str, Sequence[str]]) -> _Planned:
+    def _plan_noted(self, read: _Read, document: Document | None, originals: Originals, dead_ends: Mapping[str, DeadEnd]) -> _Planned:
         with self._attempts.on(_key_of(read.fetched)):
-            return self._plan(read, document, originals, passed.get(read.fetched.entry.url, ()))
+            return self._plan(read, document, originals, dead_ends.get(read.fetched.entry.url))
 
     def _write(self, unit: UnitOfWork, planned: Sequence[_Planned], sites: Sequence[CrawlSite]) -> None:
         queue = unit.feeds.crawling.queue
@@ -213,6 +215,9 @@ class PageApplier:
             unit.feeds.sources.note_crawled(CRAWLER)
         queue.save_many([each.entry for each in wanted])
         queue.remove_many(owned)
+        reasons = {url: each.dead_end.reason for each in wanted if each.dead_end is not None for url in each.dead_end.others}
+        ended = [note_dead_end(entry, reasons[url]) for url, entry in queue.find_many(list(reasons)).items()] if reasons else []
+        queue.save_many([entry for entry in ended if entry is not None])
         mentions = [each.mention for each in wanted if each.mention is not None]
         if left := [each.entry.url for each in wanted if each.leaves_duplicates]:
             # their original is no document any more, or another one
@@ -254,20 +259,19 @@ class PageApplier:
             fetched=fetched, headers=headers, is_secure=is_secure, robots=robots, checksum=checksum, target=target, candidate=candidate
         )
 
-    def _plan(self, read: _Read, document: Document | None, originals: Originals, passed: Sequence[str]) -> _Planned:
+    def _plan(self, read: _Read, document: Document | None, originals: Originals, dead_end: DeadEnd | None) -> _Planned:
         duplicate = originals.decide(read.candidate) if read.candidate is not None else None
-        planned = self._plan_page(read, document, passed) if duplicate is None else self._plan_duplicate(read, document, duplicate)
+        planned = self._plan_page(read, document, dead_end) if duplicate is None else self._plan_duplicate(read, document, duplicate)
         is_document = not isinstance(planned.change, Delete) and (document is not None or planned.change is not None)
         if read.candidate is None:
             originals.note(planned.entry.url, is_document=is_document, is_secure=read.is_secure)
         is_new_content = planned.content is not None and read.fetched.entry.crawled_at is not None
         return replace(planned, leaves_duplicates=not is_document or is_new_content or read.is_secure)
 
-    def _plan_page(self, read: _Read, document: Document | None, passed: Sequence[str]) -> _Planned:
+    def _plan_page(self, read: _Read, document: Document | None, dead_end: DeadEnd | None) -> _Planned:
         fetched, page = read.fetched, read.fetched.page
-        is_fed = document is not None and document.datasource != CRAWLER
-        if page.state is CrawlState.CRAWLED and read.target and not is_fed:
-            return self._plan_redirect(read, document, passed)
+        if page.state is CrawlState.CRAWLED and read.target and _is_own(document):
+            return self._plan_redirect(read, document, dead_end)
         if page.state is CrawlState.CRAWLED:
             failure = self._find_failure(read, document)
             return self._plan_content(read, document) if failure is None else self._plan_failure(fetched, *failure)
@@ -275,36 +279,29 @@ class PageApplier:
             return self._plan_unchanged(read, document)
         return self._plan_failure(fetched, page.state, page.reason)
 
-    def _plan_redirect(self, read: _Read, document: Document | None, passed: Sequence[str]) -> _Planned:
+    def _plan_redirect(self, read: _Read, document: Document | None, dead_end: DeadEnd | None) -> _Planned:
         """Plans a page that is crawled under the URL to which it redirects, unless redirects go on without end."""
         fetched, entry, target = read.fetched, read.fetched.entry, read.target
-        if target in passed:
-            return self._plan_failure(fetched, CrawlState.LONG_REDIRECT_CHAIN, "it redirects in a circle")
-        if len(passed) > self._tools.max_redirects:
-            reason = f"it is reached by more than {self._tools.max_redirects} redirects and redirects again"
-            return self._plan_failure(fetched, CrawlState.LONG_REDIRECT_CHAIN, reason)
+        if dead_end is not None:
+            failed = self._plan_failure(fetched, CrawlState.LONG_REDIRECT_CHAIN, dead_end.reason, redirected_to=target)
+            return replace(failed, dead_end=dead_end)
         if is_endless(split_url(target).path):
             return self._plan_failure(fetched, CrawlState.INFINITE_URL_SPACE, f"it redirects to {target}, which repeats itself")
         reason = f"it redirects to {target}, which is crawled under its own URL"
-        scheduled, _ = self._schedule(fetched, CrawlState.CRAWLED, reason, is_changed=False)
+        scheduled, _ = self._schedule(fetched, CrawlState.CRAWLED, reason, is_changed=False, redirected_to=target)
         mention = CrawlMention(url=target, referrer=entry.url, depth=entry.depth)
         return _Planned(
             entry=replace(scheduled, duplicate_of=""), change=_delete(entry.url) if document is not None else None, mention=mention
         )
 
-    def _list_passed(self, unit: UnitOfWork, entry: CrawlEntry) -> list[str]:
-        """Lists the URL of an entry, and those that were redirected to one another until they led to it."""
-        passed = [entry.url]
-        while entry.referrer and len(passed) <= self._tools.max_redirects:
-            found = unit.feeds.crawling.queue.find_many([entry.referrer]).get(entry.referrer)
-            if found is None or found.url in passed or not found.history or not 300 <= found.history[-1].http_status < 400:
-                break
-            passed.append(found.url)
-            entry = found
-        return passed
+    def _find_dead_ends(self, unit: UnitOfWork, redirecting: Sequence[_Read]) -> dict[str, DeadEnd]:
+        """Returns, by their URLs, why redirects lead to no page."""
+        fresh = {each.fetched.entry.url: each.target for each in redirecting}
+        found = ((each.fetched.entry, find_dead_end(unit, each.fetched.entry, fresh, self._tools.max_redirects)) for each in redirecting)
+        return {entry.url: dead_end for entry, dead_end in found if dead_end is not None}
 
-    def _plan_failure(self, fetched: Fetched, state: CrawlState, reason: str) -> _Planned:
-        scheduled, removes = self._schedule(fetched, state, reason, is_changed=False)
+    def _plan_failure(self, fetched: Fetched, state: CrawlState, reason: str, *, redirected_to: str = "") -> _Planned:
+        scheduled, removes = self._schedule(fetched, state, reason, is_changed=False, redirected_to=redirected_to)
         return _Planned(entry=scheduled, change=_delete(fetched.entry.url) if removes else None)
 
     def _find_failure(self, read: _Read, document: Document | None) -> tuple[CrawlState, str] | None:
@@ -377,10 +374,18 @@ class PageApplier:
             return _Planned(entry=failed)
         return _Planned(entry=scheduled, change=_put(entry.url, page, headers, page.body, robots), content=stored)
 
-    def _schedule(self, fetched: Fetched, state: CrawlState, reason: str, *, is_changed: bool) -> tuple[CrawlEntry, bool]:
+    def _schedule(
+        self, fetched: Fetched, state: CrawlState, reason: str, *, is_changed: bool, redirected_to: str = ""
+    ) -> tuple[CrawlEntry, bool]:
         page = fetched.page
         record = FetchRecord(
-            at=fetched.at, state=state, http_status=page.http_status, size_bytes=len(page.body), seconds=page.seconds, reason=reason
+            at=fetched.at,
+            state=state,
+            http_status=page.http_status,
+            size_bytes=len(page.body),
+            seconds=page.seconds,
+            reason=reason,
+            redirected_to=redirected_to,
         )
         following = schedule(fetched.entry, record, self._tools.frequency.find(fetched.entry.url), is_changed=is_changed)
         return following.entry, following.removes

@@ -38,7 +38,7 @@ from feedmill.model.queue import QueueName
 from feedmill.ports import Clock, Fetcher, Notifier, Store
 from feedmill.services.crawling.applying import Fetched, PageApplier
 from feedmill.services.crawling.bodymemory import MAX_WAIT_SECONDS, BodyMemory, Reservation
-from feedmill.services.crawling.requesting import CRAWLER, is_paused
+from feedmill.services.crawling.requesting import is_paused
 from feedmill.services.failurenote import FailureNote
 from feedmill.services.feeds.feeding import Admission
 
@@ -178,7 +178,7 @@ class Crawler:
         self._tools = tools
         self._sites: dict[str, _Site] = {}
         self._unconditional: set[str] = set()
-        self._fed: set[str] = set()
+        self._documents: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._sitemaps_running = 0
         self._memory = BodyMemory()
@@ -323,7 +323,7 @@ class Crawler:
                 if self._changed.get(site.site) is site:
                     del self._changed[site.site]
             self._unconditional.difference_update(each.entry.url for each in done)
-            self._fed.difference_update(each.entry.url for each in done)
+            self._documents.difference_update(each.entry.url for each in done)
         self._done_at = self._tools.clock() if self._done else None
 
     # --- leasing ---
@@ -351,7 +351,7 @@ class Crawler:
     async def _lease(self) -> int:
         now = self._tools.clock()
         capacity = {name: self._count_free(site, now) for name, site in self._sites.items()}
-        entries, records, bare, fed = await self._in_thread(lambda: self._lease_due(now, capacity))
+        entries, records, bare, documents = await self._in_thread(lambda: self._lease_due(now, capacity))
         self._leased_at = None if entries else now
         for name, record in records.items():
             if name in self._changed:
@@ -365,14 +365,14 @@ class Crawler:
             site.record = record
             site.rules = self._read_stored_rules(record, now)
         self._unconditional |= bare
-        self._fed |= fed
+        self._documents |= documents
         for entry in entries:
             self._sites[entry.site].waiting.append(entry)
         self._forget_idle()
         return len(entries)
 
     def _lease_due(self, now: datetime, capacity: dict[str, int]) -> tuple[list[CrawlEntry], dict[str, CrawlSite], set[str], set[str]]:
-        """Leases entries. Returns them, their sites, the URLs that have no content to compare with, and those that a feed named."""
+        """Leases entries. Returns them, their sites, the URLs that have no content to compare with, and those that are documents."""
         until = now + timedelta(seconds=self._tools.fetch_seconds + self._tools.wait_seconds) + LEASE_MARGIN
         with self._tools.store.writing() as unit:
             if is_paused(unit):
@@ -401,8 +401,7 @@ class Crawler:
             documents = unit.documents.reader.find_many([entry.url for entry in accepted])
         bare = {entry.url for entry in accepted if (found := documents.get(entry.url)) is None or found.content is None}
         gone = {url for url, document in documents.items() if document.state is DocumentState.GONE}
-        fed = {url for url, document in documents.items() if url not in gone and document.datasource != CRAWLER}
-        return accepted, records, bare | gone, fed
+        return accepted, records, bare | gone, documents.keys() - gone
 
     def _note_progress(self, note: Callable[[QueueName], None], now: datetime) -> None:
         """Notes that whatever waits has to wait: for a site, or because the crawler is paused."""
@@ -693,7 +692,8 @@ class Crawler:
             seconds=self._tools.fetch_seconds,
             pause_seconds=self._find_load(site.record.site, site.delay_seconds, self._tools.clock()).pause_seconds,
             allows=self._allows,
-            ends_at=None if entry.url in self._fed else lambda target: bool(self._tools.find_redirected(entry.url, target)),
+            # a document stays until the whole redirect has shown where its page is now
+            ends_at=None if entry.url in self._documents else lambda target: bool(self._tools.find_redirected(entry.url, target)),
             enter=lambda target: self._enter(slot, target, fetcher),
             reserve=reservation.reserve,
         )
