@@ -184,6 +184,8 @@ class SearchRequest:
     client: str = ""
     #: the maximum number of KeyMatches
     keymatches: int = 3
+    #: another spelling is looked for if few documents match
+    corrects: bool = True
     #: synonyms are searched too
     expands: bool = True
     languages: str = ""

@@ -54,7 +54,7 @@ class Branding:
     """The owner's name on the pages of a front end, each "" for that of the program.
 
     Shape: ``logo`` and ``css`` are paths of files, ``accent`` is a colour such as ``#1f5f5b``, ``help_url`` an http address,
-    ``footer`` text with links as Markdown writes them.
+    ``footer`` text with links as Markdown writes them. ``as_you_type``: results come while somebody types, where the server is quick.
     """
 
     title: str = ""
@@ -63,6 +63,7 @@ class Branding:
     help_url: str = ""
     footer: str = ""
     css: str = ""
+    as_you_type: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

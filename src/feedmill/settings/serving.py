@@ -166,7 +166,15 @@ def _frontend_of(one: FrontEndSettings) -> FrontEnd:
         related=tuple(RelatedQuery(term=related.term, query=related.query) for related in one.related if related.term.strip()),
         facets=tuple(_facet_of(facet) for facet in one.facets),
         bias=one.bias,
-        branding=Branding(title=one.title, logo=one.logo, accent=one.accent, help_url=one.help_url, footer=one.footer, css=one.css),
+        branding=Branding(
+            title=one.title,
+            logo=one.logo,
+            accent=one.accent,
+            help_url=one.help_url,
+            footer=one.footer,
+            css=one.css,
+            as_you_type=one.as_you_type,
+        ),
     )
 
 

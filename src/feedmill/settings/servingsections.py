@@ -140,7 +140,8 @@ class FrontEndSettings(Section):
     """A front end; ``stylesheet`` is the path of an XSLT 1.0 file, "" for the built-in page.
 
     ``title``, ``logo``, ``accent``, ``help_url``, ``footer`` and ``css`` brand the built-in page. ``logo`` and ``css`` are paths, which
-    only the file may set: whoever may use the API must not be able to read the files of the machine.
+    only the file may set: whoever may use the API must not be able to read the files of the machine. ``as_you_type``: it shows results
+    while somebody types.
     """
 
     name: Name
@@ -156,6 +157,7 @@ class FrontEndSettings(Section):
     help_url: Annotated[str, Field(max_length=2_048), AfterValidator(_check_address)] = ""
     footer: Annotated[str, Field(max_length=MAX_FOOTER_CHARACTERS)] = ""
     css: str = ""
+    as_you_type: bool = True
 
 
 class SynonymSettings(Section):

@@ -78,6 +78,11 @@ QUERY_SECONDS = TimedMetric(
     "Duration of searches.",
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
 )
+TYPING_SECONDS = TimedMetric(
+    "feedmill_typing_seconds",
+    "Duration of searches for words that somebody is typing, which are not counted as searches.",
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)
 SEARCHES_BOUNDED = CountedMetric("feedmill_searches_bounded", "Searches that met a bound: deadline, refused or gone.", "bound")
 AUTHORIZED_DOCUMENTS = CountedMetric(
     "feedmill_authorization_documents",

@@ -63,7 +63,7 @@ class BrandFile:
 class Brand:
     """What pages show of a front end's owner. Shape: ``logo`` and ``style`` are addresses, "" for none; ``footer`` is HTML.
 
-    ``name`` is that of the front end. ``shows_title`` is False if a logo stands for the title.
+    ``name`` is that of the front end. ``shows_title`` is False if a logo stands for the title. ``as_you_type``: results come while typing.
     """
 
     name: str = DEFAULT_FRONTEND
@@ -73,6 +73,7 @@ class Brand:
     style: str = ""
     help_url: str = ""
     footer: str = ""
+    as_you_type: bool = True
 
     @property
     def parameters(self) -> Mapping[str, str]:
@@ -149,6 +150,7 @@ class Brands:
             style=f"{_STYLE.format(name=name)}?v={style.digest}" if style is not None else "",
             help_url=branding.help_url,
             footer=render_footer(branding.footer),
+            as_you_type=branding.as_you_type,
         )
         return _Ready(brand=brand, logo=logo, style=style)
 

@@ -109,12 +109,13 @@ from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.clustering import FindClusters
 from feedmill.services.searching.searchservices import SearchServices
 from feedmill.services.searching.searchstate import PlannedSearch
-from feedmill.telemetry.metrics import QUERY_SECONDS
+from feedmill.telemetry.metrics import QUERY_SECONDS, TYPING_SECONDS, TimedMetric
 from feedmill.wire.results.json import render_document, render_page
 
 log = structlog.get_logger(__name__)
 
 MAX_PAGE_NUM = 100
+TYPING_HEADER = "x-feedmill-typing"
 APPLIANCE_VERSION = "7.4.0-0"
 
 _HERE = Path(__file__).parents[1]
@@ -308,12 +309,13 @@ class _Endpoints:
             has_frontend_facets=True,
             has_built_in_facets=True,
             getfields=(AUTHOR,),
+            corrects=not _is_typing(request),
         )
         search = self._prepare(parameters, request)
         url = find_related_url(search.plan)
         if url is not None:
             return self._show_similar(url, only_by_likeness(parameters), request)
-        plan, page = self._run(search)
+        plan, page = self._run(search, QUERY_SECONDS if parameters.corrects else TYPING_SECONDS)
         if page.spelling and may_correct(page, plan.request) and not _is_literal(request):
             other, corrected = self._search(replace(parameters, query=page.spelling), request)
             if corrected.total:
@@ -413,10 +415,15 @@ class _Endpoints:
     def _prepare(self, parameters: SearchRequest, request: Request) -> PlannedSearch:
         return self._searcher.prepare(parameters, self._identify(request), find_deadline(request))
 
-    def _run(self, search: PlannedSearch) -> tuple[QueryPlan, ResultPage]:
+    def _run(self, search: PlannedSearch, durations: TimedMetric = QUERY_SECONDS) -> tuple[QueryPlan, ResultPage]:
         page = self._searcher.find_page(search)
-        QUERY_SECONDS.observe(page.seconds)
+        durations.observe(page.seconds)
         return search.plan, page
+
+
+def _is_typing(request: Request) -> bool:
+    """Whether the page sends a request while somebody types: its last word may be half a word, so it is no query yet."""
+    return request.headers.get(TYPING_HEADER, "") == "1"
 
 
 def _is_literal(request: Request) -> bool:

@@ -67,7 +67,8 @@
     try {
       const site = form.elements.site ? `&site=${encodeURIComponent(form.elements.site.value)}` : "";
       const client = form.elements.client ? `&client=${encodeURIComponent(form.elements.client.value)}` : "";
-      const answer = await fetch(`/api/v1/suggest?num=8&q=${encodeURIComponent(text)}${site}${client}`, { signal: request.signal, headers: { Accept: "application/json" } });
+      // results that come while typing are to be seen below the list
+      const answer = await fetch(`/api/v1/suggest?num=${"typing" in form.dataset ? 5 : 8}&q=${encodeURIComponent(text)}${site}${client}`, { signal: request.signal, headers: { Accept: "application/json" } });
       if (!answer.ok) return close();
       const { suggestions } = await answer.json();
       const others = suggestions.filter((one) => one !== text.trim().toLowerCase());
@@ -78,15 +79,22 @@
     }
   };
 
-  box.addEventListener("input", () => {
+  const type = () => {
     // at once, not when suggestions are requested: Escape restores what was typed last
     typed = box.value;
     chosen = -1;
     clearTimeout(timer);
     timer = setTimeout(ask, 80);
+  };
+  // An input method composes words of several letters, which are no words yet. A Korean syllable is what it will be.
+  box.addEventListener("input", (event) => {
+    if (!event.isComposing || /^\p{Script=Hangul}+$/u.test(event.data ?? "")) type();
   });
+  box.addEventListener("compositionend", type);
   box.addEventListener("blur", () => setTimeout(close, 120));
   box.addEventListener("keydown", (event) => {
+    // keys of an input method choose among its own candidates
+    if (event.isComposing) return;
     const size = list.hidden ? 0 : list.children.length;
     if (event.key === "Escape") {
       // a browser would clear the box, so that what Escape does would hang on how fast suggestions come

@@ -129,7 +129,8 @@ class Searcher:
                 counted = attempt(lambda: count_facets(index, counted_root, narrowing, access, plan.facets, today), None, step="facets")
                 facets, warnings = counted or facets, warnings + ([FACETS_FAILED] if counted is None else [])
             if (
-                request.start == 0
+                request.corrects
+                and request.start == 0
                 and request.cursor is None
                 and (is_loosened or self._is_short(index, strict, by_words, narrowing, access))
             ):

@@ -1,4 +1,5 @@
-// What the filters of the search page do beyond a form, which works without this: they apply at once, and long lists can be searched.
+// What results do beyond links and forms, which work without this: they come while somebody types, filters apply at once, and long
+// lists of filters can be searched.
 "use strict";
 (() => {
   const wide = matchMedia("(min-width: 60rem)");
@@ -6,6 +7,7 @@
   announcement.className = "hidden";
   announcement.setAttribute("role", "status");
   document.body.append(announcement);
+  // one request at a time, so that only the newest answer is shown
   let request = null, searched = location.search;
 
   const filters = () => document.getElementById("filters");
@@ -31,9 +33,7 @@
       const place = boxOf(value)?.getBoundingClientRect().top;
       filters().querySelector("form").replaceWith(form);
       main.replaceWith(next.querySelector("main"));
-      // the form of the search box repeats what is selected
-      repeatSelected(next);
-      document.title = next.title;
+      carry(next);
       history.pushState(null, "", address);
       searched = location.search;
       for (const field of form.querySelectorAll(".sift")) if (field.value) sift(field);
@@ -41,7 +41,7 @@
       const box = boxOf(value);
       box?.focus({ preventScroll: true });
       if (box) filters().scrollTop += box.getBoundingClientRect().top - place;
-      announcement.textContent = document.querySelector("main h1")?.textContent.trim() || "";
+      announce();
     } catch (error) {
       if (error.name !== "AbortError") location.assign(address);
     }
@@ -74,10 +74,20 @@
 
   const nameOf = (group) => group.querySelector("legend").textContent;
 
-  const repeatSelected = (next) => {
+  // --- what lies outside of the results: the search box repeats what is selected, the sign-in leads back to the results
+  const carry = (next) => {
     const form = document.querySelector("search form");
     form.querySelectorAll("input[type=hidden]").forEach((one) => one.remove());
     form.append(...next.querySelectorAll("search form input[type=hidden]"));
+    document.title = next.title;
+    document.head.querySelector("link[rel=alternate]")?.remove();
+    document.head.append(...next.head.querySelectorAll("link[rel=alternate]"));
+    const [signIn, other] = [document, next].map((one) => one.querySelector(".account a"));
+    if (signIn && other) signIn.href = other.getAttribute("href");
+  };
+
+  const announce = () => {
+    announcement.textContent = document.querySelector("main h1")?.textContent.trim() || "";
   };
 
   // --- a list that is searched: values that do not hold the text are left out
@@ -127,4 +137,104 @@
   });
   document.documentElement.classList.add("scripted");
   label();
+
+  // --- results while typing. Requests for words that are half typed say so: they are no queries of a person. A pause makes one of them.
+  const TYPED_MS = 150, PAUSE_MS = 1000, QUICK_MS = 400, PATIENCE_MS = 1500, MAX_SLOW = 2;
+  const box = document.getElementById("q"), form = box.form;
+  const [loading] = performance.getEntriesByType("navigation");
+  let types = "typing" in form.dataset && !(loading?.responseStart - loading?.requestStart > QUICK_MS);
+  let slow = 0, began = 0, typed = 0, pause = 0, hasEntry = false;
+
+  // somebody may begin to save data at any time
+  const saves = () => navigator.connection?.saveData || matchMedia("(prefers-reduced-data: reduce)").matches;
+  const isEnough = (text) => (text.length > 1 || text > "\u2e7f") && text.length <= 200;
+
+  // a server that is busy, or slow twice in a row, gets no more such requests from this page
+  const measure = (isAnswered) => {
+    if (performance.now() - began > QUICK_MS) slow += 1;
+    else if (isAnswered) slow = 0;
+    if (slow >= MAX_SLOW) types = false;
+  };
+
+  const ask = async (isQuery) => {
+    const address = addressOf(form);
+    if (request?.isTyped) measure(false);
+    request?.abort();
+    const own = (request = Object.assign(new AbortController(), { isTyped: true }));
+    began = performance.now();
+    const patience = setTimeout(() => stop(own), PATIENCE_MS);
+    try {
+      // a copy of it in the browser would be shown as the page of this address later
+      const answer = await fetch(address, { signal: own.signal, cache: "no-store", headers: { Accept: "text/html", ...(!isQuery && { "X-Feedmill-Typing": "1" }) } });
+      if (!answer.ok || answer.redirected) return stop(own);
+      const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (request !== own) return;
+      measure(true);
+      request = null;
+      // a word that is half typed may find nothing
+      if (next.querySelector(".found") && (isQuery || !next.querySelector(".nothing"))) place(next, address);
+      if (isQuery) settle();
+    } catch (error) {
+      if (error.name !== "AbortError") stop(own);
+    } finally {
+      clearTimeout(patience);
+    }
+  };
+
+  const stop = (own) => {
+    types = false;
+    own.abort();
+  };
+
+  // the box stays as it is, with its focus and its caret; so do results in which somebody is already
+  const place = (next, address) => {
+    const shown = document.querySelector(".found") || document.querySelector("main"), found = next.querySelector(".found");
+    if (shown.contains(document.activeElement)) return;
+    if (describe(shown) !== describe(found)) {
+      if (!document.querySelector(".signs")) shown.before(next.querySelector(".signs"));
+      shown.replaceWith(found);
+      document.body.className = next.body.className;
+      label();
+    }
+    carry(next);
+    if (address.slice(1) === location.search) return;
+    history[hasEntry ? "replaceState" : "pushState"](null, "", address);
+    hasEntry = true;
+    searched = location.search;
+  };
+
+  // what a person sees of results, without how long they took
+  const describe = (results) => {
+    const copy = results.cloneNode(true);
+    copy.querySelector(".count span")?.remove();
+    return copy.outerHTML;
+  };
+
+  const settle = () => {
+    hasEntry = false;
+    announce();
+  };
+
+  const type = () => {
+    clearTimeout(typed);
+    clearTimeout(pause);
+    if (!types || saves() || !isEnough(box.value.trim())) return request?.isTyped && request.abort();
+    typed = setTimeout(() => ask(false), TYPED_MS);
+    pause = setTimeout(() => types && ask(true), PAUSE_MS);
+  };
+
+  // An input method composes words of several letters, which are no words yet. A Korean syllable is what it will be.
+  box.addEventListener("input", (event) => {
+    if (!event.isComposing || /^\p{Script=Hangul}+$/u.test(event.data ?? "")) type();
+  });
+  box.addEventListener("compositionend", type);
+  form.addEventListener("submit", (event) => {
+    clearTimeout(typed);
+    clearTimeout(pause);
+    request?.abort();
+    if (!hasEntry) return;
+    // the page takes the place of what was shown while typing
+    event.preventDefault();
+    location.replace(addressOf(form));
+  });
 })();

@@ -1,0 +1,290 @@
+"""Results that come while somebody types, in a browser whose clock the tests set."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, Route, expect
+
+from tests import library
+from tests.appliance import Appliance, running
+from tests.browsers import DESKTOP, follow, launched, needs_chromium, new_page
+
+pytestmark = needs_chromium
+
+TYPED_MS, PAUSE_MS, SLOW_MS, PATIENCE_MS = 200, 1_100, 500, 1_600
+SETTINGS = library.SETTINGS + '[[frontends]]\nname = "still"\nas_you_type = false\n'
+SHIFTS = """
+window.shifts = [];
+new PerformanceObserver((list) => window.shifts.push(...list.getEntries().map((one) => one.value)))
+  .observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pytest.fixture(scope="module")
+def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
+    with running(tmp_path_factory.mktemp("typing") / "data", SETTINGS) as started:
+        library.fill(started)
+        yield started
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as started:
+        yield started
+
+
+class Typing:
+    """A page in which somebody types. Time stands still in it until a test lets it pass."""
+
+    def __init__(self, browser: Browser, appliance: Appliance, path: str = "/", script: str = "") -> None:
+        self.page = new_page(browser, appliance, DESKTOP)
+        self.requests: list[Request] = []
+        self.page.on("request", lambda sent: self.requests.append(sent) if sent.resource_type == "fetch" and "/?" in sent.url else None)
+        if script:
+            self.page.add_init_script(script)
+        self.page.clock.install()
+        self.page.goto(path)
+        self.page.clock.pause_at(self.page.evaluate("Date.now()") + 1_000)
+        self.box = self.page.get_by_role("combobox")
+        self.box.focus()
+
+    def type(self, text: str) -> None:
+        self.box.press_sequentially(text)
+
+    def wait(self, milliseconds: int) -> None:
+        self.page.clock.run_for(milliseconds)
+
+    def search(self, text: str) -> None:
+        """Types, and waits until the answer for what is half typed has come."""
+        self.type(text)
+        with self.page.expect_response(lambda answer: "/?" in answer.url):
+            self.wait(TYPED_MS)
+
+    def list_queries(self) -> list[tuple[str, bool]]:
+        """Lists what was searched for, and whether the page said that it is half typed."""
+        return [(query_of(one.url), one.headers.get("x-feedmill-typing") == "1") for one in self.requests]
+
+
+def query_of(url: str) -> str:
+    return parse_qs(urlsplit(url).query).get("q", [""])[0]
+
+
+def hold(page: Page) -> list[Route]:
+    """Holds all further searches until a test lets them go on."""
+    held: list[Route] = []
+    page.route(lambda url: "/?q=" in url, lambda route: held.append(route))
+    return held
+
+
+def test_results_come_while_typing_and_the_address_follows(browser: Browser, appliance: Appliance) -> None:
+    typing = Typing(browser, appliance)
+    page, count = typing.page, typing.page.locator(".count")
+    entries = page.evaluate("history.length")
+    typing.search("travel")
+    expect(count).to_contain_text("of 52 results")
+    expect(page.locator("body.has-query")).to_have_count(1)
+    expect(page.locator(".signs")).to_have_count(1)
+    typing.search(" hotel")
+    expect(page).to_have_title("travel hotel – Feedmill")
+    assert query_of(page.url) == "travel hotel"
+    expect(typing.box).to_be_focused()
+    assert page.evaluate("document.getElementById('q').selectionStart") == len("travel hotel")
+    assert page.evaluate("history.length") == entries + 1
+    # half-typed words are no queries; a pause makes one of them, which is announced then and not before
+    said = page.get_by_role("status").filter(has_text="results")
+    expect(said).to_have_count(0)
+    with page.expect_response(lambda answer: "/?" in answer.url):
+        typing.wait(PAUSE_MS)
+    expect(said).to_have_count(1)
+    assert typing.list_queries() == [("travel", True), ("travel hotel", True), ("travel hotel", False)]
+    # what is typed after a pause is another entry of the history
+    typing.search(" rates")
+    expect(page).to_have_title("travel hotel rates – Feedmill")
+    assert page.evaluate("history.length") == entries + 2
+    page.go_back()
+    expect(page).to_have_title("travel hotel – Feedmill")
+    expect(page.get_by_role("combobox")).to_have_value("travel hotel")
+    page.go_back()
+    expect(page.locator("body.blank")).to_have_count(1)
+    page.context.close()
+
+
+def test_enter_after_typing_leads_to_one_entry(browser: Browser, appliance: Appliance) -> None:
+    typing = Typing(browser, appliance, "/?q=hotel")
+    page = typing.page
+    entries = page.evaluate("history.length")
+    page.evaluate("document.getElementById('q').value = ''")
+    typing.search("trave")
+    typing.search("l")
+    expect(page).to_have_title("travel – Feedmill")
+    with page.expect_navigation(wait_until="load"):
+        typing.box.press("Enter")
+    assert query_of(page.url) == "travel"
+    assert page.evaluate("history.length") == entries + 1
+    page.go_back()
+    expect(page).to_have_title("hotel – Feedmill")
+    page.context.close()
+
+
+def test_only_the_newest_answer_is_shown(browser: Browser, appliance: Appliance) -> None:
+    typing = Typing(browser, appliance)
+    held = hold(typing.page)
+    typing.type("hotel")
+    with typing.page.expect_event("requestfailed", lambda one: query_of(one.url) == "hotel"):
+        typing.wait(TYPED_MS)
+        typing.type(" rates")
+        typing.wait(TYPED_MS)
+    with typing.page.expect_response(lambda answer: query_of(answer.url) == "hotel rates"):
+        held[-1].continue_()
+    expect(typing.page).to_have_title("hotel rates – Feedmill")
+    assert typing.list_queries() == [("hotel", True), ("hotel rates", True)]
+    typing.page.context.close()
+
+
+def test_half_a_word_that_finds_nothing_changes_nothing_until_a_pause(browser: Browser, appliance: Appliance) -> None:
+    typing = Typing(browser, appliance, "/?q=hotel")
+    page = typing.page
+    page.evaluate("document.getElementById('q').value = ''")
+    typing.search("travle")
+    expect(page).to_have_title("hotel – Feedmill")
+    with page.expect_response(lambda answer: "/?" in answer.url):
+        typing.wait(PAUSE_MS)
+    expect(page.locator(".meant")).to_contain_text("Showing results for travel")
+    expect(typing.box).to_have_value("travle")
+    assert query_of(page.url) == "travle"
+    page.context.close()
+
+
+def test_nothing_moves_when_results_come(browser: Browser, appliance: Appliance) -> None:
+    typing = Typing(browser, appliance, "/?q=hotel", SHIFTS)
+    page = typing.page
+    page.evaluate("document.getElementById('q').value = ''")
+    for text, title in (("travel", "travel"), (" policy", "travel policy"), (" visa", "travel policy visa")):
+        typing.search(text)
+        expect(page).to_have_title(f"{title} – Feedmill")
+    assert page.evaluate("window.shifts.reduce((sum, one) => sum + one, 0)") < 0.01
+    page.context.close()
+
+
+@pytest.mark.parametrize("status", [503, 429, 302])
+def test_a_busy_server_ends_it_quietly(browser: Browser, appliance: Appliance, status: int) -> None:
+    typing = Typing(browser, appliance)
+    page = typing.page
+    page.route(lambda url: "/?q=" in url, lambda route: route.fulfill(status=status, headers={"location": "/signin"}))
+    typing.search("travel")
+    typing.type(" hotel")
+    typing.wait(PAUSE_MS)
+    assert typing.list_queries() == [("travel", True)]
+    expect(page.locator("body.blank")).to_have_count(1)
+    page.unroute_all()
+    with page.expect_navigation(wait_until="load"):
+        typing.box.press("Enter")
+    expect(page).to_have_title("travel hotel – Feedmill")
+    page.context.close()
+
+
+def test_a_slow_server_ends_it(browser: Browser, appliance: Appliance) -> None:
+    typing = Typing(browser, appliance)
+    held = hold(typing.page)
+    typing.type("hotel")
+    typing.wait(TYPED_MS)
+    typing.wait(SLOW_MS)
+    typing.type(" ra")
+    typing.wait(TYPED_MS)
+    typing.wait(SLOW_MS)
+    with typing.page.expect_response(lambda answer: query_of(answer.url) == "hotel ra"):
+        held[-1].continue_()
+    expect(typing.page).to_have_title("hotel ra – Feedmill")
+    typing.type("tes")
+    typing.wait(PAUSE_MS)
+    assert typing.list_queries() == [("hotel", True), ("hotel ra", True)]
+    typing.page.context.close()
+
+
+def test_an_answer_that_never_comes_ends_it(browser: Browser, appliance: Appliance) -> None:
+    typing = Typing(browser, appliance)
+    held = hold(typing.page)
+    with typing.page.expect_event("requestfailed"):
+        typing.type("hotel")
+        typing.wait(TYPED_MS)
+        typing.wait(PATIENCE_MS + PAUSE_MS)
+    assert [query for query, _ in typing.list_queries()] == ["hotel"] * len(held)
+    typing.type(" rates")
+    typing.wait(PAUSE_MS)
+    assert "hotel rates" not in [query for query, _ in typing.list_queries()]
+    typing.page.context.close()
+
+
+def test_who_saves_data_gets_results_on_enter_alone(browser: Browser, appliance: Appliance) -> None:
+    saving = "Object.defineProperty(navigator, 'connection', { value: { saveData: true } })"
+    typing = Typing(browser, appliance, script=saving)
+    typing.type("travel")
+    typing.wait(PAUSE_MS)
+    assert typing.list_queries() == []
+    typing.page.context.close()
+
+
+def test_a_front_end_switches_it_off(browser: Browser, appliance: Appliance) -> None:
+    typing = Typing(browser, appliance, "/?client=still")
+    typing.type("travel")
+    typing.wait(PAUSE_MS)
+    assert typing.list_queries() == []
+    typing.page.context.close()
+
+
+def compose(session: Any, text: str) -> None:
+    session.send("Input.imeSetComposition", {"text": text, "selectionStart": len(text), "selectionEnd": len(text)})
+
+
+def test_words_that_an_input_method_composes_are_searched_when_they_are_written(browser: Browser, appliance: Appliance) -> None:
+    typing = Typing(browser, appliance)
+    session = typing.page.context.new_cdp_session(typing.page)
+    compose(session, "しゅっちょ")
+    typing.wait(PAUSE_MS)
+    typing.box.press("Escape")
+    assert typing.list_queries() == []
+    with typing.page.expect_response(lambda answer: "/?" in answer.url):
+        session.send("Input.insertText", {"text": "出張"})
+        typing.wait(TYPED_MS)
+    expect(typing.page.locator(".count")).to_contain_text("1 result")
+    assert typing.list_queries() == [("出張", True)]
+    typing.page.context.close()
+
+
+def test_a_syllable_of_korean_is_searched_while_it_is_composed(browser: Browser, appliance: Appliance) -> None:
+    typing = Typing(browser, appliance)
+    session = typing.page.context.new_cdp_session(typing.page)
+    with typing.page.expect_response(lambda answer: "/?" in answer.url):
+        compose(session, "한")
+        typing.wait(TYPED_MS)
+    assert typing.list_queries() == [("한", True)]
+    typing.page.context.close()
+
+
+def test_results_that_have_the_focus_stay(browser: Browser, appliance: Appliance) -> None:
+    typing = Typing(browser, appliance, "/?q=hotel")
+    page, held = typing.page, hold(typing.page)
+    typing.type(" rates")
+    typing.wait(TYPED_MS)
+    link = page.locator(".results h2 a").first
+    link.focus()
+    with page.expect_response(lambda answer: "/?" in answer.url):
+        held[-1].continue_()
+    expect(link).to_be_focused()
+    expect(page).to_have_title("hotel – Feedmill")
+    page.context.close()
+
+
+def test_filters_hold_while_typing(browser: Browser, appliance: Appliance) -> None:
+    typing = Typing(browser, appliance, "/?q=travel&select=department:Finance")
+    page = typing.page
+    typing.box.press("End")
+    typing.search(" hotel")
+    expect(page).to_have_title("travel hotel – Feedmill")
+    expect(page.get_by_label("Finance")).to_be_checked()
+    assert parse_qs(urlsplit(page.url).query)["select"] == ["department:Finance"]
+    follow(page, page.get_by_role("link", name="Without Department: Finance"))
+    expect(page).to_have_title("travel hotel – Feedmill")
+    page.context.close()
