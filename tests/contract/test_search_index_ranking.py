@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
+from feedmill.core.text.fingerprints import find_fingerprint
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import And, AnyOf, Node, Not, Or, Phrase, Word
 from feedmill.model.ranking import Ranking
@@ -226,6 +227,18 @@ def test_ranking_linked_documents_come_first_among_equals(tmp_path: Path) -> Non
     assert [(hit.key, dict(hit.parts)["links"]) for hit in hits] == [(2, pytest.approx(1.1)), (3, pytest.approx(1.05)), (1, 1.0)]
     without = order(tmp_path, *documents, query=("a", "b"), ranking=Ranking(links=0.0))
     assert [(hit.key, dict(hit.parts)["links"]) for hit in without] == [(1, 1.0), (2, 1.0), (3, 1.0)]
+
+
+@pytest.mark.parametrize("explains", [False, True])
+def test_ranking_hits_have_the_fingerprints_of_their_texts(tmp_path: Path, explains: bool) -> None:
+    text = "needle " + ". ".join(f"this is the sentence with the number {number}" for number in range(20))
+    documents = [replace(one, link_rank=rank) for one, rank in zip(with_body(text, text, "needle"), (0, 100, 50), strict=True)]
+    linked = {hit.key: dict(hit.parts)["links"] for hit in order(tmp_path / "linked", *documents, query=("needle",))}
+    index = TantivyIndex(tmp_path / "linked", clock=lambda: 0.0)
+    hits = index.search(Word("needle"), BOTH, start=0, num=10, explains=explains).hits
+    assert {hit.key: hit.fingerprint for hit in hits} == {1: find_fingerprint(text), 2: find_fingerprint(text), 3: 0}
+    # the link rank that is stored beside it counts as before
+    assert linked == {1: 1.0, 2: pytest.approx(1.1), 3: pytest.approx(1.05)}
 
 
 def test_ranking_function_words_count_for_little(tmp_path: Path) -> None:

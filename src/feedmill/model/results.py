@@ -35,6 +35,15 @@ class Snippet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AlikeDocument:
+    """A document whose text is nearly the same as that of the result that stands for both."""
+
+    url: str
+    display_url: str
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """One result, after it was decided once more outside of the index. Shape: ``key`` is the document's id."""
 
@@ -66,6 +75,8 @@ class Result:
     is_second: bool = False
     #: in a collapsed list: its directory, if that has more results than the list shows
     more_in: str = ""
+    #: the documents for which it stands too
+    alike: tuple[AlikeDocument, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +114,12 @@ class ResultPage:
     is_collapsed: bool = False
     #: another page follows
     has_more: bool = False
+    #: in a grouped list: how many matches stand below others
+    folded: int = 0
+    #: in a grouped list: how many matches the pages before show, None in another list
+    before: int | None = None
 
     @property
     def length(self) -> int:
         """The length of the list that the user pages through, as far as it is known."""
-        return self.total if self.late_length is None else self.late_length
+        return self.total - self.folded if self.late_length is None else self.late_length

@@ -77,12 +77,16 @@ class Hit:
     """One match, best first: the document's id, its score, and the named parts of the score if they were requested.
 
     ``passage`` is the place of the passage that is near to the query, from 0, None if semantic search did not find the document.
+    ``fingerprint`` is that of its text, 0 if it has none or if the hit is not among the best. ``alike`` are the ids of documents with
+    nearly the same text, for which it stands in a grouped list.
     """
 
     key: int
     score: float
     parts: tuple[tuple[str, float], ...] = ()
     passage: int | None = None
+    fingerprint: int = 0
+    alike: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +190,8 @@ class SearchRequest:
     keymatches: int = 3
     #: another spelling is looked for if few documents match
     corrects: bool = True
+    #: results whose texts are nearly the same are one, in a list by relevance
+    groups_alike: bool = False
     #: synonyms are searched too
     expands: bool = True
     languages: str = ""

@@ -86,7 +86,7 @@ from feedmill.http.search.passages import PATH as RETRIEVE_PATH
 from feedmill.http.search.passages import PassagesEndpoint
 from feedmill.http.search.profilesearch import PATH as PROFILE_SEARCH
 from feedmill.http.search.profilesearch import FindProfile, ProfileSearch
-from feedmill.http.search.resultpage import AUTHOR, LITERAL, may_correct, show_page
+from feedmill.http.search.resultpage import AUTHOR, LITERAL, UNGROUPED, may_correct, show_page
 from feedmill.http.search.rowpage import PATH as ROW_PATH
 from feedmill.http.search.rowpage import FindRows, RowPages, find_no_rows
 from feedmill.http.search.searchbox import SEARCH_BOX_PATH, SearchBoxScript
@@ -310,13 +310,14 @@ class _Endpoints:
             has_built_in_facets=True,
             getfields=(AUTHOR,),
             corrects=not _is_typing(request),
+            groups_alike=UNGROUPED not in _list_chosen(request),
         )
         search = self._prepare(parameters, request)
         url = find_related_url(search.plan)
         if url is not None:
             return self._show_similar(url, only_by_likeness(parameters), request)
         plan, page = self._run(search, QUERY_SECONDS if parameters.corrects else TYPING_SECONDS)
-        if page.spelling and may_correct(page, plan.request) and not _is_literal(request):
+        if page.spelling and may_correct(page, plan.request) and LITERAL not in _list_chosen(request):
             other, corrected = self._search(replace(parameters, query=page.spelling), request)
             if corrected.total:
                 return self.show_results(replace(corrected, seconds=page.seconds + corrected.seconds), other, request, typed=page.query)
@@ -335,7 +336,7 @@ class _Endpoints:
         results are similar to, "" for other results.
         """
         account = self.site.signin.find_account(request) if self.site.signin is not None else None
-        shown = show_page(page, plan, show_parameter(find_choice(request)), typed=typed, is_literal=_is_literal(request))
+        shown = show_page(page, plan, show_parameter(find_choice(request)), typed=typed, chosen=_list_chosen(request))
         headers = {**PRIVATE_NO_CACHE, "Content-Security-Policy": PAGE_WITH_SCRIPT}
         values = {"page": shown, "account": account, "similar_to": similar_to}
         return self._pages.respond(request, "search.html", 200, headers, **values)
@@ -426,7 +427,6 @@ def _is_typing(request: Request) -> bool:
     return request.headers.get(TYPING_HEADER, "") == "1"
 
 
-def _is_literal(request: Request) -> bool:
-    """Whether the user wants the results of what they typed, not of another spelling."""
-    name, value = LITERAL
-    return request.query_params.get(name, "") == value
+def _list_chosen(request: Request) -> tuple[tuple[str, str], ...]:
+    """Lists what the user chose for a list: the results of what they typed, not of another spelling; each result by itself."""
+    return tuple((name, value) for name, value in (LITERAL, UNGROUPED) if request.query_params.get(name, "") == value)

@@ -14,7 +14,7 @@ from feedmill.http.search.parameters import DEFAULT_NUM, read_sort, write_refine
 from feedmill.http.search.rowpage import find_row_path
 from feedmill.model.document import Metadata
 from feedmill.model.messages import message
-from feedmill.model.results import Result, ResultPage, Snippet
+from feedmill.model.results import AlikeDocument, Result, ResultPage, Snippet
 from feedmill.model.search import Match, SearchRequest
 from feedmill.model.serving import KeyMatch
 from feedmill.services.searching.cachedcopy import CachedCopy
@@ -36,6 +36,11 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066
 
 LITERAL = ("correct", "0")
 """The parameter that keeps the page from searching for another spelling than the one that was typed."""
+
+UNGROUPED = ("filter", "0")
+"""The parameter that shows each result by itself, also those whose texts are nearly the same."""
+
+MAX_ALIKE = 10
 
 ORDERS = (("", message("Relevance")), ("date:D:R:d1", message("Newest")), ("date:A:R:d1", message("Oldest")))
 """The orders that the page offers: the value of ``sort=`` and its label."""
@@ -104,8 +109,20 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownAlike:
+    """A document for which a result stands too; ``link`` is None if a browser should not open its URL."""
+
+    title: str
+    link: str | None
+    crumbs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownResult:
-    """One result; ``link`` is None if a browser should not open its URL. Units: ``size`` in bytes, 0 if it is not known."""
+    """One result; ``link`` is None if a browser should not open its URL. Units: ``size`` in bytes, 0 if it is not known.
+
+    ``alike`` are the first of the ``alike_count`` documents for which it stands too.
+    """
 
     title: tuple[Part, ...]
     link: str | None
@@ -118,6 +135,8 @@ class ShownResult:
     author: str
     copy: str | None
     similar: str
+    alike: tuple[ShownAlike, ...] = ()
+    alike_count: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +176,10 @@ class QuerySuggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPage:
-    """Everything that the template needs. ``first`` counts from 1; only the first page has KeyMatches.
+    """Everything that the template needs. ``first``, ``last`` and ``place`` count from 1; only the first page has KeyMatches.
+
+    ``first`` to ``last`` are the documents that the page shows, ``place`` is that of its first result in the list. They differ if results
+    stand for several documents; ``ungrouped`` then leads to a list in which each stands for itself.
 
     ``parting`` is the position, from 0, of the first result without some words of the query, None if all have all words
     or if words may not be left out. ``typed`` is what was typed if the page shows the results of another spelling.
@@ -168,6 +190,7 @@ class ShownPage:
     total: int
     first: int
     last: int
+    place: int
     seconds: float
     results: tuple[ShownResult, ...]
     warnings: tuple[str, ...]
@@ -184,6 +207,7 @@ class ShownPage:
     orders: tuple[Order, ...] = ()
     parting: int | None = None
     feed: str = ""
+    ungrouped: str | None = None
 
 
 def may_correct(page: ResultPage, request: SearchRequest) -> bool:
@@ -192,20 +216,25 @@ def may_correct(page: ResultPage, request: SearchRequest) -> bool:
 
 
 def show_page(
-    page: ResultPage, plan: QueryPlan, repeated: Mapping[str, str] | None = None, *, typed: str = "", is_literal: bool = False
+    page: ResultPage,
+    plan: QueryPlan,
+    repeated: Mapping[str, str] | None = None,
+    *,
+    typed: str = "",
+    chosen: tuple[tuple[str, str], ...] = (),
 ) -> ShownPage:
     """Returns the values for the template. Every link and the form have the parameters ``repeated``.
 
-    Shape: ``typed`` is the query of the user if the page is that of another spelling. Links within the list of an ``is_literal`` page lead
-    to such pages, those to other queries and the form do not.
+    Shape: ``typed`` is the query of the user if the page is that of another spelling. Links within the list repeat what was ``chosen`` for
+    it, of ``LITERAL`` and ``UNGROUPED``; those to other queries and the form do not.
     """
     same = tuple((repeated or {}).items())
     request = plan.request
     num = max(request.num, 1)
     elsewhere = (*_list_parameters(request), *same)
-    own = (*same, LITERAL) if is_literal else same
+    own = (*same, *chosen)
     parameters = (*_list_parameters(request), *own)
-    last = page.start + len(page.results)
+    before = page.start if page.before is None else page.before
 
     def link_to(other: SearchRequest) -> str:
         return _href(page.query, 0, (*_list_parameters(other), *own))
@@ -215,9 +244,10 @@ def show_page(
         query=page.query,
         has_query=bool(page.query.strip()) or _narrows(request),
         total=page.total,
-        is_counted=page.length == page.total and not any(result.is_late for result in page.results),
-        first=page.start + 1,
-        last=last,
+        is_counted=page.length + page.folded == page.total and not any(result.is_late for result in page.results),
+        first=before + 1,
+        last=before + sum(1 + len(result.alike) for result in page.results),
+        place=page.start + 1,
         seconds=page.seconds,
         results=tuple(_show_result(result, page.query, same) for result in page.results),
         warnings=page.warnings,
@@ -233,6 +263,7 @@ def show_page(
         orders=_orders(page.query, request, own),
         parting=_find_parting(page, request),
         feed=_write_feed_address(page.query, request),
+        ungrouped=_href(page.query, 0, (*parameters, UNGROUPED)) if page.folded else None,
     )
 
 
@@ -317,10 +348,18 @@ def _show_result(result: Result, query: str, same: tuple[tuple[str, str], ...]) 
         author=write_authors(result.metadata),
         copy="/cache?" + urlencode([("url", result.url), ("q", query), *same], errors="replace") if result.has_copy else None,
         similar=_href(f"related:{result.url}", 0, same),
+        alike=tuple(map(_show_alike, result.alike[:MAX_ALIKE])),
+        alike_count=len(result.alike),
     )
 
 
-def find_address(result: Result | CachedCopy) -> str | None:
+def _show_alike(document: AlikeDocument) -> ShownAlike:
+    title = shorten_title(document.title or "", ()).text
+    shown = title if title.strip() else shorten_url(document.display_url)
+    return ShownAlike(title=shown, link=find_address(document), crumbs=split_url(document.display_url))
+
+
+def find_address(result: Result | AlikeDocument | CachedCopy) -> str | None:
     """Returns where a result or a copy leads: a URL, or a path of this server; None if a browser should open neither."""
     return find_link(result.display_url) or find_row_path(result.display_url) or find_link(result.url) or find_row_path(result.url)
 

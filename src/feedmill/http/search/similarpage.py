@@ -21,8 +21,8 @@ def find_related_url(plan: QueryPlan) -> str | None:
 
 
 def only_by_likeness(request: SearchRequest) -> SearchRequest:
-    """Returns the request without facets and in no other order: both would be those of a list that the page does not show."""
-    return replace(request, facet_names=(), has_frontend_facets=False, has_built_in_facets=False, sort=None)
+    """Returns the request without facets, groups and another order: they would be those of a list that the page does not show."""
+    return replace(request, facet_names=(), has_frontend_facets=False, has_built_in_facets=False, groups_alike=False, sort=None)
 
 
 def keep_best(page: ResultPage) -> ResultPage:

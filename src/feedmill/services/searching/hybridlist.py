@@ -74,7 +74,8 @@ class HybridList:
         if self.search.plan.request.explains:
             parts += (("rank_by_words", float(rank)),) if rank is not None else ()
             parts += (("similarity", near.similarity),) if near is not None else ()
-        return Hit(key=key, score=score, parts=parts, passage=None if near is None else near.passage)
+        fingerprint = by_words.fingerprint if by_words is not None else 0
+        return Hit(key=key, score=score, parts=parts, passage=None if near is None else near.passage, fingerprint=fingerprint)
 
 
 def find_hybrid_list(

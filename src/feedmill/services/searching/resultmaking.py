@@ -1,7 +1,7 @@
 """Makes results from documents: what is shown of each, with the words of the query marked."""
 
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from feedmill.core.documents.presentation import (
@@ -19,7 +19,7 @@ from feedmill.core.text.textblob import QuotableText, decode_quotable_navigation
 from feedmill.model.document import Document, Metadata
 from feedmill.model.errors import FeedmillError
 from feedmill.model.messages import counted
-from feedmill.model.results import Marks, Result, Snippet
+from feedmill.model.results import AlikeDocument, Marks, Result, Snippet
 from feedmill.model.search import Hit, SearchRequest
 from feedmill.ports import BlobStore, Highlighter
 from feedmill.services.isolation.batches import attempt
@@ -40,10 +40,10 @@ NO_SNIPPET = Snippet(text="")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultBatch:
-    """The results of hits, the number of those hits, and how many visible hits failed to become a result."""
+    """The results of hits. Shape: ``dropped`` counts documents that no result shows; ``failed`` counts results that could not be made."""
 
     results: tuple[Result, ...] = ()
-    tried: int = 0
+    dropped: int = 0
     failed: int = 0
 
 
@@ -57,24 +57,29 @@ class ResultMaker:
     def make_results(self, search: PlannedSearch, highlighter: Highlighter, hits: Sequence[Hit], granted: Set[str]) -> ResultBatch:
         """Makes results from hits while there is time; a result that fails is left out. Shape: ``granted`` as in ``VisibleDocuments``."""
         plan, deadline = search.plan, search.deadline
-        results, tried, failed = list[Result](), 0, 0
+        results, dropped, failed = list[Result](), 0, 0
         for first in range(0, len(hits), DECIDED_AT_ONCE):
             batch = hits[first : first + DECIDED_AT_ONCE]
-            visible = self._documents.list_visible([hit.key for hit in batch], search.access, granted, deadline)
-            documents = {document.id: document for document in visible}
+            keys = [key for hit in batch for key in (hit.key, *hit.alike)]
+            visible = self._documents.list_visible(keys, search.access, granted, deadline)
+            documents = {document.id: document for document in visible if not plan.removes(document.url)}
             for hit in batch:
                 if deadline.is_over:
                     deadline.give_up()
-                    return ResultBatch(results=tuple(results), tried=tried, failed=failed)
-                tried += 1
-                document = documents.get(hit.key)
-                if document is None or plan.removes(document.url):
+                    return ResultBatch(results=tuple(results), dropped=dropped, failed=failed)
+                # of the documents for which it stands, the first one that the user may see is shown
+                group = [document for key in (hit.key, *hit.alike) if (document := documents.get(key)) is not None]
+                dropped += 1 + len(hit.alike) - len(group)
+                if not group:
                     continue
-                make = partial(self.make_result, document, hit, highlighter, plan.request, is_late=document.url in granted)
-                result = attempt(make, None, step=RESULT_STEP, url=document.url)
-                failed += result is None
-                results += [] if result is None else [result]
-        return ResultBatch(results=tuple(results), tried=tried, failed=failed)
+                shown, is_late = group[0], group[0].url in granted
+                make = partial(self.make_result, shown, hit, highlighter, plan.request, is_late=is_late)
+                result = attempt(make, None, step=RESULT_STEP, url=shown.url)
+                if result is None:
+                    dropped, failed = dropped + len(group), failed + 1
+                    continue
+                results.append(replace(result, alike=tuple(map(_name_alike, group[1:]))) if group[1:] else result)
+        return ResultBatch(results=tuple(results), dropped=dropped, failed=failed)
 
     def make_result(self, document: Document, hit: Hit, highlighter: Highlighter, request: SearchRequest, *, is_late: bool) -> Result:
         """Makes a result of a document that may be shown. Shape: ``is_late``: another server permitted it.
@@ -92,7 +97,7 @@ class ResultMaker:
             snippet = attempt(make_snippet, NO_SNIPPET, step=SNIPPET_STEP, url=document.url)
             title_marks = attempt(lambda: _mark_title(document, highlighter), NO_MARKS, step=TITLE_STEP, url=document.url)
         return Result(
-            key=hit.key,
+            key=hit.key if document.id is None else document.id,
             url=document.url,
             display_url=document.attributes.display_url or document.url,
             title=shown_title(document),
@@ -148,6 +153,10 @@ class ResultMaker:
         """Reads the titles of documents and the beginnings of their texts."""
         titles = [title for document in documents if (title := shown_title(document)) is not None]
         return titles + [self.read_text(document)[:READ_CHARACTERS] for document in documents]
+
+
+def _name_alike(document: Document) -> AlikeDocument:
+    return AlikeDocument(url=document.url, display_url=document.attributes.display_url or document.url, title=shown_title(document))
 
 
 def _decode(stored: bytes, decode: Callable[[bytes], str]) -> str:

@@ -15,6 +15,7 @@ from feedmill.core.documents.presentation import has_robots_rule
 from feedmill.core.query.matching import ENOUGH, loosen
 from feedmill.core.query.nodes import parts_of
 from feedmill.core.query.plan import QueryPlan
+from feedmill.core.ranking.nearduplicates import GROUPED, GroupedPage, group_page
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
 from feedmill.model.errors import OutOfTime, UpstreamFailure, find_message
@@ -106,20 +107,28 @@ class Searcher:
         plan, request, access, deadline = search.plan, search.plan.request, search.access, search.deadline
         strict, next_cursor = resolve_urls(index, root, search, self._documents, self._maker), None
         narrowing = resolve_selections(index, plan, access)
+        # a grouped page is made of the beginning of the list, which all pages read in the same way
+        is_grouped = self._groups(request, access)
+        listed = plan.at(0, GROUPED) if is_grouped else plan
         if request.cursor is not None:
             searched, hits, next_cursor = list_onwards(index, strict, plan, request.cursor, access, narrowing)
         else:
-            searched, hits = find_hits(index, strict, plan, access, narrowing)
+            searched, hits = find_hits(index, strict, listed, access, narrowing)
         is_loosened = request.cursor is None and searched != strict
         warnings, by_words = list(narrowing.warnings), hits
-        hybrid, hits = self._find_hybrid(index, (strict, searched), by_words, search, narrowing, warnings)
-        filled = self._fill(self._list_query(index, narrowing.narrow(searched), search, hybrid), hits.total, search)
+        hybrid, hits = self._find_hybrid(index, (strict, searched), by_words, replace(search, plan=listed), narrowing, warnings)
+        run_query = self._list_query(index, narrowing.narrow(searched), search, hybrid)
+        filled = self._fill(run_query, hits.total, search)
         chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)
+        grouped: GroupedPage | None = None
+        if is_grouped:
+            grouped = group_page(chosen, request.start, request.num, lambda start, num: run_query(access, start, num).hits)
+            chosen = grouped.hits
         made = self._maker.make_results(search, index.make_highlighter(searched), chosen, granted) if chosen else ResultBatch()
         # Only if nothing was checked: otherwise the request has taken its time already.
         if filled is not None and not filled.checked and not made.results:
             self._imitate(root, access)
-        dropped = made.tried - len(made.results) if filled is None else filled.dropped + made.failed
+        dropped = made.dropped if filled is None else filled.dropped + made.failed
         warnings += [report_failed(made.failed)] if made.failed else []
         counted_root = searched if hybrid is None else hybrid.whole
         spelling, facets = None, empty.facets
@@ -147,9 +156,16 @@ class Searcher:
             warnings=tuple(warnings),
             next_cursor=next_cursor,
             late_length=filled.length if filled is not None else None,
+            folded=grouped.folded if grouped is not None else 0,
+            before=grouped.before if grouped is not None else None,
             # of a list that holds documents by their meaning it would be wrong that they match parts of the query
             is_loosened=is_loosened and hybrid is None,
         )
+
+    def _groups(self, request: SearchRequest, access: AccessFilter) -> bool:
+        """Whether the page shows results whose texts are nearly the same as one: not if another server may decide about some of them."""
+        is_late = self._filler is not None and access.late is not None
+        return request.groups_alike and request.num > 0 and request.sort is None and request.cursor is None and not is_late
 
     def _is_short(self, index: SearchIndex, root: Node, hits: Hits, narrowing: Narrowing, access: AccessFilter) -> bool:
         """Whether few documents match what was typed, whatever was selected."""

@@ -32,6 +32,7 @@ from feedmill.core.ranking.facets import (
 from feedmill.core.ranking.indexterms import sort_keys
 from feedmill.core.ranking.scoring import freshness_factor
 from feedmill.core.text.analysis import fold_value
+from feedmill.core.text.fingerprints import find_fingerprint
 from feedmill.core.text.typedvalues import is_within, name_digest, sortable, typed_terms
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import Conflict
@@ -112,7 +113,10 @@ class MemoryIndex:
         scored.sort(key=lambda hit: -hit.score)
         if sort is not None:
             scored = self._sort(scored, sort)
-        return Hits(hits=tuple(scored[max(start, 0) :][: max(num, 0)]), total=len(scored), is_exact=True)
+        page = scored[max(start, 0) :][: max(num, 0)]
+        if sort is None:
+            page = [replace(hit, fingerprint=find_fingerprint(self._entries[hit.key].document.body)) for hit in page]
+        return Hits(hits=tuple(page), total=len(scored), is_exact=True)
 
     def _sort(self, hits: list[Hit], sort: Sort) -> list[Hit]:
         valued = [(_value_of(self._entries[hit.key].document, sort.name), hit) for hit in hits[: None if sort.is_whole else RELEVANT]]

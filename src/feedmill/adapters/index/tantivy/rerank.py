@@ -4,14 +4,15 @@ The engine quickly finds and scores the matches. For the best ``depth`` of them 
 ``core.ranking.scoring`` orders them. Matches below that depth stay in the engine's order, after them.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tantivy import DocAddress, Query, Searcher
 
 from feedmill.adapters.index.tantivy.accessfilter import PermittedMatches, find_permitted
 from feedmill.adapters.index.tantivy.features import among, ask_bias, build_parts
 from feedmill.adapters.index.tantivy.query import build_unfiltered
+from feedmill.adapters.index.tantivy.schema import LINK_RANK_BITS
 from feedmill.adapters.index.tantivy.words import WordQueries
 from feedmill.core.ranking.scoring import CandidateRow, ScoredCandidate, ScoredRow, rank
 from feedmill.model.access import AccessFilter
@@ -22,27 +23,37 @@ from feedmill.model.search import Hit, Hits
 BIASED_WHOLE = 200
 """The number of results, moved by a bias, for which all parts of the score are computed."""
 
+LINK_RANKS = (1 << LINK_RANK_BITS) - 1
+
 PAIR_BYTES = 130
 """The size of a key and its score: the tuple, both numbers and a place in the list."""
+
+FINGERPRINT_BYTES = 140
+"""The size of a fingerprint by its key: both numbers and a place in the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopMatches:
-    """The best matches in their final order. Shape: ``pairs`` of keys and scores; ``total`` exact while ``is_exact``."""
+    """The best matches in their final order. Shape: ``pairs`` of keys and scores; ``total`` exact while ``is_exact``.
+
+    ``fingerprints`` are those of their texts by key, of texts that have one.
+    """
 
     pairs: Sequence[tuple[int, float]]
     total: int
     is_exact: bool
+    fingerprints: Mapping[int, int] = field(default_factory=dict)
 
     def list_hits(self, start: int, num: int) -> Hits:
         """Returns a page of the best matches."""
-        hits = tuple(Hit(key=key, score=score) for key, score in self.pairs[start : start + num])
+        found = self.fingerprints
+        hits = tuple(Hit(key=key, score=score, fingerprint=found.get(key, 0)) for key, score in self.pairs[start : start + num])
         return Hits(hits=hits, total=self.total, is_exact=self.is_exact)
 
 
 def count_best(best: TopMatches) -> int:
     """Returns the bytes that the best matches take in memory."""
-    return 200 + PAIR_BYTES * len(best.pairs)
+    return 200 + PAIR_BYTES * len(best.pairs) + FINGERPRINT_BYTES * len(best.fingerprints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +87,8 @@ class RankedSearch:
         best = self._rank_again(word_queries, pairs[:depth], keys[:depth])
         page = [ScoredCandidate._make(row) for row in best[start : start + num]]
         hits = self._explain(word_queries, page) if explains else [Hit(key=one.key, score=one.score) for one in page]
+        fingerprints = self._find_fingerprints(pairs[:depth], keys[:depth])
+        hits = [replace(hit, fingerprint=fingerprints.get(hit.key, 0)) for hit in hits]
         # Matches below the depth keep the engine's order. Their scores are capped, so that scores never rise down the list.
         _, least, *_ = best[-1]
         rest = zip(keys[depth : start + num], pairs[depth : start + num], strict=True)
@@ -89,7 +102,18 @@ class RankedSearch:
         keys = self._values("key", [address for _, address in found.pairs]) if found.pairs else ()
         ranked = self._rank_again(word_queries, found.pairs, keys) if keys else ()
         # of each its key and its score
-        return TopMatches(pairs=[one[:2] for one in ranked], total=found.total, is_exact=found.is_exact)
+        return TopMatches(
+            pairs=[one[:2] for one in ranked],
+            total=found.total,
+            is_exact=found.is_exact,
+            fingerprints=self._find_fingerprints(found.pairs, keys) if keys else {},
+        )
+
+    def _find_fingerprints(self, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]) -> dict[int, int]:
+        """Returns the fingerprints of some matches by key, of those that have one."""
+        values = self._values("link_rank", [address for _, address in pairs])
+        shifted = ((int(key or 0), int(value or 0) >> LINK_RANK_BITS) for key, value in zip(keys, values, strict=True))
+        return {key: fingerprint for key, fingerprint in shifted if fingerprint}
 
     def _make_word_queries(self) -> WordQueries:
         return WordQueries(self.searcher, self.root, self.ranking)
@@ -126,7 +150,7 @@ class RankedSearch:
             raised, lowered = (self._score(numbers, queries) for queries in ask_bias(self.bias))
             biases = [raised.get(key, 0.0) - lowered.get(key, 0.0) for key in numbers]
         return [
-            (key, score, int(value or 0), int(linked or 0), None if date is None else int(date), bias)
+            (key, score, int(value or 0), int(linked or 0) & LINK_RANKS, None if date is None else int(date), bias)
             for (score, _), key, value, linked, date, bias in zip(pairs, numbers, ranks, links, dates, biases, strict=True)
         ]
 
