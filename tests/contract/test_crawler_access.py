@@ -151,6 +151,17 @@ def test_digest(algorithm: str, name: str) -> None:
     assert "nc=00000002" in find_header(server.heads[2], "authorization")
 
 
+def test_digest_of_several_realms_of_a_server() -> None:
+    def check(path: str, head: bytes, _body: bytes) -> bytes:
+        realm = path[1:2]
+        is_tried = f'realm="{realm}"' in find_header(head, "authorization")
+        return OK if is_tried else demanding(f'Digest realm="{realm}", nonce="n{realm}", qop="auth"')
+
+    with running(serving(check)) as server:
+        pages = fetch([server.url(path) for path in ("/a", "/b", "/b2", "/a2", "/c", "/d", "/e")], ANN)
+    assert [page.state for page in pages] == [CrawlState.CRAWLED] * 7
+
+
 def test_digest_of_the_standard() -> None:
     # RFC 7616, 3.9.1
     challenge = {"realm": "http-auth@example.org", "qop": "auth, auth-int", "algorithm": "SHA-256"}

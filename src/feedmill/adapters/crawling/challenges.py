@@ -130,6 +130,8 @@ class PasswordAuthentication:
         self._deadline = deadline
         self._attempts = 0
         self._legs = 0
+        # requests at the same time may be answered for other realms
+        self._digest: dict[str, str] = {}
         self._context: spnego.ContextProxy | None = None
         self._handshake: Handshake | None = None
         self._no_ticket: KerberosFailure | None = None
@@ -161,9 +163,8 @@ class PasswordAuthentication:
             return await self._continue(challenges)
         # the rule lists its schemes by strength, so the first that the server offers is the strongest
         scheme = next((each for each in self._rule.schemes if each.value in challenges), None)
-        # RFC 7616, 3.3: the nonce has expired, the password was not rejected
-        is_stale = scheme is AccessScheme.DIGEST and challenges["digest"].parameters.get("stale", "").lower() == "true"
-        was_tried = self._attempts > 0 and scheme is self._memory.scheme and not is_stale
+        is_new = scheme is AccessScheme.DIGEST and self._is_new_digest(challenges["digest"].parameters)
+        was_tried = self._attempts > 0 and scheme is self._memory.scheme and not is_new
         if scheme is None or was_tried or self._attempts > 1:
             if self._attempts:
                 self._memory.note_outcome(is_accepted=False)
@@ -177,6 +178,15 @@ class PasswordAuthentication:
             return self._make_digest()
         return await self._start_kerberos(challenges) if scheme is AccessScheme.NEGOTIATE else await self._start(scheme)
 
+    def _is_new_digest(self, parameters: dict[str, str]) -> bool:
+        """Returns whether the server did not reject the password: the nonce has expired, or the URL is in another realm.
+
+        Source: RFC 7616, 3.3 (stale); RFC 9110, 11.5 (realms).
+        """
+        used = self._digest
+        is_stale = parameters.get("stale", "").lower() == "true"
+        return is_stale or any(parameters.get(key, "") != used.get(key, "") for key in ("realm", "algorithm"))
+
     def _make_basic(self) -> Headers:
         self._attempts += 1
         self.is_used = True
@@ -187,8 +197,9 @@ class PasswordAuthentication:
         self._attempts += 1
         self.is_used = True
         self._memory.nonce_uses += 1
+        self._digest = self._memory.digest
         value = make_digest(
-            self._memory.digest,
+            self._digest,
             user=self._rule.user,
             password=self._rule.password,
             method=self._method,
