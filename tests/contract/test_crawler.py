@@ -1002,4 +1002,15 @@ def test_too_many_copies_are_an_infinite_url_space(harness: CrawlHarness) -> Non
     harness.add(*(f"/{number}" for number in range(51, 60)))
     crawl_all(harness)
     assert {harness.entry(f"/{number}").state for number in range(51, 60)} == {CrawlState.INFINITE_URL_SPACE}
-    assert harness.entry("/1").duplicate_of == url_of("/0")
+    harness.clock.turn(days=2)
+    crawl_all(harness)
+    assert {harness.entry(f"/{number}").duplicate_of for number in range(1, 51)} == {url_of("/0")}
+
+
+def test_copies_that_are_fetched_together_are_counted_too(harness: CrawlHarness) -> None:
+    for number in range(120):
+        harness.servers.put(f"/{number}", "same")
+    harness.add(*(f"/{number}" for number in range(120)))
+    crawl_all(harness)
+    states = [harness.entry(f"/{number}").state for number in range(120)]
+    assert (states.count(CrawlState.CRAWLED), states.count(CrawlState.INFINITE_URL_SPACE)) == (51, 69)

@@ -12,7 +12,7 @@ A duplicate has no document; its entry names the URL of the original. The origin
 4. If more pages than ``MAX_COPIES`` have the same bytes, the site makes ever new URLs for one page: the others are an infinite URL space.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -58,7 +58,7 @@ class DuplicateFinder:
         """Reads what is known of the originals of pages."""
         rules = self._rules
         if rules is None or not pages:
-            return Originals(entries={}, documents={}, by_bytes={}, copies=lambda _url: 0)
+            return Originals(entries={}, documents={}, by_bytes={}, copies={})
         by_bytes: dict[tuple[str, bytes], str] = {}
         for site in {site_of(page.url) for page in pages}:
             checksums = [page.checksum for page in pages if site_of(page.url) == site]
@@ -70,7 +70,7 @@ class DuplicateFinder:
             entries=unit.feeds.crawling.queue.find_many(urls),
             documents={url: document for url, document in found.items() if document.state is DocumentState.LIVE},
             by_bytes=by_bytes,
-            copies={url: len(unit.feeds.crawling.reports.list_duplicates([url], MAX_COPIES)) for url in set(by_bytes.values())}.__getitem__,
+            copies={url: unit.feeds.crawling.reports.list_duplicates([url], MAX_COPIES) for url in set(by_bytes.values())},
         )
 
 
@@ -83,12 +83,12 @@ class Originals:
         entries: Mapping[str, CrawlEntry],
         documents: Mapping[str, Document],
         by_bytes: Mapping[tuple[str, bytes], str],
-        copies: Callable[[str], int],
+        copies: Mapping[str, Iterable[str]],
     ) -> None:
         self._entries = entries
         self._documents = documents
         self._by_bytes = dict(by_bytes)
-        self._copies = copies
+        self._copies = {url: set(listed) for url, listed in copies.items()}
         self._secure = {url for url, document in documents.items() if document.secure}
         self._decided: dict[str, bool] = {}
 
@@ -127,7 +127,10 @@ class Originals:
         is_hidden = entry is not None and original not in self._decided and entry.state.group is CrawlGroup.EXCLUDED
         if not is_document or is_hidden or original in self._secure:
             return None
-        is_endless = original in self._documents and self._copies(original) >= MAX_COPIES
+        copies = self._copies.setdefault(original, set())
+        is_endless = page.url not in copies and len(copies) >= MAX_COPIES
+        if not is_endless:
+            copies.add(page.url)
         reason = f"it has the same content as {original}"
         if is_endless:
             reason += f", as more than {MAX_COPIES} other URLs have"
