@@ -57,6 +57,7 @@ check: install-dev ## ruff, mypy --strict, the ladder of imports, the declared d
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry src
+	$(BIN)/deptry client/src --config client/pyproject.toml
 
 docs: $(DOCS_TOOLS)/.installed ## build the manual as a site in build/site, with search; a broken link or anchor fails
 	rm -rf build/site
@@ -92,13 +93,13 @@ $(BIN)/python: | $(UV)
 $(VENV)/.runtime: locks/runtime.txt pyproject.toml | $(BIN)/python
 	test -e $(VENV)/.dev || $(UV) pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes locks/runtime.txt
 	test -e $(VENV)/.dev || $(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
-	$(BIN)/python -m compileall -q src
+	$(BIN)/python -m compileall -q src client/src
 	touch $@
 
 $(VENV)/.dev: locks/dev.txt pyproject.toml | $(BIN)/python
 	$(UV) pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes locks/dev.txt
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
-	$(BIN)/python -m compileall -q src
+	$(BIN)/python -m compileall -q src client/src
 	touch $@ $(VENV)/.runtime
 
 api-reference: install-dev ## write the reference of the JSON resources anew out of their OpenAPI documents

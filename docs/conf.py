@@ -25,7 +25,7 @@ project = "Feedmill"
 copyright = "the Feedmill authors"
 root_doc = HOME
 include_patterns = ["docs/**.md", "README.md", "ARCHITECTURE.md", "SECURITY.md", "CHANGELOG.md"]
-exclude_patterns = [".git", ".venv", ".tools", "build", "data", "src", "tests", "bench", "packaging", "locks"]
+exclude_patterns = [".git", ".venv", ".tools", "build", "data", "src", "tests", "bench", "packaging", "locks", "client"]
 extensions = ["myst_parser"]
 
 myst_heading_anchors = 6

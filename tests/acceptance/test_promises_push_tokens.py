@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.client import Client, Denied, FeedBuilder
+from feedmill_client import Client, Denied, FeedBuilder
 from tests import programs
 from tests.appliance import Appliance, running
 from tests.builders.feedxml import make_feed, make_record

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.client import Client, Stuck
 from feedmill.model.feed import FeedState
+from feedmill_client import Client, Stuck
 from tests.acceptance.promises import run_command, run_json
 from tests.appliance import Appliance, hanging, running
 from tests.builders.feedxml import make_feed, make_record

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from feedmill.adapters.identity.saml.keys import make_key, read_key
-from feedmill.client.transport import Transport
-from feedmill.model.errors import BadRequest, FeedmillError
+from feedmill_client import BadRequest, FeedmillError, Port
 from tests.fakes import ManualClock
 from tests.selfsigned import CERTIFICATE, KEY
 
@@ -46,7 +45,7 @@ def port(tmp_path: Path) -> Iterator[int]:
 def test_certificate_of_the_server_is_accepted_under_any_name(port: int, tmp_path: Path) -> None:
     chain = tmp_path / "chain.pem"
     chain.write_text("subject=/CN=server\n" + CERTIFICATE + read_key(make_key(ManualClock().now)).certificate)
-    assert Transport(base_url=f"https://127.0.0.1:{port}", certificate=str(chain)).get_json("/") == {}
+    assert Port(f"https://127.0.0.1:{port}", certificate=str(chain)).get_json("/") == {}
 
 
 def test_certificate_of_another_server_is_refused(port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +53,7 @@ def test_certificate_of_another_server_is_refused(port: int, tmp_path: Path, mon
     other = tmp_path / "other.pem"
     other.write_text(read_key(make_key(ManualClock().now)).certificate + CERTIFICATE)
     with pytest.raises(FeedmillError, match="certificate is not trusted"):
-        Transport(base_url=f"https://127.0.0.1:{port}", certificate=str(other)).get_json("/")
+        Port(f"https://127.0.0.1:{port}", certificate=str(other)).get_json("/")
 
 
 @pytest.mark.parametrize("content", [None, "no certificate", "-----BEGIN CERTIFICATE-----\n\xe9\n-----END CERTIFICATE-----"])
@@ -63,4 +62,4 @@ def test_file_without_a_certificate_is_named(tmp_path: Path, content: str | None
     if content is not None:
         file.write_text(content)
     with pytest.raises(BadRequest, match=f"no certificate can be read from '{file}'"):
-        Transport(base_url="https://127.0.0.1:9", certificate=str(file)).get_json("/")
+        Port("https://127.0.0.1:9", certificate=str(file)).get_json("/")

@@ -16,7 +16,6 @@ import pytest
 from typer.testing import CliRunner
 
 from feedmill.cli.main import build_app
-from feedmill.client import BadRequest, Busy, Client, Denied, FeedBuilder
 from feedmill.conformance.counterparts.adaptor import Adaptor
 from feedmill.conformance.counterparts.appliance import Appliance
 from feedmill.conformance.counterparts.script import AdaptorScript, ApplianceScript, Script, SeedlistScript, read_script
@@ -24,6 +23,7 @@ from feedmill.conformance.counterparts.seedlist import SeedlistServer
 from feedmill.conformance.counterparts.server import Counterpart, CounterpartServer, serving
 from feedmill.conformance.exchange import Exchange, Reply, write_form
 from feedmill.model.errors import BadSettings, UpstreamFailure
+from feedmill_client import BadRequest, Busy, Client, Denied, FeedBuilder
 from tests import programs
 from tests.waiting import PATIENCE_SECONDS
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from feedmill.cli.oserrors import describe_os_error
-from feedmill.client.transport import Transport
+from feedmill.cli.serverport import ServerPort
 from feedmill.model.errors import BadRequest, Conflict, Unreachable
 from feedmill.runtime.server.sockets import find_listener, open_listener
 
@@ -57,4 +57,4 @@ def test_no_server_is_unreachable_and_says_what_to_check() -> None:
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
     with pytest.raises(Unreachable, match=f"no server answers at http://127.0.0.1:{port}; is 'feedmill serve' running"):
-        Transport(base_url=f"http://127.0.0.1:{port}").get_json("/api/v1/feeds")
+        ServerPort(base_url=f"http://127.0.0.1:{port}").get_json("/api/v1/feeds")

@@ -39,10 +39,12 @@ from feedmill.ports.feedformats import FormatOptions
 from feedmill.ports.http import HttpRequest, HttpResponse, ServerAddress
 from feedmill.wire.registry import FORMATS
 from tests.conceptembedder import ConceptEmbedder
-from tests.docexamples import DocExample, list_examples, list_modules_without
+from tests.docexamples import SOURCE, DocExample, list_examples, list_modules_without
 from tests.migratedstore import open_migrated
 
 STYLESHEET = b'<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"/>'
+
+PORTS = SOURCE / "ports"
 
 
 class SilentFetcher:
@@ -148,10 +150,10 @@ def values(folder: Path) -> dict[str, Any]:
 
 
 def test_every_module_of_the_ports_has_an_example() -> None:
-    assert list_modules_without("ports") == {"ports/__init__.py"}
+    assert list_modules_without(PORTS) == {"__init__.py"}
 
 
-@pytest.mark.parametrize("example", list_examples("ports"), ids=lambda example: example.module)
+@pytest.mark.parametrize("example", list_examples(PORTS), ids=lambda example: example.module)
 def test_example_of_a_port_runs(example: DocExample, tmp_path: Path) -> None:
     with closing(open_migrated(tmp_path / "store.sqlite")) as store:
         exec(compile(example.code, example.module, "exec"), {"store": store, **values(tmp_path)})

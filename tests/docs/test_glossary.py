@@ -37,7 +37,8 @@ def test_metric_uses_words_that_are_explained(name: str) -> None:
 
 
 def test_names_in_code_exist() -> None:
-    source = "\n".join(path.read_text() for path in (ROOT / "src/feedmill").rglob("*.py"))
+    folders = (ROOT / "src/feedmill", ROOT / "client/src/feedmill_client")
+    source = "\n".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
     missing = [name for name in CODE if not (ROOT / "src/feedmill" / name).exists() and not (ROOT / "src/feedmill" / f"{name}.py").exists()]
     words = set(re.findall(r"\w+", source))
     assert [name for name in missing if name not in words and not re.search(rf"\b{re.escape(name)}\b", source)] == []

@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime
 
-from feedmill.client import AclEntry, FeedBuilder, GroupsBuilder
 from feedmill.model.access import Principal, Scope
 from feedmill.model.change import Delete, PutAcl, PutDocument, PutGroup
+from feedmill_client import AclEntry, FeedBuilder, GroupsBuilder
 from tests.golden.feedtext import read_all, read_groups, reader
 
 OPS = AclEntry(name="ops", scope="group", access="deny", namespace="ext", case_sensitive=False)

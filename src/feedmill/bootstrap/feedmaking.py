@@ -11,13 +11,13 @@ from feedmill.adapters.sourcefolder import DiskSourceFolder
 from feedmill.services.feeds import feedmaking
 from feedmill.services.feeds.feedmaking import FeedPlan, OnFile, WrittenFeed
 from feedmill.services.feeds.recordfeeds import RecordPlan, make_record_feeds
-from feedmill.wire.gsafeed import render
 from feedmill.wire.recordsources.jsonlines import iter_objects
 from feedmill.wire.recordsources.mbox import iter_messages
 from feedmill.wire.recordsources.record import ReadRecord
 from feedmill.wire.recordsources.render import render_record
 from feedmill.wire.recordsources.sitemap import iter_sitemap_records
 from feedmill.wire.recordsources.table import iter_rows
+from feedmill_client import feedxml
 
 
 class RecordFormat(StrEnum):
@@ -35,7 +35,7 @@ def make_feeds(plan: FeedPlan, on_file: OnFile = lambda _: None) -> WrittenFeed:
         plan,
         _open_folder(plan),
         lambda head_of, tail: FolderFeedParts(output=plan.output, max_bytes=plan.max_bytes, head_of=head_of, tail=tail),
-        render,
+        feedxml,
         on_file,
     )
 
@@ -57,10 +57,10 @@ def make_feeds_of_records(plan: RecordPlan, output: Path, source: RecordFormat, 
 
     if source is RecordFormat.SITEMAP:
         return make_record_feeds(
-            plan, iter_sitemap_records(origin, iter_sitemap, lambda path: Path(path).is_file()), open_parts, render, render_record
+            plan, iter_sitemap_records(origin, iter_sitemap, lambda path: Path(path).is_file()), open_parts, feedxml, render_record
         )
     with open_unpacked(Path(origin)) as stream:
-        return make_record_feeds(plan, _READERS[source](stream, base_url), open_parts, render, render_record)
+        return make_record_feeds(plan, _READERS[source](stream, base_url), open_parts, feedxml, render_record)
 
 
 _READERS: dict[RecordFormat, Callable[[BinaryIO, str], Iterator[ReadRecord]]] = {

@@ -18,8 +18,8 @@ from feedmill.adapters.manual import PackagedManual
 from feedmill.bootstrap.feedmaking import make_feeds
 from feedmill.cli.options import clean, console
 from feedmill.cli.push import follow, send_file
+from feedmill.cli.serverport import ServerPort
 from feedmill.cli.workplace import Workplace
-from feedmill.client.transport import Transport
 from feedmill.model.errors import BadRequest, Busy, Conflict, FeedmillError, NotFound
 from feedmill.model.feed import FeedKind
 from feedmill.runtime.runstate import RunState
@@ -122,7 +122,7 @@ def _feed_folder(place: Workplace, server: RunState, folder: Path, name: str, ba
 
 def _show_search(place: Workplace, server: RunState) -> None:
     out = console()
-    client: Transport = place.client(server, "search")
+    client: ServerPort = place.client(server, "search")
     page = client.get_json("/api/v1/search", {"q": SAMPLE_QUERY, "num": 3})
     out.print(f"a search for '{SAMPLE_QUERY}' finds {page['total']} documents, the best first:")
     for result in page["results"]:

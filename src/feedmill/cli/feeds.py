@@ -11,8 +11,8 @@ from feedmill.bootstrap.intake import build_intake
 from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, workplace
 from feedmill.cli.push import LOG_LINES, Wait, apply_here, explain_stuck, find_client, follow, print_entry, print_receipt, report
+from feedmill.cli.serverport import ServerPort
 from feedmill.cli.working import get_feed
-from feedmill.client.transport import Transport
 from feedmill.http.feeds.receipts import render_feed
 from feedmill.model.feed import Feed, FeedTarget
 from feedmill.runtime.runstate import find_start
@@ -135,7 +135,7 @@ def _print_feed(receipt: Receipt) -> None:
         out.print(clean(stuck))
 
 
-def _resend_there(client: Transport, feed_id: int, *, wait: bool, as_json: bool) -> None:
+def _resend_there(client: ServerPort, feed_id: int, *, wait: bool, as_json: bool) -> None:
     receipt = client.post_json(f"/api/v1/feeds/{feed_id}/resend")
     if wait:
         report(follow(client, receipt["id"]), as_json=as_json)

@@ -8,10 +8,10 @@ import typer
 
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json, workplace
-from feedmill.client.transport import quote_name
 from feedmill.model.errors import BadRequest
 from feedmill.settings.editing import MAX_STORED_BYTES, SettingsEditor
 from feedmill.settings.importing import KINDS, import_text
+from feedmill_client.port import quote_name
 
 IMPORT_EXAMPLES = """Examples:
 

@@ -11,10 +11,11 @@ from feedmill.bootstrap.context import AppContext
 from feedmill.bootstrap.pulling import build_pull_requests, build_puller
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, print_json, workplace
+from feedmill.cli.serverport import ServerPort
 from feedmill.cli.working import workers
-from feedmill.client.transport import Transport, quote_name
 from feedmill.http.admin.api.pulling import render_run
 from feedmill.model.pulling import RunRequest, RunState
+from feedmill_client.port import quote_name
 
 _POLL_SECONDS = 0.05
 _MAX_POLL_SECONDS = 1.0
@@ -83,7 +84,7 @@ def _pause(name: str, data: Data, config: Config, *, is_paused: bool, as_json: b
         console().print(f"{clean(name)} is {'paused' if is_paused else 'resumed'}")
 
 
-def _run_there(client: Transport, name: str, request: RunRequest) -> dict[str, Any]:
+def _run_there(client: ServerPort, name: str, request: RunRequest) -> dict[str, Any]:
     given = {"full": request.is_full, "dry_run": request.is_dry, "force": request.is_forced}
     shown = client.send_json("POST", f"/api/v1/sources/{quote_name(name)}/runs", {}, {key: "1" for key, is_set in given.items() if is_set})
     seconds = _POLL_SECONDS

@@ -16,16 +16,16 @@ from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.intake import build_intake
 from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, Url, clean, console, error_console, print_json, workplace
+from feedmill.cli.serverport import ServerPort
 from feedmill.cli.working import get_feed, work_until
 from feedmill.cli.workplace import Workplace
-from feedmill.client.answers import StuckShown
-from feedmill.client.connection import describe_stuck
-from feedmill.client.transport import Transport
 from feedmill.core.documents.submission import Submission, check_datasource, read_groups_submission, read_submission
 from feedmill.http.feeds.receipts import render_feed
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedState
 from feedmill.wire.registry import GSAFEED, GSAGROUPS
+from feedmill_client.answers import StuckShown
+from feedmill_client.decoding import decode
 
 LOG_LINES = 1_000
 SHOWN_ERRORS = 50
@@ -126,16 +126,16 @@ def _push(feed: _Outgoing, file: Path, place: Workplace, url: str, token: str, *
         _push_there(client, feed.path, feed.fields, file, wait=wait, as_json=as_json)
 
 
-def send_file(client: Transport, path: str, fields: dict[str, str], file: Path) -> str | None:
+def send_file(client: ServerPort, path: str, fields: dict[str, str], file: Path) -> str | None:
     """Sends a file, with a progress bar on a terminal, and returns the feed's id."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=error_console(), transient=True, disable=not sys.stderr.isatty()) as progress:
         # The library would take square brackets as markup.
         task = progress.add_task(clean(file.name).replace("[", "("), total=file.stat().st_size)
-        return client.push(path, fields, file, lambda sent: progress.update(task, completed=sent))
+        return client.push(path, fields, file, lambda sent: progress.update(task, completed=sent.sent_bytes))
 
 
-def follow(client: Transport, feed_id: str) -> Receipt:
+def follow(client: ServerPort, feed_id: str) -> Receipt:
     """Polls a feed's receipt until the feed is over or waits in a stuck queue. Shows the number of records on a terminal."""
     pause = _FIRST_POLL_SECONDS
     with Progress(
@@ -168,10 +168,10 @@ def _check_name(name: str, field: str = "datasource") -> None:
         raise typer.BadParameter(str(exc)) from exc
 
 
-def find_client(place: Workplace, url: str = "", token: str = "") -> Transport | None:
+def find_client(place: Workplace, url: str = "", token: str = "") -> ServerPort | None:
     """Returns a client of a feed port. If the caller has no token, the server of this machine gets its own one."""
     if url:
-        return Transport(base_url=url, token=token)
+        return ServerPort(base_url=url, token=token)
     server = place.find_server()
     if server is None:
         return None
@@ -179,7 +179,7 @@ def find_client(place: Workplace, url: str = "", token: str = "") -> Transport |
     return replace(client, token=token) if token else client
 
 
-def _push_there(client: Transport, path: str, fields: dict[str, str], file: Path, *, wait: bool, as_json: bool) -> None:
+def _push_there(client: ServerPort, path: str, fields: dict[str, str], file: Path, *, wait: bool, as_json: bool) -> None:
     feed_id = send_file(client, path, fields, file)
     if wait and feed_id is None:
         raise BadRequest("the server accepted the feed but returns no receipts, so its progress is unknown")
@@ -224,7 +224,7 @@ def report(receipt: Receipt, *, as_json: bool) -> None:
 def explain_stuck(receipt: Receipt) -> str:
     """Returns why a feed waits in a queue that does not move, "" if it does not."""
     stuck = receipt.get("stuck")
-    return "" if stuck is None else describe_stuck(receipt["id"], StuckShown.model_validate(stuck))
+    return "" if stuck is None else decode(StuckShown, stuck).describe(receipt["id"])
 
 
 def print_receipt(receipt: Receipt) -> None:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Groups, Json, Namespace, Url, clean, console, print_json, workplace
-from feedmill.client.transport import Transport
+from feedmill.cli.serverport import ServerPort
 from feedmill.core.access.principals import read_identity
 from feedmill.core.query.selections import check_facet_names, check_selections
 from feedmill.model.access import ANONYMOUS
@@ -52,7 +52,7 @@ def search(
         raise typer.BadParameter("with --url a server decides who searches; sign in there with a token of scope search")
     if url:
         parameters = {"q": query, "start": start, "num": num, "match": match.value, "getfields": getfields}
-        page = Transport(base_url=url).get_json("/api/v1/search", parameters | {"facet": facet or [], "select": select or []})
+        page = ServerPort(base_url=url).get_json("/api/v1/search", parameters | {"facet": facet or [], "select": select or []})
     else:
         check_facet_names(facet or ())
         check_selections(select or ())

@@ -11,10 +11,10 @@ from feedmill.cli import pulling
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Json, console, is_for_subcommand, print_json, workplace
 from feedmill.cli.working import get_feed, work_until
-from feedmill.client.transport import quote_name
 from feedmill.http.admin.api.pulling import render_pull_source
 from feedmill.http.feeds.receipts import render_source
 from feedmill.model.errors import NotFound
+from feedmill_client.port import quote_name
 
 sources_app = typer.Typer(
     invoke_without_command=True, help="List data sources, delete or destroy one; run pull sources.", rich_markup_mode=None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from feedmill.bootstrap.context import AppContext, open_context
-from feedmill.client.transport import Transport
+from feedmill.cli.serverport import ServerPort
 from feedmill.model.errors import NotFound
 from feedmill.runtime.admintoken import read_token
 from feedmill.runtime.runstate import RunState, find_server, hold_data
@@ -71,13 +71,13 @@ class Workplace:
         if not self._has_store(settings):
             raise NotFound(f"'{self.data}' has no data yet; start a server with 'feedmill serve --data {self.data}' or push a feed")
 
-    def client(self, server: RunState, listener: str) -> Transport:
+    def client(self, server: RunState, listener: str) -> ServerPort:
         """Returns a client of a listener of the running server. On the admin and the feed port it sends the server's own token.
 
         Errors: NotFound if there is no such token.
         """
         token = read_token(self.data) if listener in ("admin", "gate") else ""
-        return Transport(base_url=server.url(listener), token=token, certificate=_certificate(read_snapshot(self.data).settings, listener))
+        return ServerPort(base_url=server.url(listener), token=token, certificate=_certificate(read_snapshot(self.data).settings, listener))
 
 
 def _certificate(settings: Settings, listener: str) -> str:

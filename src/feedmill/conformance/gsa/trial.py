@@ -11,7 +11,7 @@ from feedmill.conformance.counterparts.server import Request
 from feedmill.conformance.exchange import Exchange, Reply, make_word, parse_xml, write_form
 from feedmill.conformance.gsa.site import CrawledSite, Page
 from feedmill.model.errors import BadRequest
-from feedmill.wire.gsafeed import render
+from feedmill_client import feedxml
 
 SEARCH: Final = "search"
 USERS: Final = "users"
@@ -93,7 +93,7 @@ class FeedTrial:
         """Empties the data sources and the group sources of the case, and deletes the pages that were crawled."""
         if self._paths:
             self.push(
-                self.write_feed(*(render.render_delete(self._site.url + path) for path in self._paths.values()), source=WEB), source=WEB
+                self.write_feed(*(feedxml.render_delete(self._site.url + path) for path in self._paths.values()), source=WEB), source=WEB
             )
             self._sources.discard(WEB)
         for source in sorted(self._sources):
@@ -141,7 +141,7 @@ class FeedTrial:
     def write_feed(self, *records: str, feedtype: str = "incremental", source: str = "", action: str = "") -> str:
         """Returns a feed of records in one group."""
         group = f"<group action={quoteattr(action)}>" if action else "<group>"
-        return render.begin_feed(source or self.source, feedtype).replace("<group>", group) + "\n".join(records) + render.END_FEED
+        return feedxml.begin_feed(source or self.source, feedtype).replace("<group>", group) + "\n".join(records) + feedxml.END_FEED
 
     def push_groups(self, memberships: str, *, feedtype: str = "incremental", source: str = "") -> None:
         """Pushes memberships that the server must take. Errors: Unmet."""
@@ -168,9 +168,9 @@ class FeedTrial:
     def name_pages(self, *names: str, metadata: Mapping[str, str] | None = None, feedtype: str = "") -> None:
         """Pushes a feed that names pages, which are to be crawled at once."""
         records = (
-            render.begin_record(self._site.url + self._paths[name], "text/html", {"crawl-immediately": "true"})
-            + render.render_metadata((metadata or {}).items())
-            + render.END_RECORD
+            feedxml.begin_record(self._site.url + self._paths[name], "text/html", {"crawl-immediately": "true"})
+            + feedxml.render_metadata((metadata or {}).items())
+            + feedxml.END_RECORD
             for name in names
         )
         self.feed(*records, feedtype=feedtype or "incremental", source="" if feedtype else WEB)
@@ -273,7 +273,7 @@ def _as_text(value: str | bytes) -> str:
 def check_feed_port(target: Target) -> None:
     """Checks that there is a feed port that takes feeds of this machine, before the cases. Errors: BadRequest, UpstreamFailure."""
     source = f"conformance_{target.run_id}"
-    xml = render.begin_feed(source, "incremental") + render.END_FEED
+    xml = feedxml.begin_feed(source, "incremental") + feedxml.END_FEED
     body = write_form({"datasource": source, "feedtype": "incremental", "data": xml}, "<<")
     reply = target.feeds.send("POST", "/xmlfeed", body, {"Content-Type": "multipart/form-data; boundary=<<"})
     text = reply.text.lower()

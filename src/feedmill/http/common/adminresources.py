@@ -3,24 +3,19 @@
 from functools import partial
 from typing import Final
 
-from feedmill.client.adminanswers import (
+from feedmill.http.common.adminanswers import (
     AccessChangesShown,
     AccountShown,
     AuditVerified,
-    CrawlEntryShown,
     CrawlRemoved,
     CrawlRequested,
-    CrawlShown,
     DecisionShown,
-    Diagnosis,
     FindingsShown,
     Imported,
     ImportedPolicies,
     PoliciesShown,
     PrincipalsShown,
-    PullSourceShown,
     Rebuild,
-    RunShown,
     SessionsEnded,
     SettingShown,
     StatusShown,
@@ -28,9 +23,10 @@ from feedmill.client.adminanswers import (
     TokenMade,
     TokenShown,
 )
-from feedmill.client.adminrequests import NewToken, NewUser, SessionsOfUser, SettingValue, UserChange
 from feedmill.http.common.paging import CURSOR, make_limit
+from feedmill.http.common.requestbodies import NewToken, NewUser, SessionsOfUser, SettingValue, UserChange
 from feedmill.http.common.resource import ADMIN_PORT, Parameter, Resource
+from feedmill_client.adminanswers import CrawlEntryShown, CrawlShown, Diagnosis, PullSourceShown, RunShown
 
 _LINES: Final = "application/jsonl"
 _DIGITS: Final = "[0-9]{1,18}"

@@ -1,21 +1,24 @@
 """The JSON resources of each port as an OpenAPI document.
 
-This module declares those of the search port and the feed port. Pydantic describes the objects, which are those that ``feedmill.client``
+This module declares those of the search port and the feed port. Pydantic describes the objects, which are those that ``feedmill_client``
 reads. Tests compare the documents with the routes of the ports and with their real responses.
 """
 
 from functools import cache
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic import TypeAdapter
 
 from feedmill import __version__
-from feedmill.client.answers import (
+from feedmill.http.common.adminresources import ADMIN_RESOURCES
+from feedmill.http.common.paging import CURSOR, make_limit
+from feedmill.http.common.problems import MEDIA_TYPE
+from feedmill.http.common.requestbodies import PassageQuery
+from feedmill.http.common.resource import ADMIN_PORT, FEED_PORT, SEARCH_PORT, Parameter, Resource
+from feedmill_client.answers import (
     DataSourceShown,
     DocumentDetails,
     DocumentSummary,
-    PassageQuery,
     Passages,
     Problem,
     Receipt,
@@ -23,11 +26,7 @@ from feedmill.client.answers import (
     SearchAnswer,
     Suggestions,
 )
-from feedmill.client.documents import DocumentPush
-from feedmill.http.common.adminresources import ADMIN_RESOURCES
-from feedmill.http.common.paging import CURSOR, make_limit
-from feedmill.http.common.problems import MEDIA_TYPE
-from feedmill.http.common.resource import ADMIN_PORT, FEED_PORT, SEARCH_PORT, Parameter, Resource
+from feedmill_client.documents import DocumentPush
 
 _REF: Final = "#/components/schemas/{model}"
 
@@ -269,12 +268,13 @@ _SECURITY: Final = {SEARCH_PORT: ("", "bearer", "basic", "session"), FEED_PORT: 
 def build_openapi(port: str) -> dict[str, Any]:
     """Returns the document of one port's resources."""
     resources = [resource for resource in RESOURCES if resource.port == port]
-    answers: list[type[BaseModel]] = [resource.answer for resource in resources if resource.answer is not None]
-    models: list[type[BaseModel]] = [*dict.fromkeys(answers), Problem]
-    kinds: list[tuple[type[BaseModel], Literal["validation", "serialization"]]] = [(model, "serialization") for model in models]
+    answers = dict.fromkeys(resource.answer for resource in resources)
     bodies = dict.fromkeys(resource.body for resource in resources)
-    kinds += [(model, "validation") for model in bodies if model is not None and not isinstance(model, str)]
-    _, schemas = models_json_schema(kinds, ref_template=_REF)
+    kinds: list[tuple[Any, Literal["validation", "serialization"], TypeAdapter[Any]]] = [
+        *((model, "serialization", TypeAdapter(model)) for model in [*answers, Problem] if model is not None),
+        *((model, "validation", TypeAdapter(model)) for model in bodies if model is not None and not isinstance(model, str)),
+    ]
+    _, schemas = TypeAdapter.json_schemas(kinds, ref_template=_REF)
     paths: dict[str, Any] = {}
     for resource in resources:
         paths.setdefault(resource.path, {})[resource.method] = _operation(resource)

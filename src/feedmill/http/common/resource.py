@@ -1,9 +1,7 @@
 """How the JSON resources of the ports are declared: what a request may send, and what it gets."""
 
 from dataclasses import dataclass
-from typing import Final
-
-from pydantic import BaseModel
+from typing import Any, Final
 
 SEARCH_PORT: Final = "http://localhost:8080"
 FEED_PORT: Final = "http://localhost:19900"
@@ -34,20 +32,20 @@ class Parameter:
 class Resource:
     """A resource and its response with status ``status``.
 
-    ``answer`` is its JSON type, None for bytes of ``media_type``; a response with 204 is empty. ``body`` is what a request sends: a
-    JSON type, or the media type of bytes.
+    ``answer`` is its JSON type, a dataclass or a model of Pydantic, None for bytes of ``media_type``; a response with 204 is empty.
+    ``body`` is what a request sends: a JSON type, or the media type of bytes.
     """
 
     port: str
     path: str
     name: str
     summary: str
-    answer: type[BaseModel] | None
+    answer: type[Any] | None
     is_list: bool = False
     method: str = "get"
     status: int = 200
     media_type: str = "application/octet-stream"
-    body: type[BaseModel] | str | None = None
+    body: type[Any] | str | None = None
     is_body_list: bool = False
     parameters: tuple[Parameter, ...] = ()
     errors: tuple[int, ...] = ()

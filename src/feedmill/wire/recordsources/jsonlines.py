@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, Final
 
-from feedmill.wire.gsafeed import render
 from feedmill.wire.recordsources.record import MAX_RECORD_BYTES, ReadRecord, SkippedRecord, SourceRecord, wrap_title
+from feedmill_client import feedxml
 
 _TEXTS: Final = ("content", "content_base64", "mimetype", "title", "display_url", "last_modified", "action")
 _KNOWN: Final = frozenset({"url", "metadata", "acl", "pagerank", *_TEXTS})
@@ -116,7 +116,7 @@ def _render_acl(acl: Any) -> str:
     if not isinstance(principals, list) or not all(isinstance(each, dict) and isinstance(each.get("name"), str) for each in principals):
         raise _Unreadable("acl is no object with principals that have names")
     rendered = [
-        render.render_principal(
+        feedxml.render_principal(
             each["name"],
             namespace=str(each.get("namespace") or "Default"),
             case_sensitive=each.get("case_sensitive", True) is not False,
@@ -126,7 +126,7 @@ def _render_acl(acl: Any) -> str:
         for each in principals
     ]
     inherit_from, kind = _read_text(acl, "inherit_from"), _read_text(acl, "inheritance_type")
-    return render.render_acl(rendered, inherit_from=inherit_from, inheritance_type=kind)
+    return feedxml.render_acl(rendered, inherit_from=inherit_from, inheritance_type=kind)
 
 
 def _read_word(principal: Mapping[str, Any], name: str, known: tuple[str, str]) -> str:

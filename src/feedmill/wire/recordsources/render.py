@@ -1,17 +1,17 @@
 """Writes the documents that the readers return as records of a feed of the appliance."""
 
-from feedmill.wire.gsafeed import render
 from feedmill.wire.recordsources.record import SourceRecord
+from feedmill_client import feedxml
 
 
 def render_record(record: SourceRecord) -> str:
     """Returns the record of a document."""
-    parts = [render.begin_record(record.url, record.mimetype, record.attributes)]
+    parts = [feedxml.begin_record(record.url, record.mimetype, record.attributes)]
     if record.attributes.get("action") != "delete":
-        parts += [record.acl, render.render_metadata(record.metadata)]
+        parts += [record.acl, feedxml.render_metadata(record.metadata)]
         if record.content is not None:
-            parts.append(render.render_content(_as_text(record.content, record.mimetype)))
-    return "".join((*parts, render.END_RECORD))
+            parts.append(feedxml.render_content(_as_text(record.content, record.mimetype)))
+    return "".join((*parts, feedxml.END_RECORD))
 
 
 def _as_text(content: bytes, mimetype: str) -> str | bytes:

@@ -8,11 +8,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from feedmill.client import adminrequests
 from feedmill.core.access.principals import read_subject
 from feedmill.core.audit.hashchain import render_entry
 from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.http.admin.protection import AUDITED, VIEW_OR_ADMINISTER
+from feedmill.http.common import requestbodies
 from feedmill.http.common.bodies import decode_object, read_body
 from feedmill.http.common.paging import cut_page
 from feedmill.http.common.requirements import ADMINISTER, DeclaredRoute
@@ -72,12 +72,12 @@ def _user_routes(signing: SignInServices) -> list[DeclaredRoute]:
 
     return [
         DeclaredRoute("/api/v1/users", _build_endpoint(list_users), methods=["GET"], requires=ADMINISTER),
-        DeclaredRoute("/api/v1/users", _build_endpoint(add_user, adminrequests.NewUser), methods=["POST"], requires=ADMINISTER),
-        DeclaredRoute("/api/v1/users", _build_endpoint(change_user, adminrequests.UserChange), methods=["PATCH"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/users", _build_endpoint(add_user, requestbodies.NewUser), methods=["POST"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/users", _build_endpoint(change_user, requestbodies.UserChange), methods=["PATCH"], requires=ADMINISTER),
         DeclaredRoute("/api/v1/users", _build_endpoint(remove_user), methods=["DELETE"], requires=ADMINISTER),
         DeclaredRoute(
             "/api/v1/sessions/end",
-            _build_endpoint(end_sessions, adminrequests.SessionsOfUser),
+            _build_endpoint(end_sessions, requestbodies.SessionsOfUser),
             methods=["POST"],
             requires=VIEW_OR_ADMINISTER,
         ),
@@ -114,7 +114,7 @@ def _token_routes(tokens: TokenService) -> list[DeclaredRoute]:
 
     return [
         DeclaredRoute("/api/v1/tokens", _build_endpoint(list_tokens), methods=["GET"], requires=ADMINISTER),
-        DeclaredRoute("/api/v1/tokens", _build_endpoint(add_token, adminrequests.NewToken), methods=["POST"], requires=ADMINISTER),
+        DeclaredRoute("/api/v1/tokens", _build_endpoint(add_token, requestbodies.NewToken), methods=["POST"], requires=ADMINISTER),
         DeclaredRoute("/api/v1/tokens/{id}", _build_endpoint(remove_token), methods=["DELETE"], requires=ADMINISTER),
     ]
 
@@ -194,7 +194,7 @@ def read_scopes(given: object) -> list[TokenScope]:
         raise BadRequest(f"a scope is one of {', '.join(scope.value for scope in TokenScope)}") from exc
 
 
-def _build_endpoint(act: Callable[[Body, Request], Response], sent: type[adminrequests.Sent] | None = None) -> Callable[[Request], Any]:
+def _build_endpoint(act: Callable[[Body, Request], Response], sent: type[requestbodies.Sent] | None = None) -> Callable[[Request], Any]:
     """Returns the endpoint that decodes the body, which has the members of ``sent`` alone, and runs a function on it in a thread."""
 
     async def answer(request: Request) -> Response:

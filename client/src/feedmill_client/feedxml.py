@@ -1,14 +1,19 @@
-"""Writes feeds of documents, piece by piece. The client and the commands that make feeds write with these functions.
+"""Writes feeds of documents, piece by piece. ``FeedBuilder`` and the commands of the server that make feeds write with these functions.
 
 Source: Feeds Protocol Developer's Guide, "Defining the XML Record for a Document".
+
+Example::
+
+    from feedmill_client import feedxml
+
+    feed = feedxml.begin_feed("wiki", "incremental") + feedxml.render_delete("http://wiki.example.com/1") + feedxml.END_FEED
 """
 
 import base64
 from collections.abc import Iterable, Mapping
 from typing import Final
-from xml.sax.saxutils import escape, quoteattr
 
-from feedmill.wire.xmltext import clean_text, is_clean
+from feedmill_client.xmltext import clean_text, escape, is_clean, quote_attribute
 
 END_FEED: Final = "</group>\n</gsafeed>\n"
 END_CONTENT: Final = "</content>"
@@ -73,4 +78,4 @@ def _given(attributes: Mapping[str, str]) -> dict[str, str]:
 
 
 def _open_tag(name: str, attributes: Mapping[str, str]) -> str:
-    return f"<{name}{''.join(f' {key}={quoteattr(clean_text(value))}' for key, value in attributes.items())}>"
+    return f"<{name}{''.join(f' {key}={quote_attribute(clean_text(value))}' for key, value in attributes.items())}>"

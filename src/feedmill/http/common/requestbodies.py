@@ -1,8 +1,8 @@
-"""The types of the JSON that requests to the admin port send. A member that they do not have is refused.
+"""The types of the JSON that requests send. A member that they do not have is refused.
 
 Example::
 
-    from feedmill.client.adminrequests import NewUser
+    from feedmill.http.common.requestbodies import NewUser
 
     body = NewUser(name="ann", password="secret", role="viewer").model_dump()
     print(body["namespace"])
@@ -55,3 +55,11 @@ class SettingValue(Sent):
     """An entry of the settings; its members are the keys of the section."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class PassageQuery(Sent):
+    """What passages shall answer."""
+
+    query: str = Field(min_length=1, max_length=10_000, description="words, a question, or a query in the language of searches")
+    num: int = Field(default=10, ge=1, le=50, description="how many passages at most")
+    site: str = Field(default="", description="collections, joined by `|` or `.`; all documents by default")

@@ -5,11 +5,10 @@ from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
-from xml.sax.saxutils import escape
 
-from feedmill.client.feeds import FileBuilder
-from feedmill.model.errors import BadRequest
-from feedmill.wire.xmltext import clean_text, is_clean
+from feedmill_client.errors import BadRequest
+from feedmill_client.feeds import FileBuilder
+from feedmill_client.xmltext import clean_text, escape, is_clean
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _BEGIN: Final = (

@@ -13,9 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from feedmill.model.errors import BadRequest
-from feedmill.wire.gsafeed import render as gsafeed
-from feedmill.wire.gsagroups import render as gsagroups
+from feedmill_client import feedxml, groupsxml
+from feedmill_client.errors import BadRequest
 
 FeedType = Literal["full", "incremental", "metadata-and-url"]
 
@@ -82,7 +81,7 @@ class FeedBuilder(FileBuilder):
         super().__init__()
         self.feedtype: FeedType = feedtype
         # the push's form fields decide; the header is required anyway
-        self._file.write(gsafeed.begin_feed("feed", feedtype))
+        self._file.write(feedxml.begin_feed("feed", feedtype))
 
     def add(
         self,
@@ -106,27 +105,27 @@ class FeedBuilder(FileBuilder):
             "pagerank": "" if pagerank is None else str(pagerank),
         }
         pairs = [(name, value) for name, values in (metadata or {}).items() for value in ([values] if isinstance(values, str) else values)]
-        parts = [gsafeed.begin_record(url, mimetype, given)]
+        parts = [feedxml.begin_record(url, mimetype, given)]
         if acl is not None or inherit_from:
             principals = (_render_entry(entry, with_access=True) for entry in acl or ())
-            parts.append(gsafeed.render_acl(principals, inherit_from=inherit_from))
-        parts.append(gsafeed.render_metadata(pairs))
+            parts.append(feedxml.render_acl(principals, inherit_from=inherit_from))
+        parts.append(feedxml.render_metadata(pairs))
         if content is not None:
-            parts.append(gsafeed.render_content(content))
-        self._append("".join([*parts, gsafeed.END_RECORD]))
+            parts.append(feedxml.render_content(content))
+        self._append("".join([*parts, feedxml.END_RECORD]))
 
     def delete(self, url: str) -> None:
         """Deletes a document."""
-        self._append(gsafeed.render_delete(url))
+        self._append(feedxml.render_delete(url))
 
     def add_acl(self, url: str, entries: Iterable[AclEntry], *, inherit_from: str = "", inheritance_type: str = "") -> None:
         """Sets the ACL of a URL. The URL need not be a document; it can be a folder from which other documents inherit."""
         principals = (_render_entry(entry, with_access=True) for entry in entries)
-        self._append(gsafeed.render_acl(principals, url=url, inherit_from=inherit_from, inheritance_type=inheritance_type) + "\n")
+        self._append(feedxml.render_acl(principals, url=url, inherit_from=inherit_from, inheritance_type=inheritance_type) + "\n")
 
     def finish(self) -> Path:
         """Ends the feed and returns its file, which stays until the builder is closed."""
-        return self._end(gsafeed.END_FEED)
+        return self._end(feedxml.END_FEED)
 
 
 class GroupsBuilder(FileBuilder):
@@ -141,20 +140,20 @@ class GroupsBuilder(FileBuilder):
 
     def __init__(self) -> None:
         super().__init__()
-        self._file.write(gsagroups.BEGIN_FEED)
+        self._file.write(groupsxml.BEGIN_FEED)
 
     def add(self, group: str, members: Iterable[AclEntry], *, namespace: str = "Default") -> None:
         """Defines a group; ``access`` of the members does not matter."""
         defined = _render_entry(AclEntry(name=group, scope="group", namespace=namespace), with_access=False)
-        self._append(gsagroups.render_membership(defined, (_render_entry(member, with_access=False) for member in members)))
+        self._append(groupsxml.render_membership(defined, (_render_entry(member, with_access=False) for member in members)))
 
     def finish(self) -> Path:
         """Ends the feed and returns its file, which stays until the builder is closed."""
-        return self._end(gsagroups.END_FEED)
+        return self._end(groupsxml.END_FEED)
 
 
 def _render_entry(entry: AclEntry, *, with_access: bool) -> str:
     access = entry.access if with_access else ""
-    return gsafeed.render_principal(
+    return feedxml.render_principal(
         entry.name, namespace=entry.namespace, case_sensitive=entry.case_sensitive, scope=entry.scope, access=access
     )

@@ -2,15 +2,17 @@
 
 Example::
 
+    from feedmill_client.replies import read_reply
+
     (item,) = read_reply(b"<R><ItemResult><Type>I</Type><Status>OK</Status></ItemResult><Rows>1</Rows></R>")
     print(item.is_done)
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
-from feedmill.model.errors import BadRequest
+from feedmill_client.errors import BadAnswer, BadRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +30,27 @@ class ItemReply:
         return self.status == "OK"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedlistItem:
+    """An entry of a seedlist.
+
+    ``url`` is where users open the document, ``content_url`` where its content is read, each "" if the entry has none. ``tokens`` are the
+    ACL tokens of the entry itself: None if it states none, empty if no user may see it. ``fields`` are values by the id of the field.
+    """
+
+    id: str
+    title: str = ""
+    summary: str = ""
+    url: str = ""
+    content_url: str = ""
+    updated: str = ""
+    is_deletion: bool = False
+    tokens: tuple[str, ...] | None = None
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
 def read_reply(body: bytes) -> list[ItemReply]:
-    """Returns what became of each item. Errors: BadRequest for a request that was refused as a whole, and for what is no reply."""
+    """Returns what became of each item. Errors: BadRequest for a request that was refused as a whole, BadAnswer for what is no reply."""
     root = parse_xml(body)
     items = [
         ItemReply(
@@ -46,13 +67,13 @@ def read_reply(body: bytes) -> list[ItemReply]:
 
 
 def parse_xml(body: bytes) -> ElementTree.Element:
-    """Returns the root of a reply. Entities are refused. Errors: BadRequest."""
+    """Returns the root of a reply. Entities are refused. Errors: BadAnswer."""
     if b"<!ENTITY" in body:
-        raise BadRequest("the reply declares entities, which are refused")
+        raise BadAnswer("the reply declares entities, which are refused")
     try:
         return ElementTree.fromstring(body)  # noqa: S314 - entities are refused, and expat limits what is hidden in other encodings
     except ElementTree.ParseError as exc:
-        raise BadRequest(f"the reply is no XML: {exc}; is it a server of this protocol") from exc
+        raise BadAnswer(f"the reply is no XML: {exc}; is it a server of this protocol") from exc
 
 
 def iter_texts(element: ElementTree.Element, name: str) -> Iterator[str]:

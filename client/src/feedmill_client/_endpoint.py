@@ -1,0 +1,329 @@
+"""One port of a server: sends requests over its connections, again where that is safe, and makes typed errors of what it answers."""
+
+import json
+import socket
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import h11
+
+from feedmill_client._addresses import Address, find_next, make_query
+from feedmill_client._bodies import FormBody, JsonBody, OnProgress, ignore_progress
+from feedmill_client._exchange import CallerFailure, Line, Request, Response, Silence, converse
+from feedmill_client._flows import Flow, Open, Sleep, perform
+from feedmill_client._retrying import FAILED, REFUSED, choose_pause, read_retry_after
+from feedmill_client.answers import Problem
+from feedmill_client.decoding import decode
+from feedmill_client.errors import (
+    BadAnswer,
+    BadRequest,
+    Busy,
+    Conflict,
+    Denied,
+    DiskFull,
+    FeedmillError,
+    NotFound,
+    Overtaken,
+    ServerFault,
+    TooLarge,
+    Unreachable,
+)
+from feedmill_client.options import Options
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+T = TypeVar("T")
+
+FEED_PORT: Final = 19900
+"""The port of feeds by default. Source: docs/reference/settings.md."""
+IDLE_SECONDS: Final = 15.0
+"""A connection that was idle for longer is not used again. The server closes it after 20 seconds."""
+MAX_IDLE: Final = 8
+SHOWN_CHARACTERS: Final = 1_000
+_ERRORS: Final[dict[int, type[FeedmillError]]] = {
+    401: Denied,
+    403: Denied,
+    404: NotFound,
+    409: Conflict,
+    412: Overtaken,
+    413: TooLarge,
+    429: Busy,
+    502: Busy,
+    503: Busy,
+    504: Busy,
+    507: DiskFull,
+}
+Parameters = Mapping[str, str | list[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """The clocks and the chance that a client uses. ``now`` is the time of day, which dates in responses are compared with."""
+
+    clock: Callable[[], float]
+    now: Callable[[], datetime]
+    chance: Callable[[], float]
+
+
+@dataclass(slots=True, kw_only=True)
+class Endpoint:
+    """A port of a server. ``idle`` are its connections that wait for another request."""
+
+    address: Address
+    options: Options
+    surroundings: Surroundings
+    idle: deque[Line] = field(default_factory=deque)
+    _context: "SSLContext | None" = None
+
+    def close(self) -> None:
+        """Closes all idle connections."""
+        while self.idle:
+            self.idle.pop().connection.close()
+
+    # --- requests ---
+
+    def ask(self, request: Request) -> Flow[Response]:
+        """Returns the response to a request, whatever its status. It is sent again where that is safe. Errors: Unreachable, BadAnswer."""
+        begun_at, attempt = self.surroundings.clock(), 1
+        while True:
+            failure: Unreachable | None = None
+            retry_after: float | None = None
+            try:
+                response = yield from self._try(request)
+            except Unreachable as error:
+                failure = error
+                may_repeat = not error.is_permanent and (request.is_repeatable or not error.was_sent)
+            else:
+                may_repeat = response.status in REFUSED or (request.is_repeatable and response.status in FAILED)
+                retry_after = self._read_wait(response)
+            pause = None
+            if may_repeat and (request.body is None or request.body.can_begin()):
+                spent = self.surroundings.clock() - begun_at
+                pause = choose_pause(self.options.retries, attempt, spent, retry_after, self.surroundings.chance())
+            if pause is None:
+                if failure is not None:
+                    raise failure
+                return response
+            yield from perform(Sleep(pause))
+            attempt += 1
+
+    def get_json(self, path: str, parameters: Parameters | None = None) -> Flow[Any]:
+        """Reads a resource. Errors: NotFound, Denied, Busy, BadRequest."""
+        response = yield from self.ask(Request(method="GET", path=path + make_query(parameters), is_repeatable=True))
+        return self.read_json(response)
+
+    def send_json(self, method: str, path: str, body: object, parameters: Parameters | None = None) -> Flow[Any]:
+        """Sends JSON. Errors: as ``get_json``."""
+        whole = path + make_query(parameters)
+        response = yield from self.ask(Request(method=method, path=whole, body=JsonBody(body), is_repeatable=method == "PUT"))
+        return self.read_json(response)
+
+    def post_json(self, path: str, parameters: Parameters | None = None) -> Flow[Any]:
+        """Posts a request without a body. Errors: as ``get_json``."""
+        response = yield from self.ask(Request(method="POST", path=path + make_query(parameters)))
+        return self.read_json(response)
+
+    def delete(self, path: str, parameters: Parameters | None = None) -> Flow[Any]:
+        """Deletes a resource. Returns what the server answers. Errors: as ``get_json``."""
+        response = yield from self.ask(Request(method="DELETE", path=path + make_query(parameters), is_repeatable=True))
+        return self.read_json(response)
+
+    def read_page(self, path: str, query: str) -> Flow[tuple[Any, str]]:
+        """Reads a page of a list. Returns its JSON, and the query of the next page, "" after the last one. Errors: as ``get_json``."""
+        response = yield from self.ask(Request(method="GET", path=path + query, is_repeatable=True))
+        answer = self.read_json(response)
+        following = find_next(response.headers.get("link", ""), self.address)
+        if following == query:
+            raise BadAnswer(f"{self.address.shown} leads from a page of {path} to itself")
+        return answer, following
+
+    def get_bytes(self, path: str, *, accept: str = "*/*") -> Flow[bytes]:
+        """Reads a resource as it is. Errors: as ``get_json``."""
+        response = yield from self.ask(Request(method="GET", path=path, is_repeatable=True, accept=accept))
+        self.check(response)
+        return response.body
+
+    def post_file(
+        self, path: str, fields: Mapping[str, str], file: Path, on_progress: OnProgress = ignore_progress, *, accept: str = "*/*"
+    ) -> Flow[Response]:
+        """Posts a form whose last field, ``data``, is a file, and returns the response. Errors: Unreachable."""
+        return (yield from self.ask(Request(method="POST", path=path, body=FormBody(fields, file, on_progress), accept=accept)))
+
+    def push(self, path: str, fields: Mapping[str, str], file: Path, on_progress: OnProgress = ignore_progress) -> Flow[str | None]:
+        """Posts a feed and returns its id, or None if the server returns none.
+
+        Errors: Denied, Busy, BadRequest with its answer; NotFound if the address is not that of a feed port.
+        """
+        response = yield from self.post_file(path, fields, file, on_progress)
+        text = response.body.decode("utf-8", "replace").strip()
+        if text.lower() == "success":
+            return response.headers.get("x-feedmill-feed")
+        if response.status in (404, 405):
+            raise NotFound(f"{self.address.shown} accepts no feeds; give the address of the feed port, which is {FEED_PORT} by default")
+        kind = Denied if "Unauthorized" in text else _find_error(response.status)
+        raise self._make_error(kind, response, f"the server refused the feed with status {response.status}: {shorten(text)}")
+
+    # --- responses ---
+
+    def read_json(self, response: Response) -> Any:
+        """Returns the JSON of a response, None if it is empty. Errors: by its status; BadAnswer."""
+        self.check(response)
+        try:
+            return json.loads(response.body) if response.body else None
+        except (ValueError, RecursionError) as exc:
+            raise BadAnswer(f"{self.address.shown} answers no JSON; is it a feedmill server") from exc
+
+    def read(self, kind: type[T], answer: object) -> T:
+        """Returns an answer in its type. Errors: BadAnswer."""
+        try:
+            return decode(kind, answer)
+        except BadAnswer as exc:
+            raise BadAnswer(f"{self.address.shown} does not answer as documented: {exc}") from exc
+
+    def read_list(self, kind: type[T], answer: object) -> list[T]:
+        """Returns a list of answers. Errors: BadAnswer."""
+        if not isinstance(answer, list):
+            raise BadAnswer(f"{self.address.shown} does not answer as documented; is it this port of a feedmill server")
+        return [self.read(kind, each) for each in answer]
+
+    def check(self, response: Response) -> None:
+        """Raises the error of a response that is no success."""
+        if 300 <= response.status < 400:
+            where = response.headers.get("location", "")[:SHOWN_CHARACTERS]
+            raise self._make_error(BadAnswer, response, f"{self.address.shown} redirects to {where!a}; give that address")
+        if not response.is_success:
+            raise self._make_error(_find_error(response.status), response, "")
+
+    def _make_error(self, kind: type[FeedmillError], response: Response, text: str) -> FeedmillError:
+        """Returns an error with what a response says. Without ``text`` its text is the detail of the problem."""
+        problem = read_problem(response)
+        said = f"the server answered {response.status}: {shorten(response.body.decode('utf-8', 'replace').strip())}"
+        return kind(
+            text or (problem.detail if problem is not None else said),
+            status=response.status,
+            problem=problem,
+            request_id=response.headers.get("x-request-id"),
+            retry_after_seconds=self._read_wait(response),
+        )
+
+    def _read_wait(self, response: Response) -> float | None:
+        return read_retry_after(response.headers.get("retry-after", ""), self.surroundings.now())
+
+    # --- connections ---
+
+    def _try(self, request: Request) -> Flow[Response]:
+        """Sends a request once. Errors: Unreachable, BadAnswer, BadRequest."""
+        was_sent = False
+        line: Line | None = None
+        body = request.body
+        if body is not None:
+            body.begin()
+        try:
+            line = self._take() or (yield from self._open())
+            was_sent = True
+            response = yield from converse(line, self.address, request, self.options, self.surroundings.clock)
+            self._keep(line)
+            line = None
+            return response
+        except CallerFailure as exc:
+            raise exc.error from None
+        except h11.LocalProtocolError as exc:
+            raise BadRequest(f"the request cannot be sent, as its token or path holds characters that HTTP does not allow: {exc}") from exc
+        except BadAnswer as exc:
+            raise BadAnswer(f"{self.address.shown} answers too much: {exc}") from exc
+        except (OSError, Silence, h11.RemoteProtocolError) as exc:
+            raise self._explain_silence(exc, was_sent=was_sent) from exc
+        finally:
+            if line is not None:
+                line.connection.close()
+            if body is not None:
+                body.end()
+
+    def _take(self) -> Line | None:
+        """Returns an idle connection that the server has not closed, None if there is none."""
+        while self.idle:
+            try:
+                line = self.idle.pop()
+            except IndexError:
+                # another thread has taken it
+                return None
+            try:
+                is_old = self.surroundings.clock() - line.idle_since > IDLE_SECONDS
+                if not is_old and not line.connection.has_incoming():
+                    return line
+            except OSError:
+                pass
+            line.connection.close()
+        return None
+
+    def _keep(self, line: Line) -> None:
+        if len(self.idle) < MAX_IDLE and line.try_reuse():
+            line.idle_since = self.surroundings.clock()
+            self.idle.append(line)
+        else:
+            line.connection.close()
+
+    def _open(self) -> Flow[Line]:
+        address, seconds = self.address, self.options.timeouts.connect_seconds
+        context = self._find_context() if address.is_tls else None
+        return Line((yield from perform(Open(address.host, address.port, context, address.host, seconds))))
+
+    def _find_context(self) -> "SSLContext":
+        if self._context is None:
+            # slow to load, and not needed without TLS
+            from feedmill_client._trust import make_context
+
+            self._context = self.options.context or make_context(self.options.certificate)
+        return self._context
+
+    def _explain_silence(self, exc: Exception, *, was_sent: bool) -> Unreachable:
+        """Returns why no response came, and what to do."""
+        url = self.address.shown
+        if isinstance(exc, Silence):
+            return Unreachable(f"no answer from {url}: {exc}", was_sent=was_sent)
+        if isinstance(exc, ConnectionRefusedError):
+            return Unreachable(f"no server answers at {url}; is 'feedmill serve' running, and is this the port?", was_sent=False)
+        if isinstance(exc, socket.gaierror):
+            text = f"no server answers at {url}: its name is unknown ({exc.strerror})"
+            return Unreachable(text, was_sent=False, is_permanent=exc.errno != socket.EAI_AGAIN)
+        if type(exc).__name__ == "SSLCertVerificationError":
+            reason = getattr(exc, "verify_message", exc)
+            return Unreachable(f"no answer from {url}: its certificate is not trusted ({reason})", was_sent=False, is_permanent=True)
+        if type(exc).__name__.startswith("SSL"):
+            reason = getattr(exc, "reason", None) or exc
+            text = f"no answer from {url}: TLS failed ({reason}); a port without TLS wants http:// in place of https://"
+            return Unreachable(text, was_sent=was_sent, is_permanent=True)
+        if isinstance(exc, TimeoutError):
+            seconds = self.options.timeouts.silence_seconds if was_sent else self.options.timeouts.connect_seconds
+            return Unreachable(f"no answer from {url} within {seconds:g} seconds", was_sent=was_sent)
+        is_closed = isinstance(exc, (h11.RemoteProtocolError, ConnectionResetError))
+        if is_closed and not self.address.is_tls:
+            text = f"no answer from {url}: the connection was closed; a port with TLS wants https:// in place of http://"
+            return Unreachable(text, was_sent=was_sent)
+        return Unreachable(f"no answer from {url}: {exc or type(exc).__name__}", was_sent=was_sent)
+
+
+def read_problem(response: Response) -> Problem | None:
+    """Returns what a response says in the shape of RFC 9457, None if it says nothing so."""
+    try:
+        given = json.loads(response.body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(given, dict) or "detail" not in given:
+        return None
+    texts = {name: str(given.get(name, "")) for name in ("type", "title", "detail", "code")}
+    return Problem(status=response.status, **texts)
+
+
+def shorten(text: str) -> str:
+    """Returns the beginning of what a server said."""
+    return text[:SHOWN_CHARACTERS] or "no text"
+
+
+def _find_error(status: int) -> type[FeedmillError]:
+    return _ERRORS.get(status, ServerFault if status >= 500 else BadRequest)

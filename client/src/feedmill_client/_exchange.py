@@ -1,0 +1,186 @@
+"""One request and its response over one connection, by h11. This module does no I/O; see ``_flows``.
+
+- A server may refuse a request before it has read all of it. Its response is read all the same, and the rest of the body is not sent.
+- Redirects are not followed, so that no other server gets a token.
+- An answer has as many bytes and lasts as long as the options allow; h11 limits its headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+import h11
+
+from feedmill_client._addresses import Address
+from feedmill_client._bodies import Body
+from feedmill_client._flows import Connection, Flow, Receive, Send, perform
+from feedmill_client.errors import BadAnswer
+from feedmill_client.options import Options
+
+MAX_INTERIM: Final = 20
+"""So many responses with a status below 200 may come before the final one."""
+
+
+class Silence(Exception):
+    """The server did not answer in time; the text says what it did not do."""
+
+
+class CallerFailure(Exception):
+    """What the caller gave has failed, not the connection: the source of a body, or the file that an answer is written to."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A request. ``is_repeatable``: it has the same effect twice. ``sink`` takes the body of a successful response in its pieces."""
+
+    method: str
+    path: str
+    body: Body | None = None
+    is_repeatable: bool = False
+    accept: str = "application/json"
+    sink: Callable[[bytes], object] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """A response. The names of headers are in lower case; of repeated ones the last counts."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+
+@dataclass(slots=True)
+class Line:
+    """A connection, with what h11 knows of it, and since when it is idle."""
+
+    connection: Connection
+    protocol: h11.Connection = field(default_factory=lambda: h11.Connection(h11.CLIENT))
+    idle_since: float = 0.0
+
+    def try_reuse(self) -> bool:
+        """Returns whether another request can be sent, and prepares for it."""
+        if self.protocol.our_state is not h11.DONE or self.protocol.their_state is not h11.DONE:
+            return False
+        self.protocol.start_next_cycle()
+        return True
+
+
+def converse(line: Line, address: Address, request: Request, options: Options, clock: Callable[[], float]) -> Flow[Response]:
+    """Sends a request and returns its response. The body has begun.
+
+    Errors: OSError, Silence, h11.ProtocolError, CallerFailure; BadAnswer for too many bytes.
+    """
+    head = h11.Request(method=request.method, target=address.prefix + request.path, headers=_make_headers(address, request, options))
+    was_cut = yield from _send(line, head, request.body, options)
+    deadline = clock() + options.timeouts.answer_seconds
+    try:
+        return (yield from _receive(line, request, options, deadline, clock))
+    except OSError:
+        if was_cut is not None:
+            # the first error says more
+            raise was_cut from None
+        raise
+
+
+def _make_headers(address: Address, request: Request, options: Options) -> list[tuple[str, str]]:
+    headers = [("Host", address.authority), ("User-Agent", options.user_agent), ("Accept", request.accept)]
+    if address.authorization:
+        headers.append(("Authorization", address.authorization))
+    if request.body is None:
+        # a proxy may ask for the length of a POST without a body
+        return [*headers, ("Content-Length", "0")] if request.method == "POST" else headers
+    length = request.body.length_bytes
+    framing = ("Transfer-Encoding", "chunked") if length is None else ("Content-Length", str(length))
+    return [*headers, ("Content-Type", request.body.content_type), framing]
+
+
+def _send(line: Line, head: h11.Request, body: Body | None, options: Options) -> Flow[OSError | None]:
+    """Sends a request, or what the server takes of it. Returns the error that ended it early."""
+    seconds = options.timeouts.silence_seconds
+    data = line.protocol.send(head) or b""
+    if body is None:
+        data += line.protocol.send(h11.EndOfMessage()) or b""
+        yield from perform(Send(line.connection, data, seconds))
+        return None
+    piece = yield from _read_piece(body)
+    while piece:
+        data += line.protocol.send(h11.Data(piece)) or b""
+        try:
+            yield from perform(Send(line.connection, data, seconds))
+            if line.connection.has_incoming():
+                return None
+        except OSError as error:
+            return error
+        data = b""
+        piece = yield from _read_piece(body)
+    data += line.protocol.send(h11.EndOfMessage()) or b""
+    if data:
+        try:
+            yield from perform(Send(line.connection, data, seconds))
+        except OSError as error:
+            return error
+    return None
+
+
+def _read_piece(body: Body) -> Flow[bytes]:
+    try:
+        return (yield from body.read_piece())
+    except Exception as exc:
+        raise CallerFailure(exc) from exc
+
+
+def _write(sink: Callable[[bytes], object], data: bytes) -> None:
+    try:
+        sink(data)
+    except Exception as exc:
+        raise CallerFailure(exc) from exc
+
+
+def _receive(line: Line, request: Request, options: Options, deadline: float, clock: Callable[[], float]) -> Flow[Response]:
+    head: h11.Response | None = None
+    body, received, interim = bytearray(), 0, 0
+    while True:
+        event = line.protocol.next_event()
+        if event is h11.NEED_DATA:
+            line.protocol.receive_data((yield from _read_more(line, options, deadline, clock)))
+        elif isinstance(event, h11.InformationalResponse):
+            interim += 1
+            if interim > MAX_INTERIM:
+                raise BadAnswer(f"it sends more than {MAX_INTERIM} responses with a status below 200")
+        elif isinstance(event, h11.Response):
+            head = event
+        elif isinstance(event, h11.Data) and head is not None:
+            received += len(event.data)
+            if request.sink is not None and 200 <= head.status_code < 300:
+                _write(request.sink, bytes(event.data))
+            elif received > options.max_answer_bytes:
+                raise BadAnswer(f"its answer has more than {options.max_answer_bytes} bytes")
+            else:
+                body += event.data
+        elif isinstance(event, h11.EndOfMessage) and head is not None:
+            headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
+            return Response(status=head.status_code, headers=headers, body=bytes(body))
+        else:
+            raise ConnectionResetError("the connection was closed")
+
+
+def _read_more(line: Line, options: Options, deadline: float, clock: Callable[[], float]) -> Flow[bytes]:
+    left = deadline - clock()
+    if left <= 0:
+        raise Silence(f"it did not end its answer within {options.timeouts.answer_seconds:g} seconds")
+    silence = options.timeouts.silence_seconds
+    try:
+        return (yield from perform(Receive(line.connection, min(silence, left))))
+    except TimeoutError as exc:
+        raise Silence(f"no answer within {min(silence, left):g} seconds") from exc
