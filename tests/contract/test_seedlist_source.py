@@ -114,6 +114,35 @@ def test_run_goes_on_at_the_page_that_failed(body: bytes | int, error: type[Feed
     assert [page.items for page in server.read(checkpoint=rest[-1].checkpoint)] == [()]
 
 
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (500, "^https://list.example.com/seedlist/myserver.Start=1: the server answers 500$"),
+        (b"<feed>\n<entry></b></feed>", "^https://list.example.com/seedlist/myserver.Start=1: .*, line 2, column "),
+        (b"x" * 2_000, "^https://list.example.com/seedlist/myserver.Start=1: its answer has more than 1500 bytes$"),
+    ],
+)
+def test_failure_names_its_page(body: bytes | int, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("feedmill.services.pulling.seedlists.MAX_PAGE_BYTES", 1_500)
+    with pytest.raises(FeedmillError, match=reason):
+        Server({LIST: page_of(following="?Start=1"), f"{HOST}/seedlist/myserver?Start=1": body}).read()
+
+
+@pytest.mark.parametrize("status", [400, 404, 410])
+def test_page_that_the_server_no_longer_knows_has_the_next_run_begin_again(status: int) -> None:
+    second = f"{HOST}/seedlist/myserver?Start=1&State=old"
+    server = Server({LIST: page_of(entry_of("1"), following="?Start=1&amp;State=old"), second: status})
+    first = server.open().iter_pages(RunMode.FULL, since="", checkpoint="")
+    reached = next(first)
+    with pytest.raises(UpstreamFailure):
+        next(first)
+    assert reached.checkpoint
+    again = server.open().iter_pages(RunMode.FULL, since="", checkpoint=reached.checkpoint)
+    assert next(again) == PullPage()
+    with pytest.raises(UpstreamFailure, match=f"answers {status}, so the next run begins with the first page"):
+        next(again)
+
+
 def test_pages_that_lead_back_are_refused() -> None:
     with pytest.raises(BadRequest, match="twice"):
         Server({LIST: page_of(following=LIST.replace("&", "&amp;"))}).read()
@@ -141,6 +170,43 @@ def test_containers_are_read_in_a_list_of_children() -> None:
     assert [page.since for page in pages] == ["t", ""]
 
 
+def container_of(identifier: str, *, documents: str = "", children: str = "") -> str:
+    links = {"via": documents, "alternate": children}
+    inside = (f'<link rel="{rel}" type="application/atom+xml" href="{url}"/>' for rel, url in links.items() if url)
+    return entry_of(identifier, "".join(inside))
+
+
+def test_documents_list_of_a_container_has_the_documents_of_inner_containers() -> None:
+    children = f"{HOST}/seedlist/myserver?Action=GetChildren"
+    inner = container_of("inner", documents="/inner")
+    server = Server(
+        {
+            children: page_of(container_of("outer", documents="/outer", children="/c")),
+            f"{HOST}/outer": page_of(inner, entry_of("1"), following="/outer2"),
+            f"{HOST}/outer2": page_of(inner, entry_of("2")),
+        }
+    )
+    pages = server.read(url=children)
+    assert ids_of(pages) == ["1", "2"]
+    assert server.urls == [children, f"{HOST}/outer", f"{HOST}/outer2"]
+    server.requested.clear()
+    assert ids_of(server.read(url=children, checkpoint=pages[1].checkpoint)) == ["2"]
+    assert server.urls == [f"{HOST}/outer2"]
+
+
+def test_lists_of_containers_are_read_once() -> None:
+    children = f"{HOST}/seedlist/myserver?Action=GetChildren"
+    server = Server(
+        {
+            children: page_of(*(container_of(each, children=f"/{each}") for each in ("a", "b", "a"))),
+            f"{HOST}/a": page_of(container_of("b", children="/b"), container_of("root", children="/seedlist/myserver?Action=GetChildren")),
+            f"{HOST}/b": page_of(container_of("itself", children="/b"), entry_of("1")),
+        }
+    )
+    assert ids_of(server.read(url=children)) == ["1"]
+    assert server.urls == [children, f"{HOST}/a", f"{HOST}/b"]
+
+
 def test_content_is_fetched_with_the_user_of_the_source() -> None:
     server = Server(
         {
@@ -162,12 +228,29 @@ def test_user_is_not_sent_elsewhere(url: str) -> None:
     assert server.requested[-1] == (url, "")
 
 
-@pytest.mark.parametrize("content", ['<content src="/gone"/>', '<content src="/large"/>', '<content type="image/png">?</content>'])
-def test_content_that_cannot_be_read_costs_its_document_only(content: str) -> None:
-    server = Server({LIST: page_of(entry_of("1", content)), f"{HOST}/large": b"x" * 1_001})
-    (page,) = server.read()
-    with pytest.raises(BadRequest):
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ('<content src="/gone"/>', "^https://list.example.com/gone: the server answers 404$"),
+        ('<content src="/closed"/>', "^https://list.example.com/closed: the server answers 403; check user and password$"),
+        ('<content type="image/png">?</content>', "not base64"),
+    ],
+)
+def test_content_that_cannot_be_read_costs_its_document_only(content: str, reason: str) -> None:
+    (page,) = Server({LIST: page_of(entry_of("1", content)), f"{HOST}/closed": 403}).read()
+    with pytest.raises(BadRequest, match=reason):
         load(page)
+
+
+def test_content_that_is_too_large_leaves_a_document_without_it() -> None:
+    inside = '<title>Film</title><content type="video/mp4" src="/large"/><link rel="related" title="more.txt" href="/more"/>'
+    server = Server({LIST: page_of(entry_of("1", inside)), f"{HOST}/large": b"x" * 1_001, f"{HOST}/more": b"words"})
+    change = load(server.read()[0])
+    assert (change.attributes.title, change.attributes.mimetype) == ("Film", "video/mp4")
+    assert change.content is not None
+    assert change.content.stream.read() == b"words"
+    assert change.reports == (f"{HOST}/large was left out: with it the document has more than 1000 bytes",)
+    assert [note.reason for note in change.notes] == list(change.reports)
 
 
 RELATED = '<link rel="related" type="text/plain" title="more.txt" href="/more"/>'
