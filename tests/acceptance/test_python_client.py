@@ -18,7 +18,6 @@ from feedmill.runtime.admintoken import read_token
 from feedmill_client import (
     AclEntry,
     AclPush,
-    Administration,
     BadRequest,
     Busy,
     Client,
@@ -30,6 +29,7 @@ from feedmill_client import (
     GroupsBuilder,
     NotFound,
     PrincipalPush,
+    Progress,
     SeedlistReader,
 )
 from feedmill_client.feeds import FeedType
@@ -37,6 +37,7 @@ from feedmill_client.replies import parse_xml
 from tests.appliance import Appliance, running
 from tests.crawlsite import CrawlSite, html, serving
 from tests.docexamples import CLIENT, DocExample, list_examples, list_modules_without
+from tests.eitherclient import Either
 from tests.waiting import wait_until
 
 HOST = "http://python-client.example.com"
@@ -56,12 +57,22 @@ keys = ["id"]
 """
 
 
+@pytest.fixture(scope="module", params=["blocking", "asyncio"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def open_client(kind: str, server: Appliance) -> Either:
+    return Either(kind, "Client", search=f"http://127.0.0.1:{server.search_port}", feeds=f"http://127.0.0.1:{server.gate}")
+
+
 @pytest.fixture
-def client(server: Appliance) -> Client:
-    return Client(search=f"http://127.0.0.1:{server.search_port}", feeds=f"http://127.0.0.1:{server.gate}")
+def client(kind: str, server: Appliance) -> Iterator[Either]:
+    with open_client(kind, server) as made:
+        yield made
 
 
-def test_client_feeds_waits_and_finds(client: Client) -> None:
+def test_client_feeds_waits_and_finds(client: Either) -> None:
     changed = datetime(2026, 3, 1, 12, tzinfo=UTC)
     with FeedBuilder("full") as feed:
         feed.add(
@@ -99,38 +110,65 @@ def test_client_feeds_waits_and_finds(client: Client) -> None:
         client.get_document(f"{HOST}/secret")
 
 
-def test_client_deletes_and_lists(client: Client) -> None:
+def test_client_deletes_and_lists(kind: str, client: Either) -> None:
+    name = f"python_deletes_{kind}"
     with FeedBuilder() as feed:
         feed.add(f"{HOST}/gone", "pyclientgone")
         feed.add_acl(f"{HOST}/folder/", [AclEntry(name="ann")], inheritance_type="parent-overrides")
-        client.wait(client.push(feed, datasource="python_deletes"))
+        client.wait(client.push(feed, datasource=name))
     with FeedBuilder() as feed:
         feed.delete(f"{HOST}/gone")
-        client.wait(client.push(feed, datasource="python_deletes"))
+        client.wait(client.push(feed, datasource=name))
     assert client.search("pyclientgone").total == 0
-    assert len(client.list_receipts("python_deletes")) == 2
-    assert "python_deletes" in [source.name for source in client.list_datasources()]
-    client.delete_datasource("python_deletes")
+    assert len(client.list_receipts(name)) == 2
+    assert name in [source.name for source in client.list_datasources()]
+    client.delete_datasource(name)
 
 
-def test_client_pushes_documents_as_json(client: Client) -> None:
+def test_client_pushes_documents_as_json(kind: str, client: Either) -> None:
+    home, word = f"{HOST}/json/{kind}", f"pyjsonword{kind}"
     acl = AclPush(principals=[PrincipalPush(scope="user", access="permit", name="ann")])
     documents: list[DocumentPush | Mapping[str, object]] = [
-        DocumentPush(url=f"{HOST}/json/1", content="pyjsonword", title="A title", metadata={"team": ["Käse", "Öl"]}),
-        {"url": f"{HOST}/json/2", "content": "pyjsonword", "colour": "red"},
-        DocumentPush(url=f"{HOST}/json/3", content="pyjsonword", acl=acl),
+        DocumentPush(url=f"{home}/1", content=word, title="A title", metadata={"team": ["Käse", "Öl"]}),
+        {"url": f"{home}/2", "content": word, "colour": "red"},
+        DocumentPush(url=f"{home}/3", content=word, acl=acl),
     ]
     receipt = client.wait(client.push_documents(iter(documents), datasource="python_json").id)
     assert (receipt.state, receipt.included, [line.record for line in receipt.log]) == ("completed with errors", 2, [2])
-    assert [(result.url, result.title) for result in client.iter_results("pyjsonword")] == [(f"{HOST}/json/1", "A title")]
-    client.wait(client.put_document(f"{HOST}/json/2", DocumentPush(content="pyjsonword"), datasource="python_json").id)
-    client.wait(client.delete_document(f"{HOST}/json/1", datasource="python_json").id)
-    assert [result.url for result in client.iter_results("pyjsonword")] == [f"{HOST}/json/2"]
+    assert [(result.url, result.title) for result in client.iter_results(word)] == [(f"{home}/1", "A title")]
+    client.wait(client.put_document(f"{home}/2", DocumentPush(content=word), datasource="python_json").id)
+    client.wait(client.delete_document(f"{home}/1", datasource="python_json").id)
+    assert [result.url for result in client.iter_results(word)] == [f"{home}/2"]
     with pytest.raises(BadRequest, match="feedtype"):
         client.push_documents([], datasource="python_json", feedtype="sideways")
 
 
-def test_client_pushes_groups(client: Client) -> None:
+def test_client_retrieves_passages(client: Either) -> None:
+    client.wait(client.push_documents([{"url": f"{HOST}/passage", "content": "Pypassage words."}], datasource="python_passages").id)
+    (passage,) = client.retrieve("pypassage", num=3).passages
+    assert (passage.url, passage.text) == (f"{HOST}/passage", "Pypassage words.")
+
+
+def test_client_reads_feeds_back_and_sends_them_again(kind: str, client: Either, tmp_path: Path) -> None:
+    name, states, sent = f"python_resent_{kind}", list[str](), list[Progress]()
+    with FeedBuilder() as feed:
+        feed.add(f"{HOST}/resent/{kind}", "pyresentword")
+        feed_id = client.push(feed, datasource=name, on_progress=sent.append)
+        pushed = feed.finish().read_bytes()
+    client.wait(feed_id, on_progress=lambda receipt: states.append(receipt.state))
+    assert (states[-1], sent[-1].sent_bytes, sent[-1].total_bytes) == ("completed", len(pushed), len(pushed))
+    with (tmp_path / "feed.xml").open("wb") as file:
+        client.download_feed(feed_id, file)
+    assert (tmp_path / "feed.xml").read_bytes() == pushed
+    with (tmp_path / "none.xml").open("wb") as file, pytest.raises(NotFound):
+        client.download_feed("999999999", file)
+    again = client.wait(client.resend_feed(feed_id).id)
+    assert [receipt.id for receipt in client.iter_receipts(name)] == [again.id, feed_id]
+    client.delete_datasource(name, destroy=True)
+    assert name not in [source.name for source in client.list_datasources()]
+
+
+def test_client_pushes_groups(client: Either) -> None:
     with GroupsBuilder() as groups:
         groups.add("python staff", [AclEntry(name="ann"), AclEntry(name="python bosses", scope="group")])
         receipt = client.wait(client.push_groups(groups, groupsource="python_groups"))
@@ -138,9 +176,9 @@ def test_client_pushes_groups(client: Client) -> None:
 
 
 @pytest.fixture(scope="module")
-def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
-    """Returns a server with a pull source, a profile and a crawler."""
-    folder = tmp_path_factory.mktemp("doors")
+def doors(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
+    """Returns a server with a pull source, a profile and a crawler, for the tests of one kind of client."""
+    folder = tmp_path_factory.mktemp(f"doors-{kind}")
     with closing(sqlite3.connect(folder / "staff.db")) as connection, connection:
         connection.execute("CREATE TABLE articles (id INTEGER, body TEXT)")
         connection.execute("INSERT INTO articles VALUES (1, 'rowword'), (2, 'rowword')")
@@ -149,12 +187,18 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
 
 
 @pytest.fixture
-def administration(doors: Appliance) -> Administration:
-    return Administration(f"http://127.0.0.1:{doors.admin}", token=read_token(doors.data))
+def administration(kind: str, doors: Appliance) -> Iterator[Either]:
+    with Either(kind, "Administration", f"http://127.0.0.1:{doors.admin}", token=read_token(doors.data)) as made:
+        yield made
 
 
-def test_client_loads_items_and_says_what_became_of_each(doors: Appliance) -> None:
-    client = Client(search=f"http://127.0.0.1:{doors.search_port}", feeds=f"http://127.0.0.1:{doors.gate}")
+@pytest.fixture
+def feeder(kind: str, doors: Appliance) -> Iterator[Either]:
+    with open_client(kind, doors) as made:
+        yield made
+
+
+def test_client_loads_items_and_says_what_became_of_each(feeder: Either) -> None:
     with DataloadBuilder() as items:
         items.insert(f"{HOST}/a&b", "loadword <&> 1", elements={"Title": "One & only", "Keywords": "k"}, fields={"Price": "9.50"})
         items.insert(f"{HOST}/c", "loadword with a tone \x07", fields={"Price": "dear"})
@@ -163,7 +207,7 @@ def test_client_loads_items_and_says_what_became_of_each(doors: Appliance) -> No
         items.delete(f"{HOST}/unknown")
         items.delete_matching(f"{HOST}/c*")
         items.refresh()
-        replies = client.load(items, profile="shop")
+        replies = feeder.load(items, profile="shop")
     assert [(reply.type, reply.is_done) for reply in replies] == [
         ("I", True),
         ("I", True),
@@ -175,23 +219,23 @@ def test_client_loads_items_and_says_what_became_of_each(doors: Appliance) -> No
     ]
     assert "Price" in replies[1].info
     assert replies[5].deleted == 1
-    assert sorted(result.url for result in client.iter_results("loadword")) == [f"{HOST}/a&b", f"{HOST}/raw"]
-    document = client.inspect_document(f"{HOST}/a&b")
+    assert sorted(result.url for result in feeder.iter_results("loadword")) == [f"{HOST}/a&b", f"{HOST}/raw"]
+    document = feeder.inspect_document(f"{HOST}/a&b")
     assert (document.title, document.metadata["Price"], document.metadata["keywords"]) == ("One & only", ["9.50"], ["k"])
     with DataloadBuilder() as items:
         items.refresh()
         with pytest.raises(BadRequest, match="No Profile"):
-            client.load(items, profile="none")
+            feeder.load(items, profile="none")
         with pytest.raises(BadRequest, match="no name of an element"):
             items.insert(f"{HOST}/x", elements={"a b": ""})
 
 
-def request_often(administration: Administration) -> None:
+def request_often(administration: Either) -> None:
     for _ in range(1_000):
         administration.request_run("staff")
 
 
-def test_client_runs_pull_sources(administration: Administration) -> None:
+def test_client_runs_pull_sources(kind: str, administration: Either) -> None:
     tried = administration.wait_for_run(administration.request_run("staff", dry_run=True).id)
     done = administration.wait_for_run(administration.request_run("staff", full=True).id)
     assert (tried.dry_run, tried.added, done.state, done.added, done.errors) == (True, 2, "completed", 2, 0)
@@ -204,21 +248,21 @@ def test_client_runs_pull_sources(administration: Administration) -> None:
         administration.request_run("none")
     with pytest.raises(Conflict):
         request_often(administration)
-    with pytest.raises(Denied):
-        Administration(administration._core.address.shown, token="wrong").list_sources()
+    with Either(kind, "Administration", administration._core.address.shown, token="wrong") as other, pytest.raises(Denied):
+        other.list_sources()
 
 
-def test_client_asks_the_crawler_and_why(doors: Appliance, administration: Administration) -> None:
-    client = Client(search=f"http://127.0.0.1:{doors.search_port}", feeds=f"http://127.0.0.1:{doors.gate}")
+def test_client_asks_the_crawler_and_why(feeder: Either, administration: Either) -> None:
     with serving(CrawlSite()) as site:
         site.pages["/page"] = html("crawlword")
         url = site.url("/page")
         with FeedBuilder() as feed:
             feed.add(url)
-            client.wait(client.push(feed, datasource="web"), searchable=False)
-        wait_until(lambda: client.search("crawlword").total == 1, "the page")
+            feeder.wait(feeder.push(feed, datasource="web"), searchable=False)
+        wait_until(lambda: feeder.search("crawlword").total == 1, "the page")
         assert administration.get_crawl().groups["crawled"] == 1
         assert [entry.url for entry in administration.list_crawl_queue(group="crawled")] == [url]
+        assert [entry.url for entry in administration.iter_crawl_queue()] == [url]
         assert administration.recrawl(url) == 1
         with pytest.raises(NotFound, match=r"knows no URL that 'http://none\.test/' matches"):
             administration.recrawl("http://none.test/")
@@ -232,25 +276,25 @@ def test_client_asks_the_crawler_and_why(doors: Appliance, administration: Admin
         assert (missing.searchable, bool(missing.causes)) == (False, True)
 
 
-def test_client_reads_seedlists(doors: Appliance) -> None:
-    client = Client(search=f"http://127.0.0.1:{doors.search_port}", feeds=f"http://127.0.0.1:{doors.gate}")
+def test_client_reads_seedlists(kind: str, doors: Appliance, feeder: Either) -> None:
     with FeedBuilder("full") as feed:
         for number in range(5):
             feed.add(f"{HOST}/seed/{number}", f"<title>Seed {number}</title>", acl=[AclEntry(name="ann")] if number == 1 else None)
-        client.wait(client.push(feed, datasource="seeds"))
+        feeder.wait(feeder.push(feed, datasource="seeds"))
     url = f"http://127.0.0.1:{doors.search_port}/seedlist/myserver?SeedlistId=seeds&Range=2"
-    reader = SeedlistReader(url, token=read_token(doors.data))
-    items = list(reader.iter_items())
+    with Either(kind, "SeedlistReader", url, token=read_token(doors.data)) as reader:
+        items, timestamp = reader.iter_items(), reader.timestamp
     assert [item.url for item in items] == [f"{HOST}/seed/{number}" for number in range(5)]
-    assert (items[0].title, reader.timestamp != "") == ("Seed 0", True)
+    assert (items[0].title, timestamp != "") == ("Seed 0", True)
     assert ["ann" in "".join(item.tokens or ()) or bool(item.tokens) for item in items] == [False, True, False, False, False]
     with FeedBuilder() as feed:
         feed.delete(f"{HOST}/seed/3")
-        client.wait(client.push(feed, datasource="seeds"))
-    later = list(SeedlistReader(url, token=read_token(doors.data), since=reader.timestamp).iter_items())
+        feeder.wait(feeder.push(feed, datasource="seeds"))
+    with Either(kind, "SeedlistReader", url, token=read_token(doors.data), since=timestamp) as reader:
+        later = reader.iter_items()
     assert [item.is_deletion for item in later if item.id == items[3].id] == [True]
-    with pytest.raises(Denied):
-        list(SeedlistReader(url).iter_items())
+    with Either(kind, "SeedlistReader", url) as reader, pytest.raises(Denied):
+        reader.iter_items()
     with pytest.raises(BadRequest, match=r"no seedlist|no XML"):
         list(SeedlistReader(f"http://127.0.0.1:{doors.search_port}/search?q=x&output=xml").iter_items())
 
@@ -261,7 +305,7 @@ def test_replies_that_are_none_are_refused() -> None:
             parse_xml(body)
 
 
-def test_client_errors_are_distinguished(client: Client, tmp_path: Path) -> None:
+def test_client_errors_are_distinguished(kind: str, client: Either, tmp_path: Path) -> None:
     with FeedBuilder() as feed:
         feed.add(f"{HOST}/x", "x")
         client.push(feed, datasource="python_errors")
@@ -277,14 +321,15 @@ def test_client_errors_are_distinguished(client: Client, tmp_path: Path) -> None
         client.get_receipt("999999999")
     with pytest.raises(BadRequest, match="cursor="):
         list(client.iter_results("a", cursor="senseless"))
-    with pytest.raises(Busy):
-        Client(search="http://127.0.0.1:9").search("a")
+    with Either(kind, "Client", search="http://127.0.0.1:9") as other, pytest.raises(Busy):
+        other.search("a")
     assert get_args(FeedType) == ("full", "incremental", "metadata-and-url")
 
 
-def test_client_what_http_cannot_carry_is_refused_or_replaced(client: Client, server: Appliance) -> None:
-    with pytest.raises(BadRequest, match="cannot be sent"):
-        Client(search=f"http://127.0.0.1:{server.search_port}", token="a\r\nb").search("x")
+def test_client_what_http_cannot_carry_is_refused_or_replaced(kind: str, client: Either, server: Appliance) -> None:
+    url = f"http://127.0.0.1:{server.search_port}"
+    with Either(kind, "Client", search=url, token="a\r\nb") as other, pytest.raises(BadRequest, match="cannot be sent"):
+        other.search("x")
     assert client.search("\ud800 pyclientnothing").total == 0
 
 
@@ -293,7 +338,8 @@ def test_every_module_of_the_client_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("example", list_examples(CLIENT), ids=lambda example: example.module)
-def test_example_of_the_client_runs(example: DocExample, server: Appliance, client: Client) -> None:
+def test_example_of_the_client_runs(example: DocExample, server: Appliance) -> None:
+    client = Client(search=f"http://127.0.0.1:{server.search_port}", feeds=f"http://127.0.0.1:{server.gate}")
     with FeedBuilder() as feed:
         feed_id = client.push(feed, datasource="python_examples")
     exported = {name: getattr(feedmill_client, name) for name in feedmill_client.__all__}

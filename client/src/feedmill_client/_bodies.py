@@ -99,7 +99,7 @@ class FormBody:
         self._head, self._tail = "".join(parts).encode(), f"\r\n--{boundary}--\r\n".encode()
         self._stream: BinaryIO | None = None
         self._pieces: Iterator[bytes] = iter(())
-        self._file_bytes = self._sent = 0
+        self._file_bytes = self._sent = self._told = 0
 
     @property
     def length_bytes(self) -> int:
@@ -110,11 +110,12 @@ class FormBody:
 
     def begin(self) -> None:
         self._stream = self._file.open("rb")
-        self._file_bytes, self._sent = self._file.stat().st_size, 0
+        self._file_bytes, self._sent, self._told = self._file.stat().st_size, 0, 0
         self._pieces = self._iter_pieces(self._stream)
 
     def read_piece(self) -> Flow[bytes]:
-        if self._sent:
+        if self._sent > self._told:
+            self._told = self._sent
             self._on_progress(Progress(sent_bytes=self._sent, total_bytes=self._file_bytes))
         piece = yield from perform(Pull(self._pieces, is_file=True))
         return b"" if isinstance(piece, End) else piece

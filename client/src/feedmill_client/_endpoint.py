@@ -93,14 +93,21 @@ class Endpoint:
         while True:
             failure: Unreachable | None = None
             retry_after: float | None = None
+            if request.body is not None:
+                request.body.begin()
             try:
                 response = yield from self._try(request)
+            except CallerFailure as exc:
+                raise exc.error from None
             except Unreachable as error:
                 failure = error
                 may_repeat = not error.is_permanent and (request.is_repeatable or not error.was_sent)
             else:
                 may_repeat = response.status in REFUSED or (request.is_repeatable and response.status in FAILED)
                 retry_after = self._read_wait(response)
+            finally:
+                if request.body is not None:
+                    request.body.end()
             pause = None
             if may_repeat and (request.body is None or request.body.can_begin()):
                 spent = self.surroundings.clock() - begun_at
@@ -217,32 +224,47 @@ class Endpoint:
     # --- connections ---
 
     def _try(self, request: Request) -> Flow[Response]:
-        """Sends a request once. Errors: Unreachable, BadAnswer, BadRequest."""
-        was_sent = False
+        """Sends a request once. Errors: Unreachable, BadAnswer, BadRequest, CallerFailure.
+
+        The server may close an idle connection at any time. So one is used only for what may be repeated, and its end is no failure.
+        """
+        idle = self._take() if request.is_repeatable else None
+        if idle is not None:
+            try:
+                return (yield from self._send(request, idle))
+            except (ConnectionError, h11.RemoteProtocolError):
+                if request.body is not None:
+                    request.body.begin()
+            except OSError as exc:
+                raise self._explain_silence(exc, was_sent=True) from exc
         line: Line | None = None
-        body = request.body
-        if body is not None:
-            body.begin()
         try:
-            line = self._take() or (yield from self._open())
-            was_sent = True
+            line = yield from self._open()
+            return (yield from self._send(request, line))
+        except (OSError, h11.RemoteProtocolError) as exc:
+            raise self._explain_silence(exc, was_sent=line is not None) from exc
+
+    def _send(self, request: Request, line: Line) -> Flow[Response]:
+        """Sends a request over a connection.
+
+        Errors: OSError, h11.RemoteProtocolError, CallerFailure, Unreachable, BadAnswer, BadRequest.
+        """
+        is_done = False
+        try:
             response = yield from converse(line, self.address, request, self.options, self.surroundings.clock)
-            self._keep(line)
-            line = None
+            is_done = True
             return response
-        except CallerFailure as exc:
-            raise exc.error from None
         except h11.LocalProtocolError as exc:
             raise BadRequest(f"the request cannot be sent, as its token or path holds characters that HTTP does not allow: {exc}") from exc
+        except Silence as exc:
+            raise Unreachable(f"no answer from {self.address.shown}: {exc}") from exc
         except BadAnswer as exc:
             raise BadAnswer(f"{self.address.shown} answers too much: {exc}") from exc
-        except (OSError, Silence, h11.RemoteProtocolError) as exc:
-            raise self._explain_silence(exc, was_sent=was_sent) from exc
         finally:
-            if line is not None:
+            if is_done:
+                self._keep(line)
+            else:
                 line.connection.close()
-            if body is not None:
-                body.end()
 
     def _take(self) -> Line | None:
         """Returns an idle connection that the server has not closed, None if there is none."""
@@ -284,8 +306,6 @@ class Endpoint:
     def _explain_silence(self, exc: Exception, *, was_sent: bool) -> Unreachable:
         """Returns why no response came, and what to do."""
         url = self.address.shown
-        if isinstance(exc, Silence):
-            return Unreachable(f"no answer from {url}: {exc}", was_sent=was_sent)
         if isinstance(exc, ConnectionRefusedError):
             return Unreachable(f"no server answers at {url}; is 'feedmill serve' running, and is this the port?", was_sent=False)
         if isinstance(exc, socket.gaierror):

@@ -10,6 +10,7 @@ Example::
     print(decode(Suggestions, {"query": "tra", "suggestions": ["travel"], "later": 1}).suggestions)
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
@@ -20,6 +21,8 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from feedmill_client.errors import BadAnswer
 
 T = TypeVar("T")
+
+_LARGEST = sys.float_info.max
 
 
 def decode(kind: type[T], value: object) -> T:
@@ -57,7 +60,7 @@ def _decode(kind: Any, value: Any, path: str) -> Any:
             return datetime.fromisoformat(value)
         except ValueError as exc:
             raise BadAnswer(f"'{path}' is no time: {value[:100]!r}") from exc
-    if kind is float and type(value) in (int, float):
+    if kind is float and type(value) in (int, float) and abs(value) <= _LARGEST:
         return float(value)
     # type() and not isinstance(), since a bool is an int too
     if origin is None and type(value) is kind:
