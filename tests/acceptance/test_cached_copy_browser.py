@@ -23,6 +23,12 @@ PAGE = (
 <p><a href="data:text/html,x">Data</a></p><h2>The end</h2>
 <p>&lt;img src=/escaped onerror=alert(1)&gt; &lt;script&gt;window.ran = 7&lt;/script&gt;</p>
 <p><a href="form.html" ping="/ping" onclick="window.ran = 8">The form</a></p>"""
+    + """<table onclick="window.ran = 9" style="background: url(/table)"><tr><th background="/cell">Town<th>Costs of the whole journey
+<tr><td>Bern<td><b onmouseover="window.ran = 10">three hundred and twenty francs without any food</b><td>by train and on foot
+through the valley</table>
+<ul style="list-style-image: url(/bullet)"><li>one<li><a href="jav&#x09;ascript:window.ran=11">two</a></ul>
+<ol><li>one</ol><pre>a
+  b</pre><blockquote cite="/cite">quoted</blockquote><code><svg><script>window.ran = 12</script></svg></code>"""
     + "<p>More text.</p>" * 80
     + "<p>The last needle.</p></body></html>"
 )
@@ -60,8 +66,13 @@ def test_hostile_document_runs_and_loads_nothing(browser: Browser, appliance: Ap
     expect(page.locator("h1")).to_have_text("Costs of <i>travel</i>")
     assert {url.split("?")[0] for url in sent if "/cache" in url} == {f"http://127.0.0.1:{appliance.search_port}/cache"}
     assert [url for url in sent if "127.0.0.1:9/" in url and "/cache" not in url] == []
-    assert page.locator("script, form, iframe, object, svg, math, img, base, link, [onclick], [onload], [onerror], [style]").count() == 0
+    assert page.locator("script, form, iframe, object, svg, math, img, base, link").count() == 0
+    assert page.locator("[onclick], [onload], [onerror], [onmouseover], [style], [background], [cite]").count() == 0
     assert page.locator("main a:not(.jump)").evaluate_all("links => links.map(link => link.href)") == ["http://127.0.0.1:9/base/form.html"]
+    assert page.locator("main :is(table, ul, ol, pre, blockquote, strong)").count() == 7
+    table = page.get_by_role("region", name="Table")
+    table.focus()
+    expect(table).to_be_focused()
     assert page.evaluate("[window.ran, window.origin, document.documentElement.scrollWidth <= window.innerWidth]") == [None, "null", True]
     page.context.close()
 

@@ -1,6 +1,8 @@
 import io
+import re
 from base64 import b64decode
 from datetime import UTC, datetime
+from itertools import accumulate
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -10,8 +12,11 @@ from hypothesis import strategies as st
 from lxml import etree, html
 from starlette.applications import Starlette
 
+from feedmill.adapters.extract.extract import extract
+from feedmill.adapters.extract.pool.frames import AnswerReader, pack_answer
+from feedmill.core.text.structure import Event, Kind, Space, Structure
 from feedmill.core.text.textblob import encode_text
-from feedmill.core.text.textblocks import split_blocks
+from feedmill.core.text.textblocks import build_blocks
 from feedmill.core.urls.digests import copy_id
 from feedmill.http.pages.branding import Brand
 from feedmill.http.pages.languages import choose_language
@@ -20,7 +25,7 @@ from feedmill.http.search.app import SearchSite, search_app
 from feedmill.http.search.cachepage import read_cache_query
 from feedmill.http.search.copypage import show_copy
 from feedmill.model.document import Attributes
-from feedmill.model.extraction import Link
+from feedmill.model.extraction import ExtractionLimits, Link, Task
 from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy, find_words
 from tests.contract.searchharness import SearchHarness, ask, open_harness
 
@@ -48,9 +53,10 @@ ATTRIBUTES = {
     "header": {"id"},
     "main": {"lang"},
     "a": {"href", "target", "rel", "class", "title", "aria-label"},
-    **{tag: {"dir", "id"} for tag in ("h1", "h2", "p")},
-    "b": {"dir"},
-    **{tag: set() for tag in ("head", "title", "style", "body", "ul", "li", "mark")},
+    "div": {"class", "role", "tabindex", "aria-label"},
+    **{tag: {"dir", "id"} for tag in ("h1", "h2", "h3", "h4", "h5", "h6", "p", "pre")},
+    **{tag: {"dir"} for tag in ("b", "ul", "ol", "dl", "table", "blockquote")},
+    **{tag: set() for tag in ("head", "title", "style", "body", "li", "dt", "dd", "tr", "td", "th", "mark", "strong", "em", "code")},
 }
 """All elements of the page, with their attributes."""
 
@@ -100,6 +106,63 @@ def test_cache_shows_headings_paragraphs_and_links(tmp_path: Path) -> None:
     harness.store.close()
 
 
+PAGE = """<h1>Travel</h1><p>A <em>red ne</em>edle and <a href="/form">the <b>form</b></a>.</p><ol><li>One<li>Two</ol>
+<dl><dt>Cost<dd>Ten</dl><blockquote>Quoted</blockquote><h3>Parts</h3><table><tr><th>a<th>b<tr><td><td>needle</table><pre>if x:
+    y</pre>"""
+
+
+def add_page(harness: SearchHarness, body: str) -> None:
+    (answer,) = AnswerReader(1 << 20).feed(
+        pack_answer(extract(Task(key=1, url=URL, mimetype="text/html", data=body.encode()), ExtractionLimits()))
+    )
+    assert answer is not None
+    harness.add([harness.make(URL, blob=harness.blobs.put(io.BytesIO(answer.body), len(answer.body)), title="Travel")])
+
+
+def test_cache_shows_the_structure_of_a_page(tmp_path: Path) -> None:
+    harness = open_harness(tmp_path)
+    add_page(harness, PAGE)
+    text = ask(open_app(harness), "/cache", [("url", URL), ("q", "needle")]).text
+    shown = re.sub('<a class="jump".*?</a>', "", text.partition('<main lang="">')[2].partition("</main>")[0])
+    link = 'href="http://a.com/form" target="_top" rel="nofollow noopener noreferrer"'
+    assert shown.replace("\n", "").replace(' dir="auto"', "") == (
+        '<h1>Travel</h1><p id="match1">A <em>red </em><em><mark>ne</mark></em><mark>edle</mark> and '
+        f"<a {link}>the <strong>form</strong></a>.</p>"
+        '<ol dir="ltr"><li><p>One</p></li><li><p>Two</p></li></ol><dl dir="ltr"><dt><p>Cost</p></dt><dd><p>Ten</p></dd></dl>'
+        '<blockquote dir="ltr"><p>Quoted</p></blockquote><h2>Parts</h2><div class="table" role="region" tabindex="0" aria-label="Table">'
+        '<table dir="ltr"><tr><th><p>a</p></th><th><p>b</p></th></tr>'
+        '<tr><td></td><td><p id="match2"><mark>needle</mark></p></td></tr></table>'
+        "</div><pre>if x:    y</pre>"
+    )
+    harness.store.close()
+
+
+def test_search_cache_page_has_no_structure(tmp_path: Path) -> None:
+    harness = open_harness(tmp_path)
+    add_page(harness, PAGE)
+    copy = ask(open_app(harness), "/search", [("q", f"cache:{URL} needle")]).text
+    text = "Travel\nA red <mark>needle</mark> and the form.\nOne\nTwo\nCost\nTen\nQuoted\nParts\na\nb\n<mark>needle</mark>\nif x:\ny"
+    assert f'<pre dir="auto">{text}</pre>' in copy
+    harness.store.close()
+
+
+def test_lists_and_tables_have_the_direction_of_their_text(tmp_path: Path) -> None:
+    harness = open_harness(tmp_path)
+    add_page(harness, "<p>" + "text " * 12 + "</p><ul><li>12 שלום<ul><li>inner</ul></ul><table><tr><td>1<td>سلام</table><ul><li>1.2</ul>")
+    page = html.fromstring(ask(open_app(harness), "/cache", [("url", URL)]).text)
+    assert [node.get("dir") for node in page.iter("ul", "table")] == [None, "rtl", None, "rtl", "ltr"]
+    harness.store.close()
+
+
+def test_cache_with_an_invalid_structure_shows_lines(tmp_path: Path) -> None:
+    harness = open_harness(tmp_path)
+    data = encode_text("Costs\ntext", [], "Costs", "", "u")
+    harness.add([harness.make(URL, blob=harness.blobs.put(io.BytesIO(data), len(data)), title="Travel")])
+    page = html.fromstring(ask(open_app(harness), "/cache", [("url", URL)]).text)
+    assert [(node.tag, node.text) for node in page.iterfind("body/main/*")] == [("h1", "Travel"), ("h2", "Costs"), ("p", "text")]
+    harness.store.close()
+
+
 def test_cache_shows_a_heading_that_is_the_title_once(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
     data = encode_text("Travel\nText", [], "Travel")
@@ -138,17 +201,27 @@ def test_cache_leads_back_to_the_results_on_this_server_alone(tmp_path: Path) ->
     st.lists(st.builds(Link, url=st.lists(st.sampled_from(HOSTILE)).map("".join), text=st.sampled_from(HOSTILE))),
     *[st.lists(st.sampled_from(HOSTILE)).map("".join)] * 3,
     st.lists(st.tuples(st.sampled_from(["q", "url", "lang", "client"]), st.sampled_from(HOSTILE))),
+    st.lists(st.tuples(st.sampled_from(Kind), st.integers(0, 9))),
 )
 def test_page_of_any_copy_has_only_the_elements_and_links_of_the_list(
-    pieces: list[str], links: list[Link], headings: str, title: str, url: str, sent: list[tuple[str, str]]
+    pieces: list[str],
+    links: list[Link],
+    headings: str,
+    title: str,
+    url: str,
+    sent: list[tuple[str, str]],
+    distances: list[tuple[Kind, int]],
 ) -> None:
     text = "".join(pieces)
+    places = accumulate(distance for _, distance in distances)
+    events = [Event(kind, place) for (kind, _), place in zip(distances, places, strict=True)]
+    structure = Structure(events=events, spaces=[Space(0, 3, 1, 2)])
     copy = CachedCopy(
         url=url,
         display_url=title,
         title=title,
         text=text,
-        blocks=tuple(split_blocks(text, headings, links)),
+        blocks=tuple(build_blocks(text, structure, headings, links)),
         marks=tuple(find_words(text, "needle alert")),
         updated_at=datetime(2026, 5, 4, tzinfo=UTC),
     )
@@ -159,6 +232,8 @@ def test_page_of_any_copy_has_only_the_elements_and_links_of_the_list(
         if node.tag == "a":
             assert (node.get("href") or "").startswith(("http://a.com/", "#match", "#top", "/?"))
     assert len(page.findall(".//style")) == 1
+    ids = [node.get("id") for node in page.iter() if (node.get("id") or "").startswith("match")]
+    assert ids == [f"match{number + 1}" for number in range(len(ids))]
     assert page.xpath("string(//meta[2]/@name)") == "viewport"
 
 

@@ -54,8 +54,9 @@ class Extraction:
     """The result of extracting a document.
 
     ``text`` is plain, with newlines between paragraphs, and without ``navigation``: menus, breadcrumbs and the like. ``headings`` are the
-    lines that are headings, the most important first. ``robots`` holds noindex, nofollow, noarchive, nosnippet as the document's own meta
-    tags state. ``reason`` says why the text is cut or missing, None if it is complete.
+    lines that are headings, the most important first. ``structure`` is that of the text, in its storage format. ``robots`` holds noindex,
+    nofollow, noarchive, nosnippet as the document's own meta tags state. ``reason`` says why the text is cut or missing, None if it is
+    complete.
     """
 
     key: int
@@ -67,13 +68,14 @@ class Extraction:
     metadata: Metadata = ()
     links: tuple[Link, ...] = ()
     headings: str = ""
+    structure: str = ""
     robots: frozenset[str] = frozenset()
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An extraction from another process: text, links and headings are already one blob, in the storage format.
+    """An extraction from another process: text, links, headings and structure are already one blob, in the storage format.
 
     ``body`` is empty if there are none of them. ``too_slow`` flags a document that used up the time of a short attempt and needs a longer
     one.

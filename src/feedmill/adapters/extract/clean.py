@@ -7,9 +7,23 @@ one translation removes them. Only text that is not ASCII is searched for the re
 import re
 
 _TO_NEWLINE = bytes.maketrans(b"\x0b\x0c\r\t", b"\n\n\n ")
-_CONTROLS = bytes(set(range(32)) - {9, 10, 11, 12, 13}) + b"\x7f"
+CONTROLS = bytes(set(range(32)) - {9, 10, 11, 12, 13}) + b"\x7f"
+"""The control characters that no text keeps."""
 _UNWANTED = re.compile("[\x80-\x9f\u00ad\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff]|[\U0001fffe\U0001ffff]")
 _SEPARATORS = re.compile("[\u0085\u2028\u2029]")
+# what ``squeeze`` removes: all of the above and all white space, by the first bytes in UTF-8, which the search can jump to
+_SQUEEZED = [
+    (b"\xc2", re.compile(rb"\xc2[\x80-\xa0\xad]")),
+    (b"\xe2\x80", re.compile(rb"\xe2\x80[\x80-\x8b\xa8-\xaf]")),
+    (b"\xe2\x81", re.compile(rb"\xe2\x81[\x9f\xa0\xa6-\xa9]")),
+    (b"\xe3\x80\x80", re.compile(rb"\xe3\x80\x80")),
+    (b"\xe1\x9a\x80", re.compile(rb"\xe1\x9a\x80")),
+    (b"\xef\xbb\xbf", re.compile(rb"\xef\xbb\xbf")),
+    (b"\xef\xbf", re.compile(rb"\xef\xbf[\xb9-\xbb\xbe\xbf]")),
+    (b"\xf0\x9f\xbf", re.compile(rb"\xf0\x9f\xbf[\xbe\xbf]")),
+]
+_BLANK_ASCII = b"\t\n\x0b\x0c\r \x00\x7f"
+_CONTINUATION = bytes(range(0x80, 0xC0))
 
 
 def strip_controls(text: str) -> str:
@@ -20,7 +34,7 @@ def strip_controls(text: str) -> str:
     if not text.isascii():
         text = _UNWANTED.sub("", _SEPARATORS.sub("\n", text))
     # Encoding with ``ignore`` drops lone surrogates, which no UTF-8 can hold.
-    return text.encode("utf-8", "ignore").translate(_TO_NEWLINE, _CONTROLS).decode("utf-8", "ignore")
+    return text.encode("utf-8", "ignore").translate(_TO_NEWLINE, CONTROLS).decode("utf-8", "ignore")
 
 
 def clean_text(text: str, limit: int) -> str:
@@ -34,6 +48,17 @@ def clean_text(text: str, limit: int) -> str:
     else:
         lines = [" ".join(line.split()) for line in text.split("\n")]
     return "\n".join(filter(None, lines))[:limit]
+
+
+def squeeze(text: str) -> bytes:
+    """Returns one byte for each character of the text that ``clean_text`` keeps, except white space. Control characters stay themselves."""
+    if text.isascii():
+        return text.encode().translate(None, _BLANK_ASCII)
+    data = text.encode("utf-8", "ignore")
+    for beginning, pattern in _SQUEEZED:
+        if beginning in data:
+            data = pattern.sub(b"", data)
+    return data.translate(None, _BLANK_ASCII + _CONTINUATION)
 
 
 def clean_line(text: str | None, limit: int = 1_000) -> str:

@@ -3,7 +3,7 @@
 An exception of a reader becomes an answer with a reason in plain words, except exceptions that end the process.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
@@ -27,9 +27,10 @@ from feedmill.adapters.extract.readers.pdf import read_pdf
 from feedmill.adapters.extract.readers.plaintext import read_markdown, read_plain, read_xml
 from feedmill.adapters.extract.readers.postscript import read_postscript
 from feedmill.adapters.extract.readers.xlsx import read_xlsx
+from feedmill.adapters.extract.structure import build_structure
 from feedmill.core.urls.links import resolve_links
 from feedmill.model.document import Attachment
-from feedmill.model.extraction import Extraction, ExtractionLimits, Task
+from feedmill.model.extraction import Extraction, ExtractionLimits, Link, Task
 
 _METADATA_CHARACTERS = 400_000
 _PLAIN = "text/plain"
@@ -91,7 +92,13 @@ def _extract_around_text(task: Task, limits: ExtractionLimits, read_file: Callab
     answer = _build_extraction(task, _PLAIN, content, cut, limits)
     original = extract(replace(task, data=data, path=None, charset=None, text_bytes=0), limits)
     return replace(
-        original, text=answer.text, navigation="", language=answer.language or original.language, headings="", reason=answer.reason
+        original,
+        text=answer.text,
+        navigation="",
+        language=answer.language or original.language,
+        headings="",
+        structure=answer.structure,
+        reason=answer.reason,
     )
 
 
@@ -239,6 +246,8 @@ def _build_extraction(task: Task, mimetype: str, content: Content, cut: bool, li
     if len(text) > limits.text_characters:
         text = text[: limits.text_characters]
         reasons.append(f"the text was cut after {limits.text_characters} characters")
+    found = content.links[: limits.links]
+    links = resolve_links(task.url, found)
     navigation = clean_text(content.navigation, limits.text_characters - len(text)) if content.navigation else ""
     return Extraction(
         key=task.key,
@@ -248,11 +257,17 @@ def _build_extraction(task: Task, mimetype: str, content: Content, cut: bool, li
         navigation=navigation,
         language=detect_language(text or navigation) or content.language,
         metadata=_bound_metadata(content, limits),
-        links=resolve_links(task.url, content.links[: limits.links]),
+        links=links,
         headings=clean_text(content.headings, _HEADINGS_CHARACTERS),
+        structure=build_structure(content.text, [] if len(links) == len(found) else _find_unresolved(task.url, found)),
         robots=content.robots,
         reason="; ".join(reasons) or None,
     )
+
+
+def _find_unresolved(page: str, links: Sequence[Link]) -> list[int]:
+    """Returns the numbers of the links that lead to no other document, and are not stored."""
+    return [number for number, link in enumerate(links) if not resolve_links(page, [link])]
 
 
 def _bound_metadata(content: Content, limits: ExtractionLimits) -> tuple[tuple[str, str], ...]:

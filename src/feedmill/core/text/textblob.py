@@ -1,7 +1,8 @@
-"""The storage format of an extracted text: one blob with its links and headings.
+"""The storage format of an extracted text: one blob with its links, headings and structure.
 
 line 1      absolute URLs of the links, separated by tabs
-line 2      their anchor texts, in the same order; then, if there are headings, a unit separator (U+001F) and these, with tabs for newlines
+line 2      their anchor texts, in the same order; then, if there are headings or a structure, a unit separator (U+001F) and the headings,
+            with tabs for newlines; then, if there is one, a unit separator and the structure of the main text (``structure``)
 the rest    the text in UTF-8, and after a marker character the navigation of the page if there is any; a passage that is searched but
             never quoted is enclosed by two marker characters
 """
@@ -38,11 +39,13 @@ class QuotableText:
     navigation: tuple[Range, ...] = ()
 
 
-def encode_text(text: str, links: Sequence[Link], headings: str = "", navigation: str = "") -> bytes:
-    """Returns the bytes that store a text, its links and its headings, and the navigation of its page."""
+def encode_text(text: str, links: Sequence[Link], headings: str = "", navigation: str = "", structure: str = "") -> bytes:
+    """Returns the bytes that store a text, its links, its headings and its structure, and the navigation of its page."""
     anchors = _join([link.text for link in links])
-    if headings:
+    if headings or structure:
         anchors += "\x1f" + headings.replace("\n", "\t")
+    if structure:
+        anchors += "\x1f" + structure
     if _NAVIGATION in text:
         text = text.replace(_NAVIGATION, "")
     if navigation:
@@ -138,10 +141,19 @@ def decode_links(data: bytes) -> list[Link]:
 
 def decode_headings(data: bytes) -> str:
     """Returns the headings, each on its lines. Errors: Corrupt."""
+    return _decode_part(data, 1).replace("\t", "\n")
+
+
+def decode_stored_structure(data: bytes) -> str:
+    """Returns the structure of the main text in its storage format, "" if there is none. Errors: Corrupt."""
+    return _decode_part(data, 2)
+
+
+def _decode_part(data: bytes, number: int) -> str:
+    """Returns a part of the line of the anchor texts, "" if there is none."""
     start = _find_end(data)
-    end = _find_end(data, start) - 1
-    found = data.find(b"\x1f", start, end)
-    return data[found + 1 : end].decode("utf-8", "replace").replace("\t", "\n") if found >= 0 else ""
+    parts = data[start : _find_end(data, start) - 1].split(b"\x1f", 2)
+    return parts[number].decode("utf-8", "replace") if number < len(parts) else ""
 
 
 def _join(parts: Sequence[str]) -> str:

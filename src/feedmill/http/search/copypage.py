@@ -1,27 +1,77 @@
-"""The page of a cached copy as people read it: its headings, paragraphs and links, and jumps from match to match without script.
+"""The page of a cached copy as people read it: headings, paragraphs, lists, tables, links, and jumps from match to match without script.
 
-It holds no markup of the document, only text that the template escapes. Like ``cachepage`` it is in a sandbox of its own.
+It holds no markup of the document: the template makes elements of a closed list of kinds, and escapes the text. Like ``cachepage`` it is
+in a sandbox of its own.
 """
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, groupby, islice
 from urllib.parse import urlencode
 
-from feedmill.http.search.resultpage import Part, find_address, find_link, split_snippet
-from feedmill.model.results import Snippet
+from feedmill.core.text.structure import Kind
+from feedmill.core.text.textblocks import HEADINGS, Block, Span
+from feedmill.http.search.resultpage import find_address, find_link
 from feedmill.services.searching.cachedcopy import CachedCopy
 
 _WEB = ("http://", "https://")
+_ELEMENTS = {
+    None: "p",
+    Kind.PREFORMATTED: "pre",
+    Kind.UNORDERED: "ul",
+    Kind.ORDERED: "ol",
+    Kind.ITEM: "li",
+    Kind.DEFINITIONS: "dl",
+    Kind.TERM: "dt",
+    Kind.DESCRIPTION: "dd",
+    Kind.TABLE: "table",
+    Kind.ROW: "tr",
+    Kind.CELL: "td",
+    Kind.HEADER_CELL: "th",
+    Kind.QUOTE: "blockquote",
+}
+_STYLES = {Kind.STRONG: "strong", Kind.EMPHASIS: "em", Kind.CODE: "code"}
+_DIRECTED = frozenset({Kind.UNORDERED, Kind.ORDERED, Kind.DEFINITIONS, Kind.TABLE, Kind.QUOTE})
+_DEEPEST = 6
+_DIRECTION_CHARACTERS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownPart:
+    """A piece of a line. Shape: ``styles`` are names of elements, the outermost first."""
+
+    text: str
+    styles: tuple[str, ...] = ()
+    is_marked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownLink:
+    """Pieces that lead to the same URL, None for pieces that lead nowhere."""
+
+    url: str | None
+    parts: tuple[ShownPart, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownBlock:
-    """A heading or paragraph. Shape: ``match`` counts the blocks with matches from 1, 0 for a block without; ``link`` None for none."""
+    """An element with either pieces of text or further elements.
 
-    parts: tuple[Part, ...]
-    is_heading: bool
-    link: str | None
-    match: int
+    Shape: ``element`` is one of a closed list of names. ``match`` counts the blocks with matches from 1, 0 for a block without.
+    ``direction`` is "" where that of the block around it counts.
+    """
+
+    element: str
+    direction: str = ""
+    links: tuple[ShownLink, ...] = ()
+    blocks: tuple["ShownBlock", ...] = ()
+    match: int = 0
+
+    @property
+    def text(self) -> str:
+        """Returns the text of a block without further blocks."""
+        return "".join(part.text for link in self.links for part in link.parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +85,13 @@ class ShownCopy:
     results: str | None
     blocks: tuple[ShownBlock, ...]
     matches: int
+    has_own_title: bool
 
 
 def show_copy(copy: CachedCopy, parameters: Sequence[tuple[str, str]]) -> ShownCopy:
     """Returns what the page shows. Shape: the parameters are those of its request, which a link back to the results repeats."""
-    blocks = tuple(_show_blocks(copy))
+    page = _Page(copy)
+    blocks = tuple(page.show(block) for block in copy.blocks)
     others = [(name, value) for name, value in parameters if name != "url"]
     return ShownCopy(
         title=copy.title,
@@ -48,25 +100,100 @@ def show_copy(copy: CachedCopy, parameters: Sequence[tuple[str, str]]) -> ShownC
         document=find_address(copy),
         results=f"/?{urlencode(others, errors='replace')}" if any(name == "q" and value.strip() for name, value in others) else None,
         blocks=blocks,
-        matches=max((block.match for block in blocks), default=0),
+        matches=page.matches,
+        has_own_title=page.has_own_title,
     )
 
 
-def _show_blocks(copy: CachedCopy) -> Iterator[ShownBlock]:
-    match = place = 0
-    for block in copy.blocks:
-        while place < len(copy.marks) and copy.marks[place][1] <= block.start:
-            place += 1
-        after = place
-        while after < len(copy.marks) and copy.marks[after][0] < block.end:
-            after += 1
-        # a mark may begin before the block or end behind it
-        inside = [(max(low, block.start), min(high, block.end)) for low, high in copy.marks[place:after]]
-        marks = tuple((low - block.start, high - block.start) for low, high in inside)
-        match += bool(marks)
-        yield ShownBlock(
-            parts=split_snippet(Snippet(text=copy.text[block.start : block.end], marks=marks)),
-            is_heading=block.is_heading,
-            link=find_link(block.link) if block.link.lower().startswith(_WEB) else None,
-            match=match if marks else 0,
+class _Page:
+    """Shows the blocks of a copy in their order."""
+
+    def __init__(self, copy: CachedCopy) -> None:
+        self.matches = 0
+        self._copy = copy
+        self._mark = 0
+        first = copy.blocks[0] if copy.blocks else None
+        #: whether the text begins with a heading that is the title, which is then not shown twice
+        self.has_own_title = first is not None and first.kind in HEADINGS and copy.text[first.start : first.end] == copy.title
+        self._is_first = True
+        self._level = 1
+
+    def show(self, block: Block, *, is_directed: bool = False) -> ShownBlock:
+        """Returns what is shown of a block. Shape: ``is_directed`` inside of a block that has a direction."""
+        element = self._find_element(block.kind)
+        self._is_first = False
+        if block.spans:
+            links, match = self._show_spans(block)
+            return ShownBlock(element=element, direction="auto", links=links, match=match)
+        has_direction = not is_directed and block.kind in _DIRECTED
+        direction = _find_direction(self._copy.text, block) if has_direction else ""
+        blocks = tuple(self.show(each, is_directed=is_directed or has_direction) for each in block.blocks)
+        return ShownBlock(element=element, direction=direction, blocks=blocks)
+
+    def _find_element(self, kind: Kind | None) -> str:
+        if kind not in HEADINGS:
+            return _ELEMENTS[kind]
+        if self._is_first and self.has_own_title:
+            return "h1"
+        # below the title of the page, and no level is left out
+        self._level = min(HEADINGS.index(kind) + (1 if self.has_own_title else 2), self._level + 1, _DEEPEST)
+        self._level = max(self._level, 2)
+        return f"h{self._level}"
+
+    def _show_spans(self, block: Block) -> tuple[tuple[ShownLink, ...], int]:
+        marks = self._take_marks(block.start, block.end)
+        if marks:
+            self.matches += 1
+        shown = [(span.link, part) for span in block.spans for part in self._split(span, marks, block.kind)]
+        links = tuple(
+            ShownLink(url=find_link(url) if url.lower().startswith(_WEB) else None, parts=tuple(part for _, part in parts))
+            for url, parts in groupby(shown, key=lambda pair: pair[0])
         )
+        return links, self.matches if marks else 0
+
+    def _take_marks(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Returns the marks that are in a range at least in part; blocks come in the order of the text, and so do marks."""
+        marks = self._copy.marks
+        while self._mark < len(marks) and marks[self._mark][1] <= start:
+            self._mark += 1
+        after = self._mark
+        while after < len(marks) and marks[after][0] < end:
+            after += 1
+        return list(marks[self._mark : after])
+
+    def _split(self, span: Span, marks: Sequence[tuple[int, int]], kind: Kind | None) -> Iterator[ShownPart]:
+        is_preformatted = kind is Kind.PREFORMATTED
+        styles = tuple(name for style, name in _STYLES.items() if style in span.styles and not (is_preformatted and style is Kind.CODE))
+        if span.before:
+            yield ShownPart(text=span.before)
+        position = span.start
+        # a mark may begin before the span or end behind it
+        for low, high in marks:
+            low, high = max(low, position), min(high, span.end)
+            if low < high:
+                yield from self._make_part(position, low, styles, is_preformatted, is_marked=False)
+                yield from self._make_part(low, high, styles, is_preformatted, is_marked=True)
+                position = high
+        yield from self._make_part(position, span.end, styles, is_preformatted, is_marked=False)
+
+    def _make_part(self, start: int, end: int, styles: tuple[str, ...], is_preformatted: bool, *, is_marked: bool) -> Iterator[ShownPart]:
+        text = self._copy.text[start:end]
+        if text:
+            yield ShownPart(text=text if is_preformatted else text.replace("\n", " "), styles=styles, is_marked=is_marked)
+
+
+def _find_direction(text: str, block: Block) -> str:
+    """Returns the direction of a block by the first letter in it, as browsers find that of a paragraph."""
+    pieces = (text[leaf.start : leaf.end] for leaf in _iter_leaves(block))
+    for character in islice(chain.from_iterable(pieces), _DIRECTION_CHARACTERS):
+        direction = unicodedata.bidirectional(character)
+        if direction in ("L", "R", "AL"):
+            return "ltr" if direction == "L" else "rtl"
+    return "ltr"
+
+
+def _iter_leaves(block: Block) -> Iterator[Block]:
+    if block.spans:
+        yield block
+    for each in block.blocks:
+        yield from _iter_leaves(each)

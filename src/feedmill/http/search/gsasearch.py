@@ -77,14 +77,15 @@ class SearchProtocol:
         url = request.query_params.get("url", "")
         if not url:
             raise BadRequest(message("%(parameter)s= is missing", parameter="url"))
-        copy = self._find_copy(CopyQuery(urls=(url,), words=request.query_params.get("q", "")), request)
+        copy = self._find_copy(CopyQuery(urls=(url,), words=request.query_params.get("q", "")), request, has_blocks=True)
         shown = show_copy(copy, request.query_params.multi_items())
         return self._pages.respond(request, "copy.html", 200, _COPY_HEADERS, copy=shown)
 
-    def _find_copy(self, query: CopyQuery, request: Request) -> CachedCopy:
+    def _find_copy(self, query: CopyQuery, request: Request, *, has_blocks: bool = False) -> CachedCopy:
         if self._copies is None:
             raise NotFound(message("no cached copies are stored"))
-        return self._copies.get(query.urls, query.words, self._identify(request), query.copied, find_deadline(request))
+        access, deadline = self._identify(request), find_deadline(request)
+        return self._copies.get(query.urls, query.words, access, query.copied, deadline, has_blocks=has_blocks)
 
     def _answer_copy(self, request: Request, gsa: GsaRequest, query: CopyQuery) -> Response:
         copy = self._find_copy(query, request)

@@ -12,8 +12,9 @@ import structlog
 from feedmill.core.documents.presentation import may_show_copy, shown_title
 from feedmill.core.query.language import parse_query
 from feedmill.core.text.analysis import fold_in_place
-from feedmill.core.text.textblob import decode_headings, decode_links, decode_text
-from feedmill.core.text.textblocks import Block, split_blocks
+from feedmill.core.text.structure import decode_structure
+from feedmill.core.text.textblob import decode_headings, decode_links, decode_main_text, decode_stored_structure, decode_text
+from feedmill.core.text.textblocks import Block, build_blocks, split_blocks
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
 from feedmill.model.errors import Corrupt, NotFound
@@ -37,7 +38,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedCopy:
-    """A document as it was when it was last updated. Shape: ``marks`` are (start, end) in the text, in order."""
+    """A document as it was when it was last updated. Shape: ``marks`` are (start, end) in the text, in order; ``blocks`` on request."""
 
     url: str
     display_url: str
@@ -56,10 +57,18 @@ class CachedCopies:
         self._blobs = blobs
 
     def get(
-        self, urls: Sequence[str], query: str, access: AccessFilter, copied: bytes | None = None, deadline: Deadline | None = None
+        self,
+        urls: Sequence[str],
+        query: str,
+        access: AccessFilter,
+        copied: bytes | None = None,
+        deadline: Deadline | None = None,
+        *,
+        has_blocks: bool = False,
     ) -> CachedCopy:
         """Returns the copy of the first URL that is a document's; a URL whose digest begins with ``copied`` is tried before the others.
 
+        Shape: with ``has_blocks`` the text is also divided into its blocks.
         Errors: NotFound, also if the user may not see it, if it requests noarchive, or if it cannot be read; OutOfTime.
         """
         named = self._documents.find_urls_by_digest(copied) if copied is not None else []
@@ -72,12 +81,12 @@ class CachedCopies:
             except NotFound:
                 continue
             if may_show_copy(document):
-                return self._make_copy(document, query)
+                return self._make_copy(document, query, has_blocks)
         raise NotFound(message("there is no cached copy of this URL"))
 
-    def _make_copy(self, document: Document, query: str) -> CachedCopy:
+    def _make_copy(self, document: Document, query: str, has_blocks: bool) -> CachedCopy:
         """Makes the copy of a document that may be shown. Errors: NotFound if its text cannot be read."""
-        found = attempt(lambda: self._read_text(document), None, step=COPY_STEP, url=document.url)
+        found = attempt(lambda: self._read_text(document, has_blocks), None, step=COPY_STEP, url=document.url)
         if found is None:
             raise NotFound(message("the cached copy of this document cannot be shown"))
         text, blocks = found
@@ -94,18 +103,29 @@ class CachedCopies:
             updated_at=document.updated_at,
         )
 
-    def _read_text(self, document: Document) -> tuple[str, list[Block]] | None:
+    def _read_text(self, document: Document, has_blocks: bool) -> tuple[str, list[Block]] | None:
         fault_point(COPY_STEP, document.url)
         if document.text is None or document.text.blob is None:
             return "", []
         try:
             data = self._blobs.read(document.text.blob)
             text = decode_text(data)[:MAX_CHARACTERS]
-            return text, split_blocks(text, decode_headings(data), decode_links(data))
+            return text, _find_blocks(data, text, document.url) if has_blocks else []
         except Corrupt as error:
             # a failure in the text of this document costs only its copy
             log.error("copy_unreadable", url=document.url, reason=str(error))
             return None
+
+
+def _find_blocks(data: bytes, text: str, url: str) -> list[Block]:
+    """Returns the blocks of a stored text: by its structure, and those of the navigation behind it by its lines. Errors: Corrupt."""
+    headings, links = decode_headings(data), decode_links(data)
+    structure = decode_structure(decode_stored_structure(data))
+    if not structure.events:
+        return split_blocks(text, headings, links)
+    main = decode_main_text(data)[:MAX_CHARACTERS]
+    blocks = attempt(lambda: build_blocks(main, structure, headings, links), split_blocks(main), step=COPY_STEP, url=url)
+    return [*blocks, *split_blocks(text[len(main) :], "", links, len(main))]
 
 
 def find_words(text: str, query: str) -> list[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 A task is sent to a worker in ``marshal``, the fastest format, since both ends are this program. An answer comes from a process that has
 read hostile input: its lengths are checked before anything is read, and every field's type before it is used. Its body is the text, the
-links and the headings in their stored form. The pool does not read the body; its readers must expect anything.
+links, the headings and the structure in their stored form. The pool does not read the body; its readers must expect anything.
 
 task     ::= length (8 bytes, little endian) marshalled tuple
 answer   ::= header length (4 bytes) body length (4 bytes) header (JSON array) body (core.text.textblob)
@@ -64,7 +64,7 @@ def pack_answer(answer: Extraction) -> bytes:
     fields = (answer.mimetype, answer.title, answer.language, answer.metadata, sorted(answer.robots), answer.reason)
     header = _encode((answer.key, *fields)).encode("utf-8", "ignore")
     holds_text = answer.text or answer.links or answer.navigation
-    body = encode_text(answer.text, answer.links, answer.headings, answer.navigation) if holds_text else b""
+    body = encode_text(answer.text, answer.links, answer.headings, answer.navigation, answer.structure) if holds_text else b""
     return _ANSWER.pack(len(header), len(body)) + header + body
 
 

@@ -14,8 +14,8 @@ class Unreadable(Exception):
 class Content:
     """The content that one reader found.
 
-    Shape: ``text`` as found, white space not yet collapsed, without ``navigation``. ``headings`` are part of either,
-    each on its lines. ``reason`` if something is missing.
+    Shape: ``text`` as found, white space not yet collapsed, without ``navigation``, with the marks of its structure. ``headings`` are
+    part of either, each on its lines. ``reason`` if something is missing.
     """
 
     text: str = ""

@@ -20,6 +20,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from feedmill.adapters.extract.clean import clean_line, strip_controls
 from feedmill.adapters.extract.readers.content import Content
+from feedmill.adapters.extract.readers.htmlstructure import mark_structure
 from feedmill.adapters.extract.readers.navigation import (
     BOUNDARY,
     HEADINGS,
@@ -61,8 +62,7 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
     lowered = source.lower()
     if is_costly(lowered):
         return _read_without_tree(source, limits)
-    if "<pre" not in lowered:
-        source = source.replace("\n", " ")
+    source = _join_lines(source, lowered)
     block = _BLOCK_ANY_CASE if _UPPER_TAG.search(source) else _BLOCK
     # With scripting, the parser takes what is in ``noscript`` as one text, which is
     # dropped below. Otherwise a paragraph of it in the head would become part of the body.
@@ -78,10 +78,11 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
     if 'href="#' in lowered or "href='#" in lowered or "href=#" in lowered:
         _drop_permalinks(tree)
     off = _obey_googleoff(tree) if "googleoff" in lowered else _SwitchedOff()
-    links = _read_links(tree, _find_base(tree, url) if "<base" in lowered else None, off.anchors, limits.links)
+    links, stored = _read_links(tree, _find_base(tree, url) if "<base" in lowered else None, off.anchors, limits.links)
     outside = mark_navigation(tree, lowered)
     headings = _read_headings(tree, outside)
-    mark_links(tree, lowered)
+    mark_links(tree, lowered, stored)
+    mark_structure(tree, lowered)
     for node, mark in off.quotes:
         words = node.text_content or ""
         node.replace_with(words[: len(words) - len(words.lstrip())] + mark + words.lstrip())
@@ -91,6 +92,22 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
     if hidden and "googleoff" not in lowered:
         navigation = BOUNDARY.join([navigation, *hidden])
     return Content(text=text, navigation=navigation, title=title, metadata=metadata, links=links, headings=headings, robots=robots)
+
+
+def _join_lines(source: str, lowered: str) -> str:
+    """Returns a page with blanks for its line ends, except in ``pre``. Shape: ``lowered`` is the page in lower case."""
+    if "<pre" not in lowered or len(lowered) != len(source):
+        return source if "<pre" in lowered else source.replace("\n", " ")
+    parts: list[str] = []
+    end = 0
+    while (start := lowered.find("<pre", end)) >= 0:
+        parts.append(source[end:start].replace("\n", " "))
+        end = lowered.find("</pre", start)
+        if end < 0:
+            end = len(source)
+        parts.append(source[start:end])
+    parts.append(source[end:].replace("\n", " "))
+    return "".join(parts)
 
 
 def _read_without_tree(source: str, limits: ExtractionLimits) -> Content:
@@ -184,19 +201,24 @@ def _find_base(tree: LexborHTMLParser, url: str) -> str | None:
     return None
 
 
-def _read_links(tree: LexborHTMLParser, base: str | None, mute: frozenset[int], limit: int) -> tuple[Link, ...]:
+def _read_links(tree: LexborHTMLParser, base: str | None, mute: frozenset[int], limit: int) -> tuple[tuple[Link, ...], list[bool]]:
+    """Returns the links, and for each ``a`` with an address whether it is among the links."""
     links: list[Link] = []
+    stored: list[bool] = []
     for tag, attribute in (("a", "href"), ("area", "href"), ("frame", "src")):
         for node in tree.tags(tag):
             if len(links) >= limit:
-                return tuple(links)
+                return tuple(links), stored
             attributes = node.attributes
             href = _tidy_href(attributes.get(attribute))
-            if not _is_link(href) or "nofollow" in (attributes.get("rel") or "").lower():
+            is_link = _is_link(href) and "nofollow" not in (attributes.get("rel") or "").lower()
+            if tag == "a" and "href" in attributes:
+                stored.append(is_link)
+            if not is_link:
                 continue
             text = "" if mute and node.mem_id in mute else clean_line(node.text(), _ANCHOR_CHARACTERS)
             links.append(Link(url=_join(base, href) if base else href, text=text))
-    return tuple(links)
+    return tuple(links), stored
 
 
 def _tidy_href(href: str | None) -> str:

@@ -12,10 +12,13 @@ work is small and grows with the size of the page only.
 """
 
 import re
-from itertools import compress
+from collections.abc import Sequence
+from itertools import chain, compress, repeat
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from feedmill.adapters.extract.structure import END, mark, only_structure, without_structure
+from feedmill.core.text.structure import Kind
 from feedmill.core.text.textblob import QUOTED, UNQUOTED
 
 BOUNDARY = "\f"
@@ -43,6 +46,8 @@ _TABLE_TAGS = frozenset({"table", "tbody", "tr", "td", "th"})
 _SEQUENCE_RELATIONS = frozenset({"next", "prev", "previous", "up"})
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _ANY_HEADING = ", ".join(HEADINGS)
+_STORED_LINK, _STORED_LINK_END = mark(Kind.LINK) + _LINK, _LINK_END + END
+_HEADINGS = [(tag, mark(kind) + _HEADING) for tag, kind in zip(HEADINGS, Kind, strict=False)]
 
 MAX_LANDMARKS = 500
 MAX_CLIMB = 60
@@ -66,48 +71,56 @@ def mark_navigation(tree: LexborHTMLParser, lowered: str) -> frozenset[int]:
     return frozenset(heading.mem_id for node in marked for heading in node.css(_ANY_HEADING))
 
 
-def mark_links(tree: LexborHTMLParser, lowered: str) -> None:
-    """Marks links and headings, so that their share of a block can be measured. Shape: as above; the headings were read before."""
-    if "<a" not in lowered:
-        return
-    for node in tree.css("a[href]")[:MAX_LINKS]:
-        node.insert_before(_LINK)
-        node.insert_after(_LINK_END)
-    for tag in HEADINGS:
+def mark_links(tree: LexborHTMLParser, lowered: str, stored: Sequence[bool]) -> None:
+    """Marks links and headings, so that their share of a block can be measured, and that they are known in the text.
+
+    Shape: as above, and for each link whether it is stored; the headings were read before.
+    """
+    if "<a" in lowered:
+        for node, is_stored in zip(tree.css("a[href]")[:MAX_LINKS], chain(stored, repeat(False)), strict=False):
+            node.insert_before(_STORED_LINK if is_stored else _LINK)
+            node.insert_after(_STORED_LINK_END if is_stored else _LINK_END)
+    for tag, begin in _HEADINGS:
         for node in tree.tags(tag)[:MAX_LINKS]:
-            node.insert_before(_HEADING)
+            node.insert_before(begin)
+            node.insert_after(END)
 
 
 def without_marks(text: str) -> str:
-    """Returns a text without the marks of elements."""
+    """Returns a text without the marks of elements, except those of the structure."""
     return text if text.isascii() else _OWN_MARKS.sub("", text)
 
 
 def split_navigation(text: str) -> tuple[str, str]:
-    """Returns the main text and the navigation of a marked text, without the marks. Both keep the order of the page."""
+    """Returns the main text and the navigation of a marked text. Both keep the order of the page.
+
+    The marks of the structure stay in the main text, also those that stand in the navigation, so that each has its end.
+    """
     if text.isascii() or _OWN_MARKS.search(text) is None:
         return text, ""
-    blocks = text.split(BOUNDARY)
+    marked, blocks = text.split(BOUNDARY), without_structure(text).split(BOUNDARY)
     are_navigation = _find_landmarks(blocks) if _PIECE.search(text) else [False] * len(blocks)
     _add_dense(blocks, are_navigation)
     if UNQUOTED in text or QUOTED in text:
-        return _split_quoted(blocks, are_navigation)
+        return _split_quoted(blocks, are_navigation, marked)
     # the marks go from both texts at once, and not from each of very many blocks
-    main = BOUNDARY.join(["" if is_navigation else block for block, is_navigation in zip(blocks, are_navigation, strict=True)])
+    main = BOUNDARY.join(
+        [only_structure(block) if is_navigation else block for block, is_navigation in zip(marked, are_navigation, strict=True)]
+    )
     return without_marks(main), without_marks(BOUNDARY.join(compress(blocks, are_navigation)))
 
 
-def _split_quoted(blocks: list[str], are_navigation: list[bool]) -> tuple[str, str]:
+def _split_quoted(blocks: list[str], are_navigation: list[bool], marked: list[str]) -> tuple[str, str]:
     """Returns the main text and the navigation of a page with parts that are never quoted, each with the marks around these parts."""
     main: list[str] = []
     navigation: list[str] = []
     is_unquoted = False
-    for piece, is_navigation in zip(blocks, are_navigation, strict=True):
+    for piece, whole, is_navigation in zip(blocks, marked, are_navigation, strict=True):
         words = _OWN_MARKS.sub("", piece)
         marks = _QUOTE_MARKS.findall(words)
         if is_navigation:
             navigation.append(f"{UNQUOTED}{words}{QUOTED}" if is_unquoted else words)
-        main.append("".join(marks) if is_navigation else words)
+        main.append("".join([*marks, only_structure(whole)]) if is_navigation else _OWN_MARKS.sub("", whole))
         if marks:
             is_unquoted = marks[-1] == UNQUOTED
     return BOUNDARY.join(main), BOUNDARY.join(navigation)
