@@ -79,6 +79,12 @@ def test_settings_that_open_nothing_are_not_reported(tmp_path: Path, text: str) 
     assert not [each for each in warnings(tmp_path, text, mode=0o644) if any(key in each for key in silent)]
 
 
+def test_key_of_an_adaptor_without_effect_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "a.properties").write_text("commandline.lister.cmd=l\ncommandline.retriever.cmd=r\ncommandline.lister.arg2=b\n")
+    text = '[[sources]]\nname = "x"\nkind = "adaptor"\nconfig = "a.properties"\n'
+    assert any("f.toml:4: sources[1].config: commandline.lister.arg2 has no effect" in each for each in warnings(tmp_path, text))
+
+
 def test_negotiate_without_its_library_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = '[[crawl.access]]\npattern = "x.com/"\nmethod = "{}"\nuser = "u"\npassword = "env:CRAWL_PASSWORD"'
     monkeypatch.setenv("CRAWL_PASSWORD", "p")

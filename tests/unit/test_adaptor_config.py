@@ -103,9 +103,8 @@ def test_keys_of_the_library_and_our_own_are_read() -> None:
     ("values", "key", "reason"),
     [
         ({"commandline.lister.cmd": ""}, "commandline.lister.cmd", "must not be empty"),
-        ({"commandline.lister.arg2": "b"}, "commandline.lister.arg2", "an argument with a smaller number is missing"),
         ({"commandline.listr.cmd": "b"}, "commandline.listr.cmd", "unknown key"),
-        ({"commandline.incremental.arg1": "b"}, "commandline.incremental.arg1", "there is no commandline.incremental.cmd"),
+        ({"limits.arg1": "b"}, "limits.arg1", "unknown key"),
         ({"commandline.lister.arg1": "a\0b"}, "commandline.lister.cmd", "NUL"),
         ({"limits.lister_seconds": "0"}, "limits.lister_seconds", "'0' is not a number of seconds"),
         ({"limits.output_mb": "1.5"}, "limits.output_mb", "'1.5' is not a whole number"),
@@ -120,6 +119,30 @@ def test_fault_is_named_with_its_key(values: dict[str, str], key: str, reason: s
     assert len(faults.found) == 1
     assert faults.found[0][0] == key
     assert reason in faults.found[0][1]
+
+
+TRANSFORM = {
+    "metadata.transform.pipeline": "a",
+    "metadata.transform.pipeline.a.factoryMethod": "com.google.enterprise.adaptor.prebuilt.CommandLineTransform.create",
+    "metadata.transform.pipeline.a.cmd": "t",
+}
+
+
+@pytest.mark.parametrize(
+    ("values", "key", "reason"),
+    [
+        ({"commandline.lister.arg2": "b"}, "commandline.lister.arg2", "an argument with a smaller number is missing"),
+        ({"commandline.authorizer.arg1": "b"}, "commandline.authorizer.arg1", "there is no commandline.authorizer.cmd"),
+        (TRANSFORM | {"metadata.transform.pipeline.a.required": "true"}, "metadata.transform.pipeline.a.required", "no transform"),
+        (TRANSFORM | {"metadata.transform.pipeline.a.arg2": "b"}, "metadata.transform.pipeline.a.arg2", "no transform"),
+        ({"metadata.transform.pipeline.b.cmd": "b"}, "metadata.transform.pipeline.b.cmd", "no transform"),
+    ],
+)
+def test_key_that_the_library_ignores_is_accepted_and_named(values: dict[str, str], key: str, reason: str) -> None:
+    config = read_config(COMMANDS | values)
+    assert (config.lister, config.authorizer) == (("l",), ())
+    assert [name for name, _ in config.ignored] == [key]
+    assert reason in config.ignored[0][1]
 
 
 def test_missing_commands_are_named() -> None:

@@ -155,6 +155,11 @@ class AdaptorSourceSettings(PullSourceSettings):
         """The beginning of the URLs of all documents."""
         return self.base_url or f"adaptor://{self.name}/"
 
+    @property
+    def table(self) -> str:
+        """The key under which the configuration of the adaptor stands."""
+        return "config" if self.config and not self.adaptor else "adaptor"
+
     def read_config(self) -> AdaptorConfig:
         """Returns the adaptor. Errors: BadRequest."""
         return read_adaptor_config(self.config, self.adaptor)
@@ -209,7 +214,7 @@ def _check_adaptor(source: AdaptorSourceSettings) -> Iterator[tuple[str, str]]:
     faults: list[tuple[str, str]] = []
     read_adaptor_config(source.config, source.adaptor, faults)
     for key, reason in faults:
-        yield ("config" if source.config and not source.adaptor else "adaptor"), f"{key}: {reason}" if key else reason
+        yield source.table, f"{key}: {reason}" if key else reason
     if source.user or source.password or source.password_file:
         yield "user", "commands sign in by themselves; leave user and password out"
     if source.base_url and not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]+/(?:[^?#\s]*/)?", source.base_url):

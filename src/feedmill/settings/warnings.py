@@ -1,4 +1,4 @@
-"""Yields warnings about settings that are valid and allow more than an operator may have intended.
+"""Yields warnings about settings that are valid and allow more, or do less, than an operator may have intended.
 
 Each check is one function that yields (path of the key, text). The text states the effect of the setting and what to do about it. A
 warning stops nothing: the server starts, and ``feedmill config check`` exits 0. docs/reference/settings.md lists all of them.
@@ -15,9 +15,9 @@ from feedmill.adapters.crawling.rendering.programs import find_browser
 from feedmill.adapters.sandbox.probe import probe_namespaces
 from feedmill.core.urls.hostnames import ANY
 from feedmill.core.urls.networks import LOOPBACK, Networks
-from feedmill.model.errors import UpstreamFailure
+from feedmill.model.errors import BadRequest, UpstreamFailure
 from feedmill.settings.keypaths import Fault, KeyPath
-from feedmill.settings.pulling import DatabaseSourceSettings
+from feedmill.settings.pulling import AdaptorSourceSettings, DatabaseSourceSettings
 from feedmill.settings.sections import Settings
 
 _SECRETS: Final = frozenset({"password", "client_secret", "secret", "token"})
@@ -184,6 +184,19 @@ def _warn_of_missing_kerberos(given: SettingsSources) -> Iterator[Fault]:
             yield ("crawl", "access", place, "method"), f"{text}: {kerberos.NOT_INSTALLED}"
 
 
+def _warn_of_ignored_adaptor_keys(given: SettingsSources) -> Iterator[Fault]:
+    for place, source in enumerate(given.settings.sources):
+        if not isinstance(source, AdaptorSourceSettings):
+            continue
+        try:
+            config = source.read_config()
+        except BadRequest:
+            # the file was changed since it was checked; the run of the source says so
+            continue
+        for key, reason in config.ignored:
+            yield ("sources", place, source.table), f"{key} has no effect, as in the adaptor library: {reason}"
+
+
 CHECKS: Final[tuple[Callable[[SettingsSources], Iterator[Fault]], ...]] = (
     _warn_of_open_gate,
     _warn_of_any_host,
@@ -201,6 +214,7 @@ CHECKS: Final[tuple[Callable[[SettingsSources], Iterator[Fault]], ...]] = (
     _warn_of_readable_secrets,
     _warn_of_missing_browser,
     _warn_of_missing_kerberos,
+    _warn_of_ignored_adaptor_keys,
 )
 
 

@@ -4,7 +4,9 @@ Rules:
 
 1. A command is ``cmd`` and ``arg1``, ``arg2`` and so on, up to the first number that is missing.
 2. Keys of the library that have no meaning here, such as ``gsa.hostname``, are accepted and change nothing.
-3. A key with a prefix of ``_OWN_PREFIXES`` that nothing reads is a fault: it is most likely misspelt.
+3. Keys that the library knows and ignores are accepted, and listed: an argument after the first number that is missing or without its
+   command, and a key of a transform that is not in the pipeline or has no such key. Every other key with a prefix of ``_OWN_PREFIXES``
+   that nothing reads is a fault: it is most likely misspelt.
 4. A transform is a command. Other classes of transforms are Java code, which cannot be run.
 
 Source: googlegsa/library, ``CommandLineAdaptor.init``, ``CommandLineTransform.create``, ``Config``.
@@ -12,7 +14,7 @@ Source: googlegsa/library, ``CommandLineAdaptor.init``, ``CommandLineTransform.c
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from feedmill.model.errors import BadRequest
@@ -25,7 +27,9 @@ TRANSFORM_FACTORY: Final = "com.google.enterprise.adaptor.prebuilt.CommandLineTr
 MAX_SECONDS: Final = 604_800.0
 MEGABYTE: Final = 1_000_000
 
-_OWN_PREFIXES: Final = ("commandline.", "limits.", *(f"{name}." for name in PIPELINES))
+_TRANSFORM_PREFIXES: Final = tuple(f"{name}." for name in PIPELINES)
+_OWN_PREFIXES: Final = ("commandline.", "limits.", *_TRANSFORM_PREFIXES)
+_ARGUMENT: Final = re.compile(r"commandline\.(?:lister|retriever|authorizer|incremental)\.arg[0-9]+")
 _NUMBER: Final = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,6})?")
 _WHOLE: Final = re.compile(r"[0-9]{1,9}")
 
@@ -63,6 +67,7 @@ class AdaptorConfig:
     - ``is_public``: all documents are public, whatever the retriever says.
     - ``full_schedule`` and ``poll_seconds`` are when the library lists everything, and changes; empty and 0 if not configured.
     - ``authorizer_patterns`` are the URL patterns that the authorizer decides; by default those of the adaptor.
+    - ``ignored`` are keys without effect, with reasons.
     """
 
     lister: tuple[str, ...]
@@ -79,6 +84,7 @@ class AdaptorConfig:
     full_schedule: str = ""
     poll_seconds: int = 0
     limits: AdaptorLimits = AdaptorLimits()
+    ignored: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -113,16 +119,17 @@ def read_config(values: Mapping[str, str], faults: ConfigFaults | None = None) -
     elif reader.faults:
         key, reason = reader.faults[0]
         raise BadRequest(f"{key}: {reason}")
-    return config
+    return replace(config, ignored=tuple(reader.ignored))
 
 
 class _Reader:
-    """Reads keys, notes which were read, and collects faults."""
+    """Reads keys, notes which were read, and collects faults and the keys that have no effect."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = values
         self._read: set[str] = set()
         self.faults: list[tuple[str, str]] = []
+        self.ignored: list[tuple[str, str]] = []
 
     def find(self, key: str) -> str | None:
         self._read.add(key)
@@ -164,7 +171,7 @@ class _Reader:
             if program == "":
                 self.add_fault(f"{prefix}cmd", "the command must not be empty")
             elif arguments:
-                self.add_fault(f"{prefix}arg1", f"there is no {prefix}cmd that it belongs to")
+                self.ignored.append((f"{prefix}arg1", f"there is no {prefix}cmd that it belongs to"))
             return ()
         if any("\0" in each for each in (program, *arguments)):
             self.add_fault(f"{prefix}cmd", "a command contains the character NUL")
@@ -180,14 +187,14 @@ class _Reader:
             reason = "with docId.isUrl, say by URL patterns which documents the authorizer decides"
             self.add_fault("commandline.authorizer.patterns", reason)
         for key in self._values:
-            if key not in self._read and key.startswith(_OWN_PREFIXES):
-                self.add_fault(key, _explain_unread(key))
-
-
-def _explain_unread(key: str) -> str:
-    if re.fullmatch(r".*\.arg[0-9]+", key):
-        return "an argument with a smaller number is missing, so this one would not be passed"
-    return "unknown key"
+            if key in self._read or not key.startswith(_OWN_PREFIXES):
+                continue
+            if _ARGUMENT.fullmatch(key):
+                self.ignored.append((key, "an argument with a smaller number is missing, so this one is not passed"))
+            elif key.startswith(_TRANSFORM_PREFIXES):
+                self.ignored.append((key, "no transform of the pipeline reads it"))
+            else:
+                self.add_fault(key, "unknown key")
 
 
 def _find_delimiter(reader: _Reader) -> str:
