@@ -103,6 +103,19 @@ def test_id_that_is_listed_twice_counts_once(harness: AdaptorHarness) -> None:
     assert counts_of(harness.run()) == (0, 1, 0, 0, 0)
 
 
+def test_id_that_is_listed_twice_and_cannot_be_retrieved_is_requested_once(harness: AdaptorHarness) -> None:
+    (harness.folder / "docs" / "a.fails").write_text("locked")
+    harness.put_document("b", None, not_found=True)
+    harness.put_document("c")
+    harness.list_documents(*listed(*"abcabcab"))
+    assert counts_of(harness.run()) == (1, 0, 0, 0, 1)
+    assert harness.take_calls() == ["a 0", "b 0", "c 0"]
+    # what is deleted between two of its places is there again
+    harness.list_documents(*listed("c"), ListedDocument("c", delete=True), *listed("c"))
+    harness.run()
+    assert harness.texts() == {"c": "text"}
+
+
 def test_incremental_run_calls_the_incremental_command_with_the_time_of_the_last_run(harness: AdaptorHarness) -> None:
     harness.keys |= {"commandline.incremental.cmd": "./changes", "commandline.incremental.arg1": "x y"}
     harness.script("changes", 'echo "$FEEDMILL_SINCE $1" > since\nexec cat listing\n')

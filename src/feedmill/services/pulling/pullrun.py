@@ -227,14 +227,22 @@ class PullRunner:
         planned: list[_Planned] = []
         # parts of a page are applied with the checkpoint before it: an interrupted run reads the page again and finds them unchanged
         before, taken = PullPage(checkpoint=self.run.checkpoint), 0
+        named: dict[str, bytes] = {}
+        """The digests with which the page has named documents so far."""
         with self._watch.on_batch() if at_once else nullcontext(), Retrievals(at_once, self._parallel, self._check_stopped) as retrievals:
             for place, item in enumerate(page.items):
                 if isinstance(item, RetrievableItem):
+                    if named.get(item.url) == item.digest:
+                        # a document that cannot be retrieved, or is not there, is not requested for each place in the page
+                        continue
+                    named[item.url] = item.digest
                     self._check_stopped()
                     is_begun = place in places and not is_careful
                     retrieve = partial(retrievals.take, place) if is_begun else partial(self._retrieve_alone, item, known, live)
                     planned.append(self._plan_retrievable(item, known, live, admission, retrieve))
                 else:
+                    if isinstance(item, DeletedItem):
+                        named.pop(item.url, None)
                     planned.append(self._plan_item(item, known, live, admission))
                 taken += place in places
                 if taken >= RETRIEVED_AT_ONCE:
