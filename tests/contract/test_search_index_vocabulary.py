@@ -1,5 +1,7 @@
 """What every search index promises of its words."""
 
+from string import ascii_lowercase
+
 import pytest
 
 from feedmill.model.access import ANONYMOUS, AccessFilter
@@ -76,6 +78,22 @@ def test_find_alike_the_more_frequent_of_equals_comes_first(opened: Opened) -> N
     put_titles(opened, "policy", "policx", "policx", "police")
     words = opened[0].vocabulary
     assert [words.find_alike("polici", ANONYMOUS, number) for number in (0, 1, 2)] == ["policx", "policx", None]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant", "hidden"),
+    [
+        ("travle", "travel", [f"{'travle'[:at]}{letter}{'travle'[at + 1 :]}" for at in range(1, 6) for letter in ascii_lowercase]),
+        ("trategie", "strategie", [f"stra{one}{other}" for one in ascii_lowercase for other in ascii_lowercase]),
+        ("trategei", "strategie", [f"stra{one}{other}" for one in ascii_lowercase for other in ascii_lowercase]),
+    ],
+)
+def test_find_alike_hidden_words_do_not_push_out_a_visible_one(opened: Opened, typed: str, meant: str, hidden: list[str]) -> None:
+    words = " ".join(word for word in hidden if word != typed)
+    put(opened, make_index_document(key=1, title="x", body=meant))
+    assert opened[0].vocabulary.find_alike(typed, ANONYMOUS, 0) == meant
+    put(opened, *[make_index_document(key=100 + n, title="x", body=words, access_class=1) for n in range(20)])
+    assert opened[0].vocabulary.find_alike(typed, ANONYMOUS, 0) == meant
 
 
 def test_find_alike_hidden_documents_change_nothing(opened: Opened) -> None:

@@ -96,6 +96,28 @@ def test_page_never_corrects_a_word_that_a_full_match_holds(harness: SearchHarne
     assert "Showing results for" not in narrowed
 
 
+def test_page_corrects_a_query_of_which_documents_hold_parts_alone(harness: SearchHarness) -> None:
+    text = show(harness, ("q", "travel expences"))
+    assert 'Showing results for <b dir="auto">travel expenses</b>' in text
+    assert "12 results" in text
+    assert "parts of" not in text
+    literal = show(harness, ("q", "travel expences"), ("correct", "0"))
+    assert "Nothing matches the whole query" in literal
+    assert '<a href="/?q=travel+expenses" dir="auto">travel expenses</a>' in literal
+    assert "Showing results for" not in show(harness, ("q", "travel expences"), ("match", "any"))
+
+
+def test_page_corrects_what_nothing_holds_whatever_is_selected(harness: SearchHarness) -> None:
+    harness.add([harness.make("http://b.com/", "travel and expenses", title="B")])
+    text = show(harness, ("q", "travle expenses"), ("select", "@site:b.com"))
+    assert 'Showing results for <b dir="auto">travel expenses</b>' in text
+    assert ">1 result <" in text
+    assert '<a href="/?q=travle+expenses&amp;select=%40site%3Ab.com&amp;correct=0" rel="nofollow" dir="auto">travle expenses</a>' in text
+    # where the filter leaves nothing of the other spelling either, it is what to change
+    nothing = show(harness, ("q", "travle expenses"), ("select", "@site:c.com"))
+    assert "Search without Site: <b><bdi>c.com</bdi></b>" in nothing
+
+
 def test_page_corrects_nothing_for_hidden_documents(harness: SearchHarness) -> None:
     assert "Nothing was found for <q" in show(harness, ("q", "mergre"))
     harness.add([harness.make("http://s.com/typo", "travle", secure=True)])

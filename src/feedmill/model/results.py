@@ -105,6 +105,8 @@ class ResultPage:
     #: other queries to offer
     related: tuple[str, ...] = ()
     spelling: str | None = None
+    #: no document holds all of what was typed, whatever was selected; some do in that spelling
+    is_misspelt: bool = False
     next_cursor: Cursor | None = None
     #: set if another server decided about some matches: the known length of the list including what it permitted
     late_length: int | None = None

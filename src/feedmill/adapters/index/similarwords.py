@@ -8,7 +8,8 @@ from rapidfuzz.distance import OSA
 
 MAX_START_CHARACTERS = 60
 """The longest start of a word that is completed."""
-MAX_TRIED = 100
+MAX_TRIED = 1_000
+"""So many that words of hidden documents do not use them up: their numbers are known only after they were counted."""
 
 Counted = tuple[str, int]
 """A word and its number of documents."""

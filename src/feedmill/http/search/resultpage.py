@@ -211,8 +211,13 @@ class ShownPage:
 
 
 def may_correct(page: ResultPage, request: SearchRequest) -> bool:
-    """Whether a page may show the results of another spelling instead of its own: nothing holds what was typed, and no filter hides it."""
-    return page.total == 0 and not (request.selected or request.navigation)
+    """Whether a page may show the results of another spelling instead of its own: nothing holds what was typed, and no filter hides it.
+
+    What holds parts of it counts only for a user who asked for parts.
+    """
+    is_list_wanted = page.total > 0 and request.match is not Match.AUTO
+    is_held = is_list_wanted or any(result.is_late for result in page.results)
+    return page.is_misspelt and not is_held and not request.navigation
 
 
 def show_page(

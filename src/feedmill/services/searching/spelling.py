@@ -5,6 +5,7 @@ more than the original one, for the same user and with the same restrictions.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from feedmill.core.text.plainwords import is_plain, iter_words, without_accents
 from feedmill.model.access import AccessFilter
@@ -18,11 +19,19 @@ TIMES_MORE = 10
 SPELT_BY = 5
 
 
+@dataclass(frozen=True, slots=True)
+class BetterSpelling:
+    """A better spelling of a query. ``replaces_nothing``: no document that the user may see holds all of what was typed."""
+
+    query: str
+    replaces_nothing: bool
+
+
 ReadTexts = Callable[[Sequence[int]], list[str]]
 """Returns titles and texts of documents by id, if the user may see them."""
 
 
-def find_spelling(index: SearchIndex, query: str, root: Node, access: AccessFilter, read_texts: ReadTexts) -> str | None:
+def find_spelling(index: SearchIndex, query: str, root: Node, access: AccessFilter, read_texts: ReadTexts) -> BetterSpelling | None:
     """Returns a better spelling of the query, None if there is none. Shape: ``root`` is its tree with every word required."""
     better: dict[str, str] = {}
     for word in _list_words(root)[:MAX_DOUBTED]:
@@ -36,7 +45,7 @@ def find_spelling(index: SearchIndex, query: str, root: Node, access: AccessFilt
     if corrected.total <= total:
         return None
     texts = read_texts([hit.key for hit in corrected.hits])
-    return _rewrite(query, {word: _find_spelling(good, texts) for word, good in better.items()})
+    return BetterSpelling(_rewrite(query, {word: _find_spelling(good, texts) for word, good in better.items()}), total == 0)
 
 
 def _find_spelling(folded: str, texts: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from feedmill.model.query import Node
 TITLE = "title"
 FIELDS = ("title", "body")
 MAX_KNOWN = 20_000
-MAX_NEAR = 100
+MAX_NEAR = 1_000
 MAX_TABLED = 200_000
 """How many words of one commit are held in memory."""
 EXACT_TO = 100
@@ -77,8 +77,9 @@ def _list_near(searcher: tantivy.Searcher, word: str, more_than: int) -> dict[st
             for near, count in searcher.terms_with_prefix(field, letter + word[:3], None, MAX_NEAR):
                 if -allowed <= len(near) - size <= allowed:
                     known[near] += count
-            if count := searcher.doc_freq(field, letter + word[1:]):
-                known[letter + word[1:]] += count
+            for near in (letter + word[1:], letter + word):
+                if count := searcher.doc_freq(field, near):
+                    known[near] += count
     # With the second letter too, because the first one may be missing, or both may be swapped.
     begun = [_find_tables(searcher).find(letter).iter_near(word, more_than) for letter in dict.fromkeys(word[:2])]
     return known | {near: count for words in begun for near, count in words}
