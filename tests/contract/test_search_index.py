@@ -11,6 +11,7 @@ import tantivy
 from feedmill.adapters.index.analysis import fold_words, highlight_terms
 from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter, can_serve
 from feedmill.adapters.index.tantivy.schema import SCHEMA_VERSION, SERVED_VERSIONS
+from feedmill.core.ranking.scoring import HOLDS_TELLING_BONUS
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.errors import Conflict, FeedmillError
 from feedmill.model.query import (
@@ -520,3 +521,14 @@ def test_run_in_navigation_is_found(opened: Opened, navigation: str, query: str)
 def test_word_of_navigation_is_known(opened: Opened) -> None:
     put(opened, *with_navigation(("a heron wades", "offline")))
     assert opened[0].vocabulary.count("offline", ANONYMOUS) == 1
+
+
+def test_some_without_function_words_comes_before_what_lacks_others(opened: Opened) -> None:
+    bodies = ("history of the bridge", "history bridge " * 20, "the history of the castle " * 20, "the of")
+    put(opened, *[make_index_document(key=number, body=body, language="en") for number, body in enumerate(bodies, 1)])
+    query = AnyOf(tuple(map(Word, ("the", "history", "of", "bridge"))))
+    hits = opened[0].search(query, ANONYMOUS, start=0, num=10).hits
+    assert [hit.key for hit in hits] == [1, 2, 3, 4]
+    assert [int(hit.score // HOLDS_TELLING_BONUS) for hit in hits] == [2, 1, 0, 0]
+    demanded = AnyOf((Word("the", is_fixed=True), Word("history"), Word("bridge")))
+    assert [int(hit.score // HOLDS_TELLING_BONUS) for hit in opened[0].search(demanded, ANONYMOUS, start=0, num=10).hits] == [2, 0, 0, 0]

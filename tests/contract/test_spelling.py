@@ -107,6 +107,16 @@ def test_page_corrects_a_query_of_which_documents_hold_parts_alone(harness: Sear
     assert "Showing results for" not in show(harness, ("q", "travel expences"), ("match", "any"))
 
 
+def test_page_never_corrects_what_is_held_but_for_function_words(harness: SearchHarness) -> None:
+    harness.add([harness.make("http://a.com/typo", "travle diary", title="Typo", language="en")])
+    text = show(harness, ("q", "the travle of"))
+    assert "Showing results for" not in text
+    # only what follows, documents with an "of", matches parts
+    held, _, _ = text.partition("What follows matches parts of the query.")
+    assert held.count("<article") == 1
+    assert '<a href="http://a.com/typo" rel="noopener">Typo</a>' in held
+
+
 def test_page_corrects_what_nothing_holds_whatever_is_selected(harness: SearchHarness) -> None:
     harness.add([harness.make("http://b.com/", "travel and expenses", title="B")])
     text = show(harness, ("q", "travle expenses"), ("select", "@site:b.com"))

@@ -1,6 +1,7 @@
 """The plain words of a query, as every engine searches and highlights them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
+from typing import TypeGuard
 
 from feedmill.core.text.analysis import gram_size, is_spaceless, list_characters, list_grams, list_raw_words
 from feedmill.core.text.wordforms import FOLDED
@@ -11,6 +12,8 @@ FIELD_WEIGHTS = {"title": 2.0, "body": 1.0, "words_of_url": 0.5, "words_of_metad
 NAVIGATION_WEIGHT = 0.1
 """How much a word with wildcards counts in the navigation of a document."""
 MAX_PHRASE_WORDS = 200
+MAX_TELLING = 4
+"""The most words of a query whose function words a document may lack. Measured: with more, judged results get worse."""
 
 
 def iter_query_words(node: Node) -> Iterator[str]:
@@ -41,6 +44,20 @@ def read_single(text: str) -> str:
     """Returns a text in lower case if it is a single word or a single run of a spaceless script, else ""."""
     raws = list_raw_words(text)
     return raws[0] if len(raws) == 1 and FOLDED[raws[0]] else ""
+
+
+def list_telling(parts: Sequence[Node], function_words: Set[str]) -> tuple[Node, ...]:
+    """Returns the different parts that a document must hold to hold a query but for its function words, which are given folded.
+
+    Shape: of a long query all, because a document that holds most of its words is no worse. A word with a plus is demanded.
+    """
+    wanted = tuple(dict.fromkeys(parts))
+    telling = tuple(part for part in wanted if not (_is_plain_word(part) and FOLDED[read_single(part.text)] in function_words))
+    return telling if len(telling) <= MAX_TELLING else wanted
+
+
+def _is_plain_word(part: Node) -> TypeGuard[Word]:
+    return isinstance(part, Word) and not part.is_fixed
 
 
 def list_run_grams(raw: str) -> list[str]:

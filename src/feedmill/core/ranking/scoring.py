@@ -5,7 +5,7 @@ An engine scores all matches quickly by their words alone. The best of them are 
     score = (words + parts) x static rank x links x freshness x bias
 
 ``words`` is the engine's first score. ``parts`` is the sum of the other weighted parts (exact spelling, proximity, URL ...). A document
-with all words of a query precedes one with only some of them, whatever their scores.
+with all words of a query precedes one that lacks function words, and this one precedes those that lack others, whatever their scores.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,10 @@ from feedmill.model.ranking import Ranking
 
 # no larger: the engine adds in 32-bit floats, which still tell thousandths apart at this size
 HOLDS_ALL_BONUS = 8_192.0
-"""The bonus in the first score of a document that contains all optional parts; it exceeds every sum of word scores."""
+"""The bonus in the first score of a document that contains all optional parts."""
+
+HOLDS_TELLING_BONUS = HOLDS_ALL_BONUS / 2
+"""The bonus of a document that lacks only function words of the query; it exceeds every sum of word scores too."""
 
 USUAL_RANK = 96
 _LEAST_RANK, _MOST_RANK, _FEEDRANKS = 68, 100, (1, 100)
@@ -31,7 +34,7 @@ LEAST_FACTOR = 0.01
 CandidateRow = tuple[int, float, int, int, int | None, float | None]
 """The fields of a ``Candidate``. Every query has hundreds of them, and a plain tuple is made in a third of the time."""
 
-ScoredRow = tuple[int, float, float, float, float, float, float, bool]
+ScoredRow = tuple[int, float, float, float, float, float, float, float]
 """The fields of a ``ScoredCandidate``."""
 
 
@@ -51,7 +54,10 @@ class Candidate(NamedTuple):
 
 
 class ScoredCandidate(NamedTuple):
-    """A candidate with its final score and the factors of this score."""
+    """A candidate with its final score and the factors of this score.
+
+    ``holds_all``: 1 if it has all optional parts of the query, a half if it lacks only function words, else 0.
+    """
 
     key: int
     score: float
@@ -60,7 +66,7 @@ class ScoredCandidate(NamedTuple):
     links: float
     freshness: float
     bias: float
-    holds_all: bool
+    holds_all: float
 
 
 _KEY, _SCORE = itemgetter(0), itemgetter(1)
@@ -85,7 +91,7 @@ def rank(candidates: Sequence[CandidateRow], parts: Mapping[int, float], ranking
     scored: list[ScoredRow] = []
     for key, words, value, linked, date, weight in candidates:
         # the first score contains the bonus; it is subtracted here and added again to the final score
-        bonus = HOLDS_ALL_BONUS if words >= HOLDS_ALL_BONUS else 0.0
+        bonus = HOLDS_ALL_BONUS if words >= HOLDS_ALL_BONUS else HOLDS_TELLING_BONUS if words >= HOLDS_TELLING_BONUS else 0.0
         words -= bonus
         freshness = freshness_factor(date, ranking, now) if ranking.freshness else 1.0
         plain, bias = words + parts.get(key, 0.0), 1.0
@@ -94,10 +100,10 @@ def rank(candidates: Sequence[CandidateRow], parts: Mapping[int, float], ranking
             plain, bias = plain or WORDLESS_SCORE, bias_factor(weight)
         static_rank, links = factors[value], 1.0 + ranking.links * linked / MOST_LINKED if linked else 1.0
         score = plain * static_rank * links * freshness * bias
-        # No sum of parts may lift a document over those that have all words.
-        if score > HOLDS_ALL_BONUS:
-            score = HOLDS_ALL_BONUS
-        scored.append((key, score + bonus, words, static_rank, links, freshness, bias, bonus > 0))
+        # No sum of parts may lift a document over those that have more of the words.
+        if score > HOLDS_TELLING_BONUS:
+            score = HOLDS_TELLING_BONUS
+        scored.append((key, score + bonus, words, static_rank, links, freshness, bias, bonus / HOLDS_ALL_BONUS))
     # two stable sorts: by key, then by score, so the lower key comes first among equal scores
     scored.sort(key=_KEY)
     scored.sort(key=_SCORE, reverse=True)

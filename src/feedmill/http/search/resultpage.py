@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import unquote, urlencode
 
 from feedmill.core.query.plan import QueryPlan
-from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
+from feedmill.core.ranking.scoring import HOLDS_TELLING_BONUS
 from feedmill.http.search.facetlinks import ShownFilters, show_filters
 from feedmill.http.search.parameters import DEFAULT_NUM, read_sort, write_refined
 from feedmill.http.search.rowpage import find_row_path
@@ -273,10 +273,10 @@ def show_page(
 
 
 def _find_parting(page: ResultPage, request: SearchRequest) -> int | None:
-    """Returns where the results begin that have only some words of the query, None if there are none."""
+    """Returns where the results begin that have only some words of the query, None if there are none. Function words do not count."""
     if not page.is_loosened or request.match is not Match.AUTO or request.sort is not None:
         return None
-    return next((place for place, result in enumerate(page.results) if result.score < HOLDS_ALL_BONUS), None)
+    return next((place for place, result in enumerate(page.results) if result.score < HOLDS_TELLING_BONUS), None)
 
 
 def _orders(query: str, request: SearchRequest, same: tuple[tuple[str, str], ...]) -> tuple[Order, ...]:

@@ -7,12 +7,14 @@ more than the original one, for the same user and with the same restrictions.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from feedmill.core.query.matching import ENOUGH, loosen
+from feedmill.core.ranking.scoring import HOLDS_TELLING_BONUS
 from feedmill.core.text.plainwords import is_plain, iter_words, without_accents
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import And, AnyOf, Node, Or, Word
+from feedmill.model.search import Match
 from feedmill.ports import SearchIndex
 
-ENOUGH = 10
 MIN_CHARACTERS = 3
 MAX_DOUBTED = 3
 TIMES_MORE = 10
@@ -21,7 +23,10 @@ SPELT_BY = 5
 
 @dataclass(frozen=True, slots=True)
 class BetterSpelling:
-    """A better spelling of a query. ``replaces_nothing``: no document that the user may see holds all of what was typed."""
+    """A better spelling of a query.
+
+    ``replaces_nothing``: no document that the user may see holds all of what was typed, whether or not it holds the function words.
+    """
 
     query: str
     replaces_nothing: bool
@@ -45,7 +50,14 @@ def find_spelling(index: SearchIndex, query: str, root: Node, access: AccessFilt
     if corrected.total <= total:
         return None
     texts = read_texts([hit.key for hit in corrected.hits])
-    return BetterSpelling(_rewrite(query, {word: _find_spelling(good, texts) for word, good in better.items()}), total == 0)
+    spelling = _rewrite(query, {word: _find_spelling(good, texts) for word, good in better.items()})
+    return BetterSpelling(spelling, replaces_nothing=not total and not _is_held_but_for_function_words(index, root, access))
+
+
+def _is_held_but_for_function_words(index: SearchIndex, root: Node, access: AccessFilter) -> bool:
+    loosened = loosen(root, Match.AUTO)
+    hits = index.search(loosened, access, start=0, num=1).hits if loosened is not None else ()
+    return bool(hits) and hits[0].score >= HOLDS_TELLING_BONUS
 
 
 def _find_spelling(folded: str, texts: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ A score counts how often the words are in each field, with the weights of the en
 from dataclasses import dataclass, replace
 
 from feedmill.adapters.index.analysis import lay_out_whole, tagged_words
-from feedmill.adapters.index.querywords import FIELD_WEIGHTS, NAVIGATION_WEIGHT, read_single
+from feedmill.adapters.index.querywords import FIELD_WEIGHTS, NAVIGATION_WEIGHT, list_telling, read_single
 from feedmill.adapters.index.stemming import list_query_stems, stems_of
 from feedmill.core.query.patternsets import pattern_term
 from feedmill.core.ranking.builtinfacets import built_in_term, built_in_values
@@ -25,12 +25,14 @@ from feedmill.core.ranking.indexterms import (
     url_words,
     value_term,
 )
-from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
+from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS, HOLDS_TELLING_BONUS
 from feedmill.core.text.analysis import fold_value, gram_size, is_spaceless, list_grams, split_words
+from feedmill.core.text.functionwords import find_function_words
 from feedmill.core.text.measures import measures_of_text
 from feedmill.core.text.typedvalues import DATE, NUMBER, first_second, is_within, last_second, typed_values
 from feedmill.core.text.units import accepts_unit
 from feedmill.core.text.wildcards import compile_wildcard, fold_wildcard, is_wildcard
+from feedmill.core.text.wordforms import FOLDED
 from feedmill.model.query import (
     Among,
     And,
@@ -125,13 +127,21 @@ def match_entry(node: Node, entry: Entry) -> float | None:
         case Or(parts):
             return _match_any(parts, entry)
         case AnyOf(parts):
-            some, every = _match_any(parts, entry), _match_all(parts, entry.without_navigation())
-            return some if some is None or every is None or some == _NO_DEMAND else some + HOLDS_ALL_BONUS
+            some = _match_any(parts, entry)
+            return some if some is None or some == _NO_DEMAND else some + _find_bonus(parts, entry.without_navigation())
         case Not(part):
             score = match_entry(part, entry)
             return _NO_DEMAND if score == _NO_DEMAND else _when(score is None)
         case _:
             return _match_restriction(node, entry)
+
+
+def _find_bonus(parts: tuple[Node, ...], entry: Entry) -> float:
+    if _match_all(parts, entry) is not None:
+        return HOLDS_ALL_BONUS
+    words = (FOLDED[read_single(part.text)] for part in parts if isinstance(part, Word))
+    functions = find_function_words(words, [entry.document.language or ""])
+    return 0.0 if _match_all(list_telling(parts, functions), entry) is None else HOLDS_TELLING_BONUS
 
 
 def _match_restriction(node: Restriction, entry: Entry) -> float | None:

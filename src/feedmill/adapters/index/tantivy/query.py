@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from tantivy import FieldType, Occur, Query
 
 from feedmill.adapters.index.analysis import NAVIGATION_WORD, navigation_words, tagged_words
-from feedmill.adapters.index.querywords import FIELD_WEIGHTS, MAX_PHRASE_WORDS, NAVIGATION_WEIGHT
+from feedmill.adapters.index.querywords import FIELD_WEIGHTS, MAX_PHRASE_WORDS, NAVIGATION_WEIGHT, list_telling
 from feedmill.adapters.index.tantivy.accessfilter import filter_by_access
 from feedmill.adapters.index.tantivy.schema import build_schema
 from feedmill.adapters.index.tantivy.words import (
@@ -138,11 +138,16 @@ class _Translator:
     def _some_of(self, parts: Sequence[Node]) -> Query | None:
         some = _combine([self._standing_alone(part) for part in parts], _any_of)
         # A word of a menu finds a document, but does not place it before those that hold the other words in their text.
-        every = _Translator(self._word_queries, in_navigation=False)._all_of(tuple(dict.fromkeys(parts)))
-        if some is None or every is None:
+        whole = _Translator(self._word_queries, in_navigation=False)
+        wanted = tuple(dict.fromkeys(parts))
+        telling = list_telling(wanted, self._word_queries.function_words)
+        every = [query for query in map(whole._all_of, dict.fromkeys((wanted, telling))) if query is not None]
+        if some is None or not every:
             return some
-        # Optional with a large constant score: documents with all words come first, and the others still match.
-        return Query.boolean_query([(Occur.Must, some), (Occur.Should, Query.const_score_query(every, HOLDS_ALL_BONUS))])
+        # Optional with large constant scores: documents with all words come first, then those without function words, and the others
+        # still match.
+        bonuses = [(Occur.Should, Query.const_score_query(query, HOLDS_ALL_BONUS / len(every))) for query in every]
+        return Query.boolean_query([(Occur.Must, some), *bonuses])
 
     def _standing_alone(self, part: Node) -> Query | None:
         return self._all_of([part]) if isinstance(part, Not) else self.translate(part)

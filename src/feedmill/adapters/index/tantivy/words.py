@@ -71,9 +71,17 @@ class WordQueries:
     @cached_property
     def words(self) -> tuple[QueryWord, ...]:
         """The plain words in the order of the query. A repeated word occurs as often as in the query."""
-        raws = [raw for text in iter_query_words(self._root) for raw in (read_single(text),) if raw and not gram_size(raw)]
-        functions = find_function_words((FOLDED[raw] for raw in raws), self.languages)
-        return tuple(QueryWord(raw, FOLDED[raw], self._weight if FOLDED[raw] in functions else 1.0) for raw in raws)
+        functions = self.function_words
+        return tuple(QueryWord(raw, FOLDED[raw], self._weight if FOLDED[raw] in functions else 1.0) for raw in self._raws)
+
+    @cached_property
+    def _raws(self) -> list[str]:
+        return [raw for text in iter_query_words(self._root) for raw in (read_single(text),) if raw and not gram_size(raw)]
+
+    @cached_property
+    def function_words(self) -> frozenset[str]:
+        """The function words of the query, folded."""
+        return find_function_words((FOLDED[raw] for raw in self._raws), self.languages)
 
     @cached_property
     def spelt(self) -> tuple[QueryWord, ...]:
