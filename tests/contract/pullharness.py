@@ -8,13 +8,15 @@ from functools import partial
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.store.engine import SqlStore
+from feedmill.core.documents.urlstate import ApplyContext
 from feedmill.core.pulling.schedule import parse_schedule
-from feedmill.model.change import Content, PutDocument, SourcePosition
+from feedmill.model.change import Content, Delete, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, Document
 from feedmill.model.errors import UpstreamFailure
+from feedmill.model.provenance import from_fetch
 from feedmill.model.pulling import PullRun, PullState, RunMode, RunRequest
-from feedmill.ports import DeletedItem, InFlight, ListedItem, PulledItem, PullPage
-from feedmill.services.feeds.feeding import Admission
+from feedmill.ports import DeletedItem, InFlight, Lane, ListedItem, PulledItem, PullPage
+from feedmill.services.feeds.feeding import Admission, ChangeBatch
 from feedmill.services.isolation.noinflight import NoInFlight
 from feedmill.services.pulling.puller import Puller, PullSetup
 from feedmill.services.pulling.pullrun import PullDependencies
@@ -34,13 +36,15 @@ def url_of(key: str) -> str:
 class Table:
     """A source of rows. ``changes`` lists what changed, for incremental runs; a row None was deleted.
 
-    ``fails_at`` is the number of the page before which the reading fails; ``extra`` are further items of the last page.
+    ``fails_at`` is the number of the page before which the reading fails; ``extra`` are further items of the last page. With
+    ``is_crawled`` its documents are pages for the crawler.
     """
 
     rows: dict[str, str] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
     page_rows: int = 2
     can_resume: bool = True
+    is_crawled: bool = False
     fails_at: int | None = None
     extra: list[PulledItem] = field(default_factory=list)
     loaded: list[str] = field(default_factory=list)
@@ -75,7 +79,11 @@ class Table:
     def _item(self, key: str) -> PulledItem:
         if key not in self.rows:
             return DeletedItem(url=url_of(key))
-        return ListedItem(url=url_of(key), digest=self.rows[key].encode() or b"empty", load=partial(self._load, key, self.rows[key]))
+        load = partial(self._name if self.is_crawled else self._load, key, self.rows[key])
+        return ListedItem(url=url_of(key), digest=self.rows[key].encode() or b"empty", load=load, is_crawled=self.is_crawled)
+
+    def _name(self, key: str, text: str) -> RequestCrawl:
+        return RequestCrawl(place=SourcePosition(record=1), url=url_of(key), attributes=Attributes(), metadata=(("text", text),))
 
     def _load(self, key: str, text: str) -> PutDocument:
         if key in self.bad_keys:
@@ -139,6 +147,15 @@ class PullHarness:
         run = self.requests.request_run(NAME, RunRequest(is_full=is_full, is_dry=is_dry, is_forced=is_forced))
         self.puller().turn()
         return self.requests.get_run(run.id)
+
+    def lose(self, key: str) -> None:
+        """Deletes a document as the crawler does if its server no longer has the page."""
+        context = ApplyContext(provenance=from_fetch("web"), now=self.now, rules=self.admission.rules)
+        with self.store.writing() as unit:
+            batch = ChangeBatch(unit, context, Lane.BULK)
+            batch.load([url_of(key)])
+            batch.apply(Delete(place=SourcePosition(record=0), url=url_of(key)), None)
+            batch.finish()
 
     def state(self) -> PullState:
         with self.store.reading() as unit:

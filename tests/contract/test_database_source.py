@@ -259,6 +259,30 @@ def test_incremental_query_continues_at_the_newest_timestamp(database: Database)
     assert (items, newest) == ([], newer)
 
 
+@pytest.mark.parametrize(("kind", "early", "late"), [("INTEGER", 5, 9), ("TEXT", "2001-01-01", "2001-01-02")])
+def test_incremental_query_begins_at_its_own_newest_timestamp(database: Database, kind: str, early: object, late: object) -> None:
+    database.execute(f"ALTER TABLE articles ADD COLUMN at {kind}")
+    changed = "SELECT id, at AS GSA_TIMESTAMP FROM articles WHERE at > :since ORDER BY at;"
+    _, none = database.read(incremental_query=changed)
+    database.add(id=1, at=early)
+    items, _ = database.read(RunMode.INCREMENTAL, none, incremental_query=changed)
+    assert [item.url.rpartition("/")[2] for item in items if isinstance(item, ListedItem)] == ["1"]
+    _, since = database.read(incremental_query=changed)
+    database.add(id=2, at=late)
+    items, _ = database.read(RunMode.INCREMENTAL, since, incremental_query=changed)
+    assert [item.url.rpartition("/")[2] for item in items if isinstance(item, ListedItem)] == ["2"]
+
+
+def test_incremental_query_begins_at_the_newest_time_of_the_rows_own_clock(database: Database) -> None:
+    database.execute("ALTER TABLE articles ADD COLUMN at TIMESTAMP NULL")
+    changed = 'SELECT id, at AS "Gsa_Timestamp" FROM articles WHERE at > :since'.replace('"', "" if database.kind == "mariadb" else '"')
+    database.execute("INSERT INTO articles (id, at) VALUES (1, '2001-01-01 00:00:00')")
+    _, since = database.read(incremental_query=changed)
+    database.execute("INSERT INTO articles (id, at) VALUES (2, '2001-01-01 00:00:01')")
+    items, _ = database.read(RunMode.INCREMENTAL, since, incremental_query=changed)
+    assert [item.url.rpartition("/")[2] for item in items if isinstance(item, ListedItem)] == ["2"]
+
+
 def test_incremental_query_without_timestamp_continues_at_the_clock_of_the_database(database: Database) -> None:
     database.execute("ALTER TABLE articles ADD COLUMN at TIMESTAMP DEFAULT '2001-01-01 00:00:00'")
     database.add(id=1, title="old")

@@ -157,6 +157,21 @@ def test_run_after_its_document_was_deleted_brings_it_again(harness: PullHarness
     assert counts_of(harness.run(is_full=True)) == (1, 0, 0, 0, 0)
 
 
+def test_run_leaves_a_page_that_its_server_no_longer_has_to_the_crawler(harness: PullHarness) -> None:
+    harness.table.is_crawled = True
+    harness.table.put(a="1", b="1")
+    assert counts_of(harness.run()) == (2, 0, 0, 0, 0)
+    harness.lose("a")
+    assert harness.live().keys() == {url_of("b")}
+    assert counts_of(harness.run(is_full=True)) == (0, 0, 0, 2, 0)
+    harness.table.put(a="2")
+    assert counts_of(harness.run(is_full=True)) == (0, 1, 0, 1, 0)
+    with harness.store.writing() as unit:
+        unit.feeds.crawling.queue.remove_many([url_of("b")])
+    harness.lose("b")
+    assert counts_of(harness.run(is_full=True)) == (1, 0, 0, 1, 0)
+
+
 def test_run_after_its_source_was_deleted_is_full(harness: PullHarness) -> None:
     harness.table.put(a="1")
     harness.run()

@@ -15,12 +15,13 @@ class ListedItem:
     """A document that the source has.
 
     Shape: two items of a URL with the same digest are the same document. ``load`` is called only if the digest is not that of the last
-    run; an error that it raises costs this item.
+    run; an error that it raises costs this item. ``is_crawled`` if it returns a request to crawl instead of a document.
     """
 
     url: str
     digest: bytes
     load: Callable[[], PutDocument | RequestCrawl]
+    is_crawled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

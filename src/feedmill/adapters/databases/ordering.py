@@ -90,10 +90,10 @@ class OrderedQuery:
         return "" if None in written else f"{self._digest} {json.dumps(written)}"
 
 
-def select_from(query: str) -> str:
+def select_from(query: str, columns: str = "*") -> str:
     """Returns the beginning of a statement that reads the rows of a query."""
     # the line ends before the bracket, because the query may end in a comment
-    return f"SELECT * FROM ({query}\n) feedmill_rows"  # noqa: S608  # the query is the operator's own
+    return f"SELECT {columns} FROM ({query}\n) feedmill_rows"  # noqa: S608  # the query is the operator's own
 
 
 _READ: Final[Mapping[str, Callable[[Any], object]]] = {

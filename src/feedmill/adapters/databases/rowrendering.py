@@ -135,7 +135,7 @@ def render_html(row: Row, title: str, *, max_characters: int, without: frozenset
             # the names of columns are the same on every page, so no search is to find them
             head = f"<!--googleoff: index--><th>{_escape(name)}</th><!--googleon: index-->"
             lines.append(f"<tr>{head}<td>{_escape(text[:max_characters])}</td></tr>\n")
-    head = f'<meta charset="utf-8"><meta name="robots" content="nofollow"><title>{_escape(title)}</title>'
+    head = f'<meta charset="utf-8"><title>{_escape(title)}</title>'
     return f"<!DOCTYPE html>\n<html><head>{head}</head>\n<body><table>\n{''.join(lines)}</table></body></html>\n".encode()
 
 

@@ -47,6 +47,8 @@ _ACL_COLUMNS = {
     "gsa_permit_groups": (Access.PERMIT, Scope.GROUP),
     "gsa_deny_groups": (Access.DENY, Scope.GROUP),
 }
+_FIRST_TIMES: tuple[object, ...] = (0, datetime.fromtimestamp(0, UTC), "")
+"""Times before all others, one of which can be compared with the times of a database: whole numbers, points in time, texts."""
 _NOT_COMPARED = frozenset({ACTION, TIMESTAMP})
 _SPECIAL = _NOT_COMPARED | _ACL_COLUMNS.keys()
 
@@ -121,7 +123,7 @@ class DatabaseSource:
     def iter_pages(self, mode: RunMode, *, since: str, checkpoint: str) -> Iterator[PullPage]:
         """Reads the rows of the crawl query or of the incremental query."""
         with translated(self._name), self._engine.connect() as connection, self._engine.connect() as access:
-            newest = _Newest(self._read_clock(connection))
+            newest = _Newest(self._read_beginning(connection, mode))
             read_since, checkpoint = (since, checkpoint) if mode is RunMode.FULL else _read_place(checkpoint, since)
             parameters = self._find_parameters(mode, read_since)
             ordered = self._order(connection, mode, parameters)
@@ -210,6 +212,31 @@ class DatabaseSource:
         page, mimetype = self._render(row, url, given)
         return ShownRow(data=page, mimetype=mimetype)
 
+    def _read_beginning(self, connection: sa.Connection, mode: RunMode) -> object:
+        """Returns the point in time for the next incremental run if this reading finds none in its rows.
+
+        That is the newest GSA_TIMESTAMP of the incremental query: only its column says by which clock, and in which type, changes have
+        their times.
+        """
+        query = self._queries.incremental_query.strip().rstrip(";")
+        if mode is RunMode.FULL and query:
+            for first in _FIRST_TIMES:
+                parameters = {name: first for name in sa.text(query).compile().params if name == "since"}
+                try:
+                    with connection.execute(sa.text(f"{select_from(query)} WHERE 1 = 0"), parameters) as result:
+                        names = list(result.keys())
+                    named = next((name for name in names if name.casefold() == TIMESTAMP), None)
+                    if named is None:
+                        break
+                    column = connection.dialect.identifier_preparer.quote(named)
+                    newest = connection.execute(sa.text(f"{select_from(query, f'MAX({column})')}"), parameters).scalar()
+                except exc.DBAPIError as error:
+                    log.info("database_times_unknown", source=self._name, reason=" ".join(str(error.orig).split())[:500])
+                    connection.rollback()
+                else:
+                    return first if newest is None else newest
+        return self._read_clock(connection)
+
     def _read_clock(self, connection: sa.Connection) -> object:
         """Returns the database's own time, a little earlier: a row that is being written now has a time before this reading."""
         if self._driver.name == "sqlite":
@@ -249,7 +276,8 @@ class DatabaseSource:
         except BadRequest as error:
             return FailedItem(url=url, reason=str(error))
         digest = row_digest(row, self._shape, acl)
-        return ListedItem(url=url, digest=digest, load=partial(self._load, row, url, keys, acl))
+        load = partial(self._load, row, url, keys, acl)
+        return ListedItem(url=url, digest=digest, load=load, is_crawled=self._queries.names_urls)
 
     def _check_size(self, row: Row) -> None:
         """Refuses a file that is larger than a document may be. Errors: BadRequest."""
@@ -391,7 +419,7 @@ def _acl_of(rows: list[Row]) -> Acl:
 
 
 class _Newest:
-    """The point in time for the next incremental run: the newest value of the column GSA_TIMESTAMP, else when this run began.
+    """The point in time for the next incremental run: the newest value of the column GSA_TIMESTAMP, else that from which this run began.
 
     If the column is NULL in every row, the earlier point stays.
     """
@@ -434,7 +462,8 @@ def _write_since(value: object) -> str:
 def _since_of(text: str, *, is_sqlite: bool) -> object:
     """Returns a stored point in time as a parameter."""
     if not text:
-        return "" if is_sqlite else datetime.fromtimestamp(0, UTC)
+        # SQLite takes every number for less than every text
+        return 0 if is_sqlite else datetime.fromtimestamp(0, UTC)
     kind, value = json.loads(text)
     read: Mapping[str, Callable[[str], object]] = {"datetime": datetime.fromisoformat, "date": date.fromisoformat, "decimal": Decimal}
     return read[kind](value) if kind in read else value

@@ -219,6 +219,9 @@ class PullRunner:
             known = dict(unit.feeds.pulling.items.find_many(self.run.source, urls))
             self._dry = unit.feeds.pulling.dry_items.find_many(self.run.source, urls) if self.run.request.is_dry else {}
             live = {url for url, document in unit.documents.reader.find_many(urls).items() if self._owns(document)}
+            # whether there is a page at the URL is for the crawler to find out, again and again
+            crawled = [item.url for item in page.items if isinstance(item, ListedItem) and item.is_crawled and item.url in known]
+            live |= unit.feeds.crawling.queue.find_many(crawled).keys()
         admission = self._tools.admission()
         # after the process has ended, the document that ended it is to be known
         is_careful, listed = self._watch.is_careful, list(self._list_needed(page.items, known, live))
