@@ -47,13 +47,22 @@ def test_server_at_rest_has_no_faults(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out.startswith("server:     runs as process 7")
 
 
+def make_pull_source(name: str, state: str = "completed", reason: str | None = None) -> dict[str, Any]:
+    last = {"id": 7, "state": state, "reason": reason}
+    return {"name": name, "kind": "database", "paused": False, "next_run_at": "2026-11-27T21:14:00Z", "last_run": last}
+
+
 def test_faults_stand_before_warnings_and_everything_else(capsys: pytest.CaptureFixture[str]) -> None:
     status = make_status(
         queues=[QUEUE],
         authorization={"open_circuits": [CIRCUIT]},
         roles={"gate": {"pids": [8], "restarts": 0}, "indexer": {"pids": [0], "restarts": 2}},
         index={**make_status()["index"], "partial": True},
-        pull_sources=[{"name": "hr", "last_run": {"state": "failed", "reason": "no \x1b[2Jroute"}}],
+        pull_sources=[
+            make_pull_source("hr", "failed", "no \x1b[2Jroute"),
+            make_pull_source("it", "held", "9 of 10"),
+            make_pull_source("ok"),
+        ],
         warnings=["gate.trusted: everybody"],
     )
     print_status(status)
@@ -64,8 +73,10 @@ def test_faults_stand_before_warnings_and_everything_else(capsys: pytest.Capture
         "error:      wiki: wiki.example.com gets no requests since NOW",
         "error:      indexer ended by itself and was started again 2 times, and one of its processes waits for its restart",
         "error:      the index does not hold all documents yet",
-        "error:      source hr: the last run is failed",
+        "error:      source hr: the last run failed",
+        "error:      source it: the last run was held, because it would delete too much",
     ]
     assert rest.startswith("server: ")
+    assert "source:     ok: database, run 7 completed, next 2026-11-27 21:14" in text
     assert text.count("no disk") == 1
     assert "\x1b" not in text

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from feedmill.bootstrap.context import AppContext
 from feedmill.bootstrap.pulling import build_pull_requests, build_puller
@@ -51,12 +50,11 @@ def list_runs(name: Name, data: Data = DATA, config: Config = None, as_json: Jso
     if as_json:
         print_json(listed)
         return
-    table = Table("run", "started", "mode", "state", "added", "changed", "deleted", "unchanged", "errors", box=None, pad_edge=False)
     for shown in listed:
-        mode = f"{shown['mode'] or ''}{', dry run' if shown['dry_run'] else ''}"
-        counts = (str(shown[key]) for key in ("added", "changed", "deleted", "unchanged", "errors"))
-        table.add_row(str(shown["id"]), shown["started_at"] or "", mode, shown["state"], *counts)
-    console().print(table)
+        # a line each: a table of all counts is wider than a terminal
+        console().print(f"{(shown['started_at'] or shown['requested_at'])[:19].replace('T', ' ')}  {describe_run(shown)}")
+        if shown["reason"]:
+            console().print(f"{'':21}{clean(shown['reason'])}")
 
 
 def pause(name: Name, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
@@ -116,15 +114,39 @@ def _has_tasks(context: AppContext) -> bool:
         return any(unit.processing.index_tasks.count().values())
 
 
+def describe_pull(pull: Mapping[str, Any]) -> str:
+    """Returns the kind of a pull source, its last run and its next one."""
+    last = pull["last_run"]
+    parts = [pull["kind"], "no run yet" if last is None else f"run {last['id']} {last['state']}"]
+    if pull["paused"]:
+        parts.append("paused")
+    elif pull["next_run_at"]:
+        parts.append(f"next {pull['next_run_at'][:16].replace('T', ' ')}")
+    return ", ".join(parts)
+
+
+def describe_run(shown: Mapping[str, Any]) -> str:
+    """Returns what a run has done, or what it would have done if it was a dry run."""
+    counts = _list_counts(shown)
+    texts = [f"{count} {key}" for key, count in counts.items()]
+    if shown["dry_run"]:
+        would = f"would add {counts['added']}, change {counts['changed']}, delete {counts['deleted']}"
+        texts = [would, *texts[3:]]
+    name = f"{'dry run' if shown['dry_run'] else 'run'} {shown['id']}"
+    return ", ".join(filter(None, (name, shown["mode"], shown["state"]))) + ": " + ", ".join(texts)
+
+
+def _list_counts(shown: Mapping[str, Any]) -> dict[str, int]:
+    counts = {key: shown[key] for key in ("added", "changed", "deleted", "unchanged", "errors")}
+    return counts | ({"held": shown["held"]} if shown["held"] else {})
+
+
 def _report(shown: Mapping[str, Any], *, as_json: bool) -> None:
     is_done = shown["state"] == RunState.COMPLETED.value
-    counts = {key: shown[key] for key in ("added", "changed", "deleted", "unchanged", "errors")}
-    if shown["held"]:
-        counts["held"] = shown["held"]
     if as_json:
-        print_json(counts | ({"reason": shown["reason"]} if shown["reason"] else {}))
+        print_json(_list_counts(shown) | ({"reason": shown["reason"]} if shown["reason"] else {}))
     else:
-        console().print(f"run {shown['id']}, {shown['mode']}, {shown['state']}: " + ", ".join(f"{n} {key}" for key, n in counts.items()))
+        console().print(describe_run(shown))
     for line in (*shown["log"], *([shown["reason"]] if shown["reason"] and shown["reason"] not in shown["log"] else ())):
         error_console().print(clean(line))
     if not is_done:

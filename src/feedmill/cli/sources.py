@@ -1,6 +1,6 @@
 """``feedmill sources``: lists data sources, deletes or destroys one. The commands of pull sources are in ``pulling``."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -49,7 +49,8 @@ def list_sources(ctx: typer.Context, data: Data = DATA, config: Config = None, a
         return
     table = Table("name", "kind", "documents", "feeds", "pulled", box=None, header_style="bold", pad_edge=False)
     for source in listed:
-        table.add_row(source["name"], source["kind"], str(source["documents"]), str(source["feeds"]), _describe_pull(source.get("pull")))
+        pulled_text = pulling.describe_pull(source["pull"]) if "pull" in source else ""
+        table.add_row(source["name"], source["kind"], str(source["documents"]), str(source["feeds"]), pulled_text)
     console().print(table)
 
 
@@ -63,19 +64,6 @@ def delete(name: Name, data: Data = DATA, config: Config = None, as_json: Json =
 def destroy(name: Name, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Remove a data source's documents, its feeds and its name."""
     _remove(name, data, config, destroy=True, as_json=as_json)
-
-
-def _describe_pull(pull: dict[str, Any] | None) -> str:
-    """Returns the kind of a pull source, its last run and its next one."""
-    if pull is None:
-        return ""
-    last = pull["last_run"]
-    parts = [pull["kind"], "no run yet" if last is None else f"run {last['id']} {last['state']}"]
-    if pull["paused"]:
-        parts.append("paused")
-    elif pull["next_run_at"]:
-        parts.append(f"next {pull['next_run_at']}")
-    return ", ".join(parts)
 
 
 sources_app.command("run", epilog="Example:\n\n  feedmill sources run staff --dry-run --json")(pulling.run)

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from feedmill.cli.options import clean, console
+from feedmill.cli.pulling import describe_pull
 
 BARS = " ▁▂▃▄▅▆▇█"
 _INDENT = " " * 12
-_FAILED_RUNS = ("failed", "held")
+_FAILED_RUNS = {"failed": "failed", "held": "was held, because it would delete too much"}
 
 Status = dict[str, Any]
 """The status as ``read_status`` returns it."""
@@ -41,7 +42,7 @@ def list_faults(status: Status) -> Iterator[str]:
     for source in status["pull_sources"]:
         last = source["last_run"]
         if last is not None and last["state"] in _FAILED_RUNS:
-            yield from _fault(f"source {source['name']}: the last run is {last['state']}", last["reason"])
+            yield from _fault(f"source {source['name']}: the last run {_FAILED_RUNS[last['state']]}", last["reason"])
 
 
 def _fault(text: str, reason: str | None) -> Iterator[str]:
@@ -124,6 +125,6 @@ def draw_bars(values: list[int]) -> str:
 def _describe_sources(status: Status) -> Iterator[str]:
     for source in status["pull_sources"]:
         last = source["last_run"]
-        yield f"source:     {source['name']}: {'no run yet' if last is None else 'run ' + last['state']}"
+        yield f"source:     {source['name']}: {describe_pull(source)}"
         if last is not None and last["reason"] and last["state"] not in _FAILED_RUNS:
             yield f"  {last['reason']}"
