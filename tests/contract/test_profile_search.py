@@ -76,6 +76,19 @@ def test_result_shows_what_the_profile_outputs(harness: DataloadHarness) -> None
     }
 
 
+def test_request_is_repeated(harness: DataloadHarness) -> None:
+    given = {"tq": "only", "dq": "3", "prox": "line", "sufs": "1", "rorder": "500", "rdfreq": "1", "mdgt": "2019-01-01"}
+    root = search(harness, "pr=shop&query=lamp&cq=1&cq=3&" + "&".join(f"{name}={value}" for name, value in given.items()))
+    names = ("TitleQuery", "DepthQuery", "Proximity", "Suffixes", "RankOrder", "rankDatabaseFrequency", "ModifiedDateGreaterThan")
+    assert [root.findtext(name) for name in names] == list(given.values())
+    assert [root.findtext(name) for name in ("CategoryQuery", "CategoryName", "Order")] == ["1,3", "New|Rare", "r"]
+
+
+def test_query_may_be_empty_beside_a_restriction(harness: DataloadHarness) -> None:
+    assert sorted(urls_of(search(harness, "pr=shop&query=&category=New"))) == ["1", "3"]
+    assert sorted(urls_of(search(harness, "pr=shop&query=&uq=*/2"))) == ["2"]
+
+
 def test_only_documents_of_the_profile_are_found(harness: DataloadHarness) -> None:
     assert sorted(urls_of(search(harness, "pr=shop&query=lamp"))) == ["1", "2", "3"]
     assert urls_of(search(harness, "pr=other&query=lamp")) == ["4"]
@@ -95,6 +108,14 @@ def test_only_documents_of_the_profile_are_found(harness: DataloadHarness) -> No
         ("sq=elsewhere.test", []),
         ("tq=only&order=Price", ["1"]),
         ("tq=-only&order=Price", ["3", "2"]),
+        ("cq=1&order=Price", ["3", "1"]),
+        ("cq=2,3&order=Price", ["1", "2"]),
+        ("cq=2&cq=3&order=Price", ["1", "2"]),
+        ("cqall=1,3", ["1"]),
+        ("cq=0&cq=4&cq=x&order=Price", ["3", "1", "2"]),
+        ("dq=1&order=Price", ["3", "2"]),
+        ("dq=2&order=Price", ["3", "1", "2"]),
+        ("dq=-1&order=Price", ["3", "1", "2"]),
         ("uq=*/2", ["2"]),
         ("uq=*none*", []),
         ("mtq=image/*", []),
@@ -131,7 +152,7 @@ def test_search_without_a_known_profile_finds_nothing(harness: DataloadHarness, 
     assert (root.findtext("ExitReason"), urls_of(root)) == (reason, [])
 
 
-@pytest.mark.parametrize("more", ["limit=1", "&rows=0&=x&%00=1", "dq=0&prox=line&rorder=500", "mdlt=never&mdgt=", "rpp=5&RPP=1&Query=none"])
+@pytest.mark.parametrize("more", ["limit=1", "&rows=0&=x&%00=1", "dq=x&prox=line&rorder=500", "mdlt=never&mdgt=", "rpp=5&RPP=1&Query=none"])
 def test_other_parameters_have_no_effect(harness: DataloadHarness, more: str) -> None:
     assert len(urls_of(search(harness, f"pr=shop&query=lamp&{more}"))) == 3
 

@@ -4,7 +4,8 @@ Its queries are translated into the language of the server. Source: Thunderstone
 docs/reference/dataload.md.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -29,6 +30,34 @@ from feedmill.wire.dataload.results import render_exit, render_results
 PATH: Final = "/texis/search/main.xml"
 FindProfile = Callable[[str], Profile | None]
 
+_CATEGORY_NUMBERS: Final = re.compile(r"[0-9]{1,6}")
+_ECHOED: Final = {
+    "Query": "query",
+    "TitleQuery": "tq",
+    "UrlQuery": "uq",
+    "DepthQuery": "dq",
+    "MimeTypeQuery": "mtq",
+    "CategoryQuery": "cq",
+    "CategoryName": "category",
+    "RequireAllCategories": "requireAllCategories",
+    "UserResultsPerPage": "rpp",
+    "SiteQuery": "sq",
+    "ModifiedDateLessThan": "mdlt",
+    "ModifiedDateGreaterThan": "mdgt",
+    "UrlRoot": "",
+    "Profile": "pr",
+    "dropXSL": "dropXSL",
+    "Proximity": "prox",
+    "Suffixes": "sufs",
+    "Order": "order",
+    "RankOrder": "rorder",
+    "RankProximity": "rprox",
+    "rankDatabaseFrequency": "rdfreq",
+    "RankDocumentFrequency": "rwfreq",
+    "RankPosition": "rlead",
+}
+"""The elements that repeat the request, in their order, and the parameters whose values they have."""
+
 _ORDERS: Final = {"dd": Sort(is_descending=True), "d": Sort(is_descending=True), "da": Sort(is_descending=False)}
 
 
@@ -47,25 +76,18 @@ class ProfileSearch:
 
     def _respond(self, request: Request, values: QueryParams) -> Response:
         name = values.get("pr", "").strip()
-        categories = [part.strip() for text in values.getlist("category") for part in text.split("|") if part.strip()]
+        profile = self._find_profile(name)
+        categories = _list_categories(values, profile)
         wanted = read_request(values, name, categories)
-        echo = {
-            "Query": values.get("query", ""),
-            "TitleQuery": values.get("tq", ""),
-            "UrlQuery": values.get("uq", ""),
-            "MimeTypeQuery": values.get("mtq", ""),
+        echo = {element: values.get(parameter, "") for element, parameter in _ECHOED.items()} | {
+            "CategoryQuery": ",".join(values.getlist("cq")),
             "CategoryName": "|".join(categories),
             "RequireAllCategories": "Y" if _requires_all(values) else "N",
             "UserResultsPerPage": str(wanted.num),
-            "SiteQuery": values.get("sq", ""),
-            "ModifiedDateLessThan": values.get("mdlt", ""),
-            "ModifiedDateGreaterThan": values.get("mdgt", ""),
             "UrlRoot": PATH.rpartition("/")[0],
             "Profile": name,
-            "dropXSL": values.get("dropXSL", ""),
             "Order": values.get("order", "r"),
         }
-        profile = self._find_profile(name)
         if profile is None:
             body = render_exit("NoSuchProfile" if name else "NoProfileSpecified", echo)
         else:
@@ -76,7 +98,7 @@ class ProfileSearch:
         return Response(body, media_type="text/xml; charset=UTF-8", headers=PRIVATE_NO_CACHE)
 
 
-def read_request(values: Mapping[str, str], profile: str, categories: list[str]) -> SearchRequest:
+def read_request(values: Mapping[str, str], profile: str, categories: Sequence[str]) -> SearchRequest:
     """Returns the search request of the parameters. A value that is none becomes the default, as on ``/search``."""
     order = values.get("order", "").strip()
     quoted = [f"category:{quote(category, safe='').replace('.', '%2E')}" for category in categories]
@@ -93,8 +115,17 @@ def read_request(values: Mapping[str, str], profile: str, categories: list[str])
     return replace(request, advanced=AdvancedSearch(site=values.get("sq", "")))
 
 
+def _list_categories(values: QueryParams, profile: Profile | None) -> list[str]:
+    """Lists the categories that are named, and those whose numbers in the profile are given, which count from 1."""
+    named = [part.strip() for text in values.getlist("category") for part in text.split("|") if part.strip()]
+    numbers = [part.strip() for name in ("cq", "cqall") for text in values.getlist(name) for part in text.split(",")]
+    known = profile.categories if profile is not None else ()
+    places = [int(number) for number in numbers if _CATEGORY_NUMBERS.fullmatch(number)]
+    return list(dict.fromkeys([*named, *(known[place - 1] for place in places if 1 <= place <= len(known))]))
+
+
 def _requires_all(values: Mapping[str, str]) -> bool:
-    return values.get("requireAllCategories", "").strip().upper() == "Y"
+    return values.get("requireAllCategories", "").strip().upper() == "Y" or bool(values.get("cqall", "").strip())
 
 
 def write_local_time(moment: datetime) -> str:

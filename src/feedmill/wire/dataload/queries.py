@@ -2,8 +2,8 @@
 
 ``OR`` of this server binds tighter than the blank, so a query is a conjunction of alternatives. "Any m of k terms" is such a conjunction
 too: of each k - m + 1 terms at least one occurs.
-Source: Thunderstone Search Appliance Manual, "Query Syntax" (logic operators) and "Search Parameters" (``tq``, ``uq``, ``mtq``, ``mdlt``,
-``mdgt``).
+Source: Thunderstone Search Appliance Manual, "Query Syntax" (logic operators) and "Search Parameters" (``tq``, ``uq``, ``dq``, ``mtq``,
+``mdlt``, ``mdgt``).
 """
 
 import re
@@ -27,6 +27,7 @@ _TOKEN: Final = re.compile(
 )
 _LITERAL: Final = re.compile(r"[^\s*?\"]+")
 _SITE: Final = re.compile(r"https?://(?P<place>[^*?\s\"]+/)\*+", re.IGNORECASE)
+_DEPTH: Final = re.compile(r"[0-9]{1,9}")
 _OPERATOR: Final = re.compile(r"[a-z]{2,10}:", re.IGNORECASE)
 
 
@@ -56,9 +57,12 @@ def translate_query(query: str) -> str:
 
 
 def write_restrictions(values: Mapping[str, str]) -> str:
-    """Returns what ``tq``, ``uq``, ``mtq``, ``mdlt`` and ``mdgt`` require, in this server's language. An unreadable date is ignored."""
-    given = {name: values.get(name, "")[:MAX_PARAMETER_CHARACTERS].strip() for name in ("tq", "uq", "mtq", "mdlt", "mdgt")}
-    parts = [_restrict_title(given["tq"]), _restrict_url(given["uq"]), _restrict_type(given["mtq"])]
+    """Returns what ``tq``, ``uq``, ``dq``, ``mtq``, ``mdlt`` and ``mdgt`` require, in this server's language.
+
+    An unreadable date or depth is ignored.
+    """
+    given = {name: values.get(name, "")[:MAX_PARAMETER_CHARACTERS].strip() for name in ("tq", "uq", "dq", "mtq", "mdlt", "mdgt")}
+    parts = [_restrict_title(given["tq"]), _restrict_url(given["uq"]), _restrict_depth(given["dq"]), _restrict_type(given["mtq"])]
     parts.append(_restrict_days(given["mdgt"], given["mdlt"]))
     return " ".join(part for part in parts if part)
 
@@ -102,6 +106,11 @@ def _restrict_url(pattern: str) -> str:
         return f"site:{whole['place']}"
     literals = [part.strip("/.") for part in _LITERAL.findall(pattern)]
     return " ".join(f'inurl:"{literal}"' for literal in literals if any(character.isalnum() for character in literal))
+
+
+def _restrict_depth(text: str) -> str:
+    """Excludes what is deeper: a document whose depth is not known stays."""
+    return f"-inmeta:depth:{int(text) + 1}.." if _DEPTH.fullmatch(text) else ""
 
 
 def _restrict_type(mimetype: str) -> str:
