@@ -11,7 +11,7 @@ FEEDMILL_KEYCLOAK ?= $(CURDIR)/.tools/keycloak-26.7.3
 # Each worker of a test run would compile all tests anew, for fifteen seconds of CPU time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-full test-keycloak run-keycloak test-long test-real fuzz audit audit-tools explore install install-dev check docs bench api-reference catalogues lock clean
+.PHONY: demo test test-full test-keycloak run-keycloak test-long test-real fuzz audit audit-tools explore install install-dev check docs bench api-reference catalogues lock wheels clean
 
 demo: install ## install and run the main job; FOLDER=DIR feeds a folder of yours too, ONCE=1 ends after the sample result
 	$(BIN)/python -m feedmill.cli.demo $(if $(FOLDER),--folder "$(FOLDER)") $(if $(ONCE),--once)
@@ -101,6 +101,11 @@ $(VENV)/.dev: locks/dev.txt pyproject.toml | $(BIN)/python
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	$(BIN)/python -m compileall -q src client/src
 	touch $@ $(VENV)/.runtime
+
+wheels: install ## build the wheels of the server and of its Python client into build/wheels
+	rm -rf build/wheels
+	$(BIN)/python -m hatchling build -t wheel -d build/wheels
+	cd client && ../$(BIN)/python -m hatchling build -t wheel -d ../build/wheels
 
 api-reference: install-dev ## write the reference of the JSON resources anew out of their OpenAPI documents
 	$(BIN)/python -m feedmill.http.common.apireference > docs/reference/api.md.new && mv docs/reference/api.md.new docs/reference/api.md

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from feedmill.adapters.identity.saml.keys import make_key, read_key
-from feedmill_client import BadRequest, FeedmillError, Port
+from feedmill_client import BadRequest, Options, Port, Unreachable
+from tests.eitherclient import KINDS, QUICK, Either
 from tests.fakes import ManualClock
+from tests.rawserver import OK, always, running
 from tests.selfsigned import CERTIFICATE, KEY
 
 
@@ -42,18 +44,39 @@ def port(tmp_path: Path) -> Iterator[int]:
         thread.join()
 
 
-def test_certificate_of_the_server_is_accepted_under_any_name(port: int, tmp_path: Path) -> None:
+@KINDS
+def test_certificate_of_the_server_is_accepted_under_any_name(kind: str, port: int, tmp_path: Path) -> None:
     chain = tmp_path / "chain.pem"
     chain.write_text("subject=/CN=server\n" + CERTIFICATE + read_key(make_key(ManualClock().now)).certificate)
-    assert Port(f"https://127.0.0.1:{port}", certificate=str(chain)).get_json("/") == {}
+    with Either(kind, "Port", f"https://127.0.0.1:{port}", certificate=str(chain)) as client:
+        assert [client.get_json("/"), client.get_json("/")] == [{}, {}]
 
 
-def test_certificate_of_another_server_is_refused(port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@KINDS
+def test_certificate_of_another_server_is_refused(kind: str, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
     other = tmp_path / "other.pem"
     other.write_text(read_key(make_key(ManualClock().now)).certificate + CERTIFICATE)
-    with pytest.raises(FeedmillError, match="certificate is not trusted"):
-        Port(f"https://127.0.0.1:{port}", certificate=str(other)).get_json("/")
+    with Either(kind, "Port", f"https://127.0.0.1:{port}", certificate=str(other)) as client:
+        with pytest.raises(Unreachable, match="certificate is not trusted") as raised:
+            client.get_json("/")
+        assert (raised.value.was_sent, raised.value.is_permanent) == (False, True)
+
+
+@KINDS
+def test_context_of_the_program_decides(kind: str, port: int, tmp_path: Path) -> None:
+    context = ssl.create_default_context(cafile=str(tmp_path / "certificate.pem"))
+    context.check_hostname = False
+    with Either(kind, "Port", f"https://127.0.0.1:{port}", options=Options(context=context)) as client:
+        assert client.get_json("/") == {}
+
+
+@KINDS
+def test_port_without_tls_is_told_apart(kind: str) -> None:
+    with running(always(OK), greeting=OK) as server, Either(kind, "Port", f"https://127.0.0.1:{server.port}", options=QUICK) as client:
+        with pytest.raises(Unreachable, match="a port without TLS wants http://"):
+            client.get_json("/")
+        assert server.connections == 1
 
 
 @pytest.mark.parametrize("content", [None, "no certificate", "-----BEGIN CERTIFICATE-----\n\xe9\n-----END CERTIFICATE-----"])

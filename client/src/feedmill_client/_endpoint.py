@@ -44,6 +44,8 @@ FEED_PORT: Final = 19900
 IDLE_SECONDS: Final = 15.0
 """A connection that was idle for longer is not used again. The server closes it after 20 seconds."""
 MAX_IDLE: Final = 8
+PATIENCE_SECONDS: Final = 660.0
+"""A server answers deletions and dataloads when they are done; of a data source within ten minutes. Source: docs/reference/feed-port.md."""
 SHOWN_CHARACTERS: Final = 1_000
 _ERRORS: Final[dict[int, type[FeedmillError]]] = {
     401: Denied,
@@ -137,7 +139,8 @@ class Endpoint:
 
     def delete(self, path: str, parameters: Parameters | None = None) -> Flow[Any]:
         """Deletes a resource. Returns what the server answers. Errors: as ``get_json``."""
-        response = yield from self.ask(Request(method="DELETE", path=path + make_query(parameters), is_repeatable=True))
+        request = Request(method="DELETE", path=path + make_query(parameters), is_repeatable=True, patience_seconds=PATIENCE_SECONDS)
+        response = yield from self.ask(request)
         return self.read_json(response)
 
     def read_page(self, path: str, query: str) -> Flow[tuple[Any, str]]:
@@ -156,10 +159,17 @@ class Endpoint:
         return response.body
 
     def post_file(
-        self, path: str, fields: Mapping[str, str], file: Path, on_progress: OnProgress = ignore_progress, *, accept: str = "*/*"
+        self,
+        path: str,
+        fields: Mapping[str, str],
+        file: Path,
+        on_progress: OnProgress = ignore_progress,
+        *,
+        patience_seconds: float = 0.0,
     ) -> Flow[Response]:
         """Posts a form whose last field, ``data``, is a file, and returns the response. Errors: Unreachable."""
-        return (yield from self.ask(Request(method="POST", path=path, body=FormBody(fields, file, on_progress), accept=accept)))
+        body = FormBody(fields, file, on_progress)
+        return (yield from self.ask(Request(method="POST", path=path, body=body, accept="*/*", patience_seconds=patience_seconds)))
 
     def push(self, path: str, fields: Mapping[str, str], file: Path, on_progress: OnProgress = ignore_progress) -> Flow[str | None]:
         """Posts a feed and returns its id, or None if the server returns none.

@@ -37,7 +37,10 @@ class CallerFailure(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A request. ``is_repeatable``: it has the same effect twice. ``sink`` takes the body of a successful response in its pieces."""
+    """A request. ``is_repeatable``: it has the same effect twice. ``sink`` takes the body of a successful response in its pieces.
+
+    ``patience_seconds``: how long the server may do what it is asked for before it begins its answer, if longer than the options say.
+    """
 
     method: str
     path: str
@@ -45,6 +48,7 @@ class Request:
     is_repeatable: bool = False
     accept: str = "application/json"
     sink: Callable[[bytes], object] | None = None
+    patience_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +87,7 @@ def converse(line: Line, address: Address, request: Request, options: Options, c
     """
     head = h11.Request(method=request.method, target=address.prefix + request.path, headers=_make_headers(address, request, options))
     was_cut = yield from _send(line, head, request.body, options)
-    deadline = clock() + options.timeouts.answer_seconds
+    deadline = clock() + max(options.timeouts.answer_seconds, request.patience_seconds)
     try:
         return (yield from _receive(line, request, options, deadline, clock))
     except OSError:
@@ -153,7 +157,7 @@ def _receive(line: Line, request: Request, options: Options, deadline: float, cl
     while True:
         event = line.protocol.next_event()
         if event is h11.NEED_DATA:
-            line.protocol.receive_data((yield from _read_more(line, options, deadline, clock)))
+            line.protocol.receive_data((yield from _read_more(line, request, options, deadline, clock)))
         elif isinstance(event, h11.InformationalResponse):
             interim += 1
             if interim > MAX_INTERIM:
@@ -175,11 +179,11 @@ def _receive(line: Line, request: Request, options: Options, deadline: float, cl
             raise ConnectionResetError("the connection was closed")
 
 
-def _read_more(line: Line, options: Options, deadline: float, clock: Callable[[], float]) -> Flow[bytes]:
+def _read_more(line: Line, request: Request, options: Options, deadline: float, clock: Callable[[], float]) -> Flow[bytes]:
     left = deadline - clock()
     if left <= 0:
-        raise Silence(f"it did not end its answer within {options.timeouts.answer_seconds:g} seconds")
-    silence = options.timeouts.silence_seconds
+        raise Silence(f"it did not end its answer within {max(options.timeouts.answer_seconds, request.patience_seconds):g} seconds")
+    silence = max(options.timeouts.silence_seconds, request.patience_seconds)
     try:
         return (yield from perform(Receive(line.connection, min(silence, left))))
     except TimeoutError as exc:

@@ -6,6 +6,7 @@ from typing import BinaryIO, Final
 
 from feedmill_client._addresses import make_query, quote_name
 from feedmill_client._bodies import LinesBody, OnProgress, ignore_progress
+from feedmill_client._endpoint import PATIENCE_SECONDS
 from feedmill_client._exchange import Request
 from feedmill_client._flows import Flow, Item, Sleep, Stream, perform
 from feedmill_client._ports import ClientPorts
@@ -104,7 +105,7 @@ def load(
 ) -> Flow[list[ItemReply]]:
     """Sends a dataload, from a builder or a file, and returns what became of each item once they are applied."""
     path = items.finish() if isinstance(items, DataloadBuilder) else items
-    reply = yield from ports.feeds.post_file(RECEIVER, {"profile": profile}, path, on_progress)
+    reply = yield from ports.feeds.post_file(RECEIVER, {"profile": profile}, path, on_progress, patience_seconds=PATIENCE_SECONDS)
     if reply.status in (401, 403):
         raise Denied(f"{ports.feeds.address.shown} refuses dataloads of this machine: status {reply.status}", status=reply.status)
     return read_reply(reply.body)
