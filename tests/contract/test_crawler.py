@@ -670,6 +670,19 @@ def test_empty_page_is_an_empty_document(harness: CrawlHarness) -> None:
     assert [harness.text(path) for path in ("/a", "/described", "/new", "/fed")] == ["one", "", None, ""]
 
 
+def test_empty_body_keeps_the_content_of_a_url_that_a_feed_named(harness: CrawlHarness) -> None:
+    FeedHarness(store=harness.store, blobs=harness.blobs).push(replace(request("fed"), url=url_of("/fed")), datasource="web")
+    for body in ("the page", ""):
+        harness.servers.put("/fed", body)
+        harness.clock.turn(days=1)
+        harness.crawl()
+    assert (harness.entry("/fed").state, harness.text("/fed")) == (CrawlState.EMPTY_DOCUMENT, "the page")
+    harness.servers.put("/fed", "", headers=(("x-gsa-external-metadata", "kind=x"),))
+    harness.clock.turn(days=1)
+    harness.crawl()
+    assert (harness.entry("/fed").state, harness.text("/fed")) == (CrawlState.CRAWLED, "")
+
+
 def test_page_for_which_there_is_no_memory_is_put_off(harness: CrawlHarness) -> None:
     harness.servers.put("/a", "one")
 

@@ -307,17 +307,18 @@ class PageApplier:
     def _find_failure(self, read: _Read, document: Document | None) -> tuple[CrawlState, str] | None:
         """Returns why a body counts for nothing, with the state, None if it does count.
 
-        A document of which nothing could be read before has its URL and its metadata, so a body that is too large takes nothing from it.
-        What a feed named, or an adaptor describes, is a document without a body too.
+        A document of which nothing could be read before has its URL and its metadata, so such a body takes nothing from it. What a feed
+        named is a document without a body too. If an adaptor describes an empty page, it says that the content is not to be searched.
         """
         page = read.fetched.page
         if page.body:
             return None
+        has_content = document is not None and document.content is not None and document.content_bytes > 0
+        stays = "; the content that was fetched before stays" if has_content else ""
         if page.is_cut:
-            has_content = document is not None and document.content is not None and document.content_bytes > 0
-            return (CrawlState.OTHER_ERROR, f"{_TOO_LARGE}; the content that was fetched before stays") if has_content else None
-        is_own = read.headers.describes or (document is not None and document.datasource != CRAWLER)
-        return None if is_own else (CrawlState.EMPTY_DOCUMENT, "its body is empty")
+            return (CrawlState.OTHER_ERROR, _TOO_LARGE + stays) if has_content else None
+        is_document = read.headers.describes or (not _is_own(document) and not has_content)
+        return None if is_document else (CrawlState.EMPTY_DOCUMENT, "its body is empty" + stays)
 
     def _plan_duplicate(self, read: _Read, document: Document | None, duplicate: Duplicate) -> _Planned:
         entry, page = read.fetched.entry, read.fetched.page
