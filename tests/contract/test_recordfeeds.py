@@ -54,6 +54,40 @@ def test_rows_become_documents_with_metadata(tmp_path: Path) -> None:
     assert (root.findtext("header/feedtype"), left_out) == ("full", [])
 
 
+@pytest.mark.parametrize(("delimiter", "encoding"), [(";", "utf-8-sig"), ("\t", "utf-16"), ("|", "utf-16-be"), (",", "utf-16-le")])
+def test_tables_of_spreadsheets_are_read(tmp_path: Path, delimiter: str, encoding: str) -> None:
+    text = f'URL{delimiter}Title{delimiter}"Kind, of"\r\na{delimiter}Ä{delimiter}"x{delimiter} y, z"\r\n'
+    mark = "\ufeff" if encoding in ("utf-16-be", "utf-16-le") else ""
+    root, _ = make(tmp_path, write(tmp_path / "t.csv", (mark + text).encode(encoding)), "--base-url", "http://a.example.com/")
+    (one,) = root.iter("record")
+    assert (one.get("url"), metas(one)) == ("http://a.example.com/a", [("Kind, of", f"x{delimiter} y, z")])
+    assert "<title>Ä</title>" in str(one.findtext("content"))
+
+
+@pytest.mark.parametrize(
+    ("given", "mimetype", "content"),
+    [
+        ({"content": "<p>x"}, "text/html", b"<title>&#196; &lt;b&gt;</title><p>x"),
+        ({"content_base64": b64encode(b"\xe4").decode()}, "text/html", b"<title>&#196; &lt;b&gt;</title>\xe4"),
+        ({"content_base64": b64encode(b"x").decode()}, "application/pdf", b"x"),
+    ],
+)
+def test_title_of_an_object_counts_where_the_content_can_hold_it(
+    tmp_path: Path, given: dict[str, str], mimetype: str, content: bytes
+) -> None:
+    value = {"url": "http://a/1", "title": "Ä <b>", "mimetype": mimetype, **given}
+    root, _ = make(tmp_path, write(tmp_path / "o.jsonl", json.dumps(value)))
+    found = root.find(".//content")
+    assert found is not None
+    text = str(found.text)
+    assert (b64decode(text) if found.get("encoding") else text.encode()) == content
+
+
+def test_objects_in_utf_16_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadRequest, match="UTF-16"):
+        make(tmp_path, write(tmp_path / "o.jsonl", json.dumps({"url": "http://a/1"}).encode("utf-16")))
+
+
 def test_bad_rows_are_named_and_the_others_stay(tmp_path: Path) -> None:
     root, left_out = make(tmp_path, write(tmp_path / "t.csv", "url,kind\nhttp://a/1,x\nhttp://a/2\n,y\nhttp://a/3,z\n"), code=1)
     assert [found.get("url") for found in root.iter("record")] == ["http://a/1", "http://a/3"]

@@ -1,5 +1,6 @@
 """Reads the files of other programs for ``make-feed``, compressed or not, sitemaps also over HTTP."""
 
+import codecs
 import gzip
 import io
 import zlib
@@ -38,14 +39,23 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
 
 
 def iter_lines(stream: BinaryIO) -> Iterator[str]:
-    """Yields lines of UTF-8 with their ends, without a byte order mark. Errors: BadRequest for a line that is too long."""
-    with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
+    """Yields lines with their ends, without a byte order mark: UTF-8, or UTF-16 if such a mark says so.
+
+    Errors: BadRequest for a line that is too long or cannot be decoded.
+    """
+    beginning = stream.read(2)
+    is_wide = beginning in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    stream.seek(0)
+    with io.TextIOWrapper(stream, encoding="utf-16" if is_wide else "utf-8-sig", newline="") as text:
         number = 0
-        while line := text.readline(MAX_LINE_CHARACTERS):
-            number += 1
-            if len(line) == MAX_LINE_CHARACTERS:
-                raise BadRequest(f"line {number} has more than {MAX_LINE_CHARACTERS} characters")
-            yield line
+        try:
+            while line := text.readline(MAX_LINE_CHARACTERS):
+                number += 1
+                if len(line) == MAX_LINE_CHARACTERS:
+                    raise BadRequest(f"line {number} has more than {MAX_LINE_CHARACTERS} characters")
+                yield line
+        except UnicodeDecodeError as exc:
+            raise BadRequest(f"after line {number}: this is no {'UTF-16' if is_wide else 'UTF-8'}: {exc.reason}") from exc
 
 
 def iter_sitemap(place: str) -> Iterator[bytes]:

@@ -6,10 +6,12 @@ These are ``url``, ``content`` or ``content_base64``, ``mimetype``, ``title``, `
 
 import base64
 import json
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, Final
 
-from feedmill.wire.recordsources.record import MAX_RECORD_BYTES, ReadRecord, SkippedRecord, SourceRecord, wrap_title
+from feedmill.model.errors import BadRequest
+from feedmill.wire.recordsources.record import MAX_RECORD_BYTES, ReadRecord, SkippedRecord, SourceRecord, put_title
 from feedmill_client import feedxml
 
 _TEXTS: Final = ("content", "content_base64", "mimetype", "title", "display_url", "last_modified", "action")
@@ -21,12 +23,14 @@ class _Unreadable(Exception):
 
 
 def iter_objects(stream: BinaryIO, base_url: str) -> Iterator[ReadRecord]:
-    """Yields the documents of a stream of lines."""
+    """Yields the documents of a stream of lines. Errors: BadRequest for UTF-16."""
     number, is_rest = 0, False
     while line := stream.readline(2 * MAX_RECORD_BYTES):
         # a line beyond the limit arrives in pieces, which all belong to one document
         was_rest, is_rest = is_rest, not line.endswith(b"\n") and len(line) == 2 * MAX_RECORD_BYTES
         number += not was_rest
+        if number == 1 and line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+            raise BadRequest("line 1: this is UTF-16; JSON lines are UTF-8")
         if was_rest or not line.strip():
             continue
         if is_rest:
@@ -88,13 +92,14 @@ def _read_content(value: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[b
         raise _Unreadable("there are both content and content_base64")
     if has_bytes:
         try:
-            return base64.b64decode(texts["content_base64"], validate=True), texts["mimetype"] or "application/octet-stream"
+            data = base64.b64decode(texts["content_base64"], validate=True)
         except ValueError as exc:
             raise _Unreadable("content_base64 is no base64") from exc
+        return put_title(texts["title"], data, texts["mimetype"] or "application/octet-stream")
     mimetype = texts["mimetype"] or "text/plain"
-    if texts["title"] and mimetype == "text/plain":
-        return wrap_title(texts["title"], texts["content"]), "text/html"
-    return texts["content"].encode("utf-8", "replace") if has_text else None, mimetype
+    if not has_text and not (texts["title"] and mimetype == "text/plain"):
+        return None, mimetype
+    return put_title(texts["title"], texts["content"].encode("utf-8", "replace"), mimetype)
 
 
 def _iter_metadata(metadata: Any) -> Iterator[tuple[str, str]]:

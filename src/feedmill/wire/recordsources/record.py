@@ -31,6 +31,13 @@ class SkippedRecord:
 ReadRecord = SourceRecord | SkippedRecord
 
 
-def wrap_title(title: str, text: str) -> bytes:
-    """Returns HTML of a title and a plain text."""
-    return f"<html><head><title>{escape(title)}</title></head><body><pre>{escape(text)}</pre></body></html>".encode()
+def put_title(title: str, content: bytes, mimetype: str) -> tuple[bytes, str]:
+    """Returns a content and its type with a title, which feeds have no place for. Other types than text and HTML keep their own title."""
+    if title and mimetype == "text/plain":
+        text = content.decode("utf-8", "replace")
+        html = f"<html><head><title>{escape(title)}</title></head><body><pre>{escape(text)}</pre></body></html>"
+        return html.encode("utf-8", "replace"), "text/html"
+    if title and mimetype == "text/html":
+        # the first title of a page is its title, and ASCII is right before any encoding that the page names
+        return f"<title>{escape(title)}</title>".encode("ascii", "xmlcharrefreplace") + content, mimetype
+    return content, mimetype
