@@ -205,6 +205,48 @@ def test_crawled_page_is_written_once_with_the_texts_of_links_to_it(harness: Lin
     assert harness.written.count(page) == 1
 
 
+def test_crawled_page_has_the_text_of_a_link_from_a_page_that_is_not_committed(harness: LinkHarness) -> None:
+    harness.fetch("hub", {"page": "Annual figures"})
+    harness.feeds.push(put("waits"))  # not extracted, so the indexer expects more and does not commit
+    indexer = harness.start()
+    indexer.turn()
+    page = harness.fetch("page", {})
+    indexer.turn()
+    harness.extract("waits", {})
+    harness.settle(indexer)
+
+    assert harness.anchors_of("page") == ("Annual figures",)
+    assert harness.written.count(page) == 1
+
+
+def test_page_that_becomes_secret_before_it_is_committed_gives_no_texts(harness: LinkHarness) -> None:
+    harness.fetch("hub", {"page": "Annual figures"})
+    harness.feeds.push(put("waits"))
+    indexer = harness.start()
+    indexer.turn()
+    harness.feeds.push(put_acl("hub", STAFF))
+    harness.fetch("page", {})
+    for _ in range(3):
+        indexer.turn()
+    harness.extract("waits", {})
+    harness.settle(indexer)
+
+    assert (harness.anchors_of("page"), harness.rank("page"), harness.finds("figures")) == ((), 0, 0)
+
+
+def test_pages_that_were_read_before_count_beside_those_that_wait(harness: LinkHarness) -> None:
+    harness.push({"fed": {"page": "From a feed"}})
+    harness.settle()
+    harness.fetch("hub", {"page": "From the crawl"})
+    indexer = harness.start()
+    while indexer.turn():
+        pass
+    harness.fetch("page", {})
+    harness.settle(indexer)
+
+    assert set(harness.anchors_of("page")) == {"From a feed", "From the crawl"}
+
+
 def test_crawled_page_loses_the_texts_of_links_from_a_page_that_becomes_secret(harness: LinkHarness) -> None:
     harness.push({"hub": {"page": "Annual figures"}})
     harness.settle()

@@ -58,6 +58,14 @@ def crawled(entry: CrawlEntry, *, due_at: datetime | None = NOW + DAY, now: date
 # --- mentions -------------------------------------------------------------------------------------------------------------------
 
 
+def test_depths_are_those_of_the_known_urls(store: SqlStore) -> None:
+    add(store, mention("/a", depth=2), mention("/b"))
+    with store.reading() as unit:
+        depths = unit.feeds.crawling.urls.find_depths([url_of("/a"), url_of("/b"), url_of("/unknown")])
+        assert unit.feeds.crawling.urls.find_depths([]) == {}
+    assert depths == {url_of("/a"): 2, url_of("/b"): 0}
+
+
 def test_add_with_new_urls_makes_one_entry_each(store: SqlStore) -> None:
     assert add(store, "/a", mention("/a", depth=3, referrer="http://web.test/"), "/b") == 2
     assert add(store, "/b", "/c") == 1

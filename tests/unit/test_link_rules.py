@@ -49,6 +49,12 @@ def test_link_with_named_hosts_is_followed_to_these(link: str, target: str | Non
     assert NAMED.find_target(link, crawled_page="http://other.example.org/") == target
 
 
+@given(link=st.sampled_from(["http://a.example.com/b", "http://b.example.com/" + "c" * 600]), page=st.sampled_from(["a", "b"]))
+def test_answer_for_a_link_depends_on_the_page_however_often_it_was_asked(link: str, page: str) -> None:
+    host = f"http://{page}.example.com/"
+    assert (EVERYTHING.find_target(link, crawled_page=host) == link) is link.startswith(host)
+
+
 @pytest.mark.parametrize(
     ("link", "page", "is_followed"),
     [

@@ -6,7 +6,7 @@ The ports of signing in and late binding are in ``ports.signin`` and ``ports.htt
 from feedmill.ports.access import Acls, AclVersions, Classes, ClassPeriods
 from feedmill.ports.blobs import BlobGarbage, BlobObject, BlobStore
 from feedmill.ports.clock import Clock
-from feedmill.ports.crawling import CrawlQueue, CrawlReports, CrawlSites, Fetcher
+from feedmill.ports.crawling import CrawlQueue, CrawlReports, CrawlSites, CrawlUrls, Fetcher
 from feedmill.ports.documents import (
     ChangedDocuments,
     DocumentReader,
@@ -99,6 +99,7 @@ __all__ = [
     "CrawlReports",
     "CrawlRepositories",
     "CrawlSites",
+    "CrawlUrls",
     "DeletedItem",
     "DocumentReader",
     "DocumentRepositories",

@@ -47,6 +47,13 @@ class CrawlQueue(Protocol):
         """Ends all leases of a process that ended. Returns how many there were."""
 
 
+class CrawlUrls(Protocol):
+    """Which URLs the crawl queue knows, for those who need no more of their entries."""
+
+    def find_depths(self, urls: Sequence[str]) -> dict[str, int]:
+        """Finds how many links each of the known URLs is away from where the crawl began."""
+
+
 class CrawlReports(Protocol):
     """What administrators read of the crawl queue."""
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from feedmill.ports.access import Acls, AclVersions, Classes, ClassPeriods
-from feedmill.ports.crawling import CrawlQueue, CrawlReports, CrawlSites
+from feedmill.ports.crawling import CrawlQueue, CrawlReports, CrawlSites, CrawlUrls
 from feedmill.ports.documents import DocumentReader, DocumentScan, DocumentUpkeep, DocumentWriter
 from feedmill.ports.failures import Failures, Interruptions
 from feedmill.ports.feeds import FeedLog, FeedQueue, FeedUpkeep, Sources, StoredFeedReader
@@ -72,6 +72,10 @@ class CrawlRepositories(Protocol):
     @property
     def queue(self) -> CrawlQueue:
         """The entries, as the crawler uses them."""
+
+    @property
+    def urls(self) -> CrawlUrls:
+        """The URLs of the entries."""
 
     @property
     def reports(self) -> CrawlReports:

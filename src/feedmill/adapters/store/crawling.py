@@ -36,6 +36,7 @@ _STATES: Final = {group: [int(state) for state in CrawlState if state.group is g
 _SELECT = sa.select(crawl_entries, _SITE.site).join(crawl_sites, _SITE.id == _ENTRY.site_id)
 _COLUMNS: Final = (*(column.name for column in crawl_entries.columns), "site")
 _BY_DIGEST: Final = PreparedQuery(lambda digests: _SELECT.where(_ENTRY.url_digest.in_(digests)))
+_DEPTHS: Final = PreparedQuery(lambda digests: sa.select(_ENTRY.url_digest, _ENTRY.depth).where(_ENTRY.url_digest.in_(digests)))
 _SITE_IDS: Final = PreparedQuery(lambda digests: sa.select(_SITE.site, _SITE.id).where(_SITE.site_digest.in_(digests)))
 _FIRST_WITH_CHECKSUM: Final = PreparedQuery(
     lambda places: (
@@ -115,7 +116,7 @@ def _build_update(columns: tuple[str, ...]) -> sa.Update:
 
 
 class SqlCrawlQueue:
-    """Implements ``ports.CrawlQueue`` and ``ports.CrawlReports``."""
+    """Implements ``ports.CrawlQueue``, ``ports.CrawlUrls`` and ``ports.CrawlReports``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -180,6 +181,14 @@ class SqlCrawlQueue:
     def find_many(self, urls: Sequence[str]) -> dict[str, CrawlEntry]:
         """Finds entries by URL."""
         return {url: _entry_from_row(row) for url, row in self._find_rows(urls).items()}
+
+    def find_depths(self, urls: Sequence[str]) -> dict[str, int]:
+        """Finds the depths of known URLs."""
+        by_digest = {digest_of_url(url): url for url in urls}
+        found: dict[str, int] = {}
+        for batch in batches(list(by_digest)):
+            found.update((by_digest[bytes(digest)], depth) for digest, depth in _DEPTHS.run(self._connection, batch))
+        return found
 
     def _find_rows(self, urls: Sequence[str]) -> dict[str, dict[str, Any]]:
         found = {}

@@ -65,6 +65,11 @@ class SqlCrawlRepositories:
         self.connection = connection
 
     @property
+    def urls(self) -> SqlCrawlQueue:
+        """The URLs of the entries."""
+        return self.queue
+
+    @property
     def reports(self) -> SqlCrawlQueue:
         """The entries, as administrators read them."""
         return self.queue

@@ -20,9 +20,10 @@ Source: specifications of the appliance, "Preparing for a Crawl" (``no_crawl``),
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
-from feedmill.core.urls.patternrules import split_url
+from feedmill.core.urls.patternrules import UrlParts, split_url
 from feedmill.core.urls.patterns import PatternSet, is_remark
 
 MAX_DIRECTORIES: Final = 40
@@ -38,6 +39,17 @@ _DIGITS: Final = re.compile(r"\d+")
 _REPEATED: Final = re.compile(r"(/[^/]+(?:/[^/]+){0,2})\1{3}(?=/|\Z)")
 _CRAWLED: Final = ("http://", "https://", "file://", "smb://")
 _EVERY_URL: Final = ("", "/")
+LINKS_REMEMBERED: Final = 4_000
+"""For how many links the answer is cached, because the pages of a site link to the same pages."""
+REMEMBERED_CHARACTERS: Final = 500
+
+
+class _Target(NamedTuple):
+    """The URL under which a link is crawled, its host, and whether a link of any page leads there."""
+
+    url: str
+    host: str
+    is_near_all: bool
 
 
 class LinkRules:
@@ -61,16 +73,29 @@ class LinkRules:
         self._canonical = dict(duplicate_hosts or {})
         self._session = _build_session_rule(session_parameters)
         self._max_characters = max_url_characters
+        self._judge = lru_cache(maxsize=LINKS_REMEMBERED)(self._judge_link)
 
     def find_target(self, link: str, *, crawled_page: str = "") -> str | None:
         """Returns the URL under which a link is crawled, None if it is not. ``crawled_page`` is its page, "" if that was not crawled."""
-        url = self._normalize(link)
+        target = self._judge(link) if len(link) <= REMEMBERED_CHARACTERS else self._judge_link(link)
+        if target is None or not (target.is_near_all or (crawled_page and target.host == _host_of_page(crawled_page))):
+            return None
+        return target.url
+
+    def _judge_link(self, link: str) -> _Target | None:
+        """Returns the target of a link as far as it does not depend on the page, None if it is not crawled."""
+        written = split_url(link)
+        url = self._normalize_parts(written)
         if not url.startswith(_CRAWLED) or len(url) > self._max_characters:
             return None
-        path = split_url(url).path
-        if "/no_crawl/" in path.partition("?")[0] or is_endless(path):
+        parts = written if url == link else split_url(url)
+        if "/no_crawl/" in parts.path.partition("?")[0] or is_endless(parts.path):
             return None
-        return url if self._admitted.match_url(url).passes and self._is_near(url, crawled_page) else None
+        if not self._admitted.match_parts(parts).passes:
+            return None
+        host = _join_host(parts)
+        is_named = self._named.match_parts(parts).passes or self._private.match_parts(parts).passes
+        return _Target(url, host, is_named or host in self._start_hosts)
 
     def find_canonical(self, page: str, link: str) -> str | None:
         """Returns the URL that a page prefers to its own, None if it does not count: it leads to another host, or is not crawled."""
@@ -96,9 +121,10 @@ class LinkRules:
         return list(dict.fromkeys([site, *(f"{one}://{name}" for name in hosts for one in ("http", "https"))]))
 
     def _normalize(self, link: str) -> str:
-        parts = split_url(link)
-        host = parts.host + (f":{parts.port}" if parts.port else "")
-        url = parts.folded
+        return self._normalize_parts(split_url(link))
+
+    def _normalize_parts(self, parts: UrlParts) -> str:
+        host, url = _join_host(parts), parts.folded
         if host in self._canonical:
             url = f"{parts.protocol}{self._canonical[host]}{parts.path}"
         return self._remove_session(url) if self._session is not None else url
@@ -111,12 +137,6 @@ class LinkRules:
             return head
         remaining = [part for part in query.split("&") if not self._session.fullmatch(f";{part}")]
         return f"{head}?{'&'.join(remaining)}" if remaining else head
-
-    def _is_near(self, url: str, crawled_page: str) -> bool:
-        if self._named.match_url(url).passes or self._private.match_url(url).passes:
-            return True
-        host = _host_of(url)
-        return host in self._start_hosts or (bool(crawled_page) and host == _host_of(crawled_page))
 
 
 def is_endless(path: str) -> bool:
@@ -141,8 +161,16 @@ def _bare_host(url: str) -> str:
 
 
 def _host_of(url: str) -> str:
-    parts = split_url(url)
-    return parts.host + (f":{parts.port}" if parts.port else "")
+    return _join_host(split_url(url))
+
+
+@lru_cache(maxsize=64)
+def _host_of_page(url: str) -> str:
+    return _host_of(url)
+
+
+def _join_host(parts: UrlParts) -> str:
+    return f"{parts.host}:{parts.port}" if parts.port else parts.host
 
 
 def _build_session_rule(names: Iterable[str]) -> re.Pattern[str] | None:

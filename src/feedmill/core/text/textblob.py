@@ -132,11 +132,15 @@ def decode_link_urls(data: bytes) -> list[str]:
     return _split_urls(data[: _find_end(data) - 1])
 
 
+def decode_link_texts(data: bytes) -> list[str]:
+    """Returns the anchor texts of the links, in their order. Errors: Corrupt."""
+    end = _find_end(data)
+    return data[end : _find_end(data, end) - 1].partition(b"\x1f")[0].decode("utf-8", "replace").split("\t")
+
+
 def decode_links(data: bytes) -> list[Link]:
     """Returns the links. Errors: Corrupt."""
-    end = _find_end(data)
-    urls, texts = data[: end - 1], data[end : _find_end(data, end) - 1].partition(b"\x1f")[0]
-    return [Link(url=url, text=text) for url, text in zip(_split_urls(urls), texts.decode("utf-8", "replace").split("\t"), strict=False)]
+    return list(map(Link, decode_link_urls(data), decode_link_texts(data)))
 
 
 def decode_headings(data: bytes) -> str:

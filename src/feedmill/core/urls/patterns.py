@@ -185,9 +185,12 @@ class PatternSet:
 
     def match_url(self, url: str) -> PatternAnswer:
         """Returns whether a URL passes, and the reason if not."""
+        return _PASSES if self._is_open else self.match_parts(split_url(url))
+
+    def match_parts(self, parts: UrlParts) -> PatternAnswer:
+        """Returns the same for a URL that is split already."""
         if self._is_open:
             return _PASSES
-        parts = split_url(url)
         if _find_rule(self._follow, parts) is None:
             return _NO_MATCH
         blocking = _find_rule(self._not_after_all, parts)

@@ -20,6 +20,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeVar
@@ -191,6 +192,9 @@ class Crawler:
         self._noted_at: datetime | None = None
         self._is_paused = False
         self._looked_at: datetime | None = None
+        self._has_more = True
+        self._hour: tuple[int, int] | None = None
+        self._has_ended = asyncio.Event()
         self._trouble = FailureNote(tools.store, QueueName.CRAWL)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="crawl-store")
 
@@ -277,25 +281,31 @@ class Crawler:
         """Applies what is done, leases what is due, begins what may begin. Returns whether there is anything to wait for."""
         if self._is_apply_due():
             await self._apply()
-        has_more = await self._in_thread(self._step)
+        has_more = await self._in_thread(self._step) if self._is_step_due() else False
         if self._is_paused or self._put_off:
             await self._give_back()
         await self._give_back_closed()
         leased = await self._lease() if self._is_lease_due() else 0
+        self._has_ended.clear()
         begun = self._begin(fetcher)
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=TICK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TICK_SECONDS):
+                    await self._has_ended.wait()
             return True
         return bool(leased or begun or self._done or has_more)
 
+    def _is_step_due(self) -> bool:
+        now = self._tools.clock()
+        return self._has_more or self._looked_at is None or not timedelta() <= now - self._looked_at < timedelta(seconds=PAUSE_SECONDS)
+
     def _step(self) -> bool:
         """Does a piece of other work, and looks whether the crawler is paused. Returns whether there is more of the work."""
-        now = self._tools.clock()
-        if self._looked_at is None or not timedelta() <= now - self._looked_at < timedelta(seconds=PAUSE_SECONDS):
-            with self._tools.store.reading() as unit:
-                self._is_paused = is_paused(unit)
-            self._looked_at = now
-        return self._tools.step()
+        with self._tools.store.reading() as unit:
+            self._is_paused = is_paused(unit)
+        self._looked_at = self._tools.clock()
+        self._has_more = self._tools.step()
+        return self._has_more
 
     async def _give_back(self) -> None:
         """Gives the URLs back whose requests were not begun."""
@@ -344,7 +354,9 @@ class Crawler:
 
     def _is_lease_due(self) -> bool:
         waiting = sum(len(site.waiting) for site in self._sites.values())
-        if waiting >= 2 * AT_ONCE or len(self._done) >= 2 * BATCH:
+        # a lease is a transaction, so many entries are leased at once while other requests run
+        enough = AT_ONCE if len(self._tasks) >= AT_ONCE // 2 else 2 * AT_ONCE
+        if waiting >= enough or len(self._done) >= 2 * BATCH:
             return False
         return self._leased_at is None or self._tools.clock() - self._leased_at >= timedelta(seconds=POLL_SECONDS) or not self._tasks
 
@@ -379,7 +391,7 @@ class Crawler:
                 self._note_progress(unit.processing.queues.note_progress, now)
                 return [], {}, set(), set()
             queue, sites = unit.feeds.crawling.queue, unit.feeds.crawling.sites
-            by_default = self._tools.loads.find("", self._tools.find_hour(now))
+            by_default = self._tools.loads.find("", self._find_hour(now))
             free = max(1, min(by_default.at_once, AT_ONCE))
             entries = queue.lease_due(self._tools.owner, now, until, capacity=capacity, default_capacity=free, limit=2 * AT_ONCE)
             if not entries:
@@ -418,7 +430,14 @@ class Crawler:
         return max(0, min(2 * load.at_once, 2 * AT_ONCE) - len(site.waiting) - site.running - site.entering)
 
     def _find_load(self, name: str, delay_seconds: float, now: datetime) -> HostLoad:
-        return self._tools.loads.find(name, self._tools.find_hour(now), delay_seconds=delay_seconds)
+        return self._tools.loads.find(name, self._find_hour(now), delay_seconds=delay_seconds)
+
+    def _find_hour(self, now: datetime) -> int:
+        """Returns the hour of the server's day, which in every time zone begins at a quarter of an hour."""
+        quarter = (now - _MIDNIGHT) // HOURS_CHECKED
+        if self._hour is None or self._hour[0] != quarter:
+            self._hour = quarter, self._tools.find_hour(now)
+        return self._hour[1]
 
     def _read_stored_rules(self, record: CrawlSite, now: datetime) -> RobotsRules | None:
         """Returns the rules of the stored robots.txt, None if it must be fetched."""
@@ -448,7 +467,7 @@ class Crawler:
         now, begun = self._tools.clock(), 0
         if self._is_paused:
             return begun
-        for site in list(self._sites.values()):
+        for site in [site for site in self._sites.values() if site.waiting or site.sitemaps]:
             load = self._find_load(site.record.site, site.delay_seconds, now)
             while site.waiting and site.running + site.entering < load.at_once and len(self._tasks) < AT_ONCE:
                 # its robots.txt is being fetched, and nothing else of the site is until then
@@ -470,7 +489,11 @@ class Crawler:
         site.running += 1
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._end)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._has_ended.set()
 
     def _may_read_sitemap(self, site: _Site, load: HostLoad, now: datetime) -> bool:
         """Returns whether a sitemap of a site is read now. Where there are pauses, it waits until no page does, and begins a pause."""

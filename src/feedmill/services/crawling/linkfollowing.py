@@ -52,7 +52,7 @@ class LinkFollowing:
             return 0
         with self._store.reading() as unit:
             free = self._count_free(unit)
-            depths = {url: entry.depth for url, entry in unit.feeds.crawling.queue.find_many([page.url for page, _ in followed]).items()}
+            depths = unit.feeds.crawling.urls.find_depths([page.url for page, _ in followed])
         added = 0
         for mentions in self._list_batches(followed, depths):
             if added >= free:
@@ -72,7 +72,7 @@ class LinkFollowing:
             mentions = named[begin : begin + ADDED_AT_ONCE]
             with self._store.reading() as unit:
                 free = self._count_free(unit)
-                known = unit.feeds.crawling.queue.find_many([mention.url for mention in mentions if mention.changed_at is not None])
+                known = unit.feeds.crawling.urls.find_depths([mention.url for mention in mentions if mention.changed_at is not None])
             added += self._add([mention for mention in mentions if mention.url not in known], at_most=max(0, free))
             self._add_again([mention for mention in mentions if mention.url in known])
         return added
@@ -134,7 +134,7 @@ def may_follow(page: Document) -> bool:
 
 def list_unknown(unit: UnitOfWork, mentions: Sequence[CrawlMention]) -> list[CrawlMention]:
     """Lists the mentions of URLs that are neither in the queue nor documents whose content was fed."""
-    known = unit.feeds.crawling.queue.find_many([mention.url for mention in mentions])
+    known = unit.feeds.crawling.urls.find_depths([mention.url for mention in mentions])
     unknown = [mention for mention in mentions if mention.url not in known]
     documents = unit.documents.reader.find_many([mention.url for mention in unknown])
     return [mention for mention in unknown if not _is_fed(documents.get(mention.url))]

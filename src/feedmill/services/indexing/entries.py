@@ -16,7 +16,7 @@ from feedmill.core.documents.presentation import (
     text_metadata,
 )
 from feedmill.core.ranking.scoring import fed_rank
-from feedmill.core.text.textblob import decode_headings, decode_link_urls, decode_main_text, decode_navigation
+from feedmill.core.text.textblob import decode_headings, decode_link_texts, decode_link_urls, decode_main_text, decode_navigation
 from feedmill.model.document import Document
 from feedmill.model.errors import Corrupt
 from feedmill.model.search import IndexDocument
@@ -26,10 +26,11 @@ log = structlog.get_logger(__name__)
 
 
 class StoredText(NamedTuple):
-    """The stored result of an extraction: the text, the URLs of its links, its headings, and the navigation of its page."""
+    """The stored result of an extraction: the text, the URLs of its links with their texts, its headings, and its page's navigation."""
 
     body: str
     links: Sequence[str] = ()
+    link_texts: Sequence[str] = ()
     headings: str = ""
     navigation: str = ""
 
@@ -43,7 +44,9 @@ def read_stored_text(blobs: BlobStore, document: Document) -> StoredText:
         return NO_TEXT
     try:
         data = blobs.read(document.text.blob)
-        return StoredText(decode_main_text(data), decode_link_urls(data), decode_headings(data), decode_navigation(data))
+        return StoredText(
+            decode_main_text(data), decode_link_urls(data), decode_link_texts(data), decode_headings(data), decode_navigation(data)
+        )
     except Corrupt as error:
         log.error("text_lost", url=document.url, reason=str(error))
         return NO_TEXT

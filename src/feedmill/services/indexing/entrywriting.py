@@ -13,6 +13,7 @@ from feedmill.core.documents.anchors import NO_INCOMING_LINKS, IncomingLinks
 from feedmill.core.documents.presentation import is_indexed
 from feedmill.model.document import Document, DocumentState
 from feedmill.model.entrybuild import BuildFailure
+from feedmill.model.extraction import Link
 from feedmill.model.search import IndexDocument
 from feedmill.ports import BlobStore, IndexTask, IndexWriter, UnitOfWork
 from feedmill.services.indexing.entries import NO_TEXT
@@ -185,6 +186,8 @@ class EntryWriting:
         else:
             with self._attempts.on(reading):
                 stored, build_failure = read_text(self._blobs, document)
+            if build_failure is None:
+                self._links.note_written(document, map(Link, stored.links, stored.link_texts))
         with self._attempts.on(building):
             made, failed = assemble(document, stored, incoming, self._patterns.book.terms_of)
         return made, failed or build_failure

@@ -2,9 +2,9 @@
 
 Index tasks are processed in batches: documents go to the engine, and the engine commits. Only then one transaction removes the tasks of
 exactly these versions and publishes the commit's token. If a process dies in between, the work is repeated, and repeating it changes
-nothing. Small changes commit at once; a large feed commits every two seconds. The engine also commits when a failed commit is retried
-without some documents (``_can_commit``), when segments of the separate process are adopted (``IndexWriter.adopt`` commits too), and when a
-rebuild ends.
+nothing. Small changes commit at once; a large feed commits every two seconds, and so does a crawl. The engine also commits when a failed
+commit is retried without some documents (``_can_commit``), when segments of the separate process are adopted (``IndexWriter.adopt``
+commits too), and when a rebuild ends.
 
 A failing document costs only itself (``entrywriting``). A document that is large, or that ended the indexer before, is prepared in a
 separate process (``isolatedbuild``), so that no other document waits for it. If the engine fails to commit a batch, the next batch is half
@@ -36,7 +36,7 @@ from feedmill.services.indexing.entrywriting import COPY, LINK_TEXTS_BATCH, WATC
 from feedmill.services.indexing.extracting import STEPS as EXTRACTION
 from feedmill.services.indexing.indextools import IndexDependencies
 from feedmill.services.indexing.isolatedbuild import EndedBuild, IsolatedBuildQueue
-from feedmill.services.indexing.linking import Linking
+from feedmill.services.indexing.linking import FOLLOWED_BATCH, Linking
 from feedmill.services.indexing.preparing import BUILD, COMMIT
 from feedmill.services.indexing.rebuilding import Rebuild, choose_folder
 from feedmill.services.isolation.attempts import Attempts, key_of, key_of_document
@@ -48,6 +48,7 @@ __all__ = ["IndexDependencies", "Indexing"]
 
 POLL_SECONDS = 0.5
 BATCH = 250
+LEAST_READ = 32
 COMMIT_SECONDS = 2.0
 BUILDING_NOTED_SECONDS = 5.0
 """How often the queues learn that a document is still being built in the separate process."""
@@ -99,8 +100,10 @@ class Indexing:
         self._reached: IndexTask | None = None
         # A batch that ended the process is a quarter as long after each such end: 250, 62, 15, 3, 1.
         self._at_once = max(1, BATCH >> 2 * self._attempts.count(key_of(COMMIT, "batch")))
+        self._read_at_once = BATCH
         self._has_refused = False
         self._noted_at_seconds = 0.0
+        self._committed_at = 0.0
         self._rebuild: Rebuild | None = None
         self._trouble = FailureNote(tools.store, QueueName.INDEX)
         self._retry_failed()
@@ -146,7 +149,10 @@ class Indexing:
             self._requeue_links(documents, tasks)
             with self._attempts.bounded(LONGEST_SECONDS):
                 taken = self._entry_writing.write_entries(self._writers, tasks, documents, self._uncommitted)
+                self._links.follow_written()
             self._note_reached(tasks[:taken])
+            # what was read and is not reached within the time is read again
+            self._read_at_once = min(BATCH, max(LEAST_READ, 2 * taken))
         if self._uncommitted and self._is_time_to_commit(tasks):
             self._commit()
             return True
@@ -191,9 +197,9 @@ class Indexing:
         # of the list. They are skipped below, so as many more are listed.
         held = len(self._uncommitted.tasks) + (len(self._isolated_builds) if self._isolated_builds is not None else 0)
         with self._store.reading() as unit:
-            quick = unit.processing.index_tasks.list(Stage.INDEX, BATCH + held, lane=Lane.QUICK)
-            bulk = unit.processing.index_tasks.list(Stage.INDEX, BATCH, lane=Lane.BULK, after=self._reached)
-            tasks = [task for task in (*quick, *bulk) if not self._is_held(task)][: self._at_once]
+            quick = unit.processing.index_tasks.list(Stage.INDEX, self._read_at_once + held, lane=Lane.QUICK)
+            bulk = unit.processing.index_tasks.list(Stage.INDEX, self._read_at_once, lane=Lane.BULK, after=self._reached)
+            tasks = [task for task in (*quick, *bulk) if not self._is_held(task)][: min(self._at_once, self._read_at_once)]
             # All tasks of this part of the list are in progress. The next call goes on behind it.
             if bulk and not tasks:
                 self._reached = bulk[-1]
@@ -215,7 +221,14 @@ class Indexing:
             return True
         if time.monotonic() - self._uncommitted.since >= COMMIT_SECONDS:
             return True
-        return not tasks and not self._awaits_extraction()
+        return not tasks and not self._is_crawling() and not self._awaits_extraction()
+
+    def _is_crawling(self) -> bool:
+        """Whether the last commit is a moment ago and no feed waits for the next: further pages of a crawl are probably on their way."""
+        if time.monotonic() - self._committed_at >= COMMIT_SECONDS:
+            return False
+        waiting = self._uncommitted.tasks.values()
+        return all(task.feed_id is None and not task.is_refresh and not task.revokes_access for task in waiting)
 
     def _awaits_extraction(self) -> bool:
         with self._store.reading() as unit:
@@ -234,6 +247,7 @@ class Indexing:
             raise
         self._publish_commit(token, tasks, self._uncommitted.build_failures)
         self._clear_pending()
+        self._committed_at = time.monotonic()
         # Twice as many after each success, up to the usual number.
         self._at_once = min(BATCH, 2 * self._at_once)
         self._attempts.clear([key])
@@ -256,7 +270,7 @@ class Indexing:
             # The interruptions of a document are retained until the rebuild ends, because a rebuild restarts whenever the process ends.
             self._rebuild.pending_ids.difference_update(tasks)
         finished = [key for key in tasks if self._rebuild is None or key not in build_failures]
-        batch = [LINK_TEXTS_BATCH] if self._rebuild is None else []
+        batch = [LINK_TEXTS_BATCH, FOLLOWED_BATCH] if self._rebuild is None else []
         self._attempts.clear([*batch, *(key_of_document(step, key) for step in WATCHED for key in finished)])
         self._on_committed(len(tasks))
         log.info("index_committed", documents=len(tasks), token=token)

@@ -8,8 +8,9 @@ one that is fed with thousands of new links has each of its targets written once
 One case must not wait: the links of a document that is no longer public, or is gone, are withdrawn before the document itself is
 indexed. Its targets get index tasks in the name of the same feed, which counts as obeyed only when they are written.
 
-A crawled page is new because a document links to it. What documents of the index say about it is stored before its first entry is
-written, or every page of a crawl would be written twice.
+A crawled page is new because a document links to it. What documents say about it is stored before its first entry is written, or every
+page of a crawl would be written twice. The links of a crawled page are added to the crawl queue as soon as its entry is written, so that
+the crawl does not wait for a commit (``linksahead``).
 """
 
 import time
@@ -37,13 +38,17 @@ from feedmill.model.queue import QueueName
 from feedmill.ports import BlobStore, IndexTask, LinkWork, SearchIndex, Store, UnitOfWork
 from feedmill.services import keyvalues
 from feedmill.services.crawling.linkfollowing import LinkFollowing, may_follow
-from feedmill.services.isolation.attempts import Attempts, key_of_document, read_interruptions
+from feedmill.services.indexing.linksahead import LinksAhead
+from feedmill.services.isolation.attempts import Attempts, key_of, key_of_document, read_interruptions
 from feedmill.services.isolation.batches import FailedItem, belongs_to_item, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.isolation.recording import FailureRecorder
 
 READ = "links.read"
 WRITE = "links.write"
+
+FOLLOWED_BATCH = key_of("links.follow", "batch")
+"""The note while the indexer adds the links of pages to the crawl queue whose entries were just written."""
 
 READ_AT_ONCE = 50
 WRITTEN_AT_ONCE = 100
@@ -84,13 +89,40 @@ class Linking:
         self._index: tuple[str, SearchIndex] | None = None
         self._own: dict[int, int] = {}
         self._gathered: set[int] = set()
+        self._searched: set[int] = set()
+        self._ahead = LinksAhead()
+        self._written: list[Document] = []
+
+    def note_written(self, document: Document, links: Iterable[Link]) -> None:
+        """Notes the links in the text of a document whose entry is written now."""
+        if document.origin is Origin.WEB and (may_contribute(document) or (self._following is not None and may_follow(document))):
+            self._ahead.put(document, [*links, *_list_stated_links(document)])
+            self._written.append(document)
+
+    def follow_written(self) -> None:
+        """Adds the links of crawled pages to the crawl queue whose entries were written since the last call.
+
+        Where this fails, or has ended the process, they are added when the links of the pages are read, which also records failures.
+        """
+        written, self._written = self._written, []
+        if self._following is None or not written or self._attempts.count(FOLLOWED_BATCH):
+            return
+        pages = {document.id: document for document in written if self._ahead.find_links(document) is not None}
+        try:
+            with self._attempts.on(FOLLOWED_BATCH):
+                self._following.follow((page, _list_urls(page, self._ahead.find_links(page) or ())) for page in pages.values())
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            return
+        self._ahead.note_followed(pages.values())
 
     def gather(self, documents: Sequence[Document]) -> None:
         """Stores the texts of links to new crawled documents before their first entries, so that these need not be written again.
 
         Where this fails, the texts are stored when the links of the documents are read, which also records failures.
         """
-        crawled = [document for document in documents if document.origin is Origin.WEB and document.version == 1]
+        crawled = [document for document in documents if _is_new_page(document)]
         fresh = [document for document in crawled if document.id not in self._own and document.id not in self._gathered]
         if not fresh:
             return
@@ -98,12 +130,16 @@ class Linking:
         self._gathered.update(document.id for document in fresh if document.id is not None)
         try:
             with self._store.reading() as unit:
-                folder, token = _find_published(unit)
-                found = self._list_sources_of(unit, fresh, folder, token)
+                found = self._list_sources_ahead(unit, fresh)
+                told = {target for _, target in found}
+                # those with texts are searched for when their own links are read
+                others = [document for document in fresh if document.id not in told]
+                found |= self._list_sources_of(unit, others, *_find_published(unit))
         except Exception as error:
             if not belongs_to_item(error):
                 raise
             return
+        self._searched.update(document.id for document in others if document.id is not None)
         if found:
             with self._store.writing() as unit:
                 unit.processing.link_texts.put_many(found)
@@ -119,6 +155,7 @@ class Linking:
         silenced = {task.document_id: task for task in tasks if not _may_contribute(documents.get(task.document_id))}
         if not silenced:
             return set()
+        self._ahead.drop(silenced)
         with self._store.reading() as unit:
             if not unit.processing.link_texts.find_by_source(list(silenced)):
                 return set()
@@ -206,11 +243,16 @@ class Linking:
             contributing = {key: links[key] for key, document in documents.items() if key in links and may_contribute(document)}
             wanted = self._list_texts_of(unit, documents, contributing)
             folder, token = _find_published(unit)
-            fresh = [document for key, document in documents.items() if key not in earlier and document.state is DocumentState.LIVE]
+            fresh = [
+                document
+                for key, document in documents.items()
+                if document.state is DocumentState.LIVE and (key not in earlier or (_is_new_page(document) and key not in self._searched))
+            ]
             found = self._list_sources_of(unit, fresh, folder, token)
         if self._following is not None:
             # Before the transaction that removes the documents from the queue: adding a link again changes nothing.
-            self._following.follow((documents[key], _list_urls(documents[key], read)) for key, read in links.items())
+            others = [(documents[key], read) for key, read in links.items() if not self._ahead.is_followed(documents[key])]
+            self._following.follow((document, _list_urls(document, read)) for document, read in others)
         stored = {(source, target): text for source, texts in old.items() for target, text in texts.items()}
         gone = [(source, key) for key in ids if _is_gone(documents.get(key)) for source in earlier.get(key, ())]
         changed = {pair: text for pair, text in (found | wanted).items() if stored.get(pair) != text}
@@ -219,6 +261,7 @@ class Linking:
             self._change(unit, changed, removed)
             unit.processing.link_queue.unqueue(LinkWork.READ, ids)
             unit.processing.queues.note_progress(QueueName.LINKS)
+        self._searched.difference_update(ids)
 
     def _change(self, unit: UnitOfWork, changed: Pairs, removed: Sequence[tuple[int, int]]) -> None:
         targets = sorted({target for _, target in (*changed, *removed)})
@@ -237,7 +280,7 @@ class Linking:
         others = [one for one in targets if one not in waiting and _gather(before.get(one)) != _gather(after[one])]
         unit.processing.link_queue.queue(LinkWork.WRITE, others)
 
-    def _read_all_links(self, documents: Mapping[int, Document]) -> dict[int, list[Link]]:
+    def _read_all_links(self, documents: Mapping[int, Document]) -> dict[int, Sequence[Link]]:
         """Reads the links of documents that contribute their texts, or whose links are crawled."""
         is_crawling = self._following is not None
         wanted = {key: one for key, one in documents.items() if may_contribute(one) or (is_crawling and may_follow(one))}
@@ -246,7 +289,7 @@ class Linking:
     def _list_texts_of(
         self, unit: UnitOfWork, sources: Mapping[int, Document], links: Mapping[int, Sequence[Link]]
     ) -> dict[tuple[int, int], str]:
-        incoming = {key: list_link_texts(sources[key].url, read) for key, read in links.items()}
+        incoming = {key: self._list_link_texts(sources[key], read) for key, read in links.items()}
         targets = unit.documents.reader.find_ids(list(dict.fromkeys(url for urls in incoming.values() for url in urls)))
         return {
             (source, targets[url]): text
@@ -254,6 +297,10 @@ class Linking:
             for url, text in urls.items()
             if targets.get(url, source) != source
         }
+
+    def _list_link_texts(self, source: Document, links: Sequence[Link]) -> Mapping[str, str]:
+        texts = self._ahead.find_texts(source)
+        return list_link_texts(source.url, links) if texts is None else texts
 
     def _list_sources_of(self, unit: UnitOfWork, fresh: Sequence[Document], folder: str, token: str) -> dict[tuple[int, int], str]:
         """Returns the link texts for new documents from sources whose links have been read; the others follow when theirs are read."""
@@ -270,20 +317,32 @@ class Linking:
         # a source whose links ended this process would end it again and again
         readable = [key for key in keys if key not in waiting and not self._attempts.count(_key_of(key))]
         sources = unit.documents.reader.find_by_id(readable)
-        incoming = {key: list_link_texts(source.url, self._read_links(source)) for key, source in sources.items() if may_contribute(source)}
-        urls = {document.id: document.url for document in fresh}
-        pairs = ((source, target) for target, keys in telling.items() for source in keys if source in incoming and source != target)
-        return {(source, target): incoming[source][urls[target]] for source, target in pairs if urls[target] in incoming[source]}
+        incoming = {
+            key: self._list_link_texts(source, self._read_links(source)) for key, source in sources.items() if may_contribute(source)
+        }
+        return _pair_texts(fresh, telling, incoming)
+
+    def _list_sources_ahead(self, unit: UnitOfWork, fresh: Sequence[Document]) -> dict[tuple[int, int], str]:
+        """Returns the link texts for new documents from the pages whose entries were written last."""
+        telling = {document.id: self._ahead.list_sources(document.url)[:MAX_SOURCES] for document in fresh if document.id is not None}
+        sources = unit.documents.reader.find_by_id(list(dict.fromkeys(key for keys in telling.values() for key in keys)))
+        incoming = {
+            key: texts
+            for key, source in sources.items()
+            if may_contribute(source) and (texts := self._ahead.find_texts(source)) is not None
+        }
+        return _pair_texts(fresh, telling, incoming)
 
     def _find_serving(self, folder: str) -> SearchIndex:
         if self._index is None or self._index[0] != folder:
             self._index = folder, self._find_index(folder)
         return self._index[1]
 
-    def _read_links(self, document: Document) -> list[Link]:
+    def _read_links(self, document: Document) -> Sequence[Link]:
         with self._attempts.on(_key_of(document.id or 0)):
             fault_point(READ, document.url)
-            return [*self._list_links(document), *_list_stated_links(document)]
+            ahead = self._ahead.find_links(document)
+            return [*self._list_links(document), *_list_stated_links(document)] if ahead is None else ahead
 
     def _list_links(self, document: Document) -> list[Link]:
         if document.text is None or document.text.blob is None:
@@ -298,6 +357,20 @@ class Linking:
 def _find_published(unit: UnitOfWork) -> tuple[str, str]:
     """Returns the serving folder of the index, and the token of its last commit."""
     return unit.state.key_values.get(keyvalues.INDEX_FOLDER) or "", unit.state.key_values.get(keyvalues.INDEX_TOKEN) or ""
+
+
+def _pair_texts(
+    fresh: Sequence[Document], telling: Mapping[int, Sequence[int]], incoming: Mapping[int, Mapping[str, str]]
+) -> dict[tuple[int, int], str]:
+    """Returns link texts for new documents. Shape: sources by target; texts by source and URL."""
+    urls = {document.id: document.url for document in fresh}
+    pairs = ((source, target) for target, keys in telling.items() for source in keys if source in incoming and source != target)
+    return {(source, target): incoming[source][urls[target]] for source, target in pairs if urls[target] in incoming[source]}
+
+
+def _is_new_page(document: Document) -> bool:
+    """Returns whether a document is in the index for the first time because a page links to it."""
+    return document.origin is Origin.WEB and document.version == 1
 
 
 def _list_urls(document: Document, links: Sequence[Link]) -> list[str]:
