@@ -256,6 +256,13 @@ def test_document_with_attachments_alone_has_no_content(world: World) -> None:
     assert (entry.content, len(entry.related)) == (None, 1)
 
 
+def test_row_without_content_leads_to_its_page(world: World) -> None:
+    world.add(replace(world.make("googledb://db/staff/a%2Fb"), content=None, content_bytes=0))
+    _, (entry,) = world.page()
+    assert entry.content is None
+    assert [link.url for link in entry.via] == ["http://search.example.com/db/staff/a%2Fb"]
+
+
 @pytest.mark.parametrize("query", ["", "id=", "id=x", "id=99", "id=99999999999999999999999"])
 def test_content_that_is_not_there_is_not_found(world: World, query: str) -> None:
     assert world.get(f"{HOST}/seedlist/content?{query}").status in (400, 404)

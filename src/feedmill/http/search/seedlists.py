@@ -36,6 +36,7 @@ from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.currentuser import Identify, find_current_user
 from feedmill.http.common.searchthreads import find_deadline
 from feedmill.http.search.cachepage import POLICY
+from feedmill.http.search.rowpage import find_row_path
 from feedmill.model.access import AccessClass
 from feedmill.model.audit import Detail
 from feedmill.model.errors import BadRequest
@@ -191,7 +192,7 @@ class Seedlists:
                     following = after
                     break
                 continue
-            entry = render_entry(describe_document(document, self._key, _write_file_url), page)
+            entry = render_entry(describe_document(document, self._key, _write_file_url, find_row_path), page)
             if entries and (len(entries) >= list_request.count or size + len(entry) > PAGE_BYTES):
                 following = after
                 break

@@ -60,15 +60,18 @@ def write_token(access_class: int, key: bytes) -> str:
     return hmac.digest(key, b"seedlist %d" % access_class, hashlib.sha256)[:_TOKEN_BYTES].hex()
 
 
-def describe_document(document: Document, key: bytes, find_file_url: Callable[[int, int], str]) -> SeedlistEntry:
+def describe_document(
+    document: Document, key: bytes, find_file_url: Callable[[int, int], str], find_page_url: Callable[[str], str | None]
+) -> SeedlistEntry:
     """Returns the entry of a document.
 
     Shape: ``key`` as in ``write_token``; ``find_file_url`` returns the URL of a file by the id of the document and the number of the file:
-    0 for the content, above it the attachments.
+    0 for the content, above it the attachments. ``find_page_url`` returns the URL at which this server shows what another scheme names.
     """
     if document.state is not DocumentState.LIVE:
         return SeedlistEntry(line=0, id=document.url, action=Action.DELETE, acls=())
-    target = document.attributes.display_url or document.url
+    shown = document.attributes.display_url or document.url
+    target = shown if _HTTP.match(shown) else find_page_url(shown)
     mimetype = document.attributes.mimetype or ""
     content, related = None, tuple[Link, ...]()
     if document.content is not None and document.id is not None and not document.damage:
@@ -84,7 +87,7 @@ def describe_document(document: Document, key: bytes, find_file_url: Callable[[i
         id=document.url,
         title=AtomText(text=shown_title(document) or ""),
         content=content,
-        via=(Link(url=target, media_type=mimetype, title=shown_title(document) or ""),) if _HTTP.match(target) else (),
+        via=(Link(url=target, media_type=mimetype, title=shown_title(document) or ""),) if target is not None else (),
         related=related,
         categories=(Category(scheme=LOCATION, term=document.datasource, label=document.datasource),),
         updated_at=(document.attributes.last_modified or document.updated_at).astimezone(UTC),
