@@ -6,6 +6,7 @@ from collections.abc import Callable
 from bench import (
     access,
     changes,
+    client,
     commandstream,
     crawl,
     crawlfetch,
@@ -49,6 +50,7 @@ BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "groups": ("a groups feed until it is obeyed, all groups of a user", groups.main),
     "access": ("searches with ACLs against searches without", access.main),
     "changes": ("what changed for a user, against deciding everything twice", changes.main),
+    "client": ("requests of the Python client against http.client, memory of a push of 1 GB", client.main),
     "commandstream": ("the listing of a command line adaptor against reading its bytes", commandstream.main),
     "crawl": ("fetching against Scrapy, and a whole crawl against the same documents as a feed", crawl.main),
     "crawlfetch": ("pages a second of the fetcher, against plain connections", crawlfetch.main),

@@ -11,7 +11,7 @@ Example::
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from functools import cache
@@ -21,13 +21,30 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from feedmill_client.errors import BadAnswer
 
 T = TypeVar("T")
+Reader = Callable[[Any], Any]
+"""Makes a value of a type of decoded JSON. Errors: _Mismatch."""
 
 _LARGEST = sys.float_info.max
+_SCALARS = (str, int, float, bool, NoneType)
+
+
+class _Mismatch(Exception):
+    """A value is not of the type. ``path`` leads to it, from its end to its beginning."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.path = list[str]()
 
 
 def decode(kind: type[T], value: object) -> T:
     """Returns a value as an object of a type. Errors: BadAnswer with the member that is missing or of another type."""
-    decoded: T = _decode(kind, value, "")
+    wanted: Any = kind
+    try:
+        decoded: T = _make_reader(wanted)(value)
+    except _Mismatch as exc:
+        path = "".join(reversed(exc.path)).lstrip(".")
+        raise BadAnswer(f"'{path or 'the answer'}' {exc.reason}") from None
     return decoded
 
 
@@ -41,58 +58,139 @@ def encode(value: object) -> Any:
     return [encode(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def _decode(kind: Any, value: Any, path: str) -> Any:
-    origin = get_origin(kind)
-    if origin is UnionType:
-        return _decode_union(get_args(kind), value, path)
-    if is_dataclass(kind):
-        return _decode_object(kind, value, path)
-    if origin is list and isinstance(value, list):
-        (inner,) = get_args(kind)
-        return [_decode(inner, each, f"{path}[{number}]") for number, each in enumerate(value)]
-    if origin is dict and isinstance(value, dict):
-        _, inner = get_args(kind)
-        return {name: _decode(inner, each, f"{path}.{name}") for name, each in value.items()}
-    if origin is tuple and isinstance(value, list) and len(value) == len(get_args(kind)):
-        return tuple(_decode(inner, each, path) for inner, each in zip(get_args(kind), value, strict=True))
-    if kind is datetime and isinstance(value, str):
-        try:
-            return datetime.fromisoformat(value)
-        except ValueError as exc:
-            raise BadAnswer(f"'{path}' is no time: {value[:100]!r}") from exc
-    if kind is float and type(value) in (int, float) and abs(value) <= _LARGEST:
-        return float(value)
-    # type() and not isinstance(), since a bool is an int too
-    if origin is None and type(value) is kind:
-        return value
-    raise BadAnswer(f"'{path.lstrip('.') or 'the answer'}' is a {type(value).__name__}, not as documented")
-
-
-def _decode_union(kinds: tuple[Any, ...], value: Any, path: str) -> Any:
-    if value is None and NoneType in kinds:
-        return None
-    *firsts, last = (kind for kind in kinds if kind is not NoneType)
-    for kind in firsts:
-        try:
-            return _decode(kind, value, path)
-        except BadAnswer:
-            continue
-    return _decode(last, value, path)
-
-
-def _decode_object(kind: Any, value: Any, path: str) -> Any:
-    if not isinstance(value, dict):
-        raise BadAnswer(f"'{path.lstrip('.') or 'the answer'}' is a {type(value).__name__}, not an object")
-    given = {}
-    for name, inner, is_required in _list_members(kind):
-        if name in value:
-            given[name] = _decode(inner, value[name], f"{path}.{name}".lstrip("."))
-        elif is_required:
-            raise BadAnswer(f"'{f'{path}.{name}'.lstrip('.')}' is missing")
-    return kind(**given)
-
-
 @cache
-def _list_members(kind: Any) -> list[tuple[str, Any, bool]]:
+def _make_reader(kind: Any) -> Reader:
+    """Returns the reader of a type. It is made once, since a page of results has thousands of values."""
+    if is_dataclass(kind):
+        return _read_objects(kind)
+    makers = {UnionType: _read_unions, list: _read_lists, dict: _read_dicts, tuple: _read_tuples}
+    if maker := makers.get(get_origin(kind)):
+        return maker(*get_args(kind))
+    return {datetime: _read_time, float: _read_float}.get(kind) or _read_scalars(kind)
+
+
+def _read_scalars(kind: Any) -> Reader:
+    def read(value: Any) -> Any:
+        # type() and not isinstance(), since a bool is an int too
+        if type(value) is not kind:
+            raise _refuse(value)
+        return value
+
+    return read
+
+
+def _read_float(value: Any) -> float:
+    if type(value) not in (int, float) or abs(value) > _LARGEST:
+        raise _refuse(value)
+    return float(value)
+
+
+def _read_time(value: Any) -> datetime:
+    if type(value) is not str:
+        raise _refuse(value)
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError as exc:
+        raise _Mismatch(f"is no time: {value[:100]!a}") from exc
+
+
+def _read_unions(*kinds: Any) -> Reader:
+    readers = [_make_reader(kind) for kind in kinds if kind is not NoneType]
+
+    def read(value: Any) -> Any:
+        if value is None and NoneType in kinds:
+            return None
+        for reader in readers[:-1]:
+            try:
+                return reader(value)
+            except _Mismatch:
+                continue
+        return readers[-1](value)
+
+    return read
+
+
+def _read_lists(kind: Any) -> Reader:
+    reader = _make_reader(kind)
+
+    def read(value: Any) -> Any:
+        if type(value) is not list:
+            raise _refuse(value)
+        number = -1
+        try:
+            # a loop, and no comprehension, since the number of the item in error is wanted
+            made = []
+            for number, each in enumerate(value):  # noqa: B007
+                made.append(reader(each))
+        except _Mismatch as exc:
+            exc.path.append(f"[{number}]")
+            raise
+        return made
+
+    return read
+
+
+def _read_tuples(*kinds: Any) -> Reader:
+    readers = [_make_reader(kind) for kind in kinds]
+
+    def read(value: Any) -> Any:
+        if type(value) is not list or len(value) != len(readers):
+            raise _refuse(value)
+        return tuple(reader(each) for reader, each in zip(readers, value, strict=True))
+
+    return read
+
+
+def _read_dicts(_name: Any, kind: Any) -> Reader:
+    reader = _make_reader(kind)
+
+    def read(value: Any) -> Any:
+        if type(value) is not dict:
+            raise _refuse(value)
+        name = ""
+        try:
+            made = {}
+            for name, each in value.items():
+                made[name] = reader(each)
+        except _Mismatch as exc:
+            exc.path.append(f".{name}")
+            raise
+        return made
+
+    return read
+
+
+def _read_objects(kind: Any) -> Reader:
     hints = get_type_hints(kind)
-    return [(each.name, hints[each.name], each.default is MISSING and each.default_factory is MISSING) for each in fields(kind)]
+    required = [each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING]
+    members = [(each.name, _find_plain(hints[each.name]), _make_reader(hints[each.name])) for each in fields(kind)]
+
+    def read(value: Any) -> Any:
+        if type(value) is not dict:
+            raise _Mismatch(f"is a {type(value).__name__}, not an object")
+        name, given = "", {}
+        try:
+            for name, plain, reader in members:
+                if name in value:
+                    member = value[name]
+                    given[name] = member if type(member) in plain else reader(member)
+        except _Mismatch as exc:
+            exc.path.append(f".{name}")
+            raise
+        if missing := next((each for each in required if each not in given), ""):
+            error = _Mismatch("is missing")
+            error.path.append(f".{missing}")
+            raise error
+        return kind(**given)
+
+    return read
+
+
+def _find_plain(kind: Any) -> frozenset[Any]:
+    """Returns the types of values that JSON has already as ``kind`` wants them."""
+    kinds = get_args(kind) if get_origin(kind) is UnionType else (kind,)
+    return frozenset(each for each in kinds if each in _SCALARS) - {float}
+
+
+def _refuse(value: object) -> _Mismatch:
+    return _Mismatch(f"is a {type(value).__name__}, not as documented")
