@@ -161,6 +161,24 @@ def test_crawl_with_adaptor_headers_replaces_metadata_and_access(harness: CrawlH
     assert (document.metadata, document.secure, harness.text()) == ((("kind", "y"),), False, "one")
 
 
+def test_adaptor_withdraws_lock_and_crawl_once(harness: CrawlHarness) -> None:
+    def control(*lines: str, is_once: bool = True) -> None:
+        harness.servers.put("/a", "one", headers=tuple(("x-gsa-doc-controls", line) for line in lines))
+        harness.add(mention("/a", is_request=True, is_immediate=True, is_once=is_once))
+        harness.crawl()
+
+    control("lock=true", "crawl_once=true", is_once=False)
+    control("acl=")
+    document, entry = harness.document("/a"), harness.entry("/a")
+    assert document is not None
+    assert (document.attributes.lock, document.attributes.crawl_once, entry.is_once, entry.due_at) == (True, True, True, None)
+    control("lock=false", "crawl_once=false")
+    document, entry = harness.document("/a"), harness.entry("/a")
+    assert document is not None
+    assert (document.attributes.lock, document.attributes.crawl_once, entry.is_once) == (False, False, False)
+    assert entry.due_at is not None
+
+
 def test_crawl_with_credentials_or_secure_without_acl_closes_the_document(harness: CrawlHarness) -> None:
     harness.servers.put("/a", "one", used_access=True)
     harness.servers.put("/b", "two", headers=(("x-gsa-serve-security", "secure"), ("x-gsa-doc-controls", "acl=")))

@@ -63,6 +63,7 @@ class PutDocument:
     """Creates or changes a document, or parts of it.
 
     ``whole``: omitted parts are removed (a full feed); otherwise they stay unchanged. ``metadata`` and ``content`` are None if omitted.
+    ``withdrawn`` are the names of attributes that the server of a fetched document says are not set any more.
     ``reports`` are errors that the sender met with the document; its history shows them.
     """
 
@@ -73,6 +74,7 @@ class PutDocument:
     content: Content | None = None
     acl: AclChange = AclChange()
     whole: bool = False
+    withdrawn: frozenset[str] = frozenset()
     reports: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
 

@@ -175,7 +175,8 @@ def _put_fetched(change: PutDocument, state: UrlState, context: ApplyContext, co
     if change.content is not None:
         body = {"content": content, "content_bytes": change.content.size_bytes, "charset": change.content.charset, "text": None}
     metadata = _merge_metadata(() if old is None or change.whole else old.metadata, change.metadata or ())
-    attributes = _fetched_attributes(change.attributes, state)
+    withdrawn: dict[str, Any] = dict.fromkeys(change.withdrawn, False)
+    attributes = replace(_fetched_attributes(change.attributes, state), **withdrawn)
     acl, log = _next_acl(change, replace(change.acl, legacy=None), change.acl.overwrite is True, state, context)
     document = _next_document(state, context, Origin.WEB, attributes, acl, metadata=metadata, **body)
     return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, context, EventKind.FETCHED, log)

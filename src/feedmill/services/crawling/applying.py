@@ -243,6 +243,8 @@ class PageApplier:
         """Reads what a page says of itself."""
         entry, page = fetched.entry, fetched.page
         headers = self._tools.read_headers(page)
+        if headers.crawl_once is not None and (page.state is CrawlState.CRAWLED or headers.keeps_content):
+            fetched = replace(fetched, entry=replace(entry, is_once=headers.crawl_once))
         is_stored_secure = document is not None and document.secure
         is_secure = (page.used_access and not page.make_public) or bool(headers.is_secure) or headers.states_acl or is_stored_secure
         if page.state is not CrawlState.CRAWLED:
@@ -362,8 +364,6 @@ class PageApplier:
         notes = "; ".join(filter(None, (page.reason, _describe_size(page), *headers.faults)))[:500]
         scheduled, _ = self._schedule(fetched, state, _join_reasons(state, notes), is_changed=not is_same)
         scheduled = replace(scheduled, etag=page.etag, modified=page.modified, checksum=read.checksum, duplicate_of="")
-        if headers.crawl_once:
-            scheduled = replace(scheduled, is_once=True, due_at=None)
         if is_same:
             return _Planned(entry=scheduled, change=_put(entry.url, page, headers, None, robots))
         try:
@@ -471,6 +471,7 @@ def _put(url: str, page: FetchedPage, headers: CrawlHeaders, body: bytes | None,
         ),
         metadata=headers.metadata,
         content=content,
+        withdrawn=frozenset(name for name in ("lock", "crawl_once") if getattr(headers, name) is False),
         acl=AclChange(element=headers.acl or headers.legacy_acl, overwrite=True if headers.states_acl else None),
         whole=headers.metadata is not None,
     )
