@@ -12,6 +12,7 @@ from feedmill.core.ranking.scoring import HOLDS_TELLING_BONUS
 from feedmill.http.search.facetlinks import ShownFilters, show_filters
 from feedmill.http.search.parameters import DEFAULT_NUM, read_sort, write_refined
 from feedmill.http.search.rowpage import find_row_path
+from feedmill.http.search.titles import Ends, find_site_ends, show_title
 from feedmill.model.document import Metadata
 from feedmill.model.messages import message
 from feedmill.model.results import AlikeDocument, Result, ResultPage, Snippet
@@ -21,7 +22,6 @@ from feedmill.services.searching.cachedcopy import CachedCopy
 
 PAGES_SHOWN = 9
 MAX_SHOWN_URL = 120
-MAX_SHOWN_TITLE = 150
 MAX_SHOWN_AUTHOR = 60
 MAX_AUTHORS = 3
 
@@ -245,6 +245,7 @@ def show_page(
         return _href(page.query, 0, (*_list_parameters(other), *own))
 
     has_more = page.length > request.start + num
+    ends = find_site_ends(page.results)
     return ShownPage(
         query=page.query,
         has_query=bool(page.query.strip()) or _narrows(request),
@@ -254,7 +255,7 @@ def show_page(
         last=before + sum(1 + len(result.alike) for result in page.results),
         place=page.start + 1,
         seconds=page.seconds,
-        results=tuple(_show_result(result, page.query, same) for result in page.results),
+        results=tuple(_show_result(result, page.query, same, ends) for result in page.results),
         warnings=page.warnings,
         previous=_href(page.query, max(request.start - num, 0), parameters) if request.start > 0 else None,
         following=_href(page.query, request.start + num, parameters) if has_more else None,
@@ -337,8 +338,8 @@ def _href(query: str, start: int, parameters: tuple[tuple[str, str], ...]) -> st
     return "/?" + urlencode(pairs, errors="replace")
 
 
-def _show_result(result: Result, query: str, same: tuple[tuple[str, str], ...]) -> ShownResult:
-    title = shorten_title(result.title or "", result.title_marks)
+def _show_result(result: Result, query: str, same: tuple[tuple[str, str], ...], ends: Ends) -> ShownResult:
+    title = show_title(result, ends)
     if not title.text.strip():
         title = Snippet(text=shorten_url(result.display_url))
     return ShownResult(
@@ -408,15 +409,6 @@ def split_url(url: str) -> tuple[str, ...]:
             return (crumbs[0], "…", *reversed(last))
         last.append(crumb)
     return tuple(crumbs) or (shorten_url(url),)
-
-
-def shorten_title(text: str, marks: tuple[tuple[int, int], ...]) -> Snippet:
-    """Returns a title for reading: a long one is cut after a word."""
-    if len(text) <= MAX_SHOWN_TITLE:
-        return Snippet(text=text, marks=marks)
-    end = text.rfind(" ", MAX_SHOWN_TITLE // 2, MAX_SHOWN_TITLE)
-    end = MAX_SHOWN_TITLE if end < 0 else end
-    return Snippet(text=f"{text[:end]} …", marks=tuple(mark for mark in marks if mark[1] <= end))
 
 
 def write_authors(metadata: Metadata) -> str:

@@ -1,0 +1,53 @@
+"""Titles lose the name of their site where most results of its host end with it."""
+
+import pytest
+
+from feedmill.http.search.titles import MAX_SHOWN_TITLE, find_site_ends, shorten_title, show_title
+from feedmill.model.results import Result
+from tests.builders.results import make_result
+
+
+def make_titles(*titles: str, host: str = "docs.example.com") -> list[Result]:
+    return [make_result(f"http://{host}/{number}", title=title) for number, title in enumerate(titles)]
+
+
+def show(results: list[Result]) -> list[str]:
+    ends = find_site_ends(results)
+    return [show_title(result, ends).text for result in results]
+
+
+@pytest.mark.parametrize(
+    "end", [" — Python 3.11 documentation", " - Django", " | Well-known site", ": Reference Manual", " · 水鳥", " (the lake)"]
+)
+def test_end_that_most_titles_of_a_host_have_is_left_out(end: str) -> None:
+    assert show(make_titles(f"Herons{end}", f"On - Lakes{end}", f"Nests{end}", "Other")) == ["Herons", "On - Lakes", "Nests", "Other"]
+
+
+def test_end_of_few_titles_or_of_several_hosts_stays() -> None:
+    few = make_titles("Herons - Birds", "Nests - Birds")
+    assert show(few) == ["Herons - Birds", "Nests - Birds"]
+    assert show([*few, *make_titles("Lakes - Birds", host="other.example.com")])[0] == "Herons - Birds"
+    others = make_titles("Herons - Birds", "Nests - Birds", "Lakes - Birds", "Rain - Sky", "Snow - Sky")
+    assert show(others)[0] == "Herons - Birds"
+    assert show(make_titles("Same - Birds", "Same - Birds", "Same - Birds"))[0] == "Same - Birds"
+
+
+def test_number_in_parentheses_is_no_name_of_a_site() -> None:
+    assert show(make_titles("fork (2)", "open (2)", "read (2)")) == ["fork (2)", "open (2)", "read (2)"]
+
+
+def test_end_with_a_word_of_the_query_stays() -> None:
+    results = make_titles("Herons - Birds", "Nests - Birds", "Lakes - Birds")
+    marked = make_result("http://docs.example.com/9", title="Rain - Birds", title_marks=((0, 4), (7, 12)))
+    assert show([*results, marked])[-2:] == ["Lakes", "Rain - Birds"]
+
+
+def test_title_that_is_only_an_end_or_none_is_no_error() -> None:
+    odd = [make_result("http://docs.example.com/8", title=None), make_result("http://[", title=" - Birds")]
+    assert show([*make_titles("Herons - Birds", "Nests - Birds", "Lakes - Birds"), *odd])[-2:] == ["", " - Birds"]
+
+
+def test_long_title_is_cut_after_a_word_with_the_marks_before() -> None:
+    title = shorten_title("word " * 60, ((0, 4), (200, 204)))
+    assert len(title.text) <= MAX_SHOWN_TITLE + 2
+    assert (title.text[-2:], title.marks) == (" …", ((0, 4),))
