@@ -1,12 +1,17 @@
-"""How many snippets are sentences of the main text of pages, with the words of the query marked, on folders of real HTML pages.
+"""How many snippets are sentences of the main text of pages, with the words of the query marked, on folders of real documents.
 
 Each argument is a folder of pages that one program wrote, such as ``/usr/share/doc/python3/html``. The pages go straight into an index,
 and the queries are the headings of pages chosen by chance, or the lines of a file (``--queries FILE``). The main text by which a snippet
 is judged is taken by rules for the program that wrote the pages, which the server does not know: the element of the text without its
 menus, tables of contents and signs for links. A snippet counts if all of it stands in that text, and is marked if the text holds a word of
-the query. Beside the figures stand those of the whole text of the pages, main text and navigation together.
+the query. It is joined if a heading of the page runs into the text around it without a sign between them. Snippets of pages whose
+main text holds no word of the query are counted apart. Beside the figures stand those of the whole text of the pages, main text and
+navigation together.
+
+A folder without pages of HTML is read for Markdown, plain text and manual pages, whose whole text is main text.
 """
 
+import gzip
 import random
 import re
 import sys
@@ -31,6 +36,7 @@ from feedmill.model.serving import Serving
 from feedmill.services.searching.searcher import find_hits
 
 MAX_PAGES = 400
+HEADING_CHARACTERS = 60
 MAX_BYTES = 400_000
 QUERIES = 30
 RESULTS = 10
@@ -38,11 +44,23 @@ RESULTS = 10
 _RULES: tuple[tuple[str, str], ...] = (
     # Sphinx
     ("div.body", ".toctree-wrapper, .headerlink, .contents, nav, .topic.contents"),
+    # MkDocs
+    ("[role=main]", ".headerlink, .toc, nav"),
     # javadoc
     ("main", "nav, .sub-nav"),
-    # pages of DocBook, of gtk-doc, of texinfo, of asciidoc
-    ("body", ".navheader, .navfooter, .toc, table.navigation, .footer, div.header, .nav-panel, .contents, #footer, #toc, nav, noscript"),
+    # nodejs.org, Apache
+    ("#apicontent", ".mark"),
+    ("#page-content", "#quickview, .toplang, .bottomlang, .top, .up, .permalink"),
+    # doxygen
+    ("div.headertitle, div.contents", ".navigate, .ttc, .center"),
+    # pages of DocBook, of gtk-doc, of texinfo, of asciidoc, of sqlite.org
+    (
+        "body",
+        ".navheader, .navfooter, .spirit-nav, .toc, table.navigation, .footer, div.header, .nav-panel, .contents, #footer, #toc, nav,"
+        " noscript, .nosearch, .docbook_footer, #heading",
+    ),
 )
+_OTHERS = re.compile(r"(?:\.(?:md|markdown|txt|[1-9])|^(?:README|NEWS)[^/]*)(?:\.gz)?$", re.IGNORECASE)
 _UNSEEN = "script, style, template"
 _SPACE = re.compile(r"\s+")
 _SIGNS = re.compile("[¶§]")
@@ -65,10 +83,14 @@ class Figures:
     shown: int = 0
     in_main: int = 0
     unmarked: int = 0
+    joined: int = 0
+    #: quoted from navigation where the main text holds no word of the query
+    beside: int = 0
 
     def __str__(self) -> str:
         share = 100 * self.in_main / max(self.shown, 1)
-        return f"{self.in_main:4d} of {self.shown:4d} ({share:5.1f} %) of the main text, {self.unmarked} without a mark"
+        faults = f"{self.unmarked} without a mark, {self.joined} joined"
+        return f"{self.in_main:4d} of {self.shown:4d} ({share:5.1f} %) of the main text, {faults}; {self.beside} others"
 
 
 def main(*arguments: str) -> None:
@@ -97,13 +119,36 @@ def main(*arguments: str) -> None:
 
 def read_pages(folder: Path) -> list[Page]:
     """Reads the pages of a folder, at most ``MAX_PAGES`` chosen by chance, the same ones each time."""
-    paths = sorted(path for path in folder.rglob("*.html") if path.is_file() and path.stat().st_size <= MAX_BYTES)
+    files = [path for path in folder.rglob("*") if path.is_file() and path.stat().st_size <= MAX_BYTES]
+    paths = sorted(path for path in files if ".html" in path.name and not path.name.endswith(".gz"))
+    read = read_page
+    if not paths:
+        paths, read = sorted(path for path in files if _OTHERS.search(path.name) and not path.is_symlink()), read_text
     random.Random(1).shuffle(paths)
-    return [page for path in sorted(paths[:MAX_PAGES]) if (page := read_page(path, folder)).main]
+    return [page for path in sorted(paths[:MAX_PAGES]) if (page := read(path, folder)).main]
+
+
+def read_text(path: Path, folder: Path) -> Page:
+    """Reads a document that has no navigation."""
+    url = f"http://docs.example.com/{path.relative_to(folder)}"
+    extraction = extract(Task(key=0, url=url, mimetype=None, data=path.read_bytes()), ExtractionLimits())
+    headings = extraction.headings.split("\n") if extraction.headings else list_headings(path)
+    return Page(extraction, normalize(extraction.text), extraction.text, tuple(headings))
+
+
+def list_headings(path: Path) -> list[str]:
+    """Returns the headings of a plain text: single lines between empty ones, or with a line of signs below, that end no sentence."""
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    lines = [line.strip() for line in ["", *data.decode("utf-8", "replace").splitlines(), ""]]
+    return [
+        line
+        for before, line, behind in zip(lines, lines[1:], lines[2:], strict=False)
+        if not normalize(before) and not normalize(behind) and 4 < len(line) < HEADING_CHARACTERS and line[-1].isalnum()
+    ]
 
 
 def read_page(path: Path, folder: Path) -> Page:
-    """Reads one page."""
+    """Reads one page of HTML."""
     data = path.read_bytes()
     url = f"http://docs.example.com/{path.relative_to(folder)}"
     extraction = extract(Task(key=0, url=url, mimetype="text/html", data=data), ExtractionLimits())
@@ -111,12 +156,14 @@ def read_page(path: Path, folder: Path) -> Page:
     for node in tree.css(_UNSEEN):
         node.decompose()
     for selector, without in _RULES:
-        found = tree.css_first(selector)
-        if found is not None:
-            for node in found.css(without):
+        found = tree.css(selector)
+        if found:
+            for node in [node for part in found for node in part.css('img[alt]:not([alt^="["])')]:
+                node.insert_before(f" {node.attributes['alt']} ")
+            for node in [node for part in found for node in part.css(without)]:
                 node.decompose()
-            headings = tuple(_SPACE.sub(" ", node.text()).strip() for node in found.css("h1, h2, h3"))
-            text = found.text(deep=True, separator=" ")
+            headings = tuple(_SPACE.sub(" ", node.text()).strip() for part in found for node in part.css("h1, h2, h3"))
+            text = " ".join(part.text(deep=True, separator=" ") for part in found)
             return Page(extraction, normalize(text), text, headings)
     return Page(extraction, "", "", ())
 
@@ -162,22 +209,37 @@ def measure(pages: Sequence[Page], queries: Sequence[str], report: Callable[[str
                     other = highlighter.make_snippet(page.extraction.navigation)
                     snippet = other if other.marks else snippet
                 judge(figures, page, snippet, can_mark=bool(highlighter.make_snippet(page.text).marks))
-                if report is not None and not is_in_main(page, snippet):
-                    report(f"  - {query!r} {page.extraction.title!r}: {snippet.text!r}")
+                if report is not None:
+                    kind = " " if is_in_main(page, snippet) else "N"
+                    report(f"  {kind}{'J' if is_joined(page, snippet) else ' '} {query!r} {page.extraction.title!r}: {snippet.text!r}")
     return figures
 
 
 def judge(figures: Figures, page: Page, snippet: Snippet, *, can_mark: bool) -> None:
     """Counts a snippet."""
+    if not can_mark and not is_in_main(page, snippet):
+        figures.beside += 1
+        return
     figures.shown += 1
     figures.in_main += is_in_main(page, snippet)
     figures.unmarked += can_mark and not snippet.marks
+    figures.joined += is_joined(page, snippet)
+
+
+def is_joined(page: Page, snippet: Snippet) -> bool:
+    """Whether a heading of several words runs into the text around it."""
+    text = f" {snippet.text.strip('… ')} "
+    for heading in page.headings:
+        place = text.find(f" {heading} ") if " " in heading else -1
+        if place >= 0 and (text[place - 1 : place].isalnum() or text[place + len(heading) + 2 : place + len(heading) + 3].isalnum()):
+            return True
+    return False
 
 
 def is_in_main(page: Page, snippet: Snippet) -> bool:
     """Whether a snippet is a passage of the main text, without signs for links."""
-    passage = normalize(snippet.text)
-    return bool(passage) and passage in page.main and not _SIGNS.search(snippet.text)
+    passages = [normalize(passage) for passage in snippet.text.split("…")]
+    return any(passages) and all(passage in page.main for passage in passages) and not _SIGNS.search(snippet.text)
 
 
 def to_entries(pages: Sequence[Page]) -> Iterator[IndexDocument]:

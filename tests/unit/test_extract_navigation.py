@@ -111,6 +111,64 @@ def test_few_links_headings_and_sentences_are_main_text(body: str) -> None:
     assert split(body + TAIL)[1] == ""
 
 
+LINKS = "<ul><li><a href=1>one</a><li><a href=2>two</a><li><a href=3>three</a></ul>"
+
+
+def test_label_before_links_is_navigation_with_them() -> None:
+    assert split(f"<h1>Herons</h1><p>Contents</p>{LINKS}{TAIL}") == (f"Herons … {PROSE}", "Contents one two three")
+    assert split(f"{TAIL}<h2>See also</h2>{LINKS}") == (PROSE, "See also one two three")
+    assert split(f"<h1>Herons</h1>{LINKS}{TAIL}")[0] == f"Herons … {PROSE}"
+
+
+def test_two_links_to_places_of_the_page_are_a_table_of_contents() -> None:
+    for start in ("#", "page.html#"):
+        assert split(f"<h1>Herons</h1><p><a href={start}a>Food</a><p><a href={start}b>Nest</a>{TAIL}")[1] == "Food Nest"
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        "<p>[<a href=1>&lt;</a>] [<a href=2>&gt;</a>] [<a href=3>up</a>]</p>",
+        "<p>Also in: <a href=1>en</a> <a href=2>fr</a> <a href=3>ja</a></p>",
+    ],
+)
+def test_short_links_with_signs_and_labels_are_navigation(links: str) -> None:
+    assert split(links + TAIL)[0] == PROSE
+
+
+def test_link_to_the_page_in_another_language_is_navigation() -> None:
+    assert split(f"<p>Available in: <a rel=alternate hreflang=fr href=fr>fr</a></p>{TAIL}") == (PROSE, "Available in: fr")
+
+
+def test_cells_of_links_among_other_cells_are_data() -> None:
+    row = "<tr><td>void<td><a href=1>one</a><td><a href=2>two</a><td><a href=3>three</a></tr>"
+    assert split(f"<table>{row}{row}</table>{TAIL}")[1] == ""
+    menu = "<tr><td><a href=1>one</a><td><a href=2>two</a><td><a href=3>three</a></tr>"
+    assert split(f"<table>{menu}</table>{TAIL}")[1] == "one two three"
+    assert split(f"<table><tr><td><a href=1>one</a><br><a href=2>two</a><br><a href=3>three</a><td>{PROSE}</table>")[1] == "one two three"
+
+
+def test_short_texts_at_the_edges_of_a_page_are_navigation() -> None:
+    page = f"<div>Site of birds</div><h1><a href=x>Herons</a></h1>{TAIL}<div>Version 3</div>{LINKS}<p>Last change: May</p>"
+    assert split(page) == (f"Herons {PROSE}", "Site of birds Version 3 one two three Last change: May")
+    assert split(f"{TAIL}<p>Phone: 12</p><p>Copyright 2026 by the <a href=x>society</a> of people who like the birds of lakes</p>")[0] == (
+        f"{PROSE} Phone: 12"
+    )
+
+
+def test_short_texts_of_a_page_without_sentences_are_main_text() -> None:
+    assert split(f"<h1>Ann</h1>{LINKS}<p>Phone: 12</p><p>Room 3</p>") == ("Ann … Phone: 12 Room 3", "one two three")
+
+
+def test_text_beside_a_marked_main_text_with_sentences_is_navigation_however_long() -> None:
+    assert split(f"<main>{TAIL}</main><section>{TAIL * 3}</section>")[0] == PROSE
+
+
+def test_sentences_of_a_script_without_blanks_are_sentences() -> None:
+    japanese = "鷺は長い間浅い水の中に立って小さな魚が泳いで来るのを待っています。"
+    assert split(f"<div>鳥の会</div><h1><a href=x>鷺</a></h1><p>{japanese}</p>") == (f"鷺 {japanese}", "鳥の会")
+
+
 def test_line_of_links_in_a_paragraph_of_a_page_with_code_is_main_text() -> None:
     paragraph = (
         "<p>The commands that read a tree and show it to the user are these:\n<a href=1>a</a>,\n<a href=2>b</a>,\n<a href=3>c</a>.</p>"
@@ -120,6 +178,12 @@ def test_line_of_links_in_a_paragraph_of_a_page_with_code_is_main_text() -> None
 
 def test_page_whose_navigation_never_ends_keeps_its_text() -> None:
     assert split(f"<nav><a href=1>menu</a>{TAIL}{TAIL}") == (f"menu {PROSE} {PROSE}", "")
+
+
+def test_links_that_are_a_sign_are_dropped() -> None:
+    assert split(f"<p>{PROSE} <a href=http://other.example/1>§</a></p>") == (PROSE, "")
+    assert split(f"<p><a href=#top><img src=x alt=top></a></p>{TAIL}") == (PROSE, "")
+    assert split(f'<td><img src=x alt="[Note]"></td><th>Note</th><p>{PROSE} See <a href=x>more</a>.</p>')[0] == f"Note {PROSE} See more."
 
 
 def test_signs_that_link_to_their_own_place_are_dropped() -> None:
@@ -152,6 +216,13 @@ def test_marks_that_a_page_writes_itself_change_nothing() -> None:
         "<div role=navigation><h1>",
         "<aside><section>",
         "<h1><button>",
+        "<p><a href=x>n</a>x y z w v u",
+        "<td><a href=#x>n</a>",
+        "[x] x",
+        "<a href=x>§</a>[",
+        "<pre>",
+        "<pre></pre>\n",
+        "<p>©",
     ],
 )
 def test_hostile_page_costs_little(piece: str) -> None:

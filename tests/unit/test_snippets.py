@@ -73,6 +73,29 @@ def test_make_snippet_begins_at_a_sentence_when_one_is_near() -> None:
     assert make_snippet(text, ("needle",), fold).text.startswith("… Here the needle")
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Herons\nThe heron wades.", "Herons · The heron wades."),
+        ("NAME\nheron - wades in water", "NAME · heron - wades in water"),
+        ("Functions\nheron_wade() wades.", "Functions · heron_wade() wades."),
+        ("Name:\nThe heron", "Name: The heron"),
+        ("It wades.\nIt waits.", "It wades. It waits."),
+        ("It wades\nand waits", "It wades and waits"),
+        ("Before\n…\nBehind", "Before … Behind"),
+        ("水鳥\n鷺は水の中に立つ。", "水鳥 · 鷺は水の中に立つ。"),
+        (f"{'It wades ' * 8}by the lake of\nConstance, and waits", f"{'It wades ' * 8}by the lake of Constance, and waits"),
+    ],
+)
+def test_make_snippet_lines_of_different_sentences_have_a_sign_between_them(text: str, shown: str) -> None:
+    assert make_snippet(text, ("heron",), fold).text == shown
+
+
+def test_make_snippet_begins_with_the_last_sentence_before_the_word() -> None:
+    text = f"{FILLER}it ends. Nesting\nThe birds, e.g. a heron, wade. {FILLER}"
+    assert make_snippet(text, ("heron",), fold).text.startswith("… The birds, e.g. a heron")
+
+
 def test_make_snippet_word_deep_in_a_long_text_is_found() -> None:
     text = FILLER * 300 + "Needle at last " + FILLER
     assert marked(text, "needle") == ["Needle"]

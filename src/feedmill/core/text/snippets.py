@@ -7,6 +7,8 @@ The search has two passes, so the work stays small however long the text is.
    usual spelling, without folding.
 2. It splits only the chosen window into words exactly as the index does, and highlights the words that match.
 
+A snippet begins with the sentence of the first word if that is near, and has a sign between a heading and what follows it.
+
 Most texts are ASCII except for typographic signs. In a laid-out text every other character is a blank, so each word lies between two blanks
 and no letter must be examined separately.
 """
@@ -15,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Set
 from functools import lru_cache
+from itertools import pairwise
 
 from feedmill.core.text.analysis import blank_out, fold_in_place, is_spaceless
 from feedmill.core.text.wildcards import compile_wildcard
@@ -37,7 +40,15 @@ _MORE_THAN_ALL = 2 * MAX_TERMS * MAX_PLACES
 LEAD_CHARACTERS = 60
 
 _BLANKS = re.compile(r"\s+")
-_SENTENCE_END = re.compile(r"[.!?\n]\s+|[。！？]")
+# the end of a line or of a sentence; no sentence begins with a small letter
+_SENTENCE_END = re.compile(r"""\n|[.!?]["'”’»)\]]*\s+(?![a-z])|[。！？]""")
+
+# not the name of a function or file
+_PLAIN_WORD = re.compile(r"""[^\W\d_]+(?:[-'’][^\W\d_]+)*[,;.:!?)\]"'”’»]*""")
+
+SEPARATOR = " · "
+LEAST_WIDTH = 60
+_GOES_ON, _CONTINUES = frozenset(".!?:;,…·|–—-/(=\\。！？：；，、．"), frozenset(".:;,…·|–—-/)=。：；，、")
 
 _Places = list[tuple[int, int]]
 
@@ -262,7 +273,7 @@ def _cut_snippet(text: str, start: int, size: int) -> str:
     begin = _word_start(text, max(0, start - LEAD_CHARACTERS), start)
     # twice the size, since collapsing white space may shorten the piece
     piece = text[begin : begin + 2 * size]
-    passage = " ".join(piece.split())
+    passage = _join_lines(piece, begin - text.rfind("\n", 0, begin) - 1) if "\n" in piece else " ".join(piece.split())
     is_cut = begin + len(piece) < len(text)
     if len(passage) > size:
         passage, is_cut = _cut_end(passage, size), True
@@ -270,13 +281,34 @@ def _cut_snippet(text: str, start: int, size: int) -> str:
     return ("… " if ahead else "") + passage + (" …" if is_cut and passage else "")
 
 
+def _join_lines(piece: str, before: int) -> str:
+    """Returns the lines of a piece in one, with a sign between two that do not belong to one sentence, such as a heading and its text.
+
+    A sentence goes on behind a line that had no room for the first word of the next one, and before a word in lower case.
+    Units: the first line has so many characters ``before`` the piece.
+    """
+    lines = [line for line in map(" ".join, map(str.split, piece.split("\n"))) if line]
+    # the last line may be cut, but not to more than it has
+    width = max(LEAST_WIDTH, before + len(lines[0]), *map(len, lines)) if lines else 0
+    joined = lines[:1]
+    size = before + len(joined[0]) if joined else 0
+    for line, behind in pairwise(lines):
+        word = behind.split(" ", 1)[0]
+        has_room = size + 1 + len(word) <= width
+        is_small = word[0].islower() and not line.isupper() and _PLAIN_WORD.fullmatch(word) is not None
+        goes_on = line[-1] in _GOES_ON or word[0] in _CONTINUES or is_small
+        joined += [SEPARATOR if has_room and not goes_on else " ", behind]
+        size = len(behind)
+    return "".join(joined)
+
+
 def _word_start(text: str, low: int, high: int) -> int:
-    """Returns the position of a word between ``low`` and ``high``: behind the end of a sentence if one is there, else the first word."""
+    """Returns the position of a word between ``low`` and ``high``: behind the last sentence that ends there, else the first word."""
     if low == 0:
         return 0
     lead = text[low:high]
-    if (sentence := _SENTENCE_END.search(lead)) is not None:
-        return low + sentence.end()
+    if ends := [found.end() for found in _SENTENCE_END.finditer(lead)]:
+        return low + ends[-1]
     blank = _BLANKS.search(lead)
     return low + blank.end() if blank else low
 
@@ -284,4 +316,4 @@ def _word_start(text: str, low: int, high: int) -> int:
 def _cut_end(passage: str, size: int) -> str:
     # In the second half only: a script without blanks, or one long word, is cut inside the word instead.
     blank = passage.rfind(" ", size // 2, size + 1)
-    return passage[: blank if blank > 0 else size].rstrip()
+    return passage[: blank if blank > 0 else size].rstrip(SEPARATOR)

@@ -12,7 +12,7 @@ from feedmill.core.ranking.scoring import HOLDS_TELLING_BONUS
 from feedmill.http.search.facetlinks import ShownFilters, show_filters
 from feedmill.http.search.parameters import DEFAULT_NUM, read_sort, write_refined
 from feedmill.http.search.rowpage import find_row_path
-from feedmill.http.search.titles import Ends, find_site_ends, show_title
+from feedmill.http.search.titles import Ends, find_site_ends, shorten_title, show_title
 from feedmill.model.document import Metadata
 from feedmill.model.messages import message
 from feedmill.model.results import AlikeDocument, Result, ResultPage, Snippet

@@ -2,7 +2,7 @@
 
 It separates words without walking the tree in Python: a form feed is inserted before every block-level tag in the source, where the
 parser treats it as white space, and the text of the whole body is then taken in one call. Inline tags get none, so that
-``<b>W</b>ord`` stays one word. Newlines of the source itself are blanks, except on pages with ``<pre>``. ``navigation`` splits the text
+``<b>W</b>ord`` stays one word. Newlines of the source itself are blanks, except in ``<pre>``. ``navigation`` splits the text
 into main text and navigation.
 
 ``googleoff`` and ``googleon`` comments cross element boundaries; only pages that have them are walked node by node. ``index`` and
@@ -28,6 +28,7 @@ from feedmill.adapters.extract.readers.navigation import (
     mark_navigation,
     split_navigation,
     without_marks,
+    without_signs,
 )
 from feedmill.adapters.extract.readers.tagsoup import is_costly, strip_markup
 from feedmill.core.text.textblob import QUOTED, UNQUOTED
@@ -81,13 +82,13 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
     links, stored = _read_links(tree, _find_base(tree, url) if "<base" in lowered else None, off.anchors, limits.links)
     outside = mark_navigation(tree, lowered)
     headings = _read_headings(tree, outside)
-    mark_links(tree, lowered, stored)
+    mark_links(tree, lowered, stored, url.partition("#")[0].partition("?")[0].rpartition("/")[2])
     mark_structure(tree, lowered)
     for node, mark in off.quotes:
         words = node.text_content or ""
         node.replace_with(words[: len(words) - len(words.lstrip())] + mark + words.lstrip())
     body = tree.body
-    text, navigation = split_navigation(body.text(deep=True)) if body is not None else ("", "")
+    text, navigation = split_navigation(without_signs(body.text(deep=True))) if body is not None else ("", "")
     # which parts of hidden text such comments exclude is not known
     if hidden and "googleoff" not in lowered:
         navigation = BOUNDARY.join([navigation, *hidden])
@@ -190,8 +191,13 @@ def _drop_permalinks(tree: LexborHTMLParser) -> None:
 def _put_alternatives(tree: LexborHTMLParser) -> None:
     for tag in ("img", "area"):
         for node in tree.tags(tag):
-            if alternative := node.attributes.get("alt"):
+            if (alternative := node.attributes.get("alt")) and not _leads_to_page_itself(node.parent):
                 node.insert_before(f" {alternative[:_VALUE_CHARACTERS]} ")
+
+
+def _leads_to_page_itself(node: LexborNode | None) -> bool:
+    """Whether an element is a link to a place of the page with nothing but a sign in it."""
+    return node is not None and node.tag == "a" and (node.attributes.get("href") or "").startswith("#") and not node.text().strip()
 
 
 def _find_base(tree: LexborHTMLParser, url: str) -> str | None:

@@ -1,11 +1,17 @@
 """Tells the main text of a page from its navigation: menus, breadcrumbs, tables of contents, headers and footers of the site.
 
-Three signs make a text navigation. None of them is the name of a class, which each program that writes pages chooses for itself.
+Four signs make a text navigation. None of them is the name of a class, which each program that writes pages chooses for itself.
 
 - Landmarks: ``nav``, and ``header``, ``footer`` and ``aside`` outside of the main text, or the roles that mean the same. Where a page
   marks its main text (``main``), what is outside of it is navigation too. Source: WAI-ARIA 1.2, "Landmark Roles"; HTML, "Sections".
-- Links to the next, the previous or the upper page (``rel``), with what surrounds them.
-- Link density: consecutive blocks that are hardly more than links.
+- Links to the next, the previous or the upper page, and to the page in other languages (``rel``), with the table, list or paragraph in
+  which they stand.
+- Link density: consecutive blocks that are hardly more than links, with the label before them ("Contents"). Cells of a table that has
+  others between or beside them are data.
+- Edges: short texts before the first heading, and those beside other navigation at the beginning and the end of a page, such as the name
+  of its site, its date, its version and its rights.
+
+Where navigation stood inside of the main text, an ellipsis stands for it, so that no sentence continues behind a list of links.
 
 The elements are marked in the tree by characters that no text needs, and the text of the tree is then split block by block, so that the
 work is small and grows with the size of the page only.
@@ -23,6 +29,7 @@ from feedmill.core.text.textblob import QUOTED, UNQUOTED
 
 BOUNDARY = "\f"
 """The white space before each block in the text of a tree. Line ends may be inside of a paragraph, where a page holds ``pre``."""
+GAP = "…"
 
 # noncharacters of Unicode, as those of ``textblob``; they are gone when the text is split
 _AROUND, _BEHIND = "\ufde0", "\ufde1"
@@ -34,6 +41,12 @@ _PIECE = re.compile("[\ufde0-\ufde3]")
 _LINKED = re.compile(f"{_LINK}[^{_LINK_END}]*{_LINK_END}?")
 _QUOTE_MARKS = re.compile(f"[{UNQUOTED}{QUOTED}]")
 _WORD = re.compile(r"\w+")
+_SPACELESS_LETTER = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff]")
+_SIGN = re.compile(f"{_LINK}+[^\\w{_LINK_END}\f]{{1,4}}{_LINK_END}")
+_RIGHTS = re.compile(r"\s*(?:©|copyright\b)", re.IGNORECASE)
+_FILE_NAME = re.compile(r"[\w.-]+")
+# how some programs write the alternative of a sign beside its name: [Note] Note
+_REPEATED = re.compile(r"\[(\w[^\]\f]{0,40})\](?=[\s\x01-\x1f]*\1[\s\x01-\x1f]*\f)")
 
 _LANDMARK_TAGS = ("nav", "header", "footer", "aside", "select", "button")
 # Each begins with letters that the search can jump to: one pattern for both, or a border of words first, takes ten times as long.
@@ -41,11 +54,13 @@ _LANDMARK, _ROLE = re.compile(r"<(?:nav|header|footer|aside|main|select|button)\
 _ANYWHERE = frozenset({"nav", "select", "button"})
 _NAVIGATION_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "menu", "menubar", "toolbar", "tablist", "doc-toc"})
 _CONTENT_TAGS = frozenset({"main", "article", "section"})
-_SEQUENCE = re.compile(r"""rel(?<=\brel)\s*=\s*["']?\s*(?:next|prev)""")
+_SEQUENCE = re.compile(r"""rel(?<=\brel)\s*=\s*["']?\s*(?:next|prev|alternate)""")
 _TABLE_TAGS = frozenset({"table", "tbody", "tr", "td", "th"})
 _SEQUENCE_RELATIONS = frozenset({"next", "prev", "previous", "up"})
+_OTHER_VERSIONS = frozenset({"alternate"})
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _ANY_HEADING = ", ".join(HEADINGS)
+_CELLS = (mark(Kind.CELL), mark(Kind.HEADER_CELL))
 _STORED_LINK, _STORED_LINK_END = mark(Kind.LINK) + _LINK, _LINK_END + END
 _HEADINGS = [(tag, mark(kind) + _HEADING) for tag, kind in zip(HEADINGS, Kind, strict=False)]
 
@@ -56,6 +71,9 @@ MAX_LINKS = 20_000
 SEQUENCE_CHARACTERS, SEQUENCE_WORDS, SEQUENCE_TABLE_WORDS = 800, 8, 60
 DENSE = 0.6
 SENTENCE_WORDS = 10
+SENTENCE_LETTERS = 20
+LABEL_WORDS, LABEL_CHARACTERS = 5, 60
+EDGE_CHARACTERS = 300
 LEAST_LINKS = 3
 LEAST_MAIN_SHARE = 0.02
 
@@ -71,15 +89,19 @@ def mark_navigation(tree: LexborHTMLParser, lowered: str) -> frozenset[int]:
     return frozenset(heading.mem_id for node in marked for heading in node.css(_ANY_HEADING))
 
 
-def mark_links(tree: LexborHTMLParser, lowered: str, stored: Sequence[bool]) -> None:
+def mark_links(tree: LexborHTMLParser, lowered: str, stored: Sequence[bool], name: str) -> None:
     """Marks links and headings, so that their share of a block can be measured, and that they are known in the text.
 
-    Shape: as above, and for each link whether it is stored; the headings were read before.
+    Shape: as above, for each link whether it is stored, and the name of the page's file; the headings were read before.
     """
     if "<a" in lowered:
         for node, is_stored in zip(tree.css("a[href]")[:MAX_LINKS], chain(stored, repeat(False)), strict=False):
             node.insert_before(_STORED_LINK if is_stored else _LINK)
             node.insert_after(_STORED_LINK_END if is_stored else _LINK_END)
+        # links to places of the page itself count twice, since two of them are a table of contents already
+        for start in ("#", f"{name}#") if _FILE_NAME.fullmatch(name) else ("#",):
+            for node in tree.css(f'a[href^="{start}"]')[:MAX_LINKS]:
+                node.insert_before(_LINK)
     for tag, begin in _HEADINGS:
         for node in tree.tags(tag)[:MAX_LINKS]:
             node.insert_before(begin)
@@ -100,14 +122,37 @@ def split_navigation(text: str) -> tuple[str, str]:
         return text, ""
     marked, blocks = text.split(BOUNDARY), without_structure(text).split(BOUNDARY)
     are_navigation = _find_landmarks(blocks) if _PIECE.search(text) else [False] * len(blocks)
-    _add_dense(blocks, are_navigation)
+    _add_dense(blocks, are_navigation, marked)
+    if _LINK in text:
+        _add_edges(blocks, are_navigation)
     if UNQUOTED in text or QUOTED in text:
         return _split_quoted(blocks, are_navigation, marked)
     # the marks go from both texts at once, and not from each of very many blocks
-    main = BOUNDARY.join(
-        [only_structure(block) if is_navigation else block for block, is_navigation in zip(marked, are_navigation, strict=True)]
-    )
+    main = BOUNDARY.join(_put_gaps(blocks, are_navigation, marked))
     return without_marks(main), without_marks(BOUNDARY.join(compress(blocks, are_navigation)))
+
+
+def without_signs(text: str) -> str:
+    """Returns a marked text without links that are a sign only, and without alternatives of signs that repeat what stands behind them."""
+    # without its sign, a link among others is a link still
+    text = _SIGN.sub(f"{_LINK}{_LINK_END}", text) if _LINK in text else text
+    return _REPEATED.sub("", text) if "[" in text else text
+
+
+def _put_gaps(blocks: list[str], are_navigation: list[bool], marked: list[str]) -> list[str]:
+    """Returns the blocks of the main text, with a sign where navigation stood between two of them."""
+    main: list[str] = []
+    has_text = has_gap = False
+    for block, whole, is_navigation in zip(blocks, marked, are_navigation, strict=True):
+        if is_navigation:
+            has_gap = has_gap or (has_text and _WORD.search(block) is not None)
+            main.append(only_structure(whole))
+            continue
+        if (has_gap or not has_text) and _WORD.search(block) is not None:
+            main += [GAP] if has_gap else []
+            has_text, has_gap = True, False
+        main.append(whole)
+    return main
 
 
 def _split_quoted(blocks: list[str], are_navigation: list[bool], marked: list[str]) -> tuple[str, str]:
@@ -170,8 +215,8 @@ def _is_in_content(node: LexborNode) -> bool:
 
 
 def _mark_sequence(tree: LexborHTMLParser) -> list[LexborNode]:
-    """Marks links to the pages before, after and above this one, with the table, list or paragraph in which they stand."""
-    found = [node for node in tree.css("a[rel]")[:MAX_LANDMARKS] if _leads_on(node)]
+    """Marks links to the pages before, after and above this one, and to this page in other languages, with what surrounds them."""
+    found = [node for node in tree.css("a[rel]")[:MAX_LANDMARKS] if _leads_on(node, _SEQUENCE_RELATIONS | _OTHER_VERSIONS)]
     # some programs write the relation into the head only
     targets = {node.attributes.get("href") for node in tree.css("head link[rel]")[:MAX_LANDMARKS] if _leads_on(node)} - {None, ""}
     if targets:
@@ -185,8 +230,8 @@ def _mark_sequence(tree: LexborHTMLParser) -> list[LexborNode]:
     return list(marked.values())
 
 
-def _leads_on(node: LexborNode) -> bool:
-    return not _SEQUENCE_RELATIONS.isdisjoint((node.attributes.get("rel") or "").lower().split())
+def _leads_on(node: LexborNode, relations: frozenset[str] = _SEQUENCE_RELATIONS) -> bool:
+    return not relations.isdisjoint((node.attributes.get("rel") or "").lower().split())
 
 
 def _find_sequence(node: LexborNode) -> LexborNode:
@@ -236,7 +281,9 @@ def _find_landmarks(blocks: list[str]) -> list[bool]:
     if sizes[True] and sizes[False] + sizes[None] < LEAST_MAIN_SHARE * sizes[True] and _has_prose(blocks):
         # an element that never ends holds the whole page
         return [False] * len(blocks)
-    is_rest_navigation = sizes[None] <= sizes[False]
+    is_rest_navigation = sizes[None] <= sizes[False] or _has_prose(
+        [block for block, kind in zip(blocks, found, strict=True) if kind is False]
+    )
     return [is_rest_navigation if kind is None else kind for kind in found]
 
 
@@ -245,11 +292,13 @@ def _has_prose(blocks: list[str]) -> bool:
 
 
 def _is_sentence(block: str) -> bool:
-    return len(block) > 4 * SENTENCE_WORDS and len(_WORD.findall(block)) >= SENTENCE_WORDS
+    if len(block) > 4 * SENTENCE_WORDS and len(_WORD.findall(block)) >= SENTENCE_WORDS:
+        return True
+    return len(block) > SENTENCE_LETTERS and not block.isascii() and len(_SPACELESS_LETTER.findall(block)) >= SENTENCE_LETTERS
 
 
-def _add_dense(blocks: list[str], are_navigation: list[bool]) -> None:
-    """Adds runs of blocks that are hardly more than links."""
+def _add_dense(blocks: list[str], are_navigation: list[bool], marked: list[str]) -> None:
+    """Adds runs of blocks that are hardly more than links. Shape: ``marked`` are the blocks with the marks of the structure."""
     run: list[int] = []
     links = 0
     for number, block in enumerate(blocks):
@@ -268,13 +317,44 @@ def _add_dense(blocks: list[str], are_navigation: list[bool]) -> None:
                 run += [number] if run else []
                 continue
         if links >= LEAST_LINKS:
-            for place in run:
-                are_navigation[place] = True
+            _take_run(blocks, are_navigation, marked, run)
         run.clear()
         links = 0
     if links >= LEAST_LINKS:
-        for place in run:
-            are_navigation[place] = True
+        _take_run(blocks, are_navigation, marked, run)
+
+
+def _take_run(blocks: list[str], are_navigation: list[bool], marked: list[str], run: list[int]) -> None:
+    """Makes a run navigation with the label before it, unless it is a part of the data of a table."""
+    before, behind = _find_words(blocks, range(run[0] - 1, -1, -1)), _find_words(blocks, range(run[-1] + 1, len(blocks)))
+    if sum(_begins_cell(marked[place]) for place in run) > 1:
+        beside = [place for place in (before, behind) if place is not None and not are_navigation[place]]
+        if any(_is_in_cell(marked, blocks, place) and not _is_sentence(blocks[place]) for place in beside):
+            return
+    for place in run:
+        are_navigation[place] = True
+    if before is not None and _is_label(blocks[before], None if behind is None else blocks[behind]):
+        are_navigation[before] = True
+
+
+def _find_words(blocks: list[str], places: range) -> int | None:
+    return next((place for place in places if _WORD.search(blocks[place])), None)
+
+
+def _begins_cell(marked: str) -> bool:
+    return _CELLS[0] in marked or _CELLS[1] in marked
+
+
+def _is_in_cell(marked: list[str], blocks: list[str], place: int) -> bool:
+    """Whether a block is the first one of a cell."""
+    return _begins_cell(marked[place]) or (place > 0 and _begins_cell(marked[place - 1]) and _WORD.search(blocks[place - 1]) is None)
+
+
+def _is_label(block: str, behind: str | None) -> bool:
+    """Whether a block names the links behind it. A heading does if nothing else follows until the next one."""
+    if _HEADING in block:
+        return behind is None or _HEADING in behind
+    return len(_WORD.findall(block)) <= LABEL_WORDS
 
 
 def _count_dense(block: str) -> int:
@@ -283,11 +363,48 @@ def _count_dense(block: str) -> int:
         return -1 if _WORD.search(block) else 0
     if _HEADING in block:
         return -1
+    links = block.count(_LINK)
     linked = _LINKED.findall(block)
-    inside = sum(map(len, linked)) - 2 * len(linked)
+    inside = sum(map(len, linked)) - links - len(linked)
     if not inside:
         return -1 if _WORD.search(_LINKED.sub(" ", block)) else 0
+    outside = len(block.strip()) - sum(map(len, linked))
+    is_dense = inside >= DENSE * (inside + outside)
     # before the words are counted, which takes long in a paragraph
-    if inside < DENSE * (len(block.strip()) - 2 * len(linked)):
+    if not is_dense and outside > LABEL_CHARACTERS:
         return -1
-    return len(linked) if len(_WORD.findall(_LINKED.sub(" ", block))) < SENTENCE_WORDS else -1
+    words = len(_WORD.findall(_LINKED.sub(" ", block)))
+    # links with a short text, such as names of languages, may have a longer label
+    return links if words < (SENTENCE_WORDS if is_dense else min(len(linked), LABEL_WORDS)) else -1
+
+
+def _add_edges(blocks: list[str], are_navigation: list[bool]) -> None:
+    """Adds short texts at the beginning and the end of a page with sentences."""
+    places = range(len(blocks))
+    found = _list_edge(blocks, are_navigation, places, ends_at_heading=True)
+    found += _list_edge(blocks, are_navigation, places[::-1], ends_at_heading=False)
+    if found and _has_prose([block for block, is_navigation in zip(blocks, are_navigation, strict=True) if not is_navigation]):
+        for place in found:
+            are_navigation[place] = True
+
+
+def _list_edge(blocks: list[str], are_navigation: list[bool], places: range, *, ends_at_heading: bool) -> list[int]:
+    """Returns the short texts from an edge of the page to the last navigation there, or to the first heading."""
+    found: list[int] = []
+    pending: list[int] = []
+    size = 0
+    for place in places:
+        block = blocks[place]
+        if are_navigation[place]:
+            found, pending = found + pending, []
+        elif _WORD.search(block):
+            if _HEADING in block:
+                return found + pending if ends_at_heading else found
+            size += len(block)
+            is_rights = _RIGHTS.match(block) is not None
+            if size > EDGE_CHARACTERS or (_is_sentence(block) and not is_rights):
+                return found
+            pending.append(place)
+            if is_rights:
+                found, pending = found + pending, []
+    return []
