@@ -53,6 +53,7 @@ ATTRIBUTES = {
     "header": {"id"},
     "main": {"lang"},
     "a": {"href", "target", "rel", "class", "title", "aria-label"},
+    "span": {"id"},
     "div": {"class", "role", "tabindex", "aria-label"},
     **{tag: {"dir", "id"} for tag in ("h1", "h2", "h3", "h4", "h5", "h6", "p", "pre")},
     **{tag: {"dir"} for tag in ("b", "ul", "ol", "dl", "table", "blockquote")},

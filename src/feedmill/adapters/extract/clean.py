@@ -50,6 +50,13 @@ def clean_text(text: str, limit: int) -> str:
     return "\n".join(filter(None, lines))[:limit]
 
 
+def unify_lines(text: str) -> str:
+    """Returns the text with line feeds for all line ends, and without the characters beyond ASCII that ``clean_text`` removes."""
+    if not text.isascii():
+        text = _UNWANTED.sub("", _SEPARATORS.sub("\n", text))
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").replace("\v", "\n")
+
+
 def squeeze(text: str) -> bytes:
     """Returns one byte for each character of the text that ``clean_text`` keeps, except white space. Control characters stay themselves."""
     if text.isascii():

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from feedmill.adapters.extract.clean import CONTROLS, clean_line, squeeze
+from feedmill.adapters.extract.clean import CONTROLS, squeeze, unify_lines
 from feedmill.core.text.structure import MAX_EVENTS, Kind, Space, encode_structure
 
 SIGN = "\x01"
@@ -24,8 +24,9 @@ _STARTS = SIGN + _SECONDS[Kind.PREFORMATTED]
 _ENDED = frozenset(_SECONDS[kind] for kind in Kind if kind in "ABCDEFuodtqpjeska")
 _MARKS = b"".join([SIGN.encode(), *(second.encode() for second in _SECONDS.values())])
 _MARK = re.compile(f"{SIGN}[{''.join(_SECONDS.values())}]")
-_LINE_END = re.compile(r"\r\n|[\n\r\f\v\x85\u2028\u2029]")
-_BLANKS = re.compile(" {2,}")
+# line ends before empty lines or indents, and blanks in a row between words
+_RUN = re.compile(r"\A[^\S\n]+|\n\s+|(?<=\S)[^\S\n]{2,}(?=\S)")
+_EMPTY = re.compile(r"\n\s*\n")
 _TAB = 8
 
 
@@ -78,30 +79,38 @@ def _drop_strangers(pieces: list[bytes]) -> list[bytes]:
 
 def _find_spaces(marked: str) -> Iterator[Space]:
     """Yields the white space of preformatted text that is lost when it is collapsed: further lines, indents, and blanks in a row."""
-    end = number = 0
+    end = line = 0
     while (start := marked.find(_STARTS, end)) >= 0:
         end = _find_end(marked, start)
-        empty = 0
-        is_first = True
-        for line in _LINE_END.split(without_structure(marked[start:end])):
-            if line.isspace() or not line or not (line.isascii() or clean_line(line)):
-                empty += 1
-                continue
-            yield from _find_blanks(line.expandtabs(_TAB), number, 0 if is_first else empty)
-            number, empty, is_first = number + 1, 0, False
+        text = unify_lines(without_structure(marked[start:end])).expandtabs(_TAB).rstrip()
+        text = text[len(text) - len(text.lstrip("\n")) :]
+        if text:
+            yield from _find_runs(text, line)
+            line += _count_lines(text)
 
 
-def _find_blanks(line: str, number: int, empty: int) -> Iterator[Space]:
-    words = line.lstrip()
-    indent = len(line) - len(words)
-    if indent or empty:
-        yield Space(number, 0, empty, indent)
-    if "  " not in words:
-        return
-    lost = 0
-    for run in _BLANKS.finditer(words.rstrip()):
-        lost += len(run[0]) - 1
-        yield Space(number, run.end() - lost, 0, len(run[0]) - 1)
+def _find_runs(text: str, line: int) -> Iterator[Space]:
+    """Yields the white space of one text. Shape: ``line`` is the number of its first line; only runs that are lost are looked at."""
+    read = begin = lost = 0
+    for run in _RUN.finditer(text):
+        start, end = run.span()
+        if passed := text.count("\n", read, start):
+            line += passed
+            begin, lost = text.rindex("\n", read, start) + 1, 0
+        read = end
+        before, is_line, indent = run[0].rpartition("\n")
+        if is_line or start == 0:
+            line += bool(is_line)
+            begin, lost = end - len(indent), len(indent)
+            yield Space(line, 0, before.count("\n"), len(indent))
+        else:
+            lost += len(indent) - 1
+            yield Space(line, end - begin - lost, 0, len(indent) - 1)
+
+
+def _count_lines(text: str) -> int:
+    """Returns the number of lines that are not empty. Shape: the first and the last are not."""
+    return text.count("\n") + 1 - sum(run[0].count("\n") - 1 for run in _EMPTY.finditer(text))
 
 
 def _find_end(marked: str, start: int) -> int:

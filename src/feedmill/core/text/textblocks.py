@@ -114,6 +114,8 @@ def build_blocks(text: str, structure: Structure, headings: str = "", links: Seq
             builder.read(end, first)
             end = first
         builder.take(event.kind)
+    # only what is cut or wrong is without its end
+    builder.close()
     builder.read(end, len(text))
     blocks = builder.finish()
     if not any(event.kind in HEADINGS for event in structure.events):
@@ -196,6 +198,11 @@ class _Builder:
         self._leaf: Block | None = None
         self._leaves = 0
         self._rest: int | None = None
+
+    def close(self) -> None:
+        """Ends what has no end yet."""
+        while self._opened:
+            self._end()
 
     def finish(self) -> list[Block]:
         """Returns the blocks."""

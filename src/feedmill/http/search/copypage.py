@@ -6,7 +6,7 @@ in a sandbox of its own.
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
 from urllib.parse import urlencode
 
@@ -55,23 +55,24 @@ class ShownLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownBlock:
-    """An element with either pieces of text or further elements.
+class ShownLine:
+    """A paragraph, or a line of preformatted text. Shape: ``match`` counts the lines with matches from 1, 0 for a line without."""
 
-    Shape: ``element`` is one of a closed list of names. ``match`` counts the blocks with matches from 1, 0 for a block without.
-    ``direction`` is "" where that of the block around it counts.
+    links: tuple[ShownLink, ...]
+    match: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownBlock:
+    """An element with either lines of text or further elements.
+
+    Shape: ``element`` is one of a closed list of names. ``direction`` is "" where that of the block around it counts.
     """
 
     element: str
     direction: str = ""
-    links: tuple[ShownLink, ...] = ()
+    lines: tuple[ShownLine, ...] = ()
     blocks: tuple["ShownBlock", ...] = ()
-    match: int = 0
-
-    @property
-    def text(self) -> str:
-        """Returns the text of a block without further blocks."""
-        return "".join(part.text for link in self.links for part in link.parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +124,8 @@ class _Page:
         element = self._find_element(block.kind)
         self._is_first = False
         if block.spans:
-            links, match = self._show_spans(block)
-            return ShownBlock(element=element, direction="auto", links=links, match=match)
+            lines = (block.spans,) if block.kind is not Kind.PREFORMATTED else _split_lines(self._copy.text, block.spans)
+            return ShownBlock(element=element, direction="auto", lines=tuple(self._show_line(spans, element) for spans in lines))
         has_direction = not is_directed and block.kind in _DIRECTED
         direction = _find_direction(self._copy.text, block) if has_direction else ""
         blocks = tuple(self.show(each, is_directed=is_directed or has_direction) for each in block.blocks)
@@ -140,16 +141,16 @@ class _Page:
         self._level = max(self._level, 2)
         return f"h{self._level}"
 
-    def _show_spans(self, block: Block) -> tuple[tuple[ShownLink, ...], int]:
-        marks = self._take_marks(block.start, block.end)
+    def _show_line(self, spans: Sequence[Span], element: str) -> ShownLine:
+        marks = self._take_marks(spans[0].start, spans[-1].end)
         if marks:
             self.matches += 1
-        shown = [(span.link, part) for span in block.spans for part in self._split(span, marks, block.kind)]
+        shown = [(span.link, part) for span in spans for part in self._split(span, marks, is_preformatted=element == "pre")]
         links = tuple(
             ShownLink(url=find_link(url) if url.lower().startswith(_WEB) else None, parts=tuple(part for _, part in parts))
             for url, parts in groupby(shown, key=lambda pair: pair[0])
         )
-        return links, self.matches if marks else 0
+        return ShownLine(links=links, match=self.matches if marks else 0)
 
     def _take_marks(self, start: int, end: int) -> list[tuple[int, int]]:
         """Returns the marks that are in a range at least in part; blocks come in the order of the text, and so do marks."""
@@ -161,8 +162,7 @@ class _Page:
             after += 1
         return list(marks[self._mark : after])
 
-    def _split(self, span: Span, marks: Sequence[tuple[int, int]], kind: Kind | None) -> Iterator[ShownPart]:
-        is_preformatted = kind is Kind.PREFORMATTED
+    def _split(self, span: Span, marks: Sequence[tuple[int, int]], *, is_preformatted: bool) -> Iterator[ShownPart]:
         styles = tuple(name for style, name in _STYLES.items() if style in span.styles and not (is_preformatted and style is Kind.CODE))
         if span.before:
             yield ShownPart(text=span.before)
@@ -171,15 +171,29 @@ class _Page:
         for low, high in marks:
             low, high = max(low, position), min(high, span.end)
             if low < high:
-                yield from self._make_part(position, low, styles, is_preformatted, is_marked=False)
-                yield from self._make_part(low, high, styles, is_preformatted, is_marked=True)
+                yield from self._make_part(position, low, styles, is_marked=False)
+                yield from self._make_part(low, high, styles, is_marked=True)
                 position = high
-        yield from self._make_part(position, span.end, styles, is_preformatted, is_marked=False)
+        yield from self._make_part(position, span.end, styles, is_marked=False)
 
-    def _make_part(self, start: int, end: int, styles: tuple[str, ...], is_preformatted: bool, *, is_marked: bool) -> Iterator[ShownPart]:
-        text = self._copy.text[start:end]
-        if text:
-            yield ShownPart(text=text if is_preformatted else text.replace("\n", " "), styles=styles, is_marked=is_marked)
+    def _make_part(self, start: int, end: int, styles: tuple[str, ...], *, is_marked: bool) -> Iterator[ShownPart]:
+        if start < end:
+            yield ShownPart(text=self._copy.text[start:end].replace("\n", " "), styles=styles, is_marked=is_marked)
+
+
+def _split_lines(text: str, spans: Sequence[Span]) -> Iterator[list[Span]]:
+    """Yields the lines of preformatted text, without their ends."""
+    line: list[Span] = []
+    for span in spans:
+        start = span.start
+        while (end := text.find("\n", start, span.end)) >= 0:
+            line.append(replace(span, start=start, end=end, before=span.before if start == span.start else ""))
+            yield line
+            line, start = [], end + 1
+        if start < span.end:
+            line.append(replace(span, start=start, before=span.before if start == span.start else ""))
+    if line:
+        yield line
 
 
 def _find_direction(text: str, block: Block) -> str:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from feedmill.adapters.extract.charset import decode
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content
+from feedmill.adapters.extract.structure import END, mark
+from feedmill.core.text.structure import Kind
 from feedmill.model.document import Metadata
 
 _TITLE_CHARACTERS = 300
@@ -70,15 +72,28 @@ _MDOC = frozenset(
     ).split()
 )
 _CALLABLE = _MDOC | frozenset(_AROUND)
+_HEADINGS = {"SH": mark(Kind.HEADING_1), "Sh": mark(Kind.HEADING_1), "SS": mark(Kind.HEADING_2), "Ss": mark(Kind.HEADING_2)}
+_DEFINITIONS, _TERM, _DESCRIPTION, _ITEM = map(mark, (Kind.DEFINITIONS, Kind.TERM, Kind.DESCRIPTION, Kind.ITEM))
+_PREFORMATTED = mark(Kind.PREFORMATTED)
+_PLAIN_LIST = re.compile(r"-(?:bullet|dash|hyphen|item|column)\b")
+_DEEPEST = 20
 _CLOSING = frozenset(".,:;)]?!")
 
 
 @dataclass(slots=True)
 class _Page:
-    """What was read of a page. Shape: ``words`` of the paragraph that is open."""
+    """What was read of a page. Shape: ``words`` of the paragraph that is open; ``marks`` that stand before each paragraph."""
 
     paragraphs: list[str] = field(default_factory=list)
+    marks: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
+    #: what ends each list that is open, and how far it is indented
+    lists: list[tuple[str, int]] = field(default_factory=list)
+    indent: int = 0
+    #: marks before the paragraph that begins next
+    waiting: str = ""
+    #: whether the next words are what an item describes
+    is_term: bool = False
     headings: list[str] = field(default_factory=list)
     name: str = ""
     section: str = ""
@@ -88,20 +103,46 @@ class _Page:
 
     def end_paragraph(self) -> None:
         if self.words:
-            self.paragraphs.append(" ".join(self.words))
+            self._append(" ".join(self.words))
             self.words = []
+
+    def _append(self, paragraph: str) -> None:
+        self.paragraphs.append(paragraph)
+        self.marks.append(self.waiting)
+        self.waiting = ""
 
     def add(self, text: str) -> None:
         if text:
+            if self.is_term:
+                self.is_term = False
+                if any(map(str.isalnum, text)):
+                    text = f"{_TERM}{text}{_DESCRIPTION}"
             self.words.append(text)
         if not self.is_filled:
             self.end_paragraph()
 
-    def add_heading(self, text: str) -> None:
+    def add_heading(self, text: str, mark_before: str) -> None:
         self.end_paragraph()
+        self.indent = 0
+        self.end_lists()
         if text:
-            self.paragraphs.append(text)
+            self.waiting += mark_before
+            self._append(text)
+            self.waiting = END
             self.headings.append(text)
+
+    def begin_list(self, begin: str) -> None:
+        """Begins a list, if none is open at this indent."""
+        self.end_lists(self.indent + 1)
+        if not self.lists or self.lists[-1][1] != self.indent:
+            self.lists.append((begin, self.indent))
+            self.waiting += begin
+
+    def end_lists(self, indent: int = 0) -> None:
+        """Ends the lists that are indented so far."""
+        while self.lists and self.lists[-1][1] >= indent:
+            self.lists.pop()
+            self.waiting += END
 
 
 def read_manual_page(data: bytes, charset: str | None) -> Content:
@@ -136,9 +177,10 @@ def read_manual_page(data: bytes, charset: str | None) -> Content:
     if not page.paragraphs:
         # a page that is only another name of a page
         page.name = page.name or page.source
-        page.add_heading(clean_line(page.name, _TITLE_CHARACTERS))
+        page.add_heading(clean_line(page.name, _TITLE_CHARACTERS), _HEADINGS["SH"])
+    page.end_lists()
     return Content(
-        text="\n".join(page.paragraphs),
+        text="\n".join(f"{marks}{paragraph}" for marks, paragraph in zip(page.marks, page.paragraphs, strict=True)) + page.waiting,
         title=_make_title(page),
         headings="\n".join(page.headings[:_MAX_HEADINGS]),
         metadata=_make_metadata(page),
@@ -153,7 +195,7 @@ def _add_text(page: _Page, line: str) -> None:
     if line[:1] in (" ", "\t"):
         # such a line begins a new one in print
         page.end_paragraph()
-    page.add(text.replace("\t", " ").strip())
+    page.add(text.replace("\t", " ").strip() if page.is_filled else text.rstrip())
 
 
 def _read_request(page: _Page, name: str, rest: str) -> None:
@@ -167,27 +209,56 @@ def _read_request(page: _Page, name: str, rest: str) -> None:
         page.source = rest.rpartition("/")[2]
         return
     if name in _SECTIONS:
-        page.add_heading(clean_line(" ".join(_split(rest)), _TITLE_CHARACTERS))
+        page.add_heading(clean_line(" ".join(_split(rest)), _TITLE_CHARACTERS), _HEADINGS[name])
         return
     if name in _BREAKS:
         page.end_paragraph()
-        if name in ("nf", "EX", "Vb", "Bd"):
-            page.is_filled = False
-        elif name in ("fi", "EE", "Ve", "Ed", "SH"):
-            page.is_filled = True
+        _begin_block(page, name, rest)
     if name == "IP":
         page.add(" ".join(_split(rest)[:1]))
+        page.is_term = False
     elif name in _FONT_PAIRS:
         page.add("".join(_split(rest)))
     elif name in _WITH_WORDS:
         page.add(" ".join(_split(rest)))
     elif name in _ITEMS:
         page.end_paragraph()
+        begin = page.lists[-1][0] if page.lists else ""
+        if begin and begin != _DEFINITIONS:
+            page.waiting += _ITEM
+        page.is_term = begin == _DEFINITIONS
         page.add(_read_mdoc(page, _split(rest)))
     elif name in _CALLABLE:
         page.add(_read_mdoc(page, [name, *_split(rest)]))
     elif name not in _BREAKS and name not in _UNPRINTED and name[:1].isalpha():
         page.add(" ".join(_split(rest)))
+
+
+def _begin_block(page: _Page, name: str, rest: str) -> None:
+    """Begins or ends lists and preformatted text."""
+    if name in ("TP", "TQ", "IP", "HP"):
+        is_item = name != "HP" and (name != "IP" or bool(rest))
+        if is_item:
+            page.begin_list(_DEFINITIONS)
+        page.is_term = is_item
+    elif name in ("PP", "P", "LP"):
+        page.is_term = False
+        page.end_lists(page.indent)
+    elif name == "Bl":
+        page.indent += 1
+        kind = Kind.ORDERED if "-enum" in rest else Kind.UNORDERED if _PLAIN_LIST.search(rest) else Kind.DEFINITIONS
+        page.begin_list(mark(kind))
+    elif name == "RS":
+        page.indent = min(page.indent + 1, _DEEPEST)
+    elif name in ("RE", "El"):
+        page.end_lists(page.indent if name == "El" else page.indent + 1)
+        page.indent = max(page.indent - 1, 0)
+    elif name in ("nf", "EX", "Vb", "Bd") and page.is_filled:
+        page.is_filled = False
+        page.waiting += _PREFORMATTED
+    elif name in ("fi", "EE", "Ve", "Ed") and not page.is_filled:
+        page.is_filled = True
+        page.waiting += END
 
 
 def _read_title(page: _Page, name: str, values: list[str]) -> None:

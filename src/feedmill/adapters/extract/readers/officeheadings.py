@@ -6,7 +6,7 @@ ECMA-376 part 1, sections 17.3.1.20, 17.7.4 and 19.7.10.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from lxml import etree
@@ -17,8 +17,9 @@ from feedmill.adapters.extract.readers.zips import ZipArchive
 
 MAX_HEADINGS = 200
 _LOOKED_AT = 5_000
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+WORD = _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+PRESENTATION = _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _NAMES = re.compile(r"heading ([1-9])|(title)", re.IGNORECASE)
 _OUTLINE_LEVELS = frozenset("012345678")
 
@@ -64,11 +65,26 @@ def list_headings(root: etree._Element, levels: dict[str, int]) -> list[etree._E
     return [paragraph for _, paragraph in found[:MAX_HEADINGS]]
 
 
+def find_level(paragraph: etree._Element, levels: Mapping[str, int]) -> int | None:
+    """Returns the level of a paragraph that is a heading, None for another. Shape: ``levels`` by the styles' ids."""
+    properties = paragraph.find(f"{_W}pPr")
+    if properties is None:
+        return None
+    outline, style = properties.find(f"{_W}outlineLvl"), properties.find(f"{_W}pStyle")
+    own = None if outline is None else _outline_level(outline)
+    return own if own is not None or style is None else levels.get(style.get(f"{_W}val") or "")
+
+
+def find_title_type(shape: etree._Element) -> str | None:
+    """Returns the type of a shape that is a placeholder, "" without one, None for another shape."""
+    place = shape.find(f"{_P}nvSpPr/{_P}nvPr/{_P}ph")
+    return None if place is None else place.get("type") or ""
+
+
 def iter_slide_titles(root: etree._Element) -> Iterator[etree._Element]:
     """Yields the shapes of a slide that hold its title; notes have none."""
     if root.tag != f"{_P}sld":
         return
     for shape in root.iter(f"{_P}sp"):
-        place = shape.find(f"{_P}nvSpPr/{_P}nvPr/{_P}ph")
-        if place is not None and place.get("type") in ("title", "ctrTitle"):
+        if find_title_type(shape) in ("title", "ctrTitle"):
             yield shape

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from lxml import etree
 
@@ -57,15 +58,40 @@ def _refuse_entities(data: bytes, name: str) -> None:
         raise Unreadable(f"the file declares XML entities in {name[:80]}, which no Office program writes")
 
 
-def collect_text(root: etree._Element, *, breaks: Iterable[str], blanks: Iterable[str] = (), skip: Iterable[str] = ()) -> str:
-    """Returns the text below an element. Shape: names of tags that end a line, that stand for a blank, and whose content is skipped."""
+class Marker(Protocol):
+    """Says which marks of the structure stand at the beginning and at the end of elements.
+
+    Shape: ``tags`` are those of the elements that it is asked for.
+    """
+
+    tags: frozenset[str]
+
+    def begin(self, node: etree._Element) -> str:
+        """Returns the marks at the beginning of an element."""
+        ...
+
+    def end(self, node: etree._Element) -> str:
+        """Returns the marks at its end."""
+        ...
+
+
+def collect_text(
+    root: etree._Element, *, breaks: Iterable[str], blanks: Iterable[str] = (), skip: Iterable[str] = (), marker: Marker | None = None
+) -> str:
+    """Returns the text below an element, with marks of its structure if there is a marker.
+
+    Shape: names of tags that end a line, that stand for a blank, and whose content is skipped.
+    """
     ends, spaces, skipped = frozenset(breaks), frozenset(blanks), frozenset(skip)
+    marked = marker.tags if marker is not None else frozenset()
     parts: list[str] = []
     depth = 0
     for event, node in etree.iterwalk(root, events=("start", "end")):
         tag = node.tag
         if tag in skipped:
             depth += 1 if event == "start" else -1
+        if marker is not None and depth == 0 and tag in marked:
+            parts.append(marker.begin(node) if event == "start" else marker.end(node))
         if event == "start":
             if depth == 0 and node.text:
                 parts.append(node.text)

@@ -13,6 +13,7 @@ from lxml import etree
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content, Unreadable
 from feedmill.adapters.extract.readers.officeheadings import MAX_HEADINGS, iter_slide_titles, list_headings, read_heading_styles
+from feedmill.adapters.extract.readers.officestructure import SlideMarker, WordMarker
 from feedmill.adapters.extract.readers.officexml import collect_text, find_title, parse_part, read_properties
 from feedmill.adapters.extract.readers.zips import ZipArchive
 from feedmill.model.document import Metadata
@@ -39,8 +40,9 @@ def read_docx(data: bytes, limits: ExtractionLimits) -> Content:
     # Field codes, and text that was deleted while changes were tracked: the document does not show them.
     skip = (f"{_W}instrText", f"{_W}delText", f"{_W}fldData", _FALLBACK)
     levels, blanks = read_heading_styles(container), (f"{_W}tab", f"{_W}noBreakHyphen")
+    marker = WordMarker(container, levels)
     return _assemble(
-        container, parts, limits, breaks=breaks, blanks=blanks, skip=skip, find_headings=lambda root: list_headings(root, levels)
+        container, parts, limits, marker, breaks=breaks, blanks=blanks, skip=skip, find_headings=lambda root: list_headings(root, levels)
     )
 
 
@@ -49,13 +51,15 @@ def read_pptx(data: bytes, limits: ExtractionLimits) -> Content:
     container = ZipArchive(data)
     parts = sorted((name for name in container.names if _SLIDE_PARTS.match(name)), key=_slide_order)
     breaks, skip = (f"{_A}p", f"{_A}br", "{*}text"), (_FALLBACK,)
-    return _assemble(container, parts, limits, breaks=breaks, blanks=(f"{_A}tab",), skip=skip, find_headings=iter_slide_titles)
+    blanks = (f"{_A}tab",)
+    return _assemble(container, parts, limits, SlideMarker(), breaks=breaks, blanks=blanks, skip=skip, find_headings=iter_slide_titles)
 
 
 def _assemble(
     container: ZipArchive,
     names: list[str],
     limits: ExtractionLimits,
+    marker: WordMarker | SlideMarker,
     *,
     breaks: tuple[str, ...],
     blanks: tuple[str, ...],
@@ -78,7 +82,7 @@ def _assemble(
             reason = str(exc)
             continue
         if root is not None:
-            texts.append(collect_text(root, breaks=breaks, blanks=blanks, skip=skip))
+            texts.append(collect_text(root, breaks=breaks, blanks=blanks, skip=skip, marker=marker) + marker.finish())
             characters += len(texts[-1])
             found = islice(find_headings(root), max(MAX_HEADINGS - len(headings), 0))
             headings += [collect_text(node, breaks=breaks, blanks=blanks, skip=skip) for node in found]

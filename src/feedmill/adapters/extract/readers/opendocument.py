@@ -11,7 +11,10 @@ from lxml import etree
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content, Unreadable
 from feedmill.adapters.extract.readers.officexml import collect_text, find_title, parse_part, read_properties
+from feedmill.adapters.extract.readers.opendocumentstructure import OpenDocumentMarker, read_styles
 from feedmill.adapters.extract.readers.zips import ZipArchive
+from feedmill.adapters.extract.structure import END, mark
+from feedmill.core.text.structure import Kind
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits
 
@@ -43,11 +46,13 @@ def read_opendocument(data: bytes, limits: ExtractionLimits) -> Content:
     metadata = _read_metadata(container)
     names = [str(table.get(f"{_TABLE}name")) for table in root.iter(f"{_TABLE}table") if table.get(f"{_TABLE}name")]
     body = root.find(f"{_OFFICE}body")
-    text = collect_text(body if body is not None else root, breaks=_BREAKS, blanks=_BLANKS, skip=_SKIP)
+    marker = OpenDocumentMarker(root, read_styles(container))
+    text = collect_text(body if body is not None else root, breaks=_BREAKS, blanks=_BLANKS, skip=_SKIP, marker=marker)
     headings = _read_headings(root)
     parts = [text[: limits.text_characters + 1], *_read_margins(container)]
     if root.find(f"{_OFFICE}body/{_OFFICE}spreadsheet") is not None:
-        headings, parts = "\n".join(names), ["\n".join(names), *parts]
+        items = "\n".join(mark(Kind.ITEM) + name for name in names)
+        headings, parts = "\n".join(names), [f"{mark(Kind.UNORDERED)}{items}{END}", *parts]
     return Content(text="\n".join(parts), title=find_title(metadata), metadata=metadata, headings=headings)
 
 
@@ -58,10 +63,7 @@ def _read_headings(root: etree._Element) -> str:
 
 
 def _read_margins(container: ZipArchive) -> list[str]:
-    try:
-        root = parse_part(container, "styles.xml")
-    except Unreadable:
-        return []
+    root = read_styles(container)
     if root is None:
         return []
     nodes = (node for master in root.iter(f"{_STYLE}master-page") for node in master)

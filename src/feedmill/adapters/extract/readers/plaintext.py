@@ -12,6 +12,8 @@ from feedmill.adapters.extract.charset import decode
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content
 from feedmill.adapters.extract.readers.html import read_html
+from feedmill.adapters.extract.structure import END, mark
+from feedmill.core.text.structure import Kind
 from feedmill.model.extraction import ExtractionLimits
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,10000}?)\n---[ \t]*\n", re.S)
@@ -25,7 +27,7 @@ _MANY_LINKS = 100
 
 def read_plain(data: bytes, charset: str | None) -> Content:
     """Reads plain text, CSV, JSON, program text."""
-    return Content(text=_unify_newlines(decode(data, charset)))
+    return Content(text=f"{mark(Kind.PREFORMATTED)}{_unify_newlines(decode(data, charset))}{END}")
 
 
 def read_markdown(data: bytes, charset: str | None, url: str, limits: ExtractionLimits) -> Content:

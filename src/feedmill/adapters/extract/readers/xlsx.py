@@ -14,6 +14,8 @@ from feedmill.adapters.extract.readers.content import Content
 from feedmill.adapters.extract.readers.officexml import find_title, parse_part, stream_part
 from feedmill.adapters.extract.readers.ooxml import read_office_metadata
 from feedmill.adapters.extract.readers.zips import ZipArchive
+from feedmill.adapters.extract.structure import END, mark
+from feedmill.core.text.structure import Kind
 from feedmill.model.extraction import ExtractionLimits
 
 _SHEET_PARTS = re.compile(r"xl/worksheets/sheet(\d+)\.xml$")
@@ -22,6 +24,9 @@ _SHARE_OF_TIME = 0.7
 _LOOK_EVERY = 256
 # The longest text that a cell can hold in Excel.
 _CELL_CHARACTERS = 32_767
+_CELL = mark(Kind.CELL)
+# empty cells between two others beyond so many are not shown
+_GAP = 30
 
 
 def read_xlsx(data: bytes, limits: ExtractionLimits) -> Content:
@@ -29,12 +34,13 @@ def read_xlsx(data: bytes, limits: ExtractionLimits) -> Content:
     deadline = time.monotonic() + limits.seconds * _SHARE_OF_TIME
     container = ZipArchive(data)
     metadata = read_office_metadata(container)
-    parts = [_read_sheet_names(container)]
+    names = _read_sheet_names(container)
+    parts = [_mark_list(names)]
     cells, reason = _read_cells(container, deadline, limits.text_characters)
     parts += cells
     if reason is None:
         parts += _read_notes(container)
-    return Content(text="\n".join(parts), title=find_title(metadata), metadata=metadata, headings=parts[0], reason=reason)
+    return Content(text="\n".join(parts), title=find_title(metadata), metadata=metadata, headings="\n".join(names), reason=reason)
 
 
 def _read_cells(container: ZipArchive, deadline: float, limit: int) -> tuple[list[str], str | None]:
@@ -43,21 +49,34 @@ def _read_cells(container: ZipArchive, deadline: float, limit: int) -> tuple[lis
     characters = 0
     # By number, because by name sheet10 would come before sheet2.
     for _, name in sorted((int(match[1]), name) for name in container.names if (match := _SHEET_PARTS.match(name))):
+        begin = len(rows)
         for row in _read_rows(container, name, strings):
             rows.append(row)
             characters += len(row) + 1
             if characters > limit:
-                return rows, None
+                return _mark_table(rows, begin), None
             if len(rows) % _LOOK_EVERY == 0 and time.monotonic() > deadline:
-                return rows, f"cut after {len(rows)} rows"
+                return _mark_table(rows, begin), f"cut after {len(rows)} rows"
+        _mark_table(rows, begin)
     return rows, None
 
 
-def _read_sheet_names(container: ZipArchive) -> str:
+def _mark_table(rows: list[str], begin: int) -> list[str]:
+    """Marks the rows from one on as a table."""
+    if begin < len(rows):
+        rows[begin] = mark(Kind.TABLE) + rows[begin]
+        rows[-1] += END
+    return rows
+
+
+def _mark_list(names: list[str]) -> str:
+    items = "\n".join(mark(Kind.ITEM) + name for name in names)
+    return f"{mark(Kind.UNORDERED)}{items}{END}" if names else ""
+
+
+def _read_sheet_names(container: ZipArchive) -> list[str]:
     root = parse_part(container, "xl/workbook.xml")
-    if root is None:
-        return ""
-    return "\n".join(str(node.get("name") or "") for node in root.iterfind("{*}sheets/{*}sheet"))
+    return [] if root is None else [str(node.get("name") or "") for node in root.iterfind("{*}sheets/{*}sheet")]
 
 
 def _read_shared_strings(container: ZipArchive) -> list[str]:
@@ -71,9 +90,25 @@ def _read_shared_strings(container: ZipArchive) -> list[str]:
 
 def _read_rows(container: ZipArchive, name: str, strings: list[str]) -> Iterator[str]:
     for row in stream_part(container, name, "row"):
-        cells = [text for cell in row if (text := _read_cell(cell, strings))]
+        cells: list[str] = []
+        column = 0
+        for cell in row:
+            if text := _read_cell(cell, strings):
+                # cells without a value are not written, and a place may be missing
+                place = max(_find_column(cell), column + 1)
+                cells.append(_CELL * min(place - column, _GAP) + text)
+                column = place
         if cells:
-            yield " ".join(cells)
+            yield mark(Kind.ROW) + " ".join(cells)
+
+
+def _find_column(cell: etree._Element) -> int:
+    """Returns the number of a cell's column, 0 if it is not known."""
+    column = 0
+    for letter in (cell.get("r") or "")[:3].upper():
+        if "A" <= letter <= "Z":
+            column = column * 26 + ord(letter) - 64
+    return column
 
 
 def _read_cell(cell: etree._Element, strings: list[str]) -> str:
