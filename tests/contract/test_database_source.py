@@ -24,7 +24,7 @@ from feedmill.model.access import Access
 from feedmill.model.change import PutDocument, RequestCrawl
 from feedmill.model.errors import BadRequest, Corrupt, FeedmillError, NotFound, UpstreamFailure
 from feedmill.model.pulling import RunMode
-from feedmill.ports import DeletedItem, FailedItem, ListedItem, PulledItem, RepeatedItem, SkippedItem
+from feedmill.ports import DeletedItem, ListedItem, PulledItem, RepeatedItem, SkippedItem
 from tests.contract.databases import NewDatabase
 
 CRAWL = "SELECT id, title, body FROM articles ORDER BY id"
@@ -524,14 +524,10 @@ def test_changes_of_one_row_come_in_the_order_of_their_times(database: Database)
     source.close()
 
 
-def test_file_beyond_the_limit_costs_its_row(database: Database) -> None:
-    database.add(id=1, title="t", file=b"x" * 11)
-    database.add(id=2, title="t", file=b"y" * 10)
-    source = database.open(crawl_query="SELECT id, file FROM articles", blob_column="file", limit=10)
-    *_, page = source.iter_pages(RunMode.FULL, since="", checkpoint="")
-    assert [type(item) for item in page.items] == [FailedItem, ListedItem]
-    assert "11 bytes" in getattr(page.items[0], "reason", "")
-    source.close()
+def test_file_beyond_the_limit_is_for_the_extraction_to_cut(database: Database) -> None:
+    database.add(id=1, title="t", file=b"x" * 30)
+    items, _ = database.read(crawl_query="SELECT id, title, file FROM articles", blob_column="file")
+    assert content_of(items[0]) == b"x" * 30
 
 
 def test_reading_goes_on_after_the_database_ended_its_connection(in_postgres: Database) -> None:

@@ -96,7 +96,7 @@ class DatabaseAddress:
 class DatabaseSource:
     """Implements ``ports.PullSource`` and ``ports.RowSource``.
 
-    ``transform`` applies a stylesheet to a row's XML; ``max_characters`` limits a value on its page, and the bytes of a file.
+    ``transform`` applies a stylesheet to a row's XML; ``max_characters`` limits a value on its page.
     """
 
     def __init__(
@@ -271,20 +271,12 @@ class DatabaseSource:
         try:
             if row.has(ACTION) and (text_of(row.get(ACTION)) or "").strip().casefold() == "delete":
                 return DeletedItem(url=url)
-            self._check_size(row)
             acl = self._read_acl(row, access)
         except BadRequest as error:
             return FailedItem(url=url, reason=str(error))
         digest = row_digest(row, self._shape, acl)
         load = partial(self._load, row, url, keys, acl)
         return ListedItem(url=url, digest=digest, load=load, is_crawled=self._queries.names_urls)
-
-    def _check_size(self, row: Row) -> None:
-        """Refuses a file that is larger than a document may be. Errors: BadRequest."""
-        name = self._queries.blob_column
-        size = size_of([row.get(name)]) if name else 0
-        if size > self._max_characters:
-            raise BadRequest(f"column {name} has {size} bytes; a document has at most {self._max_characters} (limits.max_document_bytes)")
 
     def _url_of(self, row: Row, keys: Mapping[str, str]) -> str:
         if self._queries.url_column:
