@@ -155,6 +155,7 @@ def test_blob_column_is_the_content(database: Database) -> None:
     assert (content_of(first), load(first).attributes.mimetype) == (b"%PDF-\x00\xff", "application/pdf")
     assert [name for name, _ in load(first).metadata or ()] == ["id", "title", "mime"]
     assert load(second).content is None
+    assert load(second).attributes.title == "t"
 
 
 def test_url_column_requests_the_crawl_of_its_url(database: Database) -> None:

@@ -301,14 +301,15 @@ class DatabaseSource:
         change = AclChange(element=acl)
         if queries.names_urls:
             return RequestCrawl(place=place, url=url, attributes=Attributes(), metadata=metadata, acl=change)
+        title = None
         if queries.blob_column:
             data, mimetype = self._read_blob(row)
+            title = text_of(row.get("title")) if row.has("title") else None
         else:
             data, mimetype = self._render(row, url, keys)
         content = None if data is None else Content(stream=io.BytesIO(data), size_bytes=len(data))
-        return PutDocument(
-            place=place, url=url, attributes=Attributes(mimetype=mimetype), metadata=metadata, content=content, acl=change, whole=True
-        )
+        attributes = Attributes(mimetype=mimetype, title=title or None)
+        return PutDocument(place=place, url=url, attributes=attributes, metadata=metadata, content=content, acl=change, whole=True)
 
     def _read_blob(self, row: Row) -> tuple[bytes | None, str | None]:
         value = row.get(self._queries.blob_column)
