@@ -24,10 +24,13 @@ from feedmill_client import (
     Client,
     Denied,
     FeedmillError,
+    NotDone,
+    NotFound,
     Options,
     Progress,
     Retries,
     ServerFault,
+    Stuck,
     Timeouts,
     Unreachable,
 )
@@ -183,7 +186,35 @@ def test_pages_are_followed_by_their_links(kind: str) -> None:
         assert server.connections == 1
 
 
-# --- errors ---
+# --- addresses and errors ---
+
+
+@KINDS
+@pytest.mark.parametrize("host", ["a..test", "a" * 70, "a\0b"])
+def test_name_that_is_none_is_refused(kind: str, host: str) -> None:
+    with Either(kind, "Port", f"http://{host}:9", options=ONCE) as port, pytest.raises((BadRequest, Unreachable), match=r"address|name"):
+        port.get_json("/")
+
+
+@KINDS
+@pytest.mark.parametrize("given", [{"token": "tökén"}, {"token": "a b\r\nX: y"}, {"user": "a", "options": replace(ONCE, user_agent="ü")}])
+def test_characters_that_http_does_not_allow_are_refused(kind: str, given: dict[str, Any]) -> None:
+    with running(always(b"")) as server, Either(kind, "Port", server.url("/"), **{"options": ONCE, **given}) as port:
+        with pytest.raises(BadRequest, match="characters that HTTP does not allow"):
+            port.get_json("/")
+        assert server.heads == []
+
+
+@KINDS
+def test_names_that_unicode_does_not_allow_are_replaced(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "feed.xml"
+    file.write_bytes(b"<gsafeed/>")
+    with running(in_turn(answer(b"", "404 None"), answer(b"no", "400 No"))) as server, open_client(kind, server) as client:
+        with pytest.raises(NotFound):
+            client.get_receipt("\ud800")
+        with pytest.raises(BadRequest, match="refused the feed"):
+            client.push(file, datasource="\ud800")
+        assert b"/api/v1/feeds/%3F " in server.heads[0]
 
 
 @KINDS
@@ -269,6 +300,23 @@ def test_refused_push_is_sent_again_where_its_documents_can_be(kind: str, tmp_pa
     accepted = answer(b"Success", "200 OK", "X-Feedmill-Feed: 7")
     with running(in_turn(refused, accepted)) as server, open_client(kind, server, QUICK) as client:
         assert client.push(file, datasource="d") == "7"
+
+
+# --- waiting ---
+
+
+@KINDS
+def test_waiting_ends_with_its_time_or_where_nothing_moves(kind: str) -> None:
+    seen = list[str]()
+    over = r"feed 7 is not done after 0\.01 seconds: received; it goes on"
+    with running(in_turn(answer(RECEIPT))) as server, open_client(kind, server) as client, pytest.raises(NotDone, match=over):
+        client.wait("7", timeout_seconds=0.01, on_progress=lambda receipt: seen.append(receipt.state))
+    stuck = {"queue": "extract", "since": "2026-01-01T00:00:00Z", "document": "http://a.test/", "reason": "no process"}
+    receipt = RECEIPT[:-1] + b', "stuck": ' + json.dumps(stuck).encode() + b"}"
+    unmoved = r"queue extract.*no process \(http://a\.test/\)"
+    with running(in_turn(answer(receipt))) as server, open_client(kind, server) as client, pytest.raises(Stuck, match=unmoved):
+        client.wait("7")
+    assert seen == ["received"]
 
 
 # --- connections ---

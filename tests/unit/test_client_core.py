@@ -112,6 +112,7 @@ def test_members_that_are_none_are_left_out() -> None:
         ("https://search.test:443", "search.test", "", ""),
         ("http://search.test:443", "search.test:443", "", ""),
         ("http://[::1]:8080", "[::1]:8080", "", ""),
+        ("http://köln.test", "xn--kln-sna.test", "", ""),
         ("http://ann@search.test", "search.test", "", ""),
         ("http://ann:p%40ss@search.test", "search.test", "", "Basic YW5uOnBAc3M="),
     ],
@@ -128,7 +129,9 @@ def test_token_wins_over_a_user_and_a_user_over_the_url() -> None:
     assert read_address("http://a:b@s.test", user="u", password="p").authorization == "Basic dTpw"
 
 
-@pytest.mark.parametrize("url", ["", "ftp://s.test", "http://", "http://s.test:x", "http://ann:secret@[s.test", "http://s.test:99999"])
+@pytest.mark.parametrize(
+    "url", ["", "ftp://s.test", "http://", "http://s.test:x", "http://ann:secret@[s.test", "http://s.test:99999", "http://" + "ä" * 70]
+)
 def test_what_is_no_address_is_refused_without_its_secrets(url: str) -> None:
     with pytest.raises(BadRequest, match="no address of a server") as raised:
         read_address(url)

@@ -38,7 +38,7 @@ def read_address(url: str, *, token: str = "", user: str = "", password: str = "
     shown = hide_secrets(url)
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
-        host, port = parts.hostname, parts.port
+        host, port = _to_ascii(parts.hostname or ""), parts.port
     except ValueError as exc:
         raise BadRequest(f"'{shown}' is no address of a server: {exc}") from exc
     if not host or parts.scheme not in ("http", "https"):
@@ -54,6 +54,11 @@ def read_address(url: str, *, token: str = "", user: str = "", password: str = "
     )
 
 
+def _to_ascii(host: str) -> str:
+    """Returns a name as HTTP and DNS have it. Source: RFC 3490. Errors: UnicodeError."""
+    return host if host.isascii() else host.encode("idna").decode("ascii")
+
+
 def hide_secrets(url: str) -> str:
     """Returns a URL as messages show it, without user and password."""
     scheme, found, rest = url.rpartition("://")
@@ -63,7 +68,7 @@ def hide_secrets(url: str) -> str:
 
 def quote_name(name: str) -> str:
     """Writes a name as one part of a path."""
-    return quote(name, safe="")
+    return quote(name, safe="", errors="replace")
 
 
 def make_query(parameters: Mapping[str, str | list[str]] | None) -> str:

@@ -165,7 +165,7 @@ def _its(connection: object) -> LoopConnection:
 
 
 async def _open(effect: Open) -> LoopConnection:
-    name = effect.server_name if effect.context is not None else None
+    name = effect.host if effect.context is not None else None
     async with asyncio.timeout(effect.seconds):
         loop = asyncio.get_running_loop()
         _, made = await loop.create_connection(LoopConnection, effect.host, effect.port, ssl=effect.context, server_hostname=name)

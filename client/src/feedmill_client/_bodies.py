@@ -96,7 +96,7 @@ class FormBody:
         self._file, self._on_progress = file, on_progress
         parts = [f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n' for name, value in fields.items()]
         parts.append(f'--{boundary}\r\nContent-Disposition: form-data; name="data"\r\nContent-Type: text/xml\r\n\r\n')
-        self._head, self._tail = "".join(parts).encode(), f"\r\n--{boundary}--\r\n".encode()
+        self._head, self._tail = "".join(parts).encode("utf-8", "replace"), f"\r\n--{boundary}--\r\n".encode()
         self._stream: BinaryIO | None = None
         self._pieces: Iterator[bytes] = iter(())
         self._file_bytes = self._sent = self._told = 0

@@ -84,8 +84,8 @@ class Endpoint:
 
     def close(self) -> None:
         """Closes all idle connections."""
-        while self.idle:
-            self.idle.pop().connection.close()
+        while (line := self._pop()) is not None:
+            line.connection.close()
 
     # --- requests ---
 
@@ -221,7 +221,7 @@ class Endpoint:
         problem = read_problem(response)
         said = f"the server answered {response.status}: {shorten(response.body.decode('utf-8', 'replace').strip())}"
         return kind(
-            text or (problem.detail if problem is not None else said),
+            text or (shorten(problem.detail) if problem is not None else said),
             status=response.status,
             problem=problem,
             request_id=response.headers.get("x-request-id"),
@@ -264,7 +264,7 @@ class Endpoint:
             response = yield from converse(line, self.address, request, self.options, self.surroundings.clock)
             is_done = True
             return response
-        except h11.LocalProtocolError as exc:
+        except (h11.LocalProtocolError, UnicodeError) as exc:
             raise BadRequest(f"the request cannot be sent, as its token or path holds characters that HTTP does not allow: {exc}") from exc
         except Silence as exc:
             raise Unreachable(f"no answer from {self.address.shown}: {exc}") from exc
@@ -278,12 +278,7 @@ class Endpoint:
 
     def _take(self) -> Line | None:
         """Returns an idle connection that the server has not closed, None if there is none."""
-        while self.idle:
-            try:
-                line = self.idle.pop()
-            except IndexError:
-                # another thread has taken it
-                return None
+        while (line := self._pop()) is not None:
             try:
                 is_old = self.surroundings.clock() - line.idle_since > IDLE_SECONDS
                 if not is_old and not line.connection.has_incoming():
@@ -292,6 +287,12 @@ class Endpoint:
                 pass
             line.connection.close()
         return None
+
+    def _pop(self) -> Line | None:
+        try:
+            return self.idle.pop()
+        except IndexError:
+            return None
 
     def _keep(self, line: Line) -> None:
         if len(self.idle) < MAX_IDLE and line.try_reuse():
@@ -303,7 +304,11 @@ class Endpoint:
     def _open(self) -> Flow[Line]:
         address, seconds = self.address, self.options.timeouts.connect_seconds
         context = self._find_context() if address.is_tls else None
-        return Line((yield from perform(Open(address.host, address.port, context, address.host, seconds))))
+        try:
+            return Line((yield from perform(Open(address.host, address.port, context, seconds))))
+        except ValueError as exc:
+            # a name with an empty or a long label, or with characters that no name has
+            raise BadRequest(f"'{address.shown}' is no address of a server: {exc}") from exc
 
     def _find_context(self) -> "SSLContext":
         if self._context is None:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -83,11 +84,12 @@ class Line:
 def converse(line: Line, address: Address, request: Request, options: Options, clock: Callable[[], float]) -> Flow[Response]:
     """Sends a request and returns its response. The body has begun.
 
-    Errors: OSError, Silence, h11.ProtocolError, CallerFailure; BadAnswer for too many bytes.
+    Errors: OSError, Silence, h11.ProtocolError, CallerFailure; BadAnswer for too many bytes; UnicodeError for characters beyond ASCII.
     """
     head = h11.Request(method=request.method, target=address.prefix + request.path, headers=_make_headers(address, request, options))
     was_cut = yield from _send(line, head, request.body, options)
-    deadline = clock() + max(options.timeouts.answer_seconds, request.patience_seconds)
+    # a file that is downloaded may be of any size
+    deadline = math.inf if request.sink is not None else clock() + max(options.timeouts.answer_seconds, request.patience_seconds)
     try:
         return (yield from _receive(line, request, options, deadline, clock))
     except OSError:

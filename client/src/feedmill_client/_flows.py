@@ -42,7 +42,6 @@ class Open(Effect[Connection]):
     host: str
     port: int
     context: SSLContext | None
-    server_name: str
     seconds: float
 
 

@@ -29,7 +29,7 @@ class Timeouts:
     silence_seconds: float = 120.0
     """While the server neither takes nor sends a byte."""
     answer_seconds: float = 600.0
-    """From the end of the request to the end of the answer."""
+    """From the end of the request to the end of the answer, which ``download_feed`` may take longer for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
