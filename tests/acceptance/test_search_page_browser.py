@@ -240,6 +240,48 @@ def test_page_clicks_are_reported(browser: Browser, appliance: Appliance) -> Non
     close(page)
 
 
+def test_page_reports_clicks_for_the_query_whose_results_it_shows(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, DESKTOP)
+    page.goto("/?q=remtoe+work&num=3")
+    expect(page.locator(".meant")).to_contain_text("Showing results for remote work")
+    page.evaluate("document.addEventListener('click', event => event.preventDefault())")
+    with page.expect_request("**/click?*") as sent:
+        page.locator(".results h2 a").nth(2).click()
+    fields = parse_qs(urlsplit(sent.value.url).query)
+    assert (fields["q"], fields["r"]) == (["remote work"], ["3"])
+    close(page)
+
+
+def test_page_takes_any_range_of_days(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, DESKTOP)
+    ask(page, "travel")
+    days = page.locator("fieldset").filter(has_text="Date").first
+    days.get_by_label("From").fill("2024-02-01")
+    days.get_by_label("To").fill("2024-06-30")
+    apply = days.get_by_role("button", name="Apply")
+    apply.press("Enter")
+    chosen = page.locator(".chosen")
+    expect(chosen).to_contain_text("Date: 1 Feb 2024 – 30 Jun 2024")
+    expect(apply).to_be_focused()
+    expect(days.get_by_label("From")).to_have_value("2024-02-01")
+    page.locator("#filters input[type=checkbox]").first.check()
+    expect(chosen.get_by_role("link")).to_have_count(3)
+    expect(days.get_by_label("To")).to_have_value("2024-06-30")
+    follow(page, page.get_by_role("link", name="Without Date"))
+    expect(days.get_by_label("From")).to_have_value("")
+    close(page)
+
+
+def test_page_takes_a_range_of_days_without_script(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, PHONE, script=False)
+    ask(page, "travel")
+    page.get_by_role("button", name="Filters").click()
+    page.locator("fieldset").filter(has_text="Date").first.get_by_label("From").fill("2025-01-09")
+    follow(page, page.get_by_role("button", name="Show results"))
+    expect(page.locator(".chosen")).to_contain_text("Date: from 9 Jan 2025")
+    close(page)
+
+
 def read_clicks(appliance: Appliance) -> str:
     return "".join(path.read_text() for path in (appliance.data / "clicks").glob("*.jsonl"))
 

@@ -76,6 +76,7 @@ from feedmill.http.search.assistants import PATH as ASSISTANT_PATH
 from feedmill.http.search.assistants import AssistantEndpoint, AssistantTools
 from feedmill.http.search.clicks import ClickLog, NoClickLog, click_route
 from feedmill.http.search.clusters import ClusterRoute
+from feedmill.http.search.facetlinks import read_fields
 from feedmill.http.search.forwarding import add_cookies
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.gsasearch import ProtocolTools, SearchProtocol
@@ -304,7 +305,7 @@ class _Endpoints:
                 return demanded
         parameters = replace(
             read_search(request.query_params, max_num=MAX_PAGE_NUM),
-            selected=tuple(request.query_params.getlist("select")),
+            selected=(*request.query_params.getlist("select"), *read_fields(request.query_params.multi_items())),
             facet_names=tuple(request.query_params.getlist("facet")),
             has_frontend_facets=True,
             has_built_in_facets=True,

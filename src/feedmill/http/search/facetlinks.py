@@ -1,6 +1,7 @@
 """Facets on the search page: a form with a box for each value, and links that remove what is selected.
 
-Selections are in ``select=``. Those of ``dnavs=``, which old links have, are shown and removed in the same way, but are no boxes.
+Selections are in ``select=``. Those of ``dnavs=``, which old links have, are shown and removed in the same way, but are no boxes. A facet
+of days has two fields for other days than it lists; the form sends them as ``low:NAME`` and ``high:NAME``.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,9 +18,11 @@ from feedmill.core.text.typedvalues import read_day
 from feedmill.core.text.units import write_unit
 from feedmill.model.facets import BuiltIn, Facet, FacetCounts, FacetRange, FacetType, FacetValue, Selection
 from feedmill.model.messages import message
-from feedmill.model.query import BuiltInEquals, MetaDates, MetaEquals, MetaNumbers, Node
+from feedmill.model.query import BuiltInEquals, DateRange, MetaDates, MetaEquals, MetaNumbers, Node
 from feedmill.model.results import ResultPage
 from feedmill.model.search import SearchRequest
+
+_ENDS = ("low", "high")
 
 SHOWN_AT_ONCE = 5
 MAX_LISTED = 50
@@ -64,12 +67,22 @@ class ShownValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DayFields:
+    """The fields of a facet for a range of days. Shape: days as ``2026-01-31``, "" for none."""
+
+    name: str
+    low: str
+    high: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownFacet:
-    """A facet: the values that are visible at once, and the others."""
+    """A facet: the values that are visible at once, and the others. Shape: ``days`` is None for a facet of no days."""
 
     label: Label
     values: tuple[ShownValue, ...]
     more: tuple[ShownValue, ...]
+    days: DayFields | None = None
 
     @property
     def is_long(self) -> bool:
@@ -135,17 +148,48 @@ def _show_facet(counts: FacetCounts, selections: Sequence[Selection], today: dat
         text = _text_of(value)
         label = _label_value(facet, text, today)
         values.append(ShownValue(label=label, select=f"{facet.name}:{text}", count=value.count, is_selected=bool(same)))
+    unlisted = [one for one in selected if one not in found]
+    days, in_fields = _make_fields(facet, unlisted)
     absent = [
         ShownValue(label=_label_value(facet, one.text, today), select=_write(one), count=None, is_selected=True)
-        for one in selected
-        if one not in found
+        for one in unlisted
+        if one is not in_fields
     ]
     # What is selected stays in sight, whatever its place.
     late = [value for value in values[SHOWN_AT_ONCE:] if value.is_selected]
     first = [*absent, *values[:SHOWN_AT_ONCE], *late]
     return ShownFacet(
-        label=_label_facet(facet), values=tuple(first), more=tuple(one for one in values[SHOWN_AT_ONCE:MAX_LISTED] if one not in first)
+        label=_label_facet(facet),
+        values=tuple(first),
+        more=tuple(one for one in values[SHOWN_AT_ONCE:MAX_LISTED] if one not in first),
+        days=days,
     )
+
+
+def _make_fields(facet: Facet, unlisted: Sequence[Selection]) -> tuple[DayFields | None, Selection | None]:
+    """Returns the fields of a facet of days, and the selection that they show, which is no box then."""
+    if not counts_days(facet) and facet.type is not FacetType.DATE:
+        return None, None
+    for one in reversed(unlisted):
+        if isinstance(one.node, DateRange | MetaDates):
+            low, dots, high = (end.strip() for end in one.text.partition(".."))
+            ends = [day.isoformat() if (day := read_day(end)) else "" for end in (low, high if dots else low)]
+            return DayFields(name=facet.name, low=ends[0], high=ends[1]), one
+    return DayFields(name=facet.name, low="", high=""), None
+
+
+def read_fields(values: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Returns what the fields for days select, of the parameters of a page. Days in the wrong order are exchanged."""
+    ends: dict[str, dict[str, str]] = {}
+    for key, value in values:
+        end, colon, name = key.partition(":")
+        if colon and name and value.strip() and end in _ENDS:
+            ends.setdefault(name, {})[end] = value.strip()
+    found = []
+    for name, days in ends.items():
+        low, high = (days.get(end, "") for end in _ENDS)
+        found.append(f"{name}:{high}..{low}" if low and high and low > high else f"{name}:{low}..{high}")
+    return tuple(found)
 
 
 def _is_same(selection: Selection, facet: Facet, value: FacetValue) -> bool:

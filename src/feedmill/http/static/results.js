@@ -17,6 +17,9 @@
 
   const boxOf = (value) => [...document.querySelectorAll("#filters input[name=select]:not([type=hidden])")].find((one) => one.value === value);
 
+  const dayOf = (days) => days.querySelector("input").name;
+  const sameDays = (days) => [...document.querySelectorAll("#filters .days")].find((one) => dayOf(one) === dayOf(days));
+
   // --- results in place: an open sheet stays open, what has the focus keeps it and its place, and lists stay as they were
   const show = async (address, value) => {
     request?.abort();
@@ -30,7 +33,7 @@
       const form = next.querySelector("#filters form");
       if (!form) return location.assign(address);
       keepLists(form);
-      const place = boxOf(value)?.getBoundingClientRect().top;
+      const place = boxOf(value)?.getBoundingClientRect().top, days = document.activeElement.closest(".days");
       filters().querySelector("form").replaceWith(form);
       main.replaceWith(next.querySelector("main"));
       carry(next);
@@ -41,6 +44,7 @@
       const box = boxOf(value);
       box?.focus({ preventScroll: true });
       if (box) filters().scrollTop += box.getBoundingClientRect().top - place;
+      else if (days) sameDays(days)?.querySelector("button").focus({ preventScroll: true });
       announce();
     } catch (error) {
       if (error.name !== "AbortError") location.assign(address);
@@ -115,8 +119,11 @@
   });
   document.addEventListener("submit", (event) => {
     const panel = filters();
-    if (!panel?.contains(event.target) || !isSheet()) return;
+    if (!panel?.contains(event.target)) return;
     event.preventDefault();
+    // boxes are applied already; days are not, because a browser reports each digit of a year
+    if ([...panel.querySelectorAll("input[type=date]")].some((one) => one.value !== one.defaultValue)) show(addressOf(event.target));
+    if (!isSheet() || event.submitter?.closest(".days")) return;
     panel.hidePopover();
     document.querySelector(".filtered .open").focus({ focusVisible: false });
   });

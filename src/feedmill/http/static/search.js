@@ -140,10 +140,11 @@
 
   // --- clicks: which result was opened for which query
   const report = (event) => {
-    const link = event.target.closest(".results h2 a");
+    const link = event.target.closest(".results :is(h2, .alike) a");
     if (!link || (event.type === "auxclick" && event.button !== 1)) return;
-    const first = Number(document.querySelector(".results")?.getAttribute("start") || 1);
-    const fields = new URLSearchParams({ ct: "c", url: link.href, q: new URLSearchParams(location.search).get("q") || "", r: first + listLinks().indexOf(link) });
+    // of a corrected query the correction: its results were shown, and the place is one among them
+    const results = document.querySelector(".results"), items = [...document.querySelectorAll(".results > li")];
+    const fields = new URLSearchParams({ ct: "c", url: link.href, q: results.dataset.query, r: results.start + items.indexOf(link.closest(".results > li")) });
     for (const name of ["site", "client"]) if (form.elements[name]) fields.set(name, form.elements[name].value);
     navigator.sendBeacon?.(`/click?${fields}`);
   };
