@@ -1,5 +1,9 @@
 """Command line adaptors as pull sources: what is retrieved, what becomes of it, and what a failing command costs; on every database."""
 
+import os
+import select
+import threading
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,11 +12,13 @@ import pytest
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.access import Access, InheritanceType, Scope
 from feedmill.model.document import AuthMethod, Document
-from feedmill.model.pulling import RunMode, RunState
+from feedmill.model.pulling import RunMode, RunRequest, RunState
+from feedmill.services.pulling import puller as puller_module
 from feedmill.services.pulling.pullrun import RETRIEVED_AT_ONCE
 from feedmill.wire.commandstream.schema import ListedDocument, NamedPrincipal, RetrievedAcl
 from tests.contract.adaptorharness import BASE, AdaptorHarness
-from tests.contract.pullharness import counts_of
+from tests.contract.pullharness import NAME, counts_of
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -322,11 +328,50 @@ def test_retriever_that_hangs_is_ended_and_others_go_on(harness: AdaptorHarness)
     assert run.log == (f"{BASE}b: the retriever did not end within 3 s",)
 
 
+def test_id_that_is_no_url_is_an_error_where_ids_are_urls(harness: AdaptorHarness) -> None:
+    harness.keys["docId.isUrl"] = "true"
+    harness.script("retriever", "printf 'GSA Adaptor Data Version 1 [\\0]\\0id=%s\\0content\\0text' \"$1\"\n")
+    long = "http://a.test/" + "x" * 9_000
+    harness.list_documents(*listed("http://a.test/1", "no url", long))
+    run = harness.run()
+    assert counts_of(run) == (1, 0, 0, 0, 2)
+    assert harness.live().keys() == {"http://a.test/1"}
+    assert run.log == (
+        "no url: the url needs a scheme and a host, such as http://host.example.com/",
+        f"{long[:500]}: the url is longer than 8000 characters",
+    )
+
+
 # --- interruptions ----------------------------------------------------------------------------------------------------------------
 
 
 class Killed(BaseException):
     """Stands for the end of the process."""
+
+
+def test_commands_end_with_all_their_processes_when_the_puller_stops(harness: AdaptorHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(puller_module, "STOP_SECONDS", 0.0)
+    # each process holds the pipe open for writing
+    os.mkfifo(harness.folder / "pipe")
+    harness.script("lister", "exec 9> pipe\nprintf x >&9\nsleep 1000 &\nsleep 1000\n")
+    reader, events = os.open(harness.folder / "pipe", os.O_RDONLY | os.O_NONBLOCK), select.poll()
+    events.register(reader, select.POLLIN)
+
+    def has(event: int) -> bool:
+        return any(happened & event for _, happened in events.poll(0))
+
+    run = harness.requests.request_run(NAME, RunRequest())
+    threads: list[threading.Thread] = []
+
+    def start(work: Callable[[], None]) -> None:
+        threads.append(threading.Thread(target=work))
+        threads[-1].start()
+
+    harness.puller(start=start).work(lambda: has(select.POLLIN))
+    wait_until(lambda: has(select.POLLHUP), "the end of the processes of the lister")
+    threads[0].join()
+    os.close(reader)
+    assert harness.requests.get_run(run.id).state is RunState.REQUESTED
 
 
 def test_run_that_is_killed_goes_on_without_the_lister_and_without_what_was_retrieved(

@@ -29,6 +29,8 @@ AT_ONCE = 4
 MAX_RESTARTS = 3
 STOP_SECONDS = 5.0
 """How long the puller waits for its runs when it is stopped. Each stops after its page."""
+CLOSE_SECONDS = 1.0
+"""How long it waits until a source is closed whose run has not stopped."""
 
 log = structlog.get_logger(__name__)
 
@@ -83,6 +85,7 @@ class Puller:
         self._start = start
         self._watches = {name: ItemWatch(name, tools.store, in_flight(name), tools.clock) for name in setups}
         self._running: dict[str, int] = {}
+        self._open: dict[str, PullSource] = {}
         self._has_ended = threading.Condition()
         self._is_stopped: Callable[[], bool] = lambda: False
 
@@ -102,12 +105,21 @@ class Puller:
         self._end_all()
 
     def _end_all(self) -> None:
-        """Waits until the runs have stopped, and requests those again that still wait for their source."""
+        """Waits until the runs have stopped, and requests those again that still wait for their source.
+
+        These sources are closed, so that no command of them goes on without the server.
+        """
         with self._has_ended:
             self._has_ended.wait_for(lambda: not self._running, STOP_SECONDS)
-            left = list(self._running.values())
+            left, sources = list(self._running.values()), list(self._open.values())
+            self._open.clear()
         for run_id in left:
             self._request_again(run_id)
+        closing = [threading.Thread(target=source.close, daemon=True) for source in sources]
+        for thread in closing:
+            thread.start()
+        for thread in closing:
+            thread.join(CLOSE_SECONDS)
 
     def turn(self) -> bool:
         """Begins what is requested or due. Returns whether there was anything."""
@@ -217,6 +229,8 @@ class Puller:
 
     def _work(self, setup: PullSetup, run: PullRun) -> None:
         source = setup.open()
+        with self._has_ended:
+            self._open[setup.name] = source
         try:
             PullRunner(
                 run, source, self._tools, self._watches[setup.name], guard=setup.guard, parallel=setup.parallel, is_stopped=self._is_stopped
@@ -230,7 +244,10 @@ class Puller:
             log.warning("pull_run_waits", source=setup.name, run=run.id, reason=str(error))
             self._request_again(run.id)
         finally:
-            source.close()
+            with self._has_ended:
+                is_open = self._open.pop(setup.name, None) is not None
+            if is_open:
+                source.close()
 
     def _request_again(self, run_id: int) -> None:
         """Requests a run again that is to continue later, which does not count as an end of its process."""

@@ -15,6 +15,7 @@ from functools import partial
 import structlog
 
 from feedmill.core.documents.urlstate import ApplyContext, ReceiptCount
+from feedmill.core.urls.validation import check_url
 from feedmill.model.change import Change, Delete, PutDocument, SourcePosition
 from feedmill.model.document import BlobRef, Document, DocumentState
 from feedmill.model.errors import BadRequest, Broken, Conflict, FeedmillError, UpstreamFailure
@@ -57,6 +58,7 @@ RETRIEVED_AT_ONCE = 20
 """After so many documents were retrieved, they are applied although the page is not at its end."""
 LOGGED = 100
 """How many errors and notices the store holds of a run."""
+LOGGED_URL_CHARACTERS = 500
 MAX_RUNS = 1_000
 
 LOAD_STEP = "load"
@@ -214,6 +216,7 @@ class PullRunner:
         Yields the page with what is planned. Before it come parts of what is planned with a page that reaches no further than the one
         before, because retrieving all documents of a page may take long.
         """
+        page = replace(page, items=tuple(map(_check_item, page.items)))
         urls = [item.url for item in page.items if not isinstance(item, SkippedItem) and item.url is not None]
         with self._tools.store.reading() as unit:
             known = dict(unit.feeds.pulling.items.find_many(self.run.source, urls))
@@ -377,7 +380,7 @@ class PullRunner:
         stored = known.get(url)
         if stored is not None:
             stored = known[url] = StoredItem(url=url, digest=b"", listing=self.run.listing)
-        return _Planned(stored=stored, counted="errors", messages=[f"{url}: {reason}"])
+        return _Planned(stored=stored, counted="errors", messages=[f"{url[:LOGGED_URL_CHARACTERS]}: {reason}"])
 
     def _plan_deletion(self, url: str, known: dict[str, StoredItem], live: set[str]) -> _Planned:
         if url not in known:
@@ -627,6 +630,15 @@ def add_failure(state: PullState, run: PullRun, now: datetime) -> PullState:
 def _retrieve(item: RetrievableItem, earlier: EarlierRetrieval | None) -> RetrievedItem | NothingRetrieved:
     fault_point(LOAD_STEP, item.url)
     return item.retrieve(earlier)
+
+
+def _check_item(item: PulledItem) -> PulledItem:
+    """Returns an item, or why its URL cannot be that of a document: the source, not this server, may have made it."""
+    if isinstance(item, ListedItem | RetrievableItem):
+        fault = check_url(item.url, require_fqdn=False)
+        if fault is not None and fault.level is LogLevel.ERROR:
+            return FailedItem(url=item.url, reason=fault.reason)
+    return item
 
 
 def _plan_repeated(url: str) -> _Planned:
