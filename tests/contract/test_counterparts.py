@@ -18,12 +18,13 @@ from typer.testing import CliRunner
 from feedmill.cli.main import build_app
 from feedmill.conformance.counterparts.adaptor import Adaptor
 from feedmill.conformance.counterparts.appliance import Appliance
-from feedmill.conformance.counterparts.script import AdaptorScript, ApplianceScript, Script, SeedlistScript, read_script
+from feedmill.conformance.counterparts.dataload import DataloadServer
+from feedmill.conformance.counterparts.script import AdaptorScript, ApplianceScript, DataloadScript, Script, SeedlistScript, read_script
 from feedmill.conformance.counterparts.seedlist import SeedlistServer
 from feedmill.conformance.counterparts.server import Counterpart, CounterpartServer, serving
 from feedmill.conformance.exchange import Exchange, Reply, write_form
 from feedmill.model.errors import BadSettings, UpstreamFailure
-from feedmill_client import BadRequest, Busy, Client, Denied, FeedBuilder
+from feedmill_client import BadRequest, Busy, Client, DataloadBuilder, Denied, FeedBuilder
 from tests import programs
 from tests.waiting import PATIENCE_SECONDS
 
@@ -43,6 +44,13 @@ LIST: dict[str, Any] = {
 def appliance(folder: Path | None = None, **script: Any) -> Iterator[CounterpartServer]:
     read = ApplianceScript.model_validate(script)
     with serving(Appliance(read, folder), read, folder=HERE) as server:
+        yield server
+
+
+@contextmanager
+def dataloads(folder: Path | None = None, **script: Any) -> Iterator[CounterpartServer]:
+    read = DataloadScript.model_validate(script)
+    with serving(DataloadServer(read, folder), read, folder=HERE) as server:
         yield server
 
 
@@ -155,6 +163,54 @@ def test_client_meets_scripted_faults(script: dict[str, Any], error: type[Except
 def test_kit_notices_a_broken_promise(rule: dict[str, Any], failed: str) -> None:
     with appliance(answers=[rule]) as server:
         assert set(run_kit("gsa", "--url", server.url, "--case", failed, "--case", "boundary-brackets")) == {failed}
+
+
+# --- the server that takes dataloads ---
+
+
+def test_dataload_server_keeps_what_the_kit_checks_without_searching() -> None:
+    with dataloads() as server:
+        assert run_kit("dataload", "--url", server.url) == {}
+
+
+def test_dataload_server_records_what_became_of_each_item(tmp_path: Path) -> None:
+    with dataloads(tmp_path, profiles=["shop"]) as server, DataloadBuilder() as items:
+        items.insert("http://a.example.com/1", "text")
+        items.update("http://a.example.com/2", "text")
+        items.delete("http://a.example.com/1")
+        items.insert("no url", "text")
+        replies = Client(feeds=server.url).load(items, profile="shop")
+        assert [reply.status for reply in replies] == ["OK", "OK", "OK", "FAIL"]
+        (recorded,) = server.list_records()
+        found = [(item["type"], item["status"], item["info"]) for item in recorded["items"][:3]]
+        assert found == [("I", "OK", ""), ("U", "OK", "Not found"), ("D", "OK", "")]
+        assert recorded["profile"] == "shop"
+        assert b"http://a.example.com/1" in (tmp_path / "000001.xml").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("script", "fields", "status"),
+    [
+        ({"trusted": False}, {"profile": "default", "data": "<ThunderstoneReplication/>"}, "Not Allowed"),
+        ({}, {"data": "<ThunderstoneReplication/>"}, "No Profile"),
+        ({}, {"profile": "other", "data": "<ThunderstoneReplication/>"}, "No Profile"),
+        ({}, {"profile": "default"}, "NODATA"),
+        ({}, {"profile": "default", "data": "<ThunderstoneReplication><Item>"}, "NODATA"),
+    ],
+)
+def test_dataload_server_refuses_as_the_appliance_does(script: dict[str, Any], fields: dict[str, str], status: str) -> None:
+    headers = {"Content-Type": "multipart/form-data; boundary=<<"}
+    with dataloads(**script) as server:
+        reply = send(server, "/texis/dowalk/recvdata.xml", headers, "POST", write_form(fields, "<<"))
+        (recorded,) = server.list_records()
+    assert f"<Status>{status}</Status>" in reply.body.decode()
+    assert recorded["refused"]
+
+
+def test_dataload_server_has_no_other_resources() -> None:
+    with dataloads() as server:
+        assert send(server, "/texis/search/main.xml").status == 404
+        assert send(server, "/recvdata.xml").status == 405
 
 
 # --- the adaptor ---

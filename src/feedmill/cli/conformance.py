@@ -22,7 +22,8 @@ from feedmill.conformance import authorization, commandstreams, dataload, seedli
 from feedmill.conformance.cases import Case, Outcome, Result, Trial, run_cases
 from feedmill.conformance.counterparts.adaptor import Adaptor
 from feedmill.conformance.counterparts.appliance import Appliance
-from feedmill.conformance.counterparts.script import AdaptorScript, ApplianceScript, Script, SeedlistScript, read_script
+from feedmill.conformance.counterparts.dataload import DataloadServer
+from feedmill.conformance.counterparts.script import AdaptorScript, ApplianceScript, DataloadScript, Script, SeedlistScript, read_script
 from feedmill.conformance.counterparts.seedlist import SeedlistServer
 from feedmill.conformance.counterparts.server import Counterpart, serving
 from feedmill.conformance.exchange import Exchange
@@ -84,6 +85,7 @@ class Kind(StrEnum):
 
     GSA = "gsa"
     ADAPTOR = "adaptor"
+    DATALOAD = "dataload"
     SEEDLIST = "seedlist"
 
 
@@ -261,13 +263,15 @@ def _split(command: str, option: str) -> tuple[str, ...]:
 
 @conformance_app.command("serve", epilog=_SERVE_EXAMPLES)
 def serve(
-    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="gsa, adaptor or seedlist.")],
+    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="gsa, dataload, adaptor or seedlist.")],
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port; 0 for any free one.")],
     bind: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen at.")] = "127.0.0.1",
     script: Annotated[
         Path | None, typer.Option(metavar="FILE", exists=True, dir_okay=False, help="What it serves, and which faults it has (TOML).")
     ] = None,
-    record: Annotated[Path | None, typer.Option(metavar="FOLDER", file_okay=False, help="gsa: where every feed is stored.")] = None,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", file_okay=False, help="Where every feed is stored (gsa, dataload).")
+    ] = None,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,
@@ -297,6 +301,9 @@ def _make_counterpart(kind: Kind, script: Path | None, record: Path | None) -> t
     if kind is Kind.ADAPTOR:
         for_adaptor = read_script(script, AdaptorScript)
         return Adaptor(for_adaptor, script.parent if script else Path()), for_adaptor
+    if kind is Kind.DATALOAD:
+        for_dataloads = read_script(script, DataloadScript)
+        return DataloadServer(for_dataloads, record), for_dataloads
     for_list = read_script(script, SeedlistScript)
     return SeedlistServer(for_list), for_list
 

@@ -56,6 +56,14 @@ class ApplianceScript(Script):
     trusted: bool = True
 
 
+class DataloadScript(Script):
+    """A server that takes dataloads."""
+
+    profiles: list[str] = ["default"]
+    #: Whether senders are allowed.
+    trusted: bool = True
+
+
 class AclEntry(_Table):
     """A principal of an ACL."""
 

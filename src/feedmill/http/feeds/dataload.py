@@ -40,10 +40,7 @@ from feedmill.wire.dataload.parse import read_types
 from feedmill.wire.dataload.render import ItemResult, Status, render_refusal, render_reply
 from feedmill.wire.dataload.schema import ItemType, find_type
 from feedmill.wire.registry import DATALOAD
-from feedmill.wire.upload.reader import Form
-
-DATALOAD_FORM: Final = Form(streams=frozenset({"data"}), values=frozenset({"profile"}))
-"""The form of ``recvdata.xml``."""
+from feedmill.wire.upload.reader import DATALOAD_FORM
 
 APPLIED_SECONDS: Final = 3_600.0
 """How long a reply waits for the items to be applied."""

@@ -43,6 +43,9 @@ GROUPS_FORM: Final = Form(
 )
 """The form of ``/xmlgroups``."""
 
+DATALOAD_FORM: Final = Form(streams=frozenset({"data"}), values=frozenset({"profile"}))
+"""The form of ``recvdata.xml``."""
+
 
 class UploadReader:
     """Reads one body. ``values`` holds the short fields and ``size_bytes`` counts the feed's bytes so far."""
