@@ -107,8 +107,9 @@ wheels: install ## build the wheels of the server and of its Python client into 
 	$(BIN)/python -m hatchling build -t wheel -d build/wheels
 	cd client && ../$(BIN)/python -m hatchling build -t wheel -d ../build/wheels
 
-api-reference: install-dev ## write the reference of the JSON resources anew out of their OpenAPI documents
+api-reference: install-dev ## write the references of the JSON resources and of the Python client anew, from OpenAPI documents and docstrings
 	$(BIN)/python -m feedmill.http.common.apireference > docs/reference/api.md.new && mv docs/reference/api.md.new docs/reference/api.md
+	$(BIN)/python docs/clientreference.py > docs/reference/python-client.md.new && mv docs/reference/python-client.md.new docs/reference/python-client.md
 
 catalogues: install-dev ## bring the translations of the pages up to date with their texts
 	$(BIN)/python -m feedmill.http.pages.catalogues

@@ -164,6 +164,7 @@ def test_client_reads_feeds_back_and_sends_them_again(kind: str, client: Either,
         client.download_feed("999999999", file)
     again = client.wait(client.resend_feed(feed_id).id)
     assert [receipt.id for receipt in client.iter_receipts(name)] == [again.id, feed_id]
+    wait_until(lambda: client.count_backlog() == 0, "the feeds of other tests")
     client.delete_datasource(name, destroy=True)
     assert name not in [source.name for source in client.list_datasources()]
 

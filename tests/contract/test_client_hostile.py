@@ -152,6 +152,14 @@ def test_answer_that_is_none_is_named(kind: str, raw: bytes, error: type[Feedmil
 
 
 @KINDS
+def test_backlog_that_is_no_number_is_refused(kind: str) -> None:
+    with running(in_turn(answer(b"12\n"), answer(b"<html>"))) as server, open_client(kind, server) as client:
+        assert client.count_backlog() == 12
+        with pytest.raises(BadAnswer, match="does not answer as documented"):
+            client.count_backlog()
+
+
+@KINDS
 def test_redirect_is_not_followed_and_named(kind: str) -> None:
     with running(always(answer(SUGGESTIONS))) as other, running(always(redirect(other.url("/stolen")))) as server:
         with open_client(kind, server) as client, pytest.raises(BadAnswer, match=r"redirects to 'http://\S+/stolen'; give that address"):

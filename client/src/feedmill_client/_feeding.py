@@ -14,7 +14,7 @@ from feedmill_client.answers import DataSourceShown, DocumentDetails, Receipt
 from feedmill_client.dataloads import DataloadBuilder
 from feedmill_client.decoding import encode
 from feedmill_client.documents import DocumentPush
-from feedmill_client.errors import BadRequest, Denied, NotDone, Stuck
+from feedmill_client.errors import BadAnswer, BadRequest, Denied, NotDone, Stuck
 from feedmill_client.feeds import FeedBuilder, GroupsBuilder
 from feedmill_client.replies import ItemReply, read_reply
 
@@ -174,6 +174,14 @@ def resend_feed(ports: ClientPorts, feed_id: str) -> Flow[Receipt]:
 
 
 # --- what the server has ---
+
+
+def count_backlog(ports: ClientPorts) -> Flow[int]:
+    """Returns how many feeds are not completely applied. A client that pushes much waits while there are many."""
+    text = yield from ports.feeds.get_bytes("/getbacklogcount")
+    if not text.strip().isdigit():
+        raise BadAnswer(f"{ports.feeds.address.shown} does not answer as documented; is it the feed port of a feedmill server")
+    return int(text)
 
 
 def inspect_document(ports: ClientPorts, url: str) -> Flow[DocumentDetails]:

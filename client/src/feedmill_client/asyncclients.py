@@ -56,6 +56,7 @@ class AsyncClient(OnServer, AsyncContext):
     iter_receipts = async_iterating(feeding.iter_receipts)
     download_feed = awaiting(feeding.download_feed)
     resend_feed = awaiting(feeding.resend_feed)
+    count_backlog = awaiting(feeding.count_backlog)
     inspect_document = awaiting(feeding.inspect_document)
     list_datasources = awaiting(feeding.list_datasources)
     delete_datasource = awaiting(feeding.delete_datasource)

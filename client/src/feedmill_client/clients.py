@@ -45,6 +45,7 @@ class Client(OnServer, BlockingContext):
     iter_receipts = iterating(feeding.iter_receipts)
     download_feed = blocking(feeding.download_feed)
     resend_feed = blocking(feeding.resend_feed)
+    count_backlog = blocking(feeding.count_backlog)
     inspect_document = blocking(feeding.inspect_document)
     list_datasources = blocking(feeding.list_datasources)
     delete_datasource = blocking(feeding.delete_datasource)
