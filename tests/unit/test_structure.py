@@ -118,6 +118,11 @@ def test_blocks_of_any_page_hold_the_stored_text_once_and_in_order(body: str) ->
     assert "".join("".join(text[start:end] for start, end in places).split()) == "".join(text.split())
 
 
+def test_line_ends_of_a_page_count_within_pre_only() -> None:
+    for end in ("\n", "\r\n", "\r"):
+        assert read(f"<p>one{end}two</p><PRE>three{end}four</PRE><p>five{end}six</p>")[0] == "one two\nthree\nfour\nfive six"
+
+
 def test_links_keep_their_numbers_beside_a_structure() -> None:
     stored = encode_text("text", [Link(url="http://a.com/x", text="one"), Link(url="http://a.com/y", text="two")], "", "", "uz  \t\t")
     assert decode_links(stored) == [("http://a.com/x", "one"), ("http://a.com/y", "two")]

@@ -100,6 +100,20 @@ def test_tables_have_their_empty_cells_and_what_is_before_their_rows_is_a_captio
     ]
 
 
+def test_text_beside_the_cells_of_a_table_adds_none() -> None:
+    events = [(Kind.TABLE, 0), (Kind.ROW, 0), (Kind.CELL, 1), (Kind.CELL, 2), (Kind.ROW, 3), (Kind.CELL, 4), (Kind.END, 5)]
+    assert outline("-\na\nb\n-\nc", build("-\na\nb\n-\nc", *events)) == [
+        (None, "-"),
+        (
+            Kind.TABLE,
+            [
+                (Kind.ROW, [(Kind.CELL, [(None, "a")]), (Kind.CELL, [(None, "b"), (None, "-")])]),
+                (Kind.ROW, [(Kind.CELL, [(None, "c")])]),
+            ],
+        ),
+    ]
+
+
 def test_table_that_arranges_a_page_is_not_shown() -> None:
     events = [(Kind.TABLE, 0), (Kind.ROW, 0), (Kind.CELL, 0), (Kind.CELL, 1)]
     inner = [(Kind.TABLE, 1), (Kind.ROW, 1), (Kind.CELL, 1), (Kind.CELL, 2), (Kind.END, 3), (Kind.END, 3)]

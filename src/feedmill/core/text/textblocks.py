@@ -41,13 +41,7 @@ _STARTING_IN = {
     Kind.HEADER_CELL: frozenset({Kind.TABLE}),
 }
 # what a block is put into where only such blocks may be
-_INSIDE: Mapping[Kind | None, tuple[Kind, ...]] = {
-    Kind.UNORDERED: (Kind.ITEM,),
-    Kind.ORDERED: (Kind.ITEM,),
-    Kind.DEFINITIONS: (Kind.DESCRIPTION,),
-    Kind.TABLE: (Kind.ROW, Kind.CELL),
-    Kind.ROW: (Kind.CELL,),
-}
+_INSIDE: Mapping[Kind | None, Kind] = {Kind.UNORDERED: Kind.ITEM, Kind.ORDERED: Kind.ITEM, Kind.DEFINITIONS: Kind.DESCRIPTION}
 _WORD = re.compile(r"\S+")
 
 
@@ -363,14 +357,23 @@ class _Builder:
         self._path.append(block)
 
     def _add_block(self, block: Block) -> None:
-        """Adds a block where it may be: in an item of a list, in a cell of a table. What is before the rows of a table is its caption."""
+        """Adds a block where it may be: in an item of a list, in a cell of a table."""
         top = self._path[-1]
-        if top.kind is Kind.TABLE and not top.blocks:
-            self._path[-2].blocks.insert(-1, block)
+        if top.kind in (Kind.TABLE, Kind.ROW):
+            self._add_beside_cells(block)
             return
-        for kind in _INSIDE.get(top.kind, ()):
-            self._push(kind)
+        if top.kind in _INSIDE:
+            self._push(_INSIDE[top.kind])
         self._path[-1].blocks.append(block)
+
+    def _add_beside_cells(self, block: Block) -> None:
+        """Adds a block that is in a table and in none of its cells: before the table if it has no cells yet, else to the last one."""
+        place = max(place for place, other in enumerate(self._path) if other.kind is Kind.TABLE)
+        cells = [row.blocks[-1] for row in self._path[place].blocks[-2:] if row.blocks]
+        if cells:
+            cells[-1].blocks.append(block)
+        else:
+            self._path[place - 1].blocks.insert(-1, block)
 
 
 def _tidy(block: Block) -> list[Block]:

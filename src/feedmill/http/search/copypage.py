@@ -145,9 +145,9 @@ class _Page:
         marks = self._take_marks(spans[0].start, spans[-1].end)
         if marks:
             self.matches += 1
-        shown = [(span.link, part) for span in spans for part in self._split(span, marks, is_preformatted=element == "pre")]
+        shown = [each for span in spans for each in self._split(span, marks, is_preformatted=element == "pre")]
         links = tuple(
-            ShownLink(url=find_link(url) if url.lower().startswith(_WEB) else None, parts=tuple(part for _, part in parts))
+            ShownLink(url=find_link(url) if url.lower().startswith(_WEB) else None, parts=tuple(part for _, part in parts if part.text))
             for url, parts in groupby(shown, key=lambda pair: pair[0])
         )
         return ShownLine(links=links, match=self.matches if marks else 0)
@@ -162,23 +162,23 @@ class _Page:
             after += 1
         return list(marks[self._mark : after])
 
-    def _split(self, span: Span, marks: Sequence[tuple[int, int]], *, is_preformatted: bool) -> Iterator[ShownPart]:
+    def _split(self, span: Span, marks: Sequence[tuple[int, int]], *, is_preformatted: bool) -> Iterator[tuple[str, ShownPart]]:
+        """Yields the parts of a span, each with the URL to which it leads."""
         styles = tuple(name for style, name in _STYLES.items() if style in span.styles and not (is_preformatted and style is Kind.CODE))
         if span.before:
-            yield ShownPart(text=span.before)
+            yield "", ShownPart(text=span.before)
         position = span.start
         # a mark may begin before the span or end behind it
         for low, high in marks:
             low, high = max(low, position), min(high, span.end)
             if low < high:
-                yield from self._make_part(position, low, styles, is_marked=False)
-                yield from self._make_part(low, high, styles, is_marked=True)
+                yield span.link, self._make_part(position, low, styles, is_marked=False)
+                yield span.link, self._make_part(low, high, styles, is_marked=True)
                 position = high
-        yield from self._make_part(position, span.end, styles, is_marked=False)
+        yield span.link, self._make_part(position, span.end, styles, is_marked=False)
 
-    def _make_part(self, start: int, end: int, styles: tuple[str, ...], *, is_marked: bool) -> Iterator[ShownPart]:
-        if start < end:
-            yield ShownPart(text=self._copy.text[start:end].replace("\n", " "), styles=styles, is_marked=is_marked)
+    def _make_part(self, start: int, end: int, styles: tuple[str, ...], *, is_marked: bool) -> ShownPart:
+        return ShownPart(text=self._copy.text[start:end].replace("\n", " "), styles=styles, is_marked=is_marked)
 
 
 def _split_lines(text: str, spans: Sequence[Span]) -> Iterator[list[Span]]:

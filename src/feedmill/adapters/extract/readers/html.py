@@ -60,6 +60,8 @@ _HREF_CHARACTERS, _ANCHOR_CHARACTERS, _VALUE_CHARACTERS = 4_096, 300, 4_000
 def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
     """Reads a page. Shape: ``url`` is the base of relative URLs. Errors: none, any text is a page."""
     source = without_marks(source)
+    if "\r" in source:
+        source = source.replace("\r\n", "\n").replace("\r", "\n")
     lowered = source.lower()
     if is_costly(lowered):
         return _read_without_tree(source, limits)
