@@ -89,6 +89,7 @@ def _sign(name: str, called: Any) -> str:
 
 def _shorten(annotation: str) -> str:
     """Returns an annotation without the modules of its names."""
+    annotation = re.sub(r"<class '([\w.]+)'>", r"\1", annotation).replace("NoneType", "None")
     return re.sub(r"\b(?:feedmill_client\.\w+|collections\.abc|typing|pathlib|datetime|ssl)\.", "", annotation)
 
 
