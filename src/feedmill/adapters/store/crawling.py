@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from feedmill.adapters.store.prepared import PreparedQuery
+from feedmill.adapters.store.prepared import PreparedChange, PreparedQuery
 from feedmill.adapters.store.schema import crawl_entries, crawl_sites
 from feedmill.adapters.store.statements import batches, insert, upsert
 from feedmill.adapters.store.values import dumps, from_micros, loads, plain, to_micros
@@ -106,13 +106,15 @@ _DUE_SITES: Final = (
     .order_by(_SITE.due_at, _SITE.id)
     .limit(sa.bindparam("limit_", type_=sa.Integer))
 )
+_INSERT: Final = PreparedChange(lambda _: sa.insert(crawl_entries), [column.name for column in crawl_entries.columns])
 
 
 @cache
-def _build_update(columns: tuple[str, ...]) -> sa.Update:
-    """Returns the statement that changes some columns of an entry."""
+def _build_update(columns: tuple[str, ...]) -> PreparedChange:
+    """Builds the statement that changes some columns of an entry."""
     statement = sa.update(crawl_entries).where(_ENTRY.url_digest == sa.bindparam("digest_"))
-    return statement.values({name: sa.bindparam(f"{name}_") for name in columns})
+    change = statement.values({name: sa.bindparam(f"{name}_") for name in columns})
+    return PreparedChange(lambda _: change, ["digest_", *(f"{name}_" for name in columns)])
 
 
 class SqlCrawlQueue:
@@ -135,7 +137,7 @@ class SqlCrawlQueue:
         sites = self._number_sites({site_of(mention.url) for mention in new})
         rows = [_row_of_new(mention, sites[site_of(mention.url)], now) for mention in new]
         if rows:
-            self._connection.execute(sa.insert(crawl_entries), rows)
+            _INSERT.run(self._connection, rows)
         # an entry may be more urgent, or due earlier, than all others of its site
         self._advance_bounds((row["site_id"], row["urgency"], row["due_at"]) for row in rows)
         again = [row for url, mention in merged.items() if url in known and (row := _mentioned(known[url], mention, now)) is not None]
@@ -164,7 +166,7 @@ class SqlCrawlQueue:
     def _update_rows(self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
         if rows:
             given = [{f"{name}_": row[name] for name in columns} | {"digest_": row["url_digest"]} for row in rows]
-            self._connection.execute(_build_update(tuple(columns)), given)
+            _build_update(tuple(columns)).run(self._connection, given)
 
     def _advance_bounds(self, entries: Iterable[tuple[int, int, int]]) -> None:
         """Lowers the bounds of sites for entries that can be leased."""

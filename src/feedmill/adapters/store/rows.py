@@ -5,6 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from feedmill.adapters.store.schema import index_tasks
 from feedmill.adapters.store.values import dumps, from_micros, loads, plain, to_micros
 from feedmill.core.urls.digests import digest_of_url
 from feedmill.model.access import Access, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope, StoredAcl
@@ -123,17 +124,24 @@ def acl_to_row(stored: StoredAcl) -> dict[str, Any]:
 # --- index tasks ----------------------------------------------------------------------------------------------------------------------
 
 
-def task_from_row(row: Row) -> IndexTask:
-    """Returns the index task of a row."""
+TASK = tuple(
+    index_tasks.c[name] for name in ("document_id", "version", "stage", "lane", "feed_id", "datasource", "revokes_access", "is_refresh")
+)
+"""The columns of an index task, in the order in which they are read."""
+
+
+def task_from_row(row: Sequence[Any]) -> IndexTask:
+    """Returns the index task of a row with the columns above."""
+    document_id, version, stage, lane, feed_id, datasource, revokes_access, is_refresh = row
     return IndexTask(
-        document_id=row["document_id"],
-        version=row["version"],
-        stage=Stage(row["stage"]),
-        lane=Lane(row["lane"]),
-        feed_id=row["feed_id"] or None,
-        datasource=row["datasource"],
-        revokes_access=row["revokes_access"],
-        is_refresh=row["is_refresh"],
+        document_id=document_id,
+        version=version,
+        stage=Stage(stage),
+        lane=Lane(lane),
+        feed_id=feed_id or None,
+        datasource=datasource,
+        revokes_access=bool(revokes_access),
+        is_refresh=bool(is_refresh),
     )
 
 

@@ -17,7 +17,7 @@ def insert(connection: sa.Connection, table: sa.Table) -> sqlite.Insert | postgr
     return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
 
 
-def upsert(connection: sa.Connection, table: sa.Table, key: Sequence[str], keep: Sequence[str] = ()) -> sa.Executable:
+def upsert(connection: sa.Connection, table: sa.Table, key: Sequence[str], keep: Sequence[str] = ()) -> sa.Insert:
     """Returns an INSERT. If the key exists, it replaces every column except the key's and those in ``keep``."""
     statement = insert(connection, table)
     changed = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in (*key, *keep)}

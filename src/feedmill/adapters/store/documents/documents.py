@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from feedmill.adapters.store.access.classperiods import CLASSED_COLUMNS, ClassPeriodWriter
 from feedmill.adapters.store.documents import rows
-from feedmill.adapters.store.prepared import PreparedQuery
+from feedmill.adapters.store.prepared import PreparedChange, PreparedQuery
 from feedmill.adapters.store.schema import CLASSED, LIVE, documents, embedding_changes, embedding_queue, embeddings, events
 from feedmill.adapters.store.statements import batches, upsert
 from feedmill.adapters.store.values import plain, to_micros
@@ -28,6 +28,29 @@ _NEXT_DIGEST = PreparedQuery(
         .order_by(documents.c.url_digest)
         .suffix_with("LIMIT 1")
     )
+)
+_STORED = tuple(column.name for column in documents.columns if column.name != "id")
+# Two statements, because rows that stay in their class must keep the columns of its beginning.
+_SAVE_STAYING = PreparedChange(
+    lambda connection: upsert(connection, documents, ["url_digest"], keep=["id", *CLASSED_COLUMNS]),
+    [name for name in _STORED if name not in CLASSED_COLUMNS],
+)
+_SAVE_MOVING = PreparedChange(lambda connection: upsert(connection, documents, ["url_digest"], keep=["id"]), _STORED)
+_SAVE_TEXT = PreparedChange(
+    lambda _: (
+        sa.update(documents)
+        # If the content has changed meanwhile, this text belongs to no content any more and is dropped.
+        .where(documents.c.id == sa.bindparam("id_"), documents.c.content == sa.bindparam("source_"))
+        .values(text=sa.bindparam("text_"))
+    ),
+    ("id_", "source_", "text_"),
+)
+_ADD_EVENT = PreparedChange(
+    lambda connection: upsert(connection, events, ["document_id", "slot"]), [column.name for column in events.columns]
+)
+_ID_OF = PreparedQuery(lambda digests: sa.select(documents.c.url_digest, documents.c.id).where(documents.c.url_digest.in_(digests)))
+_ID_OF_LIVE = PreparedQuery(
+    lambda digests: sa.select(documents.c.url_digest, documents.c.id).where(documents.c.url_digest.in_(digests), LIVE)
 )
 _LIVE_URL = tuple(documents.c[name] for name in ("id", "url", "version", "datasource", "secure", "access_class"))
 
@@ -67,8 +90,7 @@ class SqlDocuments:
         by_digest = {digest_of_url(url): url for url in urls}
         found: dict[str, int] = {}
         for batch in batches(list(by_digest)):
-            query = sa.select(documents.c.url_digest, documents.c.id).where(documents.c.url_digest.in_(batch), LIVE)
-            found.update((by_digest[bytes(row.url_digest)], row.id) for row in self._connection.execute(query))
+            found.update((by_digest[bytes(digest)], id_) for digest, id_ in _ID_OF_LIVE.run(self._connection, batch))
         return found
 
     def find_by_id(self, ids: Sequence[int]) -> dict[int, Document]:
@@ -93,18 +115,13 @@ class SqlDocuments:
             held = None if document.id is None else before.get(document.id)
             classed[document.url] = self._spells.columns_of(document, held, to_micros(at or document.updated_at), feed_id or 0)
         staying = [rows.document_to_row(document) for document in changed if document.url not in classed]
-        # Two statements, because rows that stay in their class must keep the columns of its beginning.
-        if staying:
-            self._connection.execute(upsert(self._connection, documents, ["url_digest"], keep=["id", *CLASSED_COLUMNS]), staying)
-        if moving:
-            values = [rows.document_to_row(document) | classed[document.url] for document in moving]
-            self._connection.execute(upsert(self._connection, documents, ["url_digest"], keep=["id"]), values)
+        _SAVE_STAYING.run(self._connection, staying)
+        _SAVE_MOVING.run(self._connection, [rows.document_to_row(document) | classed[document.url] for document in moving])
         self._spells.keep(before, {document.id: classed[document.url] for document in moving if document.id is not None})
         ids = {document.url: document.id for document in changed if document.id is not None}
-        fresh = [digest_of_url(document.url) for document in changed if document.id is None]
-        for batch in batches(fresh):
-            query = sa.select(documents.c.url, documents.c.id).where(documents.c.url_digest.in_(batch))
-            ids.update((row.url, row.id) for row in self._connection.execute(query))
+        fresh = {digest_of_url(document.url): document.url for document in changed if document.id is None}
+        for batch in batches(list(fresh)):
+            ids.update((fresh[bytes(digest)], id_) for digest, id_ in _ID_OF.run(self._connection, batch))
         return ids
 
     def save_texts(self, texts: Sequence[tuple[int, Text]], *, at: datetime) -> None:
@@ -112,10 +129,8 @@ class SqlDocuments:
         if not texts:
             return
         before = self._spells.read_current([document_id for document_id, text in texts if guards_itself(text)])
-        # If the content has changed meanwhile, this text belongs to no content any more and is dropped.
-        changing = sa.update(documents).where(documents.c.id == sa.bindparam("id_"), documents.c.content == sa.bindparam("source_"))
-        values = [{"id_": document_id, "source_": text.source, "text": rows.text_to_json(text)} for document_id, text in texts]
-        self._connection.execute(changing, values)
+        values = [{"id_": document_id, "source_": text.source, "text_": rows.text_to_json(text)} for document_id, text in texts]
+        _SAVE_TEXT.run(self._connection, values)
         if before:
             self._spells.note_guards(before, at)
 
@@ -136,7 +151,7 @@ class SqlDocuments:
             }
             for document_id, number, event in added
         ]
-        self._connection.execute(upsert(self._connection, events, ["document_id", "slot"]), values)
+        _ADD_EVENT.run(self._connection, values)
 
     def list_events(self, document_id: int) -> list[Event]:
         """Lists the stored events of a document, oldest first."""

@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from feedmill.adapters.store import rows
-from feedmill.adapters.store.prepared import PreparedQuery
+from feedmill.adapters.store.prepared import PreparedChange, PreparedQuery
 from feedmill.adapters.store.schema import index_tasks, key_values, replaced_tasks
 from feedmill.adapters.store.statements import batches, insert, upsert
 from feedmill.adapters.store.values import now_micros
@@ -14,6 +14,32 @@ from feedmill.ports import IndexTask, Lane, Stage
 
 _KEY_VALUES = PreparedQuery(lambda names: sa.select(key_values.c.name, key_values.c.value).where(key_values.c.name.in_(names)))
 _SAME_VERSION = (index_tasks.c.document_id == sa.bindparam("id_"), index_tasks.c.version == sa.bindparam("version_"))
+
+
+def _build_put(connection: sa.Connection) -> sa.ClauseElement:
+    statement = insert(connection, index_tasks)
+    new = statement.excluded
+    replaced: dict[str, sa.ColumnElement[Any]] = {name: new[name] for name in ("version", "stage", "feed_id", "datasource")}
+    # A revocation that waits must not be lost because a later change revokes nothing.
+    replaced["revokes_access"] = sa.or_(index_tasks.c.revokes_access, new.revokes_access)
+    # a document that changes repeatedly has waited since its first change; in another stage its wait begins again
+    replaced["queued_at"] = sa.case((index_tasks.c.stage == new.stage, index_tasks.c.queued_at), else_=new.queued_at)
+    replaced["is_refresh"] = sa.and_(index_tasks.c.is_refresh, new.is_refresh)
+    replaced["lane"] = sa.case((index_tasks.c.lane < new.lane, index_tasks.c.lane), else_=new.lane)
+    return statement.on_conflict_do_update(index_elements=["document_id"], set_=replaced)
+
+
+_PUT = PreparedChange(_build_put, [column.name for column in index_tasks.columns])
+_ADVANCE = PreparedChange(
+    lambda _: (
+        sa.update(index_tasks)
+        .where(*_SAME_VERSION)
+        .values(stage=sa.bindparam("stage_", type_=sa.Text), queued_at=sa.bindparam("now_", type_=sa.BigInteger))
+    ),
+    ("id_", "version_", "stage_", "now_"),
+)
+_REMOVE = PreparedChange(lambda _: sa.delete(index_tasks).where(*_SAME_VERSION), ("id_", "version_"))
+_BY_DOCUMENT = PreparedQuery(lambda ids: sa.select(*rows.TASK).where(index_tasks.c.document_id.in_(ids)))
 
 
 class SqlIndexTasks:
@@ -27,18 +53,8 @@ class SqlIndexTasks:
         if not changed:
             return
         self._record_replaced(changed)
-        statement = insert(self._connection, index_tasks)
-        new = statement.excluded
-        replaced: dict[str, sa.ColumnElement[Any]] = {name: new[name] for name in ("version", "stage", "feed_id", "datasource")}
-        # A revocation that waits must not be lost because a later change revokes nothing.
-        replaced["revokes_access"] = sa.or_(index_tasks.c.revokes_access, new.revokes_access)
-        # a document that changes repeatedly has waited since its first change; in another stage its wait begins again
-        replaced["queued_at"] = sa.case((index_tasks.c.stage == new.stage, index_tasks.c.queued_at), else_=new.queued_at)
-        replaced["is_refresh"] = sa.and_(index_tasks.c.is_refresh, new.is_refresh)
-        replaced["lane"] = sa.case((index_tasks.c.lane < new.lane, index_tasks.c.lane), else_=new.lane)
-        upserting = statement.on_conflict_do_update(index_elements=["document_id"], set_=replaced)
         now = now_micros()
-        self._connection.execute(upserting, [{**rows.task_to_row(task), "queued_at": now} for task in changed])
+        _PUT.run(self._connection, [{**rows.task_to_row(task), "queued_at": now} for task in changed])
 
     def _record_replaced(self, changed: Sequence[IndexTask]) -> None:
         """Remembers the feeds whose index tasks another feed's tasks are about to replace."""
@@ -58,26 +74,24 @@ class SqlIndexTasks:
     def list(self, stage: Stage, limit: int, *, lane: Lane | None = None, after: IndexTask | None = None) -> list[IndexTask]:
         """Lists index tasks of a stage, quick lane first."""
         order = (index_tasks.c.lane, index_tasks.c.feed_id, index_tasks.c.document_id)
-        query = sa.select(index_tasks).where(index_tasks.c.stage == stage.value).order_by(*order).limit(limit)
+        query = sa.select(*rows.TASK).where(index_tasks.c.stage == stage.value).order_by(*order).limit(limit)
         if after is not None:
             # Compared as a whole row: the next task in the order, wherever a lane or a feed ends.
             query = query.where(sa.tuple_(*order) > sa.tuple_(after.lane.value, after.feed_id or 0, after.document_id))
         if lane is not None:
             query = query.where(index_tasks.c.lane == lane.value)
-        return [rows.task_from_row(row) for row in self._connection.execute(query).mappings()]
+        return list(map(rows.task_from_row, self._connection.execute(query)))
 
     def advance(self, done: Sequence[IndexTask]) -> None:
         """Moves tasks to the index stage if their versions are exactly these."""
         if done:
-            changing = sa.update(index_tasks).where(*_SAME_VERSION)
-            values = [{"id_": task.document_id, "version_": task.version} for task in done]
-            self._connection.execute(changing.values(stage=Stage.INDEX.value, queued_at=now_micros()), values)
+            moved = {"stage_": Stage.INDEX.value, "now_": now_micros()}
+            _ADVANCE.run(self._connection, [{"id_": task.document_id, "version_": task.version, **moved} for task in done])
 
     def remove(self, done: Sequence[IndexTask]) -> None:
         """Removes tasks if their versions are exactly these."""
         if done:
-            removing = sa.delete(index_tasks).where(*_SAME_VERSION)
-            self._connection.execute(removing, [{"id_": task.document_id, "version_": task.version} for task in done])
+            _REMOVE.run(self._connection, [{"id_": task.document_id, "version_": task.version} for task in done])
             self._forget_replaced([task.document_id for task in done])
 
     def _forget_replaced(self, document_ids: Sequence[int]) -> None:
@@ -93,8 +107,9 @@ class SqlIndexTasks:
         """Finds index tasks by document."""
         found: dict[int, IndexTask] = {}
         for batch in batches(document_ids):
-            for row in self._connection.execute(sa.select(index_tasks).where(index_tasks.c.document_id.in_(batch))).mappings():
-                found[row["document_id"]] = rows.task_from_row(row)
+            for row in _BY_DOCUMENT.run(self._connection, batch):
+                task = rows.task_from_row(row)
+                found[task.document_id] = task
         return found
 
     def count(self) -> dict[Stage, int]:
