@@ -1,7 +1,7 @@
 """A puller's harness on a real store: the source is a table in memory, time stands until a test moves it."""
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -129,12 +129,17 @@ class PullHarness:
             parallel=self.parallel,
         )
 
-    def puller(self, owner: str = "one", start: Callable[[Callable[[], None]], None] = lambda work: work()) -> Puller:
-        """Makes a puller whose runs are over when ``turn`` returns."""
+    def puller(
+        self,
+        owner: str = "one",
+        start: Callable[[Callable[[], None]], None] = lambda work: work(),
+        setups: Mapping[str, PullSetup] | None = None,
+    ) -> Puller:
+        """Makes a puller whose runs are over when ``turn`` returns; by default of the one source."""
         tools = PullDependencies(
             store=self.store, blobs=self.blobs, clock=self.clock, admission=lambda: self.admission, notifier=self.notifier, owner=owner
         )
-        return Puller({NAME: self.setup}, tools, start=start, in_flight=self.in_flight)
+        return Puller({NAME: self.setup} if setups is None else setups, tools, start=start, in_flight=self.in_flight)
 
     @property
     def requests(self) -> PullRequests:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.documents.urlstate import Rules
+from feedmill.core.pulling.schedule import parse_schedule
 from feedmill.model.errors import Conflict, NotFound
 from feedmill.model.pulling import RunMode, RunRequest, RunState
 from feedmill.ports import DeletedItem, EarlierRetrieval, FailedItem, ListedItem, RetrievableItem, RetrievedItem, SkippedItem
@@ -447,6 +449,29 @@ def test_run_whose_process_was_killed_goes_on_in_the_next(harness: PullHarness, 
     harness.puller().turn()
     done = harness.requests.get_run(run.id)
     assert (done.state, counts_of(done)) == (RunState.COMPLETED, (3, 0, 0, 0, 0))
+
+
+def test_source_that_has_waited_longest_is_run_first(harness: PullHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(puller_module, "AT_ONCE", 1)
+    begun: list[str] = []
+    works: list[Callable[[], None]] = []
+
+    def open_table(name: str) -> Table:
+        begun.append(name)
+        return harness.table
+
+    schedules = {"a": "every 1s", "b": "every 2s", "c": "every 1m"}
+    setups = {
+        name: replace(harness.setup, name=name, open=partial(open_table, name), schedule=parse_schedule(schedule))
+        for name, schedule in schedules.items()
+    }
+    puller = harness.puller(start=works.append, setups=setups)
+    puller.turn()
+    for seconds in (61, 5, 5, 61, 5, 5):
+        harness.pass_time(seconds=seconds)
+        puller.turn()
+        works.pop()()
+    assert begun == ["a", "b", "c", "a", "b", "c"]
 
 
 @pytest.mark.parametrize("can_resume", [True, False])

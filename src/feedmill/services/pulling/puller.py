@@ -24,8 +24,8 @@ from feedmill.services.pulling.pullrun import LEASE, PULL_STEP, PullDependencies
 POLL_SECONDS = 0.5
 IDLE_SECONDS = 5.0
 RETRY_SECONDS = 2.0
-AT_ONCE = 4
-"""How many sources are run at the same time."""
+AT_ONCE = 16
+"""How many sources are run at the same time. Most of them wait for another server or a command, and some of these may hang."""
 MAX_RESTARTS = 3
 STOP_SECONDS = 5.0
 """How long the puller waits for its runs when it is stopped. Each stops after its page."""
@@ -135,13 +135,20 @@ class Puller:
         for run in requested.values():
             if run.source not in self._setups:
                 self._refuse(run, now)
-        for name, setup in self._setups.items():
+        for setup in self._list_waiting(requested, states, now):
             if len(self._running) >= AT_ONCE:
                 break
-            due = find_due(setup, states[name])
-            if name not in self._running and (name in requested or (due is not None and due <= now)):
-                is_busy = self._begin_run(setup, requested.get(name), now) or is_busy
+            is_busy = self._begin_run(setup, requested.get(setup.name), now) or is_busy
         return is_busy
+
+    def _list_waiting(self, requested: Mapping[str, PullRun], states: Mapping[str, PullState], now: datetime) -> list[PullSetup]:
+        """Lists the sources that are requested or due, the one that has waited longest first."""
+        since: dict[str, datetime] = {}
+        for name, setup in self._setups.items():
+            due = requested[name].requested_at if name in requested else find_due(setup, states[name])
+            if name not in self._running and due is not None and (name in requested or due <= now):
+                since[name] = due
+        return [self._setups[name] for name in sorted(since, key=since.__getitem__)]
 
     def _note_new(self, now: datetime) -> dict[str, PullState]:
         with self._tools.store.writing() as unit:
