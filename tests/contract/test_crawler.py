@@ -314,6 +314,58 @@ def test_crawl_behind_a_failing_robots_txt_fetches_and_removes_nothing(harness: 
     assert (harness.entry().state, harness.text()) == (CrawlState.ROBOTS_TXT_UNREACHABLE, "one")
 
 
+@pytest.mark.parametrize("default", [0.0, 1.0])
+def test_request_of_an_administrator_reads_robots_txt_again_once(harness: CrawlHarness, default: float) -> None:
+    harness.loads = HostLoads(default=default)
+    paths = [f"/{number}" for number in range(5)]
+    for path in paths:
+        harness.servers.put(path, f"page {path}")
+
+    def recrawl() -> int:
+        harness.clock.turn(minutes=1)
+        harness.add(*(mention(path, is_request=True, is_immediate=True) for path in paths))
+        robots: list[str] = []
+        harness.servers.on_request = lambda url: robots.append(url) if url.endswith("/robots.txt") else None
+        crawl_all(harness)
+        return len(robots)
+
+    harness.servers.put("/robots.txt", state=CrawlState.HTTP_SERVER_ERROR)
+    assert recrawl() == 1
+    assert harness.entry("/1").state is CrawlState.ROBOTS_TXT_UNREACHABLE
+    harness.servers.put("/robots.txt", "")
+    assert recrawl() == 1
+    assert harness.text("/1") == "page /1"
+    harness.servers.put("/robots.txt", "User-agent: *\nDisallow: /1\n")
+    assert recrawl() == 1
+    assert (harness.entry("/1").state, harness.text("/1")) == (CrawlState.DISALLOWED_BY_ROBOTS_TXT, None)
+    assert harness.text("/2") == "page /2"
+
+
+def test_request_of_an_administrator_reads_only_new_sitemaps(harness: CrawlHarness) -> None:
+    for number in (1, 2):
+        harness.servers.put(f"/{number}.txt", "")
+
+    def ask(named: str) -> None:
+        harness.servers.put("/robots.txt", named)
+        harness.clock.turn(minutes=1)
+        harness.add(mention("/a", is_request=True, is_immediate=True))
+
+    crawler, first = harness.crawler(), "Sitemap: http://web.test/1.txt\n"
+    ask(first)
+    rounds = iter([first + "Sitemap: http://web.test/2.txt\n", first])
+    harness.notifier.is_idle = False
+
+    def is_stopped() -> bool:
+        if harness.notifier.is_idle and (named := next(rounds, None)) is not None:
+            ask(named)
+            harness.notifier.is_idle = False
+        return harness.notifier.is_idle
+
+    crawler.work(is_stopped)
+    requested = [request.url.removeprefix("http://web.test") for request in harness.servers.requests]
+    assert [path for path in requested if path != "/a"] == ["/robots.txt", "/1.txt", "/robots.txt", "/2.txt", "/robots.txt"]
+
+
 # --- politeness -----------------------------------------------------------------------------------------------------------------
 
 

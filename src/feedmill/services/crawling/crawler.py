@@ -5,8 +5,9 @@
    delay), the end of the pause is stored before the request is sent, and counts again from the answer. A process that ends while a request
    is under way knows neither when it was sent nor when it was answered: then the pause counts from the start of the next process.
    A fetch that is redirected to another site leaves its slot, and waits for one of that site, which it leases.
-3. The first request to a site is for its robots.txt, which counts for a day. Nothing of the site is fetched without it, also where a
-   redirect leads there. Images and scripts of rendered pages have their own (``adapters/crawling/rendering/files``).
+3. The first request to a site is for its robots.txt, which counts for a day, or until an immediate URL is asked for. Nothing of the site is
+   fetched without it, also where a redirect leads there. Images and scripts of rendered pages have their own
+   (``adapters/crawling/rendering/files``).
    The sitemaps of the site that it names are read then too, one at a time and within the host load. Those that are left to be read are
    stored, so that the next process continues with them.
 4. In hours in which nothing of a site may be fetched, its entries go back to the queue, so that they keep no other site waiting.
@@ -32,7 +33,7 @@ from feedmill.core.crawling.hostload import HostLoad, HostLoads
 from feedmill.core.crawling.robots import RobotsRules, judge_robots, parse_robots
 from feedmill.core.crawling.sites import site_of
 from feedmill.core.urls.patterns import PatternSet
-from feedmill.model.crawling import CrawlEntry, CrawlSite, CrawlState, FetchedPage, FetchRequest
+from feedmill.model.crawling import CrawlEntry, CrawlSite, CrawlState, CrawlUrgency, FetchedPage, FetchRequest
 from feedmill.model.document import DocumentState
 from feedmill.model.errors import Broken, Busy, FeedmillError
 from feedmill.model.queue import QueueName
@@ -159,6 +160,13 @@ class _Site:
     @property
     def sitemaps_left(self) -> tuple[str, ...]:
         return (*((self.sitemap,) if self.sitemap else ()), *self.sitemaps)
+
+    @property
+    def awaits_robots(self) -> bool:
+        """Whether someone asked for a URL since robots.txt was read, which may say something else now."""
+        read_at = self.record.robots_at
+        urgent = (entry.due_at for entry in self.waiting if entry.urgency is CrawlUrgency.IMMEDIATE)
+        return read_at is not None and any(due_at is not None and read_at < due_at for due_at in urgent)
 
     @property
     def delay_seconds(self) -> float:
@@ -380,6 +388,9 @@ class Crawler:
         self._documents |= documents
         for entry in entries:
             self._sites[entry.site].waiting.append(entry)
+        for name in records:
+            if self._sites[name].awaits_robots:
+                self._sites[name].rules = None
         self._forget_idle()
         return len(entries)
 
@@ -568,8 +579,10 @@ class Crawler:
             load = self._find_load(record.site, rules.delay_seconds, now)
             if load.pause_seconds:
                 record = replace(record, free_at=now + timedelta(seconds=load.pause_seconds))
-            site.sitemaps.clear()
-            site.known_sitemaps.clear()
+            if self._read_stored_rules(site.record, now) is None:
+                # else it is read again for a request, which asks for no sitemap that was read in this day
+                site.sitemaps.clear()
+                site.known_sitemaps.clear()
             if self._tools.follow_sitemap is not None:
                 site.add_sitemaps(rules.sitemaps)
             record = replace(record, sitemaps=site.sitemaps_left)
@@ -632,7 +645,7 @@ class Crawler:
         if site is None:
             site = self._sites[name] = _Site(record=record)
         site.record = self._changed.get(name, record)
-        if site.rules is None and not site.running:
+        if site.rules is None and not site.running and not site.awaits_robots:
             site.rules = self._read_stored_rules(site.record, self._tools.clock())
         return site
 
@@ -725,9 +738,13 @@ class Crawler:
         return page
 
     def _allows(self, url: str) -> bool:
-        """Returns whether the robots.txt of a URL's site permits it. A site of which none is known yet, or that is closed, refuses none."""
+        """Returns whether the robots.txt of a URL's site permits it. A site of which none is known yet, or that is closed, refuses none.
+
+        While it is read again, the one from before counts.
+        """
         site = self._sites.get(site_of(url))
-        return site is None or site.rules is None or bool(site.rules.closed_reason) or site.rules.allows(url)
+        rules = None if site is None else site.rules or self._read_stored_rules(site.record, self._tools.clock())
+        return rules is None or bool(rules.closed_reason) or rules.allows(url)
 
     def _note_answer(self, site: _Site, page: FetchedPage) -> None:
         """Notes what a response says about the server: how long requests to it are held back."""
