@@ -135,6 +135,7 @@ PROFILE_ROUTES = {
         {"pr": "hr", "category": SECRET, "requireAllCategories": "Y"},
         {"pr": "hr", "tq": SECRET, "mdgt": "2020-01-01"},
         {"pr": "hr", "dq": "3", "cq": "1"},
+        {"pr": "hr", "cqall": "1,2"},
         {"pr": "hr", "uq": "http://secret.example.com/*", "mdlt": "2030-01-01"},
         {"pr": "hr", "uq": f"*{SECRET}*", "mtq": "text/*"},
         {"pr": ""},
