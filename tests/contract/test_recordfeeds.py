@@ -25,13 +25,15 @@ INDEX = '<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{}\
 
 
 def make(folder: Path, source: str | Path, *words: str, code: int = 0) -> tuple[etree._Element, list[str]]:
-    """Makes a feed, and returns it with the reasons for what was left out."""
+    """Makes a feed, and returns it with the reasons for what was left out, which the report says of the source."""
     output = folder / "out.xml"
     done = CliRunner().invoke(build_app(), ["make-feed", str(source), "--datasource", "d", "--output", str(output), *words, "--json"])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code == code, done.output
-    return etree.parse(str(output)).getroot(), [each["reason"] for each in json.loads(done.stdout)["left_out"]]
+    left_out = json.loads(done.stdout)["left_out"]
+    assert {each["path"] for each in left_out} <= {str(source)}
+    return etree.parse(str(output)).getroot(), [each["reason"] for each in left_out]
 
 
 def write(path: Path, data: str | bytes) -> Path:

@@ -75,7 +75,7 @@ def make_feed(
     if "://" in source or not Path(source).is_dir():
         found = file_format or _find_format(source)
         kind = FeedKind.METADATA_AND_URL if found is RecordFormat.SITEMAP else FeedKind(feedtype.value)
-        records = RecordPlan(origin=Path(source), datasource=datasource, kind=kind, max_bytes=max_bytes)
+        records = RecordPlan(origin=source, datasource=datasource, kind=kind, max_bytes=max_bytes)
         base = base_url or (f"{DEFAULT_BASE}/{datasource}/" if found is RecordFormat.MBOX else "")
         _report(make_feeds_of_records(records, output or Path(f"{datasource}.xml"), found, source, base), datasource, as_json=as_json)
         return
@@ -138,4 +138,4 @@ def _render_feed(made: WrittenFeed) -> dict[str, Any]:
     files = [
         {"path": str(file.path), "feedtype": file.kind.value, "records": file.records, "size_bytes": file.size_bytes} for file in made.files
     ]
-    return {"files": files, "left_out": [{"path": str(path), "reason": reason} for path, reason in made.left_out]}
+    return {"files": files, "left_out": [{"path": path, "reason": reason} for path, reason in made.left_out]}

@@ -82,7 +82,7 @@ class WrittenFeed:
     """All files that were written, and the files that were left out with their reasons."""
 
     files: tuple[WrittenFile, ...]
-    left_out: tuple[tuple[Path, str], ...]
+    left_out: tuple[tuple[str, str], ...]
 
 
 LeftOut = Callable[[Path, str], None]
@@ -92,17 +92,17 @@ OnFile = Callable[[FoundFile], None]
 def make_feeds(plan: FeedPlan, folder: SourceFolder, open_parts: OpenFeedParts, writer: FeedWriter, on_file: OnFile) -> WrittenFeed:
     """Writes the feed files of a folder; a folder without files makes one empty feed. Errors: BadRequest for an impossible plan."""
     _check_plan(plan, folder)
-    left_out: list[tuple[Path, str]] = []
+    left_out: list[tuple[str, str]] = []
 
     def head_of(number: int) -> bytes:
         return writer.begin_feed(plan.datasource, _kind_of(plan, number).value).encode()
 
     with open_parts(head_of, writer.END_FEED.encode()) as parts:
-        for found in find_files(plan, folder, lambda path, reason: left_out.append((path, reason))):
+        for found in find_files(plan, folder, lambda path, reason: left_out.append((str(path), reason))):
             on_file(found)
             reason = _put_file(found, plan, folder, parts, writer)
             if reason:
-                left_out.append((found.path, reason))
+                left_out.append((str(found.path), reason))
         written = parts.finish()
     files = [
         WrittenFile(path=part.path, kind=_kind_of(plan, number), records=part.records, size_bytes=part.size_bytes)

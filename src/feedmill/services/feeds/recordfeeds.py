@@ -5,7 +5,6 @@ Only the first part of a full feed is full, as with folders. A feed of URLs with
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from feedmill.model.feed import FeedKind
 from feedmill.ports.feedmaking import FeedWriter, OpenFeedParts
@@ -17,9 +16,9 @@ MAX_REPORTED = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordPlan:
-    """What to make. Units: ``max_bytes`` of one feed file. ``origin`` is the file that is read, for reports."""
+    """What to make. Units: ``max_bytes`` of one feed file. ``origin`` is the file or the URL that is read, for reports."""
 
-    origin: Path
+    origin: str
     datasource: str
     kind: FeedKind
     max_bytes: int
@@ -29,7 +28,7 @@ def make_record_feeds(
     plan: RecordPlan, records: Iterable[ReadRecord], open_parts: OpenFeedParts, writer: FeedWriter, render: Callable[[SourceRecord], str]
 ) -> WrittenFeed:
     """Writes the feed files of documents; none make one empty feed. Errors: BadRequest for a file that cannot be read."""
-    left_out, skipped = list[tuple[Path, str]](), 0
+    left_out, skipped = list[tuple[str, str]](), 0
 
     def head_of(number: int) -> bytes:
         return writer.begin_feed(plan.datasource, _kind_of(plan.kind, number).value).encode()
