@@ -7,7 +7,6 @@ word. A passage is short, and only words with the same beginning as a stem are s
 """
 
 from collections.abc import Sequence, Set
-from dataclasses import replace
 from itertools import takewhile
 
 from feedmill.adapters.index.analysis import MAX_TERMS, highlight_terms
@@ -42,11 +41,8 @@ class FormsHighlighter:
 
     def make_snippet(self, text: str) -> Snippet:
         """Returns the passage of a text that best shows the words of the query, with their positions in it."""
-        snippet = make_snippet(text, self._terms, self._forms.fold, roots=self._roots, find_forms=self._forms.find_forms)
-        if len(self._marked) == len(self._terms) or not snippet.marks:
-            return snippet
-        # a passage that holds function words alone still shows why it was chosen
-        return replace(snippet, marks=self.find_marks(snippet.text) or snippet.marks)
+        # a passage that holds function words alone still shows by them why it was chosen
+        return make_snippet(text, self._terms, self._forms.fold, roots=self._roots, find_forms=self._forms.find_forms, marked=self._marked)
 
     def find_marks(self, text: str) -> tuple[tuple[int, int], ...]:
         """Returns the start and end positions of the words to highlight in a text."""

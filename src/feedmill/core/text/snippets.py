@@ -40,15 +40,16 @@ _MORE_THAN_ALL = 2 * MAX_TERMS * MAX_PLACES
 LEAD_CHARACTERS = 60
 
 _BLANKS = re.compile(r"\s+")
-# the end of a line or of a sentence; no sentence begins with a small letter
-_SENTENCE_END = re.compile(r"""\n|[.!?]["'”’»)\]]*\s+(?![a-z])|[。！？]""")
+# the end of a line or of a sentence; no sentence begins with a small letter; one class first is found twice as fast as alternatives
+_SENTENCE_END = re.compile(r"""[.!?\n。！？](?:(?<=[\n。！？])|["'”’»)\]]*\s+(?![a-z]))""")
+# the end of a line between two that may belong to different sentences; it begins with what the search can jump to
+_BREAK = re.compile(r"""\n(?<=[^.!?:;,…·|–—\-/(=\\。！？：；，、．]\n)[^.:;,…·|–—\-/)=。：；，、]""")
 
 # not the name of a function or file
 _PLAIN_WORD = re.compile(r"""[^\W\d_]+(?:[-'’][^\W\d_]+)*[,;.:!?)\]"'”’»]*""")
 
 SEPARATOR = " · "
 LEAST_WIDTH = 60
-_GOES_ON, _CONTINUES = frozenset(".!?:;,…·|–—-/(=\\。！？：；，、．"), frozenset(".:;,…·|–—-/)=。：；，、")
 
 _Places = list[tuple[int, int]]
 
@@ -60,20 +61,26 @@ def make_snippet(
     size: int = SNIPPET_CHARACTERS,
     roots: Sequence[str] | None = None,
     find_forms: FindForms | None = None,
+    marked: Sequence[str] | None = None,
 ) -> Snippet:
     """Returns the best passage with its highlights, or the beginning of the text if no term occurs.
 
     Shape: ``terms`` are folded words, phrases (folded words joined by blanks) or wildcards. ``roots`` say how each term may begin in a
     text, with a star where it may continue. ``fold`` returns every form of a term as that term; ``find_forms`` does the same for ASCII
-    words. Units: ``size`` characters, approximately.
+    words. ``marked`` are the terms to highlight where the passage holds any of them, all if not given. Units: ``size`` characters,
+    approximately.
     """
     if text[:1].isspace():
         text = text.lstrip()
-    wanted = list(terms[:MAX_TERMS])
-    places = find_places(text, wanted if roots is None else list(roots[:MAX_TERMS]))
+    wanted = terms[:MAX_TERMS]
+    places = find_places(text, wanted if roots is None else roots[:MAX_TERMS])
     start = _best_start(places, size) if places else 0
     passage = _cut_snippet(text, start, size)
-    return Snippet(text=passage, marks=tuple(find_marks(passage, wanted, fold, find_forms)))
+    first = wanted if marked is None or len(marked) == len(terms) else marked
+    marks = find_marks(passage, first, fold, find_forms)
+    if not marks and first is not wanted:
+        marks = find_marks(passage, wanted, fold, find_forms)
+    return Snippet(text=passage, marks=tuple(marks))
 
 
 def find_marks(passage: str, terms: Sequence[str], fold: Fold, find_forms: FindForms | None = None) -> _Places:
@@ -273,8 +280,10 @@ def _cut_snippet(text: str, start: int, size: int) -> str:
     begin = _word_start(text, max(0, start - LEAD_CHARACTERS), start)
     # twice the size, since collapsing white space may shorten the piece
     piece = text[begin : begin + 2 * size]
-    passage = _join_lines(piece, begin - text.rfind("\n", 0, begin) - 1) if "\n" in piece else " ".join(piece.split())
-    is_cut = begin + len(piece) < len(text)
+    if _BREAK.search(piece) is not None:
+        piece = _join_lines(piece, begin - text.rfind("\n", 0, begin) - 1)
+    passage = " ".join(piece.split())
+    is_cut = begin + 2 * size < len(text)
     if len(passage) > size:
         passage, is_cut = _cut_end(passage, size), True
     ahead = text[max(0, begin - 200) : begin].strip() if begin else ""
@@ -287,19 +296,20 @@ def _join_lines(piece: str, before: int) -> str:
     A sentence goes on behind a line that had no room for the first word of the next one, and before a word in lower case.
     Units: the first line has so many characters ``before`` the piece.
     """
-    lines = [line for line in map(" ".join, map(str.split, piece.split("\n"))) if line]
-    # the last line may be cut, but not to more than it has
-    width = max(LEAST_WIDTH, before + len(lines[0]), *map(len, lines)) if lines else 0
+    lines = [line for line in map(str.strip, piece.split("\n")) if line]
     joined = lines[:1]
-    size = before + len(joined[0]) if joined else 0
+    # the last line may be cut, but not to more than it has
+    width = max(LEAST_WIDTH, before + len(lines[0]), *map(len, lines))
     for line, behind in pairwise(lines):
-        word = behind.split(" ", 1)[0]
-        has_room = size + 1 + len(word) <= width
-        is_small = word[0].islower() and not line.isupper() and _PLAIN_WORD.fullmatch(word) is not None
-        goes_on = line[-1] in _GOES_ON or word[0] in _CONTINUES or is_small
-        joined += [SEPARATOR if has_room and not goes_on else " ", behind]
-        size = len(behind)
+        size = len(line) if len(joined) > 1 else before + len(line)
+        joined += (SEPARATOR if _begins_anew(line, behind.split(" ", 1)[0], width - size) else " ", behind)
     return "".join(joined)
+
+
+def _begins_anew(line: str, word: str, room: int) -> bool:
+    """Whether a word behind a line begins something else. Units: the line had room for so many characters more."""
+    is_small = word[0].islower() and not line.isupper() and _PLAIN_WORD.fullmatch(word) is not None
+    return 1 + len(word) <= room and not is_small and _BREAK.search(f"{line[-1]}\n{word[0]}") is not None
 
 
 def _word_start(text: str, low: int, high: int) -> int:

@@ -62,7 +62,7 @@ def _is_held_but_for_function_words(index: SearchIndex, root: Node, access: Acce
 
 def _find_spelling(folded: str, texts: Sequence[str]) -> str:
     """Returns the form of a folded word in one of the texts, with its accents."""
-    if any(not character.isascii() for text in texts for character in text):
+    if not all(map(str.isascii, texts)):
         for text in texts:
             for word in iter_words(text):
                 if without_accents(word.folded) == folded:
