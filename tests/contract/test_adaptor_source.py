@@ -285,36 +285,50 @@ def test_lister_that_cannot_be_started_fails_the_run_with_its_name(harness: Adap
 
 
 def test_retriever_that_fails_costs_its_document(harness: AdaptorHarness) -> None:
-    for name in "abcdefg":
+    for name in "abcdfg":
         harness.put_document(name)
-    harness.list_documents(*listed(*"abcdefg"))
+    harness.list_documents(*listed(*"abcdfg"))
     harness.run()
     (harness.folder / "docs" / "b.fails").write_text("locked\nby ann")
     (harness.folder / "docs" / "c").write_text("rubbish")
     harness.put_document("d", None)
-    harness.put_document("e", b"x" * 2_000_000)
     (harness.folder / "docs" / "f").unlink()
     harness.put_document("g", b"new")
-    harness.list_documents(*listed(*"abcdefg", last_modified=2))
+    harness.list_documents(*listed(*"abcdfg", last_modified=2))
     run = harness.run()
-    assert counts_of(run) == (0, 2, 0, 0, 5)
+    assert counts_of(run) == (0, 2, 0, 0, 4)
     log = "\n".join(run.log)
     for text in (
         f"{BASE}b: the retriever ended with status 3: locked by ann",
         f"{BASE}c: the output of the retriever cannot be read at byte 0, command 0: Adaptor data must begin",
         f"{BASE}d: the retriever prints no content, up-to-date or not-found",
-        f"{BASE}e: the content is larger than 1000000 bytes, see limits.max_document_bytes",
         f"{BASE}f: the retriever ended with status 1: cat: ",
     ):
         assert text in log
-    assert harness.texts() == {name: "new" if name == "g" else "text" for name in "abcdefg"}
+    assert harness.texts() == {name: "new" if name == "g" else "text" for name in "abcdfg"}
     harness.take_calls()
-    for name in "bcdef":
+    for name in "bcdf":
         (harness.folder / "docs" / f"{name}.fails").unlink(missing_ok=True)
         harness.put_document(name)
-    assert counts_of(harness.run()) == (0, 5, 0, 2, 0)
+    assert counts_of(harness.run()) == (0, 4, 0, 2, 0)
     # what failed is not called up to date
-    assert harness.take_calls() == [f"{name} 0" for name in "bcdef"]
+    assert harness.take_calls() == [f"{name} 0" for name in "bcdf"]
+
+
+def test_content_that_is_too_large_is_kept_up_to_the_limit(harness: AdaptorHarness) -> None:
+    harness.max_content_bytes = 1_000
+    harness.put_document("a", b"x" * 2_000, metadata=(("name", "value"),))
+    harness.put_document("b", b"x" * 1_000)
+    harness.list_documents(*listed("a", "b"))
+    assert counts_of(harness.run()) == (2, 0, 0, 0, 0)
+    assert {name: len(text) for name, text in harness.texts().items()} == {"a": 1_001, "b": 1_000}
+    assert document_of(harness, "a").metadata == (("name", "value"),)
+    assert counts_of(harness.run()) == (0, 0, 0, 2, 0)
+    # what differs beyond the limit is noticed too
+    harness.put_document("a", b"x" * 1_999 + b"y", metadata=(("name", "value"),))
+    harness.list_documents(*listed("a", "b", last_modified=None))
+    assert counts_of(harness.run()) == (0, 2, 0, 0, 0)
+    assert counts_of(harness.run()) == (0, 0, 0, 2, 0)
 
 
 def test_retriever_that_hangs_is_ended_and_others_go_on(harness: AdaptorHarness) -> None:

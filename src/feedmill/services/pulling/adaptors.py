@@ -25,7 +25,7 @@ from functools import partial
 from typing import Any, BinaryIO, Final
 
 from feedmill.model.change import Content
-from feedmill.model.errors import BadRequest, BadStream, NotFound, TooLarge, UpstreamFailure
+from feedmill.model.errors import BadRequest, BadStream, NotFound, UpstreamFailure
 from feedmill.model.pulling import RunMode
 from feedmill.ports import (
     DeletedItem,
@@ -278,7 +278,11 @@ class AdaptorSource:
 
 
 class _Received:
-    """The content that has arrived so far. ``stream`` is opened with its first bytes."""
+    """The content that has arrived so far, whose stream is opened with its first bytes.
+
+    Of one that is too large the beginning is kept, with one byte too many: by it extraction knows that the content is too large, cuts a
+    text or reads nothing, and the document says so.
+    """
 
     def __init__(self, open_spool: Callable[[], BinaryIO], max_bytes: int) -> None:
         self._open_spool = open_spool
@@ -288,15 +292,14 @@ class _Received:
         self.digest = hashlib.sha256()
 
     def add(self, data: bytes) -> None:
-        if not data:
-            return
-        self.size_bytes += len(data)
-        if self.size_bytes > self._max_bytes:
-            raise TooLarge(f"the content is larger than {self._max_bytes} bytes, see limits.max_document_bytes")
         self.digest.update(data)
+        kept = data[: self._max_bytes + 1 - self.size_bytes]
+        if not kept:
+            return
+        self.size_bytes += len(kept)
         if self._stream is None:
             self._stream = self._open_spool()
-        self._stream.write(data)
+        self._stream.write(kept)
 
     def finish(self) -> BinaryIO:
         """Returns the content, from its beginning."""
