@@ -79,6 +79,8 @@ def _write_error(kind: type[Exception]) -> str:
 def _sign(name: str, called: Any) -> str:
     signature = inspect.signature(called)
     parameters = [each for each in signature.parameters.values() if each.name != "self"]
+    if isinstance(called, type):
+        signature = signature.replace(return_annotation=inspect.Signature.empty)
     # a function as a default does nothing
     shown = re.sub(r"<function \w+ at \w+>", "...", _shorten(str(signature.replace(parameters=parameters))))
     if len(name) + len(shown) > 100:
