@@ -277,6 +277,13 @@ def test_seedlist_needs_the_password_and_gets_it(monkeypatch: pytest.MonkeyPatch
         assert run_kit("seedlist", "--url", url, "--user", "crawler", "--case", "paging", "--case", "contents") == {}
 
 
+def test_seedlist_is_found_by_its_server_and_takes_the_user_of_its_address() -> None:
+    with seedlist(user="crawler", password="p:w@") as server:
+        url = server.url.replace("://", "://crawler:p%3Aw%40@")
+        done = CliRunner().invoke(build_app(), ["conformance", "seedlist", "--url", url, "--case", "paging"])
+        assert (done.exit_code, "1 held" in done.stdout, "p%3Aw" in done.output) == (0, True, False)
+
+
 def test_later_crawls_bring_changes_and_deletions() -> None:
     with seedlist() as server:
         first = send(server, "/seedlist/myserver?Range=10").text

@@ -12,7 +12,7 @@ from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -33,6 +33,7 @@ from feedmill.conformance.gsa.trial import FeedTrial, Target, check_feed_port, c
 
 AT_ONCE = 4
 BASE_URL = "http://conformance.example.com/"
+SEEDLIST_PATH = "/seedlist/myserver"
 PASSWORD_VARIABLE = "FEEDMILL_CONFORMANCE_PASSWORD"  # noqa: S105  a name
 
 T = TypeVar("T", bound=Trial)
@@ -160,7 +161,7 @@ def run_dataload(
 
 @conformance_app.command("seedlist", epilog=_SEEDLIST_EXAMPLES)
 def run_seedlist(
-    url: Annotated[str, typer.Option("--url", metavar="URL", help="The first page of the list.")],
+    url: Annotated[str, typer.Option("--url", metavar="URL", help="The first page of the list; without a path, /seedlist/myserver.")],
     user: Annotated[
         str, typer.Option("--user", metavar="NAME", help=f"The user for HTTP Basic; the password is in {PASSWORD_VARIABLE}.")
     ] = "",
@@ -178,13 +179,13 @@ def run_seedlist(
     """Run the cases of seedlists: pages, timestamps, entries and access. They only read."""
     del data, config, search_url
     cases = _choose(seedlist.CASES.cases, case)
-    pair = f"{user}:{os.environ.get(PASSWORD_VARIABLE, '')}".encode()
-    headers = {"Authorization": "Basic " + b64encode(pair).decode()} if user else {}
-    whole = url if "://" in url else f"http://{url}"
+    whole, name, password = _read_list_address(url)
+    pair = f"{user or name}:{os.environ.get(PASSWORD_VARIABLE, '') or password}".encode()
+    headers = {"Authorization": "Basic " + b64encode(pair).decode()} if user or name else {}
     server = Exchange(whole, seconds=timeout, headers=headers, certificate=str(certificate or ""))
     target = seedlist.Target(server=server, url=whole)
     seedlist.check_list(target)
-    _report("seedlist", url, _play(cases, lambda each: seedlist.ListTrial(target, each)), as_json=as_json)
+    _report("seedlist", whole, _play(cases, lambda each: seedlist.ListTrial(target, each)), as_json=as_json)
 
 
 @conformance_app.command("commands", epilog=_COMMANDS_EXAMPLES)
@@ -248,6 +249,15 @@ def run_authorization(
     )
     authorization.check_point(target)
     _report("authorization", url, _play(cases, lambda each: authorization.DecisionTrial(target, each)), as_json=as_json)
+
+
+def _read_list_address(url: str) -> tuple[str, str, str]:
+    """Returns the first page of a seedlist, and the user and the password that stand in its address."""
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    userinfo, _, host = parts.netloc.rpartition("@")
+    name, _, password = userinfo.partition(":")
+    path = parts.path if parts.path.strip("/") or parts.query else SEEDLIST_PATH
+    return parts._replace(netloc=host, path=path).geturl(), unquote(name), unquote(password)
 
 
 def _split(command: str, option: str) -> tuple[str, ...]:
