@@ -306,6 +306,9 @@ class Endpoint:
         context = self._find_context() if address.is_tls else None
         try:
             return Line((yield from perform(Open(address.host, address.port, context, seconds))))
+        except OSError:
+            # a certificate that is not trusted is a ValueError too
+            raise
         except ValueError as exc:
             # a name with an empty or a long label, or with characters that no name has
             raise BadRequest(f"'{address.shown}' is no address of a server: {exc}") from exc
