@@ -279,6 +279,14 @@ def test_complex_fields_and_their_infos_are_nested() -> None:
         ("<content>words</content>", Content(text="words", media_type="text/plain")),
         ('<content type="html">&lt;p&gt;words</content>', Content(text="<p>words", media_type="text/html")),
         ('<content type="xhtml"><div><p>one</p><p>t<b>w</b>o</p></div></content>', Content(text="one\n\ntwo", media_type="text/plain")),
+        (
+            '<content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><p>one</p><p>t<b>w</b>o</p></div></content>',
+            Content(text="one\n\ntwo", media_type="text/plain"),
+        ),
+        (
+            '<content type="xhtml"><h:div xmlns:h="http://www.w3.org/1999/xhtml">t<h:B>w</h:B>o<h:br/>three</h:div></content>',
+            Content(text="two\n\nthree", media_type="text/plain"),
+        ),
         ('<content type="image/png">iVBORw==</content>', Content(text="iVBORw==", media_type="image/png")),
         ('<content type="application/pdf"/>', None),
         ('<content src=" "/>', None),

@@ -121,6 +121,8 @@ def _read_relation(attributes: Attributes) -> str:
 
 
 def _replace_tag(name: str) -> str:
+    # tags of XHTML come with their namespace, in braces
+    name = name.rpartition("}")[2]
     return "" if local_name(name).lower() in _INLINE else "\n"
 
 
