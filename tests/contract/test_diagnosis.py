@@ -12,11 +12,12 @@ from starlette.applications import Starlette
 from feedmill.core.access.principals import read_identity
 from feedmill.core.documents.admission import build_rules
 from feedmill.http.admin.api.diagnosis import diagnosis_routes
-from feedmill.model.crawling import CrawlState, FetchRecord
+from feedmill.model.crawling import CrawlSite, CrawlState, FetchRecord
 from feedmill.model.serving import Collection, Serving
 from feedmill.services.access.explaining import Explaining
 from feedmill.services.diagnosis import Diagnosing, DiagnosisQuestion, QueryMatch, UrlDiagnosis, diagnose_url
 from feedmill.services.inspection import inspect_url
+from feedmill.services.keyvalues import CRAWL_PAUSED
 from tests.asgi import ask_app
 from tests.builders.access import acl, permit
 from tests.builders.changes import OPEN, delete, put, put_acl, url
@@ -70,6 +71,21 @@ def test_url_whose_crawl_failed_names_robots_txt_or_the_status(
 
     assert diagnose_url(harness.store, OPEN, url("a")).causes == (said,)
     assert inspect_url(harness.store, url("a")).status.reason == said
+
+
+def test_url_that_waits_says_what_holds_the_crawler_back(harness: FeedHarness) -> None:
+    harness.push(request("a"), datasource="web")
+    failing = CrawlSite(site="http://docs.test", failures=6, failed_at=BEGIN, retry_at=BEGIN + timedelta(hours=1), reason="it answers 503")
+    with harness.store.writing() as unit:
+        unit.feeds.crawling.sites.save_many([failing])
+        unit.state.key_values.put(CRAWL_PAUSED, "1")
+    assert diagnose_url(harness.store, OPEN, url("a")).causes == (
+        "it was named for crawling and has not been crawled",
+        "the crawler is paused; 'feedmill queue resume' lets it continue",
+        "http://docs.test failed 6 times in a row (it answers 503), so it is asked again at 2026-03-01 13:00 UTC",
+    )
+    set_fetched(harness, "a", CrawlState.CRAWLED, 200)
+    assert len(diagnose_url(harness.store, OPEN, url("a")).causes) == 1
 
 
 def test_deleted_url_says_when(harness: FeedHarness) -> None:

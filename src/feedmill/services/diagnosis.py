@@ -24,6 +24,7 @@ from feedmill.model.query import AnyOf, Info, MatchAll, Node, Not, Or, Phrase, R
 from feedmill.model.search import Match, SearchRequest
 from feedmill.ports import SearchIndex, Store, UnitOfWork
 from feedmill.services.access.explaining import AccessQuestion, Explaining
+from feedmill.services.crawling.requesting import is_paused
 from feedmill.services.inspection import find_url_history, inspect_url
 from feedmill.services.searching.searcher import find_hits
 from feedmill.services.searching.searchservices import SearchServices
@@ -223,14 +224,16 @@ def diagnose_url(store: Store, rules: Rules, url: str) -> UrlDiagnosis:
     with store.reading() as unit:
         entry = unit.feeds.crawling.queue.find_many([url]).get(url)
         has_acl = url in unit.access.acls.find_many([url])
+        held_back = _list_delays(unit, entry)
         pulled = _list_pull_errors(unit, url)
     try:
         inspection = inspect_url(store, url)
     except NotFound:
         missing = _diagnose_missing(store, rules, url, entry, has_acl=has_acl)
-        return replace(missing, causes=(*pulled, *(missing.causes if entry or missing.history or not pulled else ())))
+        return replace(missing, causes=(*pulled, *(missing.causes if entry or missing.history or not pulled else ()), *held_back))
     status = inspection.status
     causes = [status.reason] if status.reason else []
+    causes += held_back
     if entry is not None and entry.failures and status.searchable:
         causes.append(f"the last crawl failed, and the copy from before is found: {describe_crawl(entry)}")
     causes += [f"{error}; the document from before stays" for error in pulled]
@@ -245,6 +248,18 @@ def diagnose_url(store: Store, rules: Rules, url: str) -> UrlDiagnosis:
         history=tuple(inspection.history),
         entry=entry,
     )
+
+
+def _list_delays(unit: UnitOfWork, entry: CrawlEntry | None) -> list[str]:
+    """Lists what keeps the crawler from a URL that waits for its first crawl."""
+    if entry is None or entry.state is not CrawlState.WAITING:
+        return []
+    delays = ["the crawler is paused; 'feedmill queue resume' lets it continue"] if is_paused(unit) else []
+    site = unit.feeds.crawling.sites.find_many([entry.site]).get(entry.site)
+    if site is not None and site.failures and site.retry_at is not None:
+        again = f"{site.retry_at:%Y-%m-%d %H:%M} UTC"
+        delays.append(f"{site.site} failed {site.failures} times in a row ({site.reason}), so it is asked again at {again}")
+    return delays
 
 
 def _list_pull_errors(unit: UnitOfWork, url: str) -> list[str]:
