@@ -849,6 +849,18 @@ def test_robots_header_of_a_page_is_stored(harness: CrawlHarness) -> None:
     assert document.attributes.robots == ("nofollow", "noarchive")
 
 
+def test_unchanged_page_that_becomes_closed_keeps_its_robots_rules(harness: CrawlHarness) -> None:
+    harness.servers.put("/a", "one", etag='"1"', headers=(("x-robots-tag", "noarchive"),))
+    harness.add("/a")
+    harness.crawl()
+    harness.servers.put("/a", "one", etag='"1"', used_access=True)
+    harness.clock.turn(days=2)
+    harness.crawl()
+    document = harness.document()
+    assert document is not None
+    assert (document.secure, document.attributes.robots) == (True, ("noarchive",))
+
+
 # --- the end of the process -----------------------------------------------------------------------------------------------------
 
 

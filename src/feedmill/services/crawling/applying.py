@@ -342,6 +342,9 @@ class PageApplier:
         """
         fetched, headers = read.fetched, read.headers
         entry, page, robots = fetched.entry, fetched.page, headers.robots.names
+        if document is not None and not headers.keeps_content:
+            # a response 304 need not repeat the header
+            robots = tuple(dict.fromkeys((*document.attributes.robots, *robots)))
         state = page.state
         if entry.state is CrawlState.DISALLOWED_BY_META_TAG:
             # the page still says so itself
