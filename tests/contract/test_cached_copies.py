@@ -1,5 +1,6 @@
 import io
 import re
+import time
 from base64 import b64decode
 from datetime import UTC, datetime
 from itertools import accumulate
@@ -236,6 +237,23 @@ def test_page_of_any_copy_has_only_the_elements_and_links_of_the_list(
     ids = [node.get("id") for node in page.iter() if (node.get("id") or "").startswith("match")]
     assert ids == [f"match{number + 1}" for number in range(len(ids))]
     assert page.xpath("string(//meta[2]/@name)") == "viewport"
+
+
+def test_copy_with_very_many_links_and_matches_in_a_line_is_shown_in_time() -> None:
+    text = "needle word " * 20_000
+    events = [event for place in range(0, 200_000, 10) for event in (Event(Kind.LINK, place), Event(Kind.END, place + 6))]
+    copy = CachedCopy(
+        url=URL,
+        display_url=URL,
+        title="",
+        text=text,
+        blocks=tuple(build_blocks(text, Structure(events=events), "", [])),
+        marks=tuple(find_words(text, "needle")),
+        updated_at=datetime(2026, 5, 4, tzinfo=UTC),
+    )
+    began = time.process_time()
+    show_copy(copy, [])
+    assert time.process_time() - began < 5
 
 
 def test_cache_of_what_may_not_be_seen_answers_as_unknown(tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ in a sandbox of its own.
 """
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
+from operator import itemgetter
 from urllib.parse import urlencode
 
 from feedmill.core.text.structure import Kind
@@ -168,13 +170,14 @@ class _Page:
         if span.before:
             yield "", ShownPart(text=span.before)
         position = span.start
-        # a mark may begin before the span or end behind it
-        for low, high in marks:
-            low, high = max(low, position), min(high, span.end)
-            if low < high:
-                yield span.link, self._make_part(position, low, styles, is_marked=False)
-                yield span.link, self._make_part(low, high, styles, is_marked=True)
-                position = high
+        # a mark may begin before the span or end behind it; a line may have thousands of marks and of spans
+        place = bisect_right(marks, position, key=itemgetter(1))
+        while place < len(marks) and marks[place][0] < span.end:
+            low, high = max(marks[place][0], position), min(marks[place][1], span.end)
+            place += 1
+            yield span.link, self._make_part(position, low, styles, is_marked=False)
+            yield span.link, self._make_part(low, high, styles, is_marked=True)
+            position = high
         yield span.link, self._make_part(position, span.end, styles, is_marked=False)
 
     def _make_part(self, start: int, end: int, styles: tuple[str, ...], *, is_marked: bool) -> ShownPart:
