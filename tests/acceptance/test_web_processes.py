@@ -136,6 +136,19 @@ def test_wrong_passwords_are_counted_over_all_processes(server: Appliance) -> No
         assert {status_of(each, "the right password") for each in served} == {429}
 
 
+def test_wrong_passwords_are_counted_over_the_search_port_and_the_admin_port(server: Appliance) -> None:
+    added = programs.run("users", "add", "bob", "--password-stdin", "--data", server.data, given="the right password\n")
+    assert added.returncode == 0, added.stderr
+
+    def status_of(port: int, password: str) -> int:
+        header = {"Authorization": f"Basic {b64encode(f'bob:{password}'.encode()).decode()}"}
+        return server.request("GET", port, "/api/v1/documents?url=x" if port == server.admin else "/api/v1/search?q=x", headers=header)[0]
+
+    ports = (server.search_port, server.admin)
+    assert [status_of(port, "a wrong password") for port in (*ports, server.search_port)] == [401] * 3
+    assert [status_of(port, "the right password") for port in ports] == [429, 429]
+
+
 def test_killed_process_is_replaced_and_the_others_go_on(server: Appliance) -> None:
     with connected_to_each(server) as served:
         killed, *others = served

@@ -189,6 +189,15 @@ def test_directory_refuses_who_is_in_too_many_groups(store: SqlStore) -> None:
         table.resolve(ANN)
 
 
+def test_groups_of_a_source_are_counted_as_they_hold_before_replaced_ones_are_removed(store: SqlStore) -> None:
+    ann, bob = user_principal("ann"), user_principal("bob")
+    publish_groups(store, 1, define_group("eng", ann, bob), define_group("staff", ann), define_group("crew", ann))
+    publish_groups(store, 2, define_group("eng", ann), define_group("crew"), is_full=False)
+    with store.reading() as unit:
+        assert unit.groups.memberships.count_by_source() == {"src": (2, 2)}
+        assert {definition.memberships for definition in unit.groups.memberships.find_definitions(read_subject(Scope.GROUP, "eng"))} == {1}
+
+
 @pytest.mark.parametrize("store", ["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)], indirect=True)
 def test_group_of_very_many_members_is_read_whole(store: SqlStore) -> None:
     members = 50_001

@@ -71,7 +71,7 @@ class AppContext:
     spool: Callable[[], BinaryIO]
     #: Opens the record of the item that a role works on.
     in_flight: Callable[[str], InFlight]
-    #: Opens counts that all processes of the role share.
+    #: Opens counts that all processes of the server share.
     counts: Callable[[str], Counts]
     place: Place
 
@@ -97,7 +97,7 @@ def open_context(data: Path, settings: Settings, role: str = "command", place: P
         notifier=SocketNotifier(data, role, list_subscribers),
         spool=FolderSpool(data / "spool", reserve_bytes=CONTENT_RESERVE_BYTES).open,
         in_flight=lambda name: MappedInFlight(data / IN_FLIGHT, name),
-        counts=lambda name: open_counts(data / COUNTS / f"{role}.{name}"),
+        counts=lambda name: open_counts(data / COUNTS / name),
         place=place or Place(),
     )
     try:

@@ -1,4 +1,4 @@
-"""What the processes of a role count together: failed attempts to sign in, searches at work, bytes of clicks."""
+"""What the processes of a server count together: failed attempts to sign in, searches at work, bytes of clicks."""
 
 import threading
 from contextlib import AbstractContextManager

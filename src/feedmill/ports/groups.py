@@ -57,6 +57,9 @@ class Memberships(Protocol):
     def count_memberships(self) -> int:
         """Counts the members of all visible groups. A member counts once for each group and source."""
 
+    def count_by_source(self) -> dict[str, tuple[int, int]]:
+        """Counts the groups that have members, and their members, by source: those definitions that count."""
+
 
 class GroupSnapshots(Protocol):
     """Reads the group snapshots of the groups feeds, as they were sent."""

@@ -49,15 +49,11 @@ class GroupLookup:
             feeds: dict[str, list[int]] = {}
             for feed_id, source in sorted(unit.groups.snapshots.list_visible().items()):
                 feeds.setdefault(source, []).append(feed_id)
-            counts = {source: [unit.groups.snapshots.measure_snapshot(feed_id) for feed_id in ids] for source, ids in feeds.items()}
+            counts = unit.groups.memberships.count_by_source()
+        found = ((source, ids, *counts.get(source, (0, 0))) for source, ids in sorted(feeds.items()))
         return [
-            GroupSource(
-                name=source,
-                feeds=tuple(feeds[source]),
-                definitions=sum(definitions for definitions, _ in measured),
-                memberships=sum(memberships for _, memberships in measured),
-            )
-            for source, measured in sorted(counts.items())
+            GroupSource(name=source, feeds=tuple(ids), definitions=definitions, memberships=memberships)
+            for source, ids, definitions, memberships in found
         ]
 
     def get_group(self, group: Subject) -> GroupDetails:

@@ -3,8 +3,8 @@
 Failures are counted in three ways, since each alone can be bypassed or turned against other users: by name and address together (an
 attacker guesses), by address (an attacker tries many names), and by name (many addresses guess one name). The bound by name is generous,
 since it also locks out the owner of the name, except at an address from which they signed in before. A count that has reached its bound
-refuses attempts unchecked until its window is over. The processes of a port share the counts, which are limited in number: the least
-recently counted are dropped first.
+refuses attempts unchecked until its window is over. The processes of all ports share the counts, so that no name is guessed twice as often
+by asking two ports. Their number is limited: the least recently counted are dropped first.
 """
 
 from collections.abc import Callable, Sequence

@@ -69,6 +69,14 @@ class SqlGroups:
         total = sa.select(sa.func.coalesce(sa.func.sum(group_sources.c.memberships), 0))
         return int(self._connection.execute(total).scalar_one())
 
+    def count_by_source(self) -> dict[str, tuple[int, int]]:
+        """Counts the groups that have members, and these, of each source."""
+        table, snapshots = group_definitions, group_snapshots
+        query = sa.select(snapshots.c.source, sa.func.count(), sa.func.sum(table.c.memberships))
+        query = query.select_from(table.join(snapshots, snapshots.c.feed_id == table.c.feed_id)).group_by(snapshots.c.source)
+        counted = query.where(snapshots.c.state == VISIBLE, ~covered(), table.c.memberships > 0)
+        return {source: (int(groups), int(members)) for source, groups, members in self._connection.execute(counted)}
+
     def list_visible(self) -> dict[int, str]:
         """Lists the visible group snapshots with their sources."""
         query = sa.select(group_snapshots.c.feed_id, group_snapshots.c.source).where(group_snapshots.c.state == VISIBLE)
