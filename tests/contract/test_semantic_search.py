@@ -13,18 +13,22 @@ from feedmill.core.documents.presentation import shown_title
 from feedmill.core.ranking.vectors import pack_vectors, read_vectors
 from feedmill.core.text.passages import split_ranges
 from feedmill.core.text.textblob import decode_whole
+from feedmill.http.search.app import search_app
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.document import Document
 from feedmill.model.results import ResultPage
 from feedmill.model.search import Cursor, Match, SearchRequest, Sort
 from feedmill.model.semantic import Embedding
 from feedmill.model.serving import FrontEnd, Serving
+from feedmill.services.authorization.circuitnote import CircuitNote
 from feedmill.services.deadline import Deadline
+from feedmill.services.keyvalues import SEMANTIC_CIRCUITS
+from feedmill.services.overview import read_semantic_overview
 from feedmill.services.searching import semanticranking
-from feedmill.services.searching.semanticranking import SemanticLimits, SemanticRanking
+from feedmill.services.searching.semanticranking import ABSENT, SemanticLimits, SemanticRanking
 from tests.builders.access import acl, identity, permit
 from tests.conceptembedder import ConceptEmbedder
-from tests.contract.searchharness import SearchHarness, open_harness
+from tests.contract.searchharness import NOW, SearchHarness, ask, open_harness
 from tests.embeddingserver import embed
 from tests.waiting import wait_for
 
@@ -48,7 +52,8 @@ class Site:
         self.harness = harness
         self.embedder = ConceptEmbedder()
         self.clock = Clock()
-        self.harness.semantic = SemanticRanking(harness.store, self.embedder, ExactVectorSearch(), limits, self.clock)
+        note = CircuitNote(harness.store, lambda: NOW, key=SEMANTIC_CIRCUITS)
+        self.harness.semantic = SemanticRanking(harness.store, self.embedder, ExactVectorSearch(), limits, self.clock, note)
         self.services = harness.services()
 
     def add(self, url: str, body: str, **given: Any) -> int:
@@ -192,6 +197,29 @@ def test_model_that_is_gone_means_words_alone_and_a_warning(site: Site) -> None:
     assert "semantic" in warning
     site.embedder.is_gone = False
     assert sorted(site.find("car")) == ["http://a.test/car", FLEET]
+
+
+def test_model_that_is_gone_stands_in_the_status_and_as_a_warning_of_a_ready_server(site: Site) -> None:
+    site.add(FLEET, "an automobile")
+    model, store, app = site.embedder.model, site.harness.store, search_app(site.services)
+
+    def read_circuit() -> Any:
+        overview = read_semantic_overview(store, model)
+        assert overview is not None
+        return overview["open_circuit"]
+
+    assert (read_circuit(), ask(app, "/readyz").json) == (None, {"status": "ready"})
+    site.embedder.is_gone = True
+    for _ in range(3):
+        site.search("car")
+    assert read_circuit()["since"] == NOW.isoformat(timespec="seconds")
+    assert read_circuit()["reason"]
+    answer = ask(app, "/readyz")
+    assert (answer.status, answer.json) == (200, {"status": "ready", "warnings": [ABSENT]})
+    site.embedder.is_gone = False
+    site.clock.now += 60.0
+    assert site.find("car") == [FLEET]
+    assert (read_circuit(), ask(app, "/readyz").json) == (None, {"status": "ready"})
 
 
 def test_query_without_meaning_to_the_model_is_answered_by_words(site: Site) -> None:

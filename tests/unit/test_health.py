@@ -26,6 +26,14 @@ def test_reason_is_for_the_log_alone(error: Exception, text: str, capsys: pytest
     assert capsys.readouterr().out.count(SECRET) == 1
 
 
+def test_server_with_warnings_is_ready_and_says_them() -> None:
+    app = Starlette(routes=health_routes(list, lambda: ["no model"]))
+    answer = ask_app(app, "GET", "/readyz")
+    assert (answer.status, answer.json) == (200, {"status": "ready", "warnings": ["no model"]})
+    broken = Starlette(routes=health_routes(list, lambda: fail(Busy(SECRET))))
+    assert ask_app(broken, "GET", "/readyz").json == {"status": "ready"}
+
+
 def test_problem_that_comes_back_is_reported_again(capsys: pytest.CaptureFixture[str]) -> None:
     states: list[Exception | None] = [Busy(SECRET), None, Busy(SECRET)]
 

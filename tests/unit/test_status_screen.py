@@ -56,6 +56,7 @@ def test_faults_stand_before_warnings_and_everything_else(capsys: pytest.Capture
     status = make_status(
         queues=[QUEUE],
         authorization={"open_circuits": [CIRCUIT]},
+        semantic={"model": "bge", "embedded": 1, "documents": 2, "open_circuit": {"since": "NOW", "reason": "no route"}},
         roles={"gate": {"pids": [8], "restarts": 0}, "indexer": {"pids": [0], "restarts": 2}},
         index={**make_status()["index"], "partial": True},
         pull_sources=[
@@ -71,6 +72,7 @@ def test_faults_stand_before_warnings_and_everything_else(capsys: pytest.Capture
     assert [line for line in faults.splitlines() if line.startswith("error:")] == [
         "error:      queue extract has not moved since NOW, http://a/",
         "error:      wiki: wiki.example.com gets no requests since NOW",
+        "error:      the model bge gets no queries since NOW",
         "error:      indexer ended by itself and was started again 2 times, and one of its processes waits for its restart",
         "error:      the index does not hold all documents yet",
         "error:      source hr: the last run failed",

@@ -8,7 +8,9 @@ from feedmill.adapters.vectors import ExactVectorSearch
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.model.authorization import Trust
 from feedmill.ports import Embedder
+from feedmill.services.authorization.circuitnote import CircuitNote
 from feedmill.services.indexing.embedding import EmbeddingWork
+from feedmill.services.keyvalues import SEMANTIC_CIRCUITS
 from feedmill.services.searching.semanticranking import SemanticLimits, SemanticRanking
 from feedmill.settings import Settings
 from feedmill.settings.secrets import read_secret
@@ -48,4 +50,10 @@ def build_semantic_ranking(context: AppContext) -> SemanticRanking | None:
     if not given.is_on:
         return None
     limits = SemanticLimits(seconds=given.seconds, least_similarity=given.min_similarity)
-    return SemanticRanking(context.store, build_embedder(context.settings), ExactVectorSearch(), limits, time.monotonic)
+    embedder, note = build_embedder(context.settings), build_semantic_note(context)
+    return SemanticRanking(context.store, embedder, ExactVectorSearch(), limits, time.monotonic, note)
+
+
+def build_semantic_note(context: AppContext) -> CircuitNote:
+    """Builds the note of a model whose circuit is open."""
+    return CircuitNote(context.store, utc_now, context.place.number, SEMANTIC_CIRCUITS)

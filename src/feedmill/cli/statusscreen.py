@@ -32,6 +32,8 @@ def list_faults(status: Status) -> Iterator[str]:
             yield from _fault(f"queue {queue['name']} has not moved since {queue['since']}{about}", queue["reason"])
     for server in status["authorization"]["open_circuits"]:
         yield from _fault(f"{server['rule']}: {server['server']} gets no requests since {server['since']}", server["reason"])
+    if (semantic := status["semantic"]) and (circuit := semantic["open_circuit"]):
+        yield from _fault(f"the model {semantic['model']} gets no queries since {circuit['since']}", circuit["reason"])
     for name, role in status["roles"].items():
         if role["restarts"]:
             times = "once" if role["restarts"] == 1 else f"{role['restarts']} times"

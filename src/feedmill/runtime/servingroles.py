@@ -27,6 +27,7 @@ from feedmill.bootstrap.search import (
     find_clusters,
     open_search_places,
 )
+from feedmill.bootstrap.semantic import build_semantic_note
 from feedmill.bootstrap.signin import build_push_check, build_signing
 from feedmill.bootstrap.signinproviders import make_openid, make_saml
 from feedmill.core.urls.networks import Networks, parse_allowed
@@ -104,7 +105,8 @@ def run_gate(context: AppContext, ports: Ports) -> None:
 def run_web(context: AppContext, ports: Ports) -> None:
     """Serves searches, on the search port."""
     settings = context.settings
-    build_circuit_note(context).clear(context.place.processes)
+    for note in (build_circuit_note(context), build_semantic_note(context)):
+        note.clear(context.place.processes)
     services, signing, token = build_search_services(context), build_signing(context), read_token(context.data)
     frontends = FrontEnds(
         lambda: {name: frontend.stylesheet for name, frontend in services.states.read_config().serving.frontends.items()},

@@ -49,6 +49,9 @@ PATTERNS_CURSOR = "patterns.cursor"
 OPEN_CIRCUITS = "authorization.resting"
 """The authorization servers whose circuit is open: a JSON list, empty when there are none."""
 
+SEMANTIC_CIRCUITS = "semantic.circuits"
+"""The same of the model of semantic search."""
+
 SIGNIN_KEY = "signin.key"
 """The key that signs cookies and sign-in forms, in hex."""
 

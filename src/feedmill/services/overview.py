@@ -19,6 +19,7 @@ from feedmill.services.keyvalues import (
     INDEX_REBUILD,
     OPEN_CIRCUITS,
     PATTERNS_CURSOR,
+    SEMANTIC_CIRCUITS,
 )
 
 
@@ -43,11 +44,20 @@ def read_overview(store: Store) -> dict[str, Any]:
 
 
 def read_semantic_overview(store: Store, model: str) -> dict[str, Any] | None:
-    """Returns the model of semantic search and how many documents have an embedding of it; None without a model. Errors: Busy, Corrupt."""
+    """Returns the model of semantic search, how many documents have an embedding of it, and why it gets no queries, None if it does.
+
+    Shape: None without a model. Errors: Busy, Corrupt.
+    """
     if not model:
         return None
     with store.reading() as unit:
-        return {"model": model, "embedded": unit.documents.embeddings.count(model), "documents": unit.documents.scan.count_live()}
+        circuits = read_open_circuits(unit.state.key_values.get(SEMANTIC_CIRCUITS))
+        return {
+            "model": model,
+            "embedded": unit.documents.embeddings.count(model),
+            "documents": unit.documents.scan.count_live(),
+            "open_circuit": next(({"since": each["since"], "reason": each["reason"]} for each in circuits), None),
+        }
 
 
 def read_crawl_overview(store: Store, now: datetime) -> dict[str, Any]:

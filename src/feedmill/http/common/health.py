@@ -26,9 +26,17 @@ log = structlog.get_logger(__name__)
 class _Readiness:
     """Finds problems. Logs the reason of a problem that is not public, once for as long as it stays the same."""
 
-    def __init__(self, find_problems: Problems) -> None:
+    def __init__(self, find_problems: Problems, find_warnings: Problems) -> None:
         self._find_problems = find_problems
+        self._find_warnings = find_warnings
         self._logged = ""
+
+    def list_warnings(self) -> list[str]:
+        """Lists the warnings; none while the check itself fails, which is a problem."""
+        try:
+            return self._find_warnings()
+        except Exception:  # noqa: BLE001 - as below
+            return []
 
     def list_problems(self) -> list[str]:
         """Lists the problems, with those of the check itself."""
@@ -42,10 +50,10 @@ class _Readiness:
         return problems
 
 
-def health_routes(find_problems: Problems) -> list[DeclaredRoute]:
-    """Returns the two routes to add to a port's application."""
+def health_routes(find_problems: Problems, find_warnings: Problems = list) -> list[DeclaredRoute]:
+    """Returns the two routes to add to a port's application. Shape: a server with warnings is ready."""
 
-    readiness = _Readiness(find_problems)
+    readiness = _Readiness(find_problems, find_warnings)
 
     async def show_health(_request: Request) -> JSONResponse:
         return JSONResponse({"status": "ok"})
@@ -54,6 +62,7 @@ def health_routes(find_problems: Problems) -> list[DeclaredRoute]:
         problems = await run_in_threadpool(readiness.list_problems)
         if problems:
             return JSONResponse({"status": "not ready", "problems": problems}, status_code=503)
-        return JSONResponse({"status": "ready"})
+        warnings = await run_in_threadpool(readiness.list_warnings)
+        return JSONResponse({"status": "ready", "warnings": warnings} if warnings else {"status": "ready"})
 
     return [DeclaredRoute("/healthz", show_health, requires=ANYONE), DeclaredRoute("/readyz", show_readiness, requires=ANYONE)]

@@ -260,7 +260,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
         DeclaredRoute("/manual", redirect_to_manual, methods=["GET"], requires=ANYONE),
         DeclaredRoute(MANUAL_PATH, manual.show, methods=["GET"], requires=ANYONE),
         *site.pages.brands.routes(),
-        *health_routes(endpoints.find_problems),
+        *health_routes(endpoints.find_problems, list if services.semantic is None else services.semantic.list_warnings),
         DeclaredMount("/static", _CachedFiles(directory=_HERE / "static"), name="static", requires=ANYONE),
     ]
     return build_app(

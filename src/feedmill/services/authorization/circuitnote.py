@@ -1,6 +1,6 @@
 """Stores which circuits are open, so that every process and command can show them.
 
-Each process that sends authorization requests has circuits of its own, and its own part of the note.
+Each process that sends authorization requests, or has a model embed queries, has circuits of its own, and its own part of a note.
 """
 
 import json
@@ -23,17 +23,18 @@ log = structlog.get_logger(__name__)
 
 
 class CircuitNote:
-    """Writes the part of one process, by its number. May be used from several threads."""
+    """Writes the part of one process, by its number, of the note under a key. May be used from several threads."""
 
-    def __init__(self, store: Store, clock: Callable[[], datetime], number: int = 0) -> None:
+    def __init__(self, store: Store, clock: Callable[[], datetime], number: int = 0, key: str = OPEN_CIRCUITS) -> None:
         self._store = store
         self._clock = clock
         self._number = number
+        self._key = key
 
     def clear(self, processes: int = 1) -> None:
         """Removes what earlier processes noted: the one with this number, and those beyond so many."""
         with self._store.reading() as unit:
-            noted = {entry.get(_PROCESS, 0) for entry in _read_entries(unit.state.key_values.get(OPEN_CIRCUITS))}
+            noted = {entry.get(_PROCESS, 0) for entry in _read_entries(unit.state.key_values.get(self._key))}
         if any(number == self._number or number >= processes for number in noted):
             self._write((), processes)
 
@@ -45,15 +46,15 @@ class CircuitNote:
         now = self._clock().isoformat(timespec="seconds")
         try:
             with self._store.writing() as unit:
-                entries = _read_entries(unit.state.key_values.get(OPEN_CIRCUITS))
+                entries = _read_entries(unit.state.key_values.get(self._key))
                 own = {(each["rule"], each["server"]): each["since"] for each in entries if each.get(_PROCESS, 0) == self._number}
                 others = [each for each in entries if each.get(_PROCESS, 0) != self._number]
                 noted = [each for each in others if processes is None or each.get(_PROCESS, 0) < processes]
                 noted += [{**asdict(each), "since": own.get((each.rule, each.server), now), _PROCESS: self._number} for each in circuits]
-                unit.state.key_values.put(OPEN_CIRCUITS, json.dumps(noted) if noted else "")
+                unit.state.key_values.put(self._key, json.dumps(noted) if noted else "")
         except FeedmillError as exc:
             # the log has the event; a failure to store the state must not stop a search
-            log.warning("authorization_not_noted", reason=str(exc))
+            log.warning("circuits_not_noted", reason=str(exc))
 
 
 def read_open_circuits(text: str | None) -> list[dict[str, Any]]:

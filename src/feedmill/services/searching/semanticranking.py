@@ -19,7 +19,9 @@ from feedmill.model.errors import FeedmillError, Rejected, UpstreamFailure
 from feedmill.model.messages import message
 from feedmill.model.semantic import Neighbour
 from feedmill.ports import Embedder, Store, VectorSearch
-from feedmill.services.authorization.circuitbreaker import CircuitBreaker
+from feedmill.services.authorization.circuitbreaker import CircuitBreaker, ReportCircuits
+from feedmill.services.authorization.circuitnote import read_open_circuits
+from feedmill.services.keyvalues import SEMANTIC_CIRCUITS
 
 READ_AT_ONCE = 500
 READ_SECONDS = 0.2
@@ -44,6 +46,9 @@ class SemanticLimits:
     least_similarity: float = 0.0
 
 
+ABSENT = message("semantic ranking is left out, since its model does not answer; results are found by their words alone")
+
+
 def _keep_quiet(_circuits: object) -> None:
     return
 
@@ -58,13 +63,15 @@ class SemanticRanking:
         vectors: VectorSearch,
         limits: SemanticLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
+        report: ReportCircuits = _keep_quiet,
     ) -> None:
+        """``report`` receives whether the circuit of the model is open, for ``list_warnings`` and the status."""
         self._store = store
         self._embedder = embedder
         self._vectors = vectors
         self._limits = limits or SemanticLimits()
         self._clock = clock
-        self._breaker = CircuitBreaker(clock, CIRCUIT, _keep_quiet)
+        self._breaker = CircuitBreaker(clock, CIRCUIT, report)
         self._reading = threading.Lock()
 
     def find_neighbours(self, text: str, classes: Set[int], limit: int, seconds: float) -> list[Neighbour]:
@@ -79,6 +86,12 @@ class SemanticRanking:
         query = self._embed(text, until)
         least = self._limits.least_similarity
         return [found for found in self._vectors.find_nearest(query, classes, limit) if found.similarity > least]
+
+    def list_warnings(self) -> list[str]:
+        """Lists what anyone may know about a model that does not answer, whichever process noticed it. Errors: Busy, Corrupt."""
+        with self._store.reading() as unit:
+            circuits = read_open_circuits(unit.state.key_values.get(SEMANTIC_CIRCUITS))
+        return [ABSENT] if circuits else []
 
     def load(self) -> None:
         """Reads all changed embeddings, however many, so that the first search need not. Errors: Busy."""
@@ -118,9 +131,7 @@ class SemanticRanking:
     def _embed(self, text: str, until: float) -> Vectors:
         """Returns the vector of a query. Errors: UpstreamFailure, with a text for users."""
         seconds = min(self._limits.seconds, until - self._clock())
-        absent = UpstreamFailure(
-            message("semantic ranking is left out, since its model does not answer; results are found by their words alone")
-        )
+        absent = UpstreamFailure(ABSENT)
         if seconds <= 0 or not self._breaker.allows_request(_NAME, self._embedder.model):
             raise absent
         try:
