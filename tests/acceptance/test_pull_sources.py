@@ -168,6 +168,10 @@ def test_row_is_shown_as_it_is_now_to_those_who_may_see_its_document(server: App
     assert [open_row(server, "ann", path)[0] for path in ("/db/other/1", "/db/staff/1/2", "/db/staff/1%20OR%201", "/db/")] == [404] * 4
     change(tmp_path, "DELETE FROM articles WHERE id = 2")
     assert open_row(server, "ann", "/db/staff/2")[0] == 404
+    change(tmp_path, "ALTER TABLE articles RENAME TO away")
+    status, headers, _ = open_row(server, "ann", "/db/staff/1")
+    assert (status // 100, headers["location"]) == (3, "/cache?url=googledb%3A%2F%2Flocalhost%2Fstaff%2F1")
+    assert open_row(server, "bob", "/db/staff/1")[0] == 404
     wait_until(lambda: server.document("googledb://localhost/often/1") is not None, "the scheduled run")
     status, headers, _ = open_row(server, "eve", "/db/often/1")
     assert (status // 100, headers["location"]) == (3, "/cache?url=googledb%3A%2F%2Flocalhost%2Foften%2F1")

@@ -1,13 +1,15 @@
 """Rows of databases, read for display when a user opens them: ``/db/SOURCE/KEY/...``, as on the appliance.
 
 A row is shown to users who may see its document, as the last run brought it. The page has no origin, no script and no form, as cached
-copies have, because a row may hold text of any author. A source without a query for single rows shows the cached copy.
+copies have, because a row may hold text of any author. The cached copy stands in for a row that the source has no query for, or whose
+database fails.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from urllib.parse import quote, unquote_to_bytes, urlencode
 
+import structlog
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -15,14 +17,16 @@ from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.currentuser import Identify
 from feedmill.http.common.searchthreads import find_deadline
 from feedmill.http.search.cachepage import POLICY
-from feedmill.model.errors import NotFound
+from feedmill.model.errors import NotFound, UpstreamFailure
 from feedmill.model.messages import message
-from feedmill.ports.pulling import RowSource
+from feedmill.ports.pulling import RowSource, ShownRow
 from feedmill.services.searching.visibledocuments import VisibleDocuments
 
 PATH = "/db/{name}/{keys:path}"
 SCHEME = "googledb://"
 _MIMETYPE = re.compile(r"[A-Za-z0-9.+-]+/[A-Za-z0-9.+-]+")
+
+log = structlog.get_logger(__name__)
 
 FindRows = Callable[[str], RowSource | None]
 """Opens the source of a name for single rows; None if there is none."""
@@ -49,7 +53,7 @@ class RowPages:
         self._find_rows = find_rows
 
     def show_row(self, request: Request) -> Response:
-        """Returns the page of a row. Errors: NotFound, also if the user may not see it; UpstreamFailure."""
+        """Returns the page of a row. Errors: NotFound, also if the user may not see it."""
         # of the path as it was sent: in a decoded path a slash within a key would separate keys
         raw = bytes(request.scope.get("raw_path") or request.url.path.encode()).partition(b"?")[0]
         name, _, rest = raw.removeprefix(b"/db/").partition(b"/")
@@ -64,7 +68,7 @@ class RowPages:
             if found.document.datasource != named:
                 # a feed took the URL over; what its ACL permits says nothing about the row
                 raise NotFound(message("there is no such row"))
-            row = source.read_row(keys)
+            row = _read_row(source, keys, named)
         finally:
             source.close()
         if row is None:
@@ -74,3 +78,12 @@ class RowPages:
             headers["Content-Disposition"] = "attachment"
         mimetype = row.mimetype if _MIMETYPE.fullmatch(row.mimetype) else "application/octet-stream"
         return Response(row.data, media_type=f"{mimetype}; charset=utf-8" if mimetype == "text/html" else mimetype, headers=headers)
+
+
+def _read_row(source: RowSource, keys: Sequence[str], name: str) -> ShownRow | None:
+    """Returns a row, None if it cannot be read. Errors: NotFound."""
+    try:
+        return source.read_row(keys)
+    except UpstreamFailure as exc:
+        log.warning("row_not_read", source=name, reason=str(exc))
+        return None
