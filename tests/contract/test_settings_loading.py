@@ -188,6 +188,47 @@ def test_snapshot_is_read_back_as_written_and_for_its_owner_alone(tmp_path: Path
     assert stat.S_IMODE((tmp_path / "settings.json").stat().st_mode) == 0o600
 
 
+_SECRETS = """
+[semantic]
+key = "hidden one"
+[[crawl.access]]
+pattern = "a.test/"
+user = "ann"
+password = "hidden two"
+[[crawl.access]]
+pattern = "b.test/"
+user = "ann"
+password = "env:PASSWORD_OF_ANN"
+[[crawl.headers]]
+pattern = "a.test/"
+name = "X-Key"
+value = "hidden three"
+"""
+
+
+def test_snapshot_shows_no_secret_and_is_the_same_for_the_same_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PASSWORD_OF_ANN", "hidden four")
+    loaded = load_text(tmp_path, _SECRETS)
+    (tmp_path / "data").mkdir()
+    digests = {write_snapshot(tmp_path / "data", loaded) for _ in range(2)}
+    assert len(digests) == 1
+    assert not [path for path in (tmp_path / "data").iterdir() if b"hidden" in path.read_bytes()]
+    assert read_snapshot(tmp_path / "data") == loaded
+    assert stat.S_IMODE((tmp_path / "data" / "settings.key").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("key", [b"", b"x" * 64])
+def test_snapshot_whose_key_is_lost_is_reported_and_written_again(tmp_path: Path, key: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PASSWORD_OF_ANN", "hidden four")
+    loaded = load_text(tmp_path, _SECRETS)
+    write_snapshot(tmp_path, loaded)
+    (tmp_path / "settings.key").write_bytes(key)
+    with pytest.raises(Corrupt):
+        read_snapshot(tmp_path)
+    write_snapshot(tmp_path, loaded)
+    assert read_snapshot(tmp_path) == loaded
+
+
 def test_snapshot_that_is_missing_or_broken_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         read_snapshot(tmp_path)

@@ -6,7 +6,7 @@ from pathlib import Path
 from feedmill.model.errors import BadRequest
 
 MAX_SECRET_BYTES = 65_536
-_PREFIX = "env:"
+VARIABLE_PREFIX = "env:"
 
 
 def read_secret(text: str, file: str = "") -> str:
@@ -16,9 +16,9 @@ def read_secret(text: str, file: str = "") -> str:
     """
     if file:
         return _read_file(file)
-    if not text.startswith(_PREFIX):
+    if not text.startswith(VARIABLE_PREFIX):
         return text
-    name = text.removeprefix(_PREFIX)
+    name = text.removeprefix(VARIABLE_PREFIX)
     if not os.environ.get(name):
         raise BadRequest(f"the variable {name} is not set")
     return os.environ[name]

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from feedmill.model.errors import Corrupt, NotFound
 from feedmill.settings.load import LoadedSettings
+from feedmill.settings.sealing import open_secrets, seal_secrets
 from feedmill.settings.sections import Settings
 
 FILE = "settings.json"
@@ -20,9 +21,9 @@ FILE = "settings.json"
 def write_snapshot(data: Path, loaded: LoadedSettings) -> str:
     """Writes the settings in force to the data folder. Returns the file's SHA-256.
 
-    Only the owner can read the file, since it may hold passwords.
+    Only the owner can read the file. Its secrets are encrypted.
     """
-    held = {"settings": loaded.settings.model_dump(mode="json"), "origins": dict(loaded.origins), "warnings": list(loaded.warnings)}
+    held = {"settings": seal_secrets(data, loaded.settings), "origins": dict(loaded.origins), "warnings": list(loaded.warnings)}
     text = json.dumps(held, indent=1)
     fresh = data / (FILE + ".new")
     # A process that was killed may have left one. O_EXCL then ensures that no other process has the file open.
@@ -37,7 +38,7 @@ def read_snapshot(data: Path) -> LoadedSettings:
     """Reads the settings in force. Errors: NotFound, Corrupt."""
     try:
         held = json.loads((data / FILE).read_text())
-        settings = Settings.model_validate_json(json.dumps(held["settings"]))
+        settings = Settings.model_validate_json(json.dumps(open_secrets(data, held["settings"])))
         return LoadedSettings(settings=settings, origins=held["origins"], warnings=tuple(held.get("warnings", ())))
     except FileNotFoundError as exc:
         raise NotFound(f"no settings in force in '{data}'") from exc
