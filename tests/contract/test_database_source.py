@@ -24,7 +24,7 @@ from feedmill.model.access import Access
 from feedmill.model.change import PutDocument, RequestCrawl
 from feedmill.model.errors import BadRequest, Corrupt, FeedmillError, NotFound, UpstreamFailure
 from feedmill.model.pulling import RunMode
-from feedmill.ports import DeletedItem, ListedItem, PulledItem, RepeatedItem, SkippedItem
+from feedmill.ports import DeletedItem, FailedItem, ListedItem, PulledItem, RepeatedItem, SkippedItem
 from tests.contract.databases import NewDatabase
 
 CRAWL = "SELECT id, title, body FROM articles ORDER BY id"
@@ -167,6 +167,15 @@ def test_url_column_requests_the_crawl_of_its_url(database: Database) -> None:
     assert isinstance(change, RequestCrawl)
     assert (change.url, dict(change.metadata or ())["body"]) == ("http://docs.example.com/a.html", "x")
     assert isinstance(second, SkippedItem)
+
+
+def test_url_column_without_a_url_is_an_error_of_its_row(database: Database) -> None:
+    database.add(id=1, title="http://docs.example.com/a", body="x")
+    database.add(id=2, title="a.html", body="x")
+    (first, second), _ = database.read(keys=(), url_column="title")
+    assert isinstance(first, ListedItem)
+    assert first.url == "http://docs.example.com/a"
+    assert second == FailedItem(url="a.html", reason="the url needs a scheme and a host, such as http://host.example.com/")
 
 
 def test_stylesheet_makes_the_page(database: Database) -> None:

@@ -25,6 +25,7 @@ from sqlalchemy import exc
 from feedmill.adapters.databases.drivers import find_driver, open_engine, opened_rows, translated
 from feedmill.adapters.databases.ordering import OrderedQuery, select_from, strip_order
 from feedmill.adapters.databases.rowrendering import Row, find_title, is_binary, render_html, render_xml, size_of, text_of
+from feedmill.core.urls.validation import find_url_fault
 from feedmill.model.access import Access, Acl, Entry, Principal, Scope
 from feedmill.model.change import AclChange, Content, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes
@@ -271,6 +272,8 @@ class DatabaseSource:
         try:
             if row.has(ACTION) and (text_of(row.get(ACTION)) or "").strip().casefold() == "delete":
                 return DeletedItem(url=url)
+            if self._queries.url_column and (fault := find_url_fault(url)):
+                return FailedItem(url=url, reason=fault)
             acl = self._read_acl(row, access)
         except BadRequest as error:
             return FailedItem(url=url, reason=str(error))

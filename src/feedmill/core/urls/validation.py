@@ -18,6 +18,12 @@ _AUTHORITY = re.compile(r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*)://|(?:unc:)?\\
 _HOST = re.compile(r"(?:.*@)?(?P<host>\[[^\]]*\]|[^:]*)(?::[0-9]*)?", re.DOTALL)
 
 
+def find_url_fault(url: str) -> str:
+    """Returns why a URL cannot be that of a document, "" if it can. Errors: none."""
+    note = check_url(url, require_fqdn=False)
+    return note.reason if note is not None and note.level is LogLevel.ERROR else ""
+
+
 def host_of(url: str) -> str | None:
     """Returns the host of a URL in lower case, without port and user; None if there is none. Errors: none."""
     found = _AUTHORITY.match(url)

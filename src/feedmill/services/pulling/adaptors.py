@@ -24,6 +24,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, BinaryIO, Final
 
+from feedmill.core.urls.validation import find_url_fault
 from feedmill.model.change import Content
 from feedmill.model.errors import BadRequest, BadStream, NotFound, UpstreamFailure
 from feedmill.model.pulling import RunMode
@@ -202,6 +203,8 @@ class AdaptorSource:
         url = self._ids.find_url(listed.id)
         if listed.delete:
             return DeletedItem(url=url)
+        if not self._ids.base and (fault := find_url_fault(url)):
+            return FailedItem(url=url, reason=fault)
         return RetrievableItem(url=url, digest=self._digest_listed(listed), retrieve=partial(self._retrieve, listed))
 
     def _digest_listed(self, listed: ListedDocument) -> bytes:

@@ -15,7 +15,7 @@ from functools import partial
 import structlog
 
 from feedmill.core.documents.urlstate import ApplyContext, ReceiptCount
-from feedmill.core.urls.validation import check_url
+from feedmill.core.urls.validation import MAX_URL_CHARACTERS
 from feedmill.model.change import Change, Delete, PutDocument, SourcePosition
 from feedmill.model.document import BlobRef, Document, DocumentState
 from feedmill.model.errors import BadRequest, Broken, Conflict, FeedmillError, UpstreamFailure
@@ -633,11 +633,9 @@ def _retrieve(item: RetrievableItem, earlier: EarlierRetrieval | None) -> Retrie
 
 
 def _check_item(item: PulledItem) -> PulledItem:
-    """Returns an item, or why its URL cannot be that of a document: the source, not this server, may have made it."""
-    if isinstance(item, ListedItem | RetrievableItem):
-        fault = check_url(item.url, require_fqdn=False)
-        if fault is not None and fault.level is LogLevel.ERROR:
-            return FailedItem(url=item.url, reason=fault.reason)
+    """Returns an item, or that its URL, in which there is an id of the source, is too long."""
+    if isinstance(item, ListedItem | RetrievableItem) and len(item.url) > MAX_URL_CHARACTERS:
+        return FailedItem(url=item.url, reason=f"the url is longer than {MAX_URL_CHARACTERS} characters")
     return item
 
 
