@@ -139,14 +139,14 @@ def test_links_and_emphasis_are_parts_of_lines() -> None:
 
 
 def test_preformatted_text_has_its_lines_and_its_white_space() -> None:
-    text = "def f():\nreturn\nx = 1\nbehind"
+    text = "def f():\nreturn\nx = 1\ny\nbehind"
     structure = Structure(
-        events=[Event(Kind.PREFORMATTED, 0), Event(Kind.UNORDERED, 3), Event(Kind.END, 4), Event(Kind.END, 16)],
-        spaces=[Space(1, 0, 0, 4), Space(2, 0, 1, 0), Space(2, 4, 0, 3)],
+        events=[Event(Kind.PREFORMATTED, 0), Event(Kind.UNORDERED, 3), Event(Kind.END, 4), Event(Kind.END, 17)],
+        spaces=[Space(1, 0, 0, 4), Space(2, 0, 1, 4), Space(2, 4, 0, 3)],
     )
     block, behind = build_blocks(text, structure)
     assert block.kind is Kind.PREFORMATTED
-    assert "".join(span.before + text[span.start : span.end] for span in block.spans) == "def f():\n    return\n\nx =    1"
+    assert "".join(span.before + text[span.start : span.end] for span in block.spans) == "def f():\n    return\n\n    x =    1\n    y"
     assert (behind.kind, text[behind.start : behind.end]) == (None, "behind")
 
 

@@ -7,10 +7,9 @@ and its own text.
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
 from feedmill.adapters.extract.clean import CONTROLS, squeeze, unify_lines
-from feedmill.core.text.structure import MAX_EVENTS, Kind, Space, encode_structure
+from feedmill.core.text.structure import MAX_EVENTS, Kind, encode_structure
 
 SIGN = "\x01"
 """The first character of each mark."""
@@ -24,9 +23,7 @@ _STARTS = SIGN + _SECONDS[Kind.PREFORMATTED]
 _ENDED = frozenset(_SECONDS[kind] for kind in Kind if kind in "ABCDEFuodtqpjeska")
 _MARKS = b"".join([SIGN.encode(), *(second.encode() for second in _SECONDS.values())])
 _MARK = re.compile(f"{SIGN}[{''.join(_SECONDS.values())}]")
-# line ends before empty lines or indents, and blanks in a row between words
-_RUN = re.compile(r"\A[^\S\n]+|\n\s+|(?<=\S)[^\S\n]{2,}(?=\S)")
-_EMPTY = re.compile(r"\n\s*\n")
+_BLANKS = re.compile(r"\s{2,}")
 _TAB = 8
 
 
@@ -62,7 +59,8 @@ def build_structure(marked: str, unstored: Sequence[int]) -> str:
     del pieces[MAX_EVENTS + 1 :]
     letters = b"".join([piece[:1] for piece in pieces[1:]]).translate(_LETTERS).decode()
     distances = [len(pieces[0]), *[len(piece) - 1 for piece in pieces[1:-1]]]
-    return encode_structure(letters, distances, unstored, islice(_find_spaces(marked), MAX_EVENTS))
+    spaces = _find_spaces(marked) if Kind.PREFORMATTED.value in letters else []
+    return encode_structure(letters, distances, unstored, spaces[:MAX_EVENTS])
 
 
 def _drop_strangers(pieces: list[bytes]) -> list[bytes]:
@@ -77,40 +75,39 @@ def _drop_strangers(pieces: list[bytes]) -> list[bytes]:
     return kept
 
 
-def _find_spaces(marked: str) -> Iterator[Space]:
-    """Yields the white space of preformatted text that is lost when it is collapsed: further lines, indents, and blanks in a row."""
-    end = line = 0
+def _find_spaces(marked: str) -> list[tuple[int, int, int, int]]:
+    """Returns the white space of preformatted text that is lost when it is collapsed: further lines, indents, and blanks in a row.
+
+    Shape: the values of a ``Space``, which take longer to make.
+    """
+    found: list[tuple[int, int, int, int]] = []
+    end = number = last = 0
     while (start := marked.find(_STARTS, end)) >= 0:
         end = _find_end(marked, start)
         text = unify_lines(without_structure(marked[start:end])).expandtabs(_TAB).rstrip()
-        text = text[len(text) - len(text.lstrip("\n")) :]
-        if text:
-            yield from _find_runs(text, line)
-            line += _count_lines(text)
+        lines = text.lstrip("\n").split("\n")
+        empty = 0
+        for line, words in zip(lines, map(str.lstrip, lines), strict=True):
+            if not words:
+                empty += 1
+                continue
+            indent = len(line) - len(words)
+            if indent != last or empty:
+                found.append((number, 0, empty, indent))
+                last, empty = indent, 0
+            if "  " in words:
+                found += _find_blanks(words, number)
+            number += 1
+    return found
 
 
-def _find_runs(text: str, line: int) -> Iterator[Space]:
-    """Yields the white space of one text. Shape: ``line`` is the number of its first line; only runs that are lost are looked at."""
-    read = begin = lost = 0
-    for run in _RUN.finditer(text):
-        start, end = run.span()
-        if passed := text.count("\n", read, start):
-            line += passed
-            begin, lost = text.rindex("\n", read, start) + 1, 0
-        read = end
-        before, is_line, indent = run[0].rpartition("\n")
-        if is_line or start == 0:
-            line += bool(is_line)
-            begin, lost = end - len(indent), len(indent)
-            yield Space(line, 0, before.count("\n"), len(indent))
-        else:
-            lost += len(indent) - 1
-            yield Space(line, end - begin - lost, 0, len(indent) - 1)
-
-
-def _count_lines(text: str) -> int:
-    """Returns the number of lines that are not empty. Shape: the first and the last are not."""
-    return text.count("\n") + 1 - sum(run[0].count("\n") - 1 for run in _EMPTY.finditer(text))
+def _find_blanks(words: str, number: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yields the blanks in a row of a line. Shape: without its indent."""
+    lost = 0
+    for run in _BLANKS.finditer(words.rstrip()):
+        blanks = len(run[0]) - 1
+        lost += blanks
+        yield number, run.end() - lost, 0, blanks
 
 
 def _find_end(marked: str, start: int) -> int:

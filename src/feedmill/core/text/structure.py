@@ -73,7 +73,8 @@ class Event(NamedTuple):
 class Space(NamedTuple):
     """White space before a character: so many further lines, then so many blanks.
 
-    Shape: ``line`` counts the lines of all preformatted text from 0, ``column`` the characters of that line.
+    Shape: ``line`` counts the lines of all preformatted text from 0, ``column`` the characters of that line. The blanks at column 0 stand
+    before all lines from there on, to the next such.
     """
 
     line: int
@@ -90,17 +91,19 @@ class Structure(NamedTuple):
     spaces: Sequence[Space] = ()
 
 
-def encode_structure(letters: str, distances: Sequence[int], unstored: Sequence[int] = (), spaces: Iterable[Space] = ()) -> str:
-    """Returns a structure in the storage format. Shape: a distance for each letter; spaces in order."""
+def encode_structure(
+    letters: str, distances: Sequence[int], unstored: Sequence[int] = (), spaces: Sequence[tuple[int, int, int, int]] = ()
+) -> str:
+    """Returns a structure in the storage format. Shape: a distance for each letter; the values of spaces, in order."""
     if distances and max(distances) > MAX_NUMBER:
         letters, distances = _divide(letters, distances)
     whites: list[int] = []
     last = 0
-    for line, *sizes in spaces:
-        if line - last > MAX_NUMBER:
-            break
-        whites += (line - last, *(min(size, MAX_NUMBER) for size in sizes))
+    for line, column, lines, blanks in spaces:
+        whites += (line - last, column, lines, blanks)
         last = line
+    if whites and max(whites) > MAX_NUMBER:
+        whites = [min(number, MAX_NUMBER) for number in whites]
     return f"{letters}{_encode(distances)}\t{_encode(unstored)}\t{_encode(whites)}"
 
 

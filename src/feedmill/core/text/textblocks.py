@@ -176,8 +176,13 @@ class _Builder:
         self._urls = iter(urls)
         self._unstored = structure.unstored
         self._spaces: dict[int, list[tuple[int, str]]] = defaultdict(list)
+        self._indents: dict[int, tuple[int, int]] = {}
+        self._indent = 0
         for line, column, lines, blanks in structure.spaces:
-            self._spaces[line].append((column, "\n" * min(lines, MAX_LINES) + " " * min(blanks, MAX_BLANKS)))
+            if column:
+                self._spaces[line].append((column, " " * min(blanks, MAX_BLANKS)))
+            else:
+                self._indents[line] = (min(lines, MAX_LINES), min(blanks, MAX_BLANKS))
         #: the number of a line among all preformatted ones, and where it starts
         self._line = self._line_start = 0
         self._path = [Block()]
@@ -230,6 +235,9 @@ class _Builder:
         while start < end:
             line_end = self._text.find("\n", start, end) + 1 or end
             before = ""
+            if start == self._line_start:
+                lines, self._indent = self._indents.get(self._line, (0, self._indent))
+                before = "\n" * lines + " " * self._indent
             for column, space in self._spaces.get(self._line, ()):
                 place = self._line_start + column
                 if start <= place < line_end:
