@@ -128,6 +128,21 @@ def test_keys_are_percent_encoded_and_found_in_any_letter_case(database: Databas
     assert item.url.endswith("/staff/a%2Fb%20%C3%BC%3F/1")
 
 
+def test_text_of_sqlite_that_is_no_utf_8_costs_only_its_bytes(tmp_path: Path) -> None:
+    with opened_database(f"sqlite:///{tmp_path}/odd.db") as database:
+        database.execute("INSERT INTO articles (id, title) VALUES (1, CAST(x'41ff42' AS TEXT)), (2, 't')")
+        (first, second), _ = database.read(crawl_query="SELECT id, title FROM articles")
+    assert load(first).metadata == (("id", "1"), ("title", "A\ufffdB"))
+    assert load(second).metadata == (("id", "2"), ("title", "t"))
+
+
+def test_times_beyond_those_of_python_are_texts(in_postgres: Database) -> None:
+    in_postgres.add(id=1)
+    times = "'infinity'::timestamp AS a, '-infinity'::date AS b, '0044-03-15 BC'::timestamptz::date AS c, '2026-01-02'::date AS d"
+    (item,), _ = in_postgres.read(crawl_query=f"SELECT id, {times} FROM articles")
+    assert load(item).metadata == (("id", "1"), ("a", "infinity"), ("b", "-infinity"), ("c", "0044-03-15 BC"), ("d", "2026-01-02"))
+
+
 def test_rows_with_a_key_that_is_null_are_skipped(database: Database) -> None:
     database.add(id=None, title="x")
     (item,), _ = database.read()

@@ -6,6 +6,7 @@ SQLite and PostgreSQL are part of every installation. The others need an extra, 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from typing import Any, Final
@@ -99,10 +100,33 @@ def open_engine(dsn: str, user: str = "", password: str = "") -> sa.Engine:
         for statement in driver.prepare:
             cursor.execute(statement)
         cursor.close()
+        if driver.name == "sqlite":
+            # SQLite stores any bytes as text, and by default one value that is no UTF-8 ends the reading
+            connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         if driver.module == "psycopg":
+            _read_every_time(connection)
             connection.commit()
 
     return engine
+
+
+def _read_every_time(connection: Any) -> None:
+    """Has a connection of psycopg return times that Python cannot represent, such as infinity, as the texts of the database.
+
+    By default one such time ends the reading. Source: psycopg, "Data adaptation", the example of infinite dates.
+    """
+    from psycopg import DataError
+    from psycopg.types import datetime as times
+
+    for name, loader in (("date", times.DateLoader), ("timestamp", times.TimestampLoader), ("timestamptz", times.TimestamptzLoader)):
+
+        def load(self: Any, data: Any, read: Any = loader.load) -> object:
+            try:
+                return read(self, data)
+            except DataError:
+                return bytes(data).decode()
+
+        connection.adapters.register_loader(name, type(f"Every{loader.__name__}", (loader,), {"load": load}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
