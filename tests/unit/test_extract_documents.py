@@ -36,6 +36,16 @@ def test_docx_runs_of_a_word_stay_together_and_tabs_part_words() -> None:
     assert read(make_docx(body)).text == "Feedmill next"
 
 
+def test_docx_places_of_drawings_are_no_text() -> None:
+    drawing = (
+        '<w:drawing><wp:anchor xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing">'
+        "<wp:positionH><wp:posOffset>-12249</wp:posOffset></wp:positionH><wp:positionV><wp:align>top</wp:align></wp:positionV>"
+        '<wp14:sizeRelH xmlns:wp14="http://schemas.microsoft.com/office/word/2010/wordprocessingDrawing"><wp14:pctWidth>0</wp14:pctWidth>'
+        "</wp14:sizeRelH><w:txbxContent><w:p><w:r><w:t>inside</w:t></w:r></w:p></w:txbxContent></wp:anchor></w:drawing>"
+    )
+    assert read(make_docx(f"<w:p><w:r>{drawing}<w:t>text</w:t></w:r></w:p>")).text == "inside\ntext"
+
+
 def test_docx_headings_are_known_by_built_in_styles_and_outline_levels() -> None:
     def styled(text: str, properties: str) -> str:
         return f"<w:p><w:pPr>{properties}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"

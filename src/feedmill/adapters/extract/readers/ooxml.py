@@ -23,6 +23,12 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 # Older programs read this element instead of its neighbour, the choice. Both hold the same text box, which counts once.
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_PLACES = (
+    "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}positionH",
+    "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}positionV",
+    "{http://schemas.microsoft.com/office/word/2010/wordprocessingDrawing}sizeRelH",
+    "{http://schemas.microsoft.com/office/word/2010/wordprocessingDrawing}sizeRelV",
+)
 _PROPERTIES = {
     "title": "title", "creator": "author", "subject": "subject", "keywords": "keywords", "description": "description",
     "lastModifiedBy": "last-modified-by", "category": "category", "Company": "company", "Manager": "manager",
@@ -37,8 +43,8 @@ def read_docx(data: bytes, limits: ExtractionLimits) -> Content:
     container = ZipArchive(data)
     parts = sorted((name for name in container.names if _WORD_PARTS.match(name)), key=_word_order)
     breaks = (f"{_W}p", f"{_W}tc", f"{_W}br", f"{_W}cr", f"{_A}p")
-    # Field codes, and text that was deleted while changes were tracked: the document does not show them.
-    skip = (f"{_W}instrText", f"{_W}delText", f"{_W}fldData", _FALLBACK)
+    # Field codes, text that was deleted while changes were tracked, and the places of drawings: the document does not show them.
+    skip = (f"{_W}instrText", f"{_W}delText", f"{_W}fldData", _FALLBACK, *_PLACES)
     levels, blanks = read_heading_styles(container), (f"{_W}tab", f"{_W}noBreakHyphen")
     marker = WordMarker(container, levels)
     return _assemble(
