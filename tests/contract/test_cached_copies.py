@@ -148,6 +148,22 @@ def test_search_cache_page_has_no_structure(tmp_path: Path) -> None:
     harness.store.close()
 
 
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("<h2>a</h2><h2>b</h2><h5>c</h5><h3>d</h3><h1>e</h1>", ["h1", "h2", "h2", "h3", "h3", "h2"]),
+        ("<h1>Travel</h1><h3>a</h3><h4>b</h4><h3>c</h3><h1>d</h1>", ["h1", "h2", "h3", "h2", "h2"]),
+        ("".join(f"<h{level}>{level}</h{level}>" for level in range(1, 7)), ["h1", "h2", "h3", "h4", "h5", "h6", "h6"]),
+    ],
+)
+def test_headings_leave_no_level_out(tmp_path: Path, body: str, shown: list[str]) -> None:
+    harness = open_harness(tmp_path)
+    add_page(harness, body)
+    page = html.fromstring(ask(open_app(harness), "/cache", [("url", URL)]).text)
+    assert [node.tag for node in page.iter("h1", "h2", "h3", "h4", "h5", "h6")] == shown
+    harness.store.close()
+
+
 def test_lists_and_tables_have_the_direction_of_their_text(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
     add_page(harness, "<p>" + "text " * 12 + "</p><ul><li>12 שלום<ul><li>inner</ul></ul><table><tr><td>1<td>سلام</table><ul><li>1.2</ul>")

@@ -187,6 +187,11 @@ def test_plain_text_and_markdown_have_their_form() -> None:
     )
 
 
+def test_text_of_a_mail_is_preformatted() -> None:
+    mail = b"From: a@b.c\nSubject: Costs\nMIME-Version: 1.0\nContent-Type: text/plain\n\nHello,\n\n  > quoted\n"
+    assert outline(read(mail, mimetype="message/rfc822")) == "<p a@b.c><p Costs><pre Hello,\n\n  > quoted>"
+
+
 def test_members_of_an_archive_and_attachments_have_their_structure() -> None:
     page = "<ul><li>one<li><a href='/x'>two</a></ul>"
     assert outline(read(make_zip({"a.html": page, "b.html": page}))) == (

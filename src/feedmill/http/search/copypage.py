@@ -119,7 +119,8 @@ class _Page:
         #: whether the text begins with a heading that is the title, which is then not shown twice
         self.has_own_title = first is not None and first.kind in HEADINGS and copy.text[first.start : first.end] == copy.title
         self._is_first = True
-        self._level = 1
+        #: the levels of the headings below which the text is
+        self._levels: list[int] = []
 
     def show(self, block: Block, *, is_directed: bool = False) -> ShownBlock:
         """Returns what is shown of a block. Shape: ``is_directed`` inside of a block that has a direction."""
@@ -136,12 +137,14 @@ class _Page:
     def _find_element(self, kind: Kind | None) -> str:
         if kind not in HEADINGS:
             return _ELEMENTS[kind]
+        # below the title of the page, and no level is left out
+        level = HEADINGS.index(kind)
+        while self._levels and self._levels[-1] >= level:
+            self._levels.pop()
+        self._levels.append(level)
         if self._is_first and self.has_own_title:
             return "h1"
-        # below the title of the page, and no level is left out
-        self._level = min(HEADINGS.index(kind) + (1 if self.has_own_title else 2), self._level + 1, _DEEPEST)
-        self._level = max(self._level, 2)
-        return f"h{self._level}"
+        return f"h{min(max(len(self._levels) + (not self.has_own_title), 2), _DEEPEST)}"
 
     def _show_line(self, spans: Sequence[Span], element: str) -> ShownLine:
         marks = self._take_marks(spans[0].start, spans[-1].end)

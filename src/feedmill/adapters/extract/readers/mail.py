@@ -11,6 +11,7 @@ from feedmill.adapters.extract.charset import decode
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content
 from feedmill.adapters.extract.readers.html import read_html
+from feedmill.adapters.extract.readers.plaintext import read_plain
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits
 
@@ -94,5 +95,5 @@ def _read_text(part: Message, kind: str, limits: ExtractionLimits) -> str:
     data = payload if isinstance(payload, bytes) else b""
     charset = part.get_content_charset()
     if kind != "text/html":
-        return decode(data, charset).replace("\r\n", "\n")
+        return read_plain(data, charset).text
     return read_html(decode(data, charset, is_markup=True), "", limits).text
