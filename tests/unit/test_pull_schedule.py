@@ -53,6 +53,8 @@ def test_find_next_without_schedule_is_never() -> None:
         ("0 0 * * 0", datetime(2026, 3, 8, 0, 0, tzinfo=UTC)),
         # both days restricted: either matches
         ("0 0 13 * fri", datetime(2026, 3, 6, 0, 0, tzinfo=UTC)),
+        ("@Daily", datetime(2026, 3, 2, 0, 0, tzinfo=UTC)),
+        ("@yearly | @hourly", datetime(2026, 3, 1, 13, 0, tzinfo=UTC)),
         ("10/20 13 * * *", datetime(2026, 3, 1, 13, 10, tzinfo=UTC)),
     ],
 )
@@ -62,7 +64,19 @@ def test_find_next_with_cron_is_the_first_minute_that_matches(text: str, found: 
 
 @pytest.mark.parametrize(
     "text",
-    ["hourly", "every 0m", "every 5 weeks", "60 * * * *", "* 24 * * *", "* * 0 * *", "5-1 * * * *", "a * * * *", "* * 30 2 *", "* * * * 8"],
+    [
+        "hourly",
+        "@reboot",
+        "every 0m",
+        "every 5 weeks",
+        "60 * * * *",
+        "* 24 * * *",
+        "* * 0 * *",
+        "5-1 * * * *",
+        "a * * * *",
+        "* * 30 2 *",
+        "* * * * 8",
+    ],
 )
 def test_parse_with_nonsense_is_refused(text: str) -> None:
     with pytest.raises(BadRequest):

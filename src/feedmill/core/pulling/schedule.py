@@ -2,7 +2,8 @@
 
 A line of cron has five fields: minute, hour, day of the month, month, day of the week. A field is ``*``, a number, a range ``1-5``, a list
 ``1,15``, or one of these with a step ``*/10``. Months and days of the week may be named by three letters; Sunday is 0 and 7. If both
-days are restricted, either may match. All times are UTC. Source: crontab(5).
+days are restricted, either may match. ``@hourly``, ``@daily``, ``@weekly``, ``@monthly`` and ``@yearly`` stand for lines.
+All times are UTC. Source: crontab(5).
 """
 
 import re
@@ -21,6 +22,15 @@ _SEARCHED: Final = timedelta(days=366 * 8 + 1)
 
 _EVERY = re.compile(r"every\s+([1-9][0-9]{0,5})\s*(s|m|h|d)")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_NAMED: Final = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
 _PART = re.compile(r"(\*|[a-z0-9]+(?:-[a-z0-9]+)?)(?:/([1-9][0-9]?))?")
 _MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _DAYS: Final = "sun mon tue wed thu fri sat".split()
@@ -90,7 +100,7 @@ def parse_schedule(text: str) -> Schedule:
     every = _EVERY.fullmatch(words)
     if every is not None:
         return Schedule(every=timedelta(**{_UNITS[every[2]]: int(every[1])}))
-    lines = [line.split() for line in words.split("|")]
+    lines = [_NAMED.get(line.strip(), line).split() for line in words.split("|")]
     if any(len(fields) != 5 for fields in lines):
         raise BadRequest(
             f"'{text}' is no schedule; give 'every 15m' (s, m, h or d), or the five fields of a cron line such as '30 2 * * *'"
