@@ -42,7 +42,7 @@ _LINKED = re.compile(f"{_LINK}[^{_LINK_END}]*{_LINK_END}?")
 _QUOTE_MARKS = re.compile(f"[{UNQUOTED}{QUOTED}]")
 _WORD = re.compile(r"\w+")
 _SPACELESS_LETTER = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff]")
-_SIGN = re.compile(f"{_LINK}+[^\\w{_LINK_END}\f]{{1,4}}{_LINK_END}")
+_SIGN = re.compile(f"{_LINK}[^\\w{_LINK}{_LINK_END}\f]{{1,4}}{_LINK_END}")
 _RIGHTS = re.compile(r"\s*(?:©|copyright\b)", re.IGNORECASE)
 _FILE_NAME = re.compile(r"[\w.-]+")
 # how some programs write the alternative of a sign beside its name: [Note] Note
