@@ -2,6 +2,7 @@ import io
 import re
 import time
 from base64 import b64decode
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import accumulate
 from pathlib import Path
@@ -24,7 +25,7 @@ from feedmill.http.pages.languages import choose_language
 from feedmill.http.pages.rendering import Pages
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.http.search.cachepage import read_cache_query
-from feedmill.http.search.copypage import show_copy
+from feedmill.http.search.copypage import ShownBlock, show_copy
 from feedmill.model.document import Attributes
 from feedmill.model.extraction import ExtractionLimits, Link, Task
 from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy, find_words
@@ -61,6 +62,12 @@ ATTRIBUTES = {
     **{tag: set() for tag in ("head", "title", "style", "body", "li", "dt", "dd", "tr", "td", "th", "mark", "strong", "em", "code")},
 }
 """All elements of the page, with their attributes."""
+
+
+def list_texts(blocks: Sequence[ShownBlock]) -> list[str]:
+    """Returns all pieces of text that are shown, in order."""
+    own = [[part.text for line in block.lines for link in line.links for part in link.parts] for block in blocks]
+    return [text for block, texts in zip(blocks, own, strict=True) for text in texts + list_texts(block.blocks)]
 
 
 def open_app(harness: SearchHarness) -> Starlette:
@@ -243,7 +250,9 @@ def test_page_of_any_copy_has_only_the_elements_and_links_of_the_list(
         marks=tuple(find_words(text, "needle alert")),
         updated_at=datetime(2026, 5, 4, tzinfo=UTC),
     )
-    page = html.document_fromstring(Pages().render("copy.html", choose_language("", ""), Brand(), copy=show_copy(copy, sent)))
+    shown = show_copy(copy, sent)
+    assert "".join("".join(list_texts(shown.blocks)).split()) == "".join(text.split())
+    page = html.document_fromstring(Pages().render("copy.html", choose_language("", ""), Brand(), copy=shown))
     for node in page.iter():
         assert isinstance(node.tag, str)
         assert set(node.attrib) <= ATTRIBUTES[node.tag]

@@ -124,7 +124,8 @@ def _find_blocks(data: bytes, text: str, url: str) -> list[Block]:
     if not structure.events:
         return split_blocks(text, headings, links)
     main = decode_main_text(data)[:MAX_CHARACTERS]
-    blocks = attempt(lambda: build_blocks(main, structure, headings, links), split_blocks(main), step=COPY_STEP, url=url)
+    built = attempt(lambda: build_blocks(main, structure, headings, links), None, step=COPY_STEP, url=url)
+    blocks = split_blocks(main, headings, links) if built is None else built
     return [*blocks, *split_blocks(text[len(main) :], "", links, len(main))]
 
 
