@@ -12,6 +12,8 @@ from feedmill.adapters.extract.extract import extract
 from feedmill.adapters.index.tantivy.schema import make_entry
 from feedmill.core.text.analysis import fold_words
 from feedmill.core.text.snippets import make_snippet
+from feedmill.core.text.structure import decode_structure
+from feedmill.core.text.textblocks import Block, build_blocks
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from tests.archivefiles import SEVEN_ZIPS, make_tar
 from tests.builders.indexdocuments import make_index_document
@@ -24,6 +26,8 @@ _UNFORESEEN = "the document cannot be read: "
 _HTML = b"""<!DOCTYPE html><html><head><meta charset="iso-8859-2"><title>A title</title><base href="http://b.example.com/">
 <meta name="robots" content="noindex,nofollow"><meta name="dept" content="1&#10;234"></head><body><h1>Head</h1><p>words <b>and</b> more
 <!--googleoff: index-->off<!--googleon: index--><a href="/x" rel="nofollow">link</a><img alt="picture"><table><tr><td>1.618,2.718</table>
+<ul><li>one<ol><li><a href="mailto:x">two</a></ol></ul><pre>
+  if x:\r\n\ty  z\n\n</pre><dl><dt>a<dd>b</dl><blockquote><h3>c</h3></blockquote><nav><ul><li><a href=/y>menu</a></ul></nav>&#1;&#2;&#24;
 <script>var x = "</p>";</script><div style="display: none">hidden</div></body></html>"""
 _TEXT = "Prices: 2,375.9,5 and 1.299,00 € on 17.05.2024; 12,34,567.8,9 units.\n日本語 서울 ไทย עברית العربية dobrodošli ǆ İ\n".encode()
 _XML = b"""<?xml version="1.0" encoding="koi8-r"?>
@@ -31,7 +35,8 @@ _XML = b"""<?xml version="1.0" encoding="koi8-r"?>
 _MARKDOWN = b"---\ntitle: T\n---\n# Head\n\nwords [link](http://x/) `code`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n\n* list\n"
 _CSV = b'name,amount\n"a ""b""",3\n'
 _MAN = b".TH A 1 2022\n.SH NAME\na \\- \\fBwords\\fR\n.de x\n..\n.TS\nl l.\none\ttwo\n.TE\n.BR a (1),\n"
-_MDOC = b".Dd May 1, 2022\n.Dt A 1\n.Sh NAME\n.Nm a\n.Nd words\n.Op Fl c Ar x\n.Xr b 1 ,\n.Dq Pa /etc .\n"
+_MAN += b".TP\n.B \\-a\nall\n.RS\n.IP b 2\nin\n.RE\n.PP\n.nf\n  x  y\n.fi\n"
+_MDOC = b".Dd May 1, 2022\n.Dt A 1\n.Sh NAME\n.Nm a\n.Nd words\n.Op Fl c Ar x\n.Xr b 1 ,\n.Dq Pa /etc .\n.Bl -tag\n.It Fl v\nlist\n.El\n"
 _RTF = rb"{\rtf1\ansi\ansicpg1250{\info{\title T}}words \b bold\b0\par \u8364? \'e9{\*\bin3 abc}}"
 
 
@@ -53,9 +58,22 @@ def read_document(data: bytes, mimetype: str, url: str) -> Extraction:
     return found
 
 
+def _check_blocks(found: Extraction) -> None:
+    """Errors: Finding where the blocks of a document do not hold its text once and in order."""
+    blocks = build_blocks(found.text, decode_structure(found.structure), found.headings, found.links)
+    shown = "".join("".join(_list_texts(found.text, blocks)).split())
+    if shown != "".join(found.text.split()):
+        raise Finding("the blocks do not hold the text")
+
+
+def _list_texts(text: str, blocks: list[Block]) -> list[str]:
+    return [part for each in blocks for part in [text[span.start : span.end] for span in each.spans] + _list_texts(text, each.blocks)]
+
+
 def _target(name: str, mimetype: str, *seeds: bytes, inputs: int = 60, words: tuple[bytes, ...] = ()) -> Target:
     def run(data: bytes) -> int:
         found = read_document(data, mimetype, f"http://fuzz.example.com/a.{name}")
+        _check_blocks(found)
         return len(found.text) + len(repr(found.metadata)) + len(repr(found.links))
 
     # the zip containers may hold 400 times their size

@@ -76,9 +76,19 @@ def test_marks_leave_no_trace_in_a_text(pieces: list[str]) -> None:
 
 
 def test_characters_of_the_document_that_begin_a_mark_move_nothing() -> None:
-    marked = f"a\x01b \x02{mark(Kind.STRONG)}cd{END}\x01"
-    assert read_structure(build_structure(marked, ())) == [(Kind.STRONG, 2), (Kind.END, 4)]
-    assert clean_text(marked, 100) == "ab cd"
+    for stranger in ("\x01b \x02", "\x01… \x02", "b\x01\x1f \x1b", "\x01\x7fb "):
+        marked = f"a{stranger}{mark(Kind.STRONG)}cd{END}\x01"
+        assert read_structure(build_structure(marked, ())) == [(Kind.STRONG, 2), (Kind.END, 4)]
+        assert clean_text(marked, 100) in ("ab cd", "a… cd")
+
+
+@given(st.lists(st.sampled_from(["a", "…", " ", "\x01", "\x02", "\x1f", "\x7f", mark(Kind.TABLE), END])).map("".join))
+def test_structure_of_a_text_with_control_characters_is_valid(marked: str) -> None:
+    stored = build_structure(marked, ())
+    text = clean_text(marked, 1000)
+    structure = decode_structure(stored)
+    assert bool(structure.events) is bool(stored)
+    assert all(event.place <= len("".join(text.split())) for event in structure.events)
 
 
 def read(body: str) -> tuple[str, Structure, str]:

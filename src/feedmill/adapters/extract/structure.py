@@ -54,10 +54,15 @@ def build_structure(marked: str, unstored: Sequence[int]) -> str:
         return ""
     squeezed = squeeze(marked)
     pieces = squeezed.split(_SIGN)
-    if len(squeezed) - len(squeezed.translate(None, CONTROLS)) != 2 * (len(pieces) - 1):
+    seconds = b"".join([piece[:1] for piece in pieces[1:]])
+    controls = len(squeezed) - len(squeezed.translate(None, CONTROLS))
+    if seconds.translate(None, _MARKS) or not 2 * len(seconds) == 2 * (len(pieces) - 1) == controls:
         pieces = _drop_strangers(pieces)
+        seconds = b"".join([piece[:1] for piece in pieces[1:]])
+    if not seconds:
+        return ""
     del pieces[MAX_EVENTS + 1 :]
-    letters = b"".join([piece[:1] for piece in pieces[1:]]).translate(_LETTERS).decode()
+    letters = seconds[:MAX_EVENTS].translate(_LETTERS).decode()
     distances = [len(pieces[0]), *[len(piece) - 1 for piece in pieces[1:-1]]]
     spaces = _find_spaces(marked) if Kind.PREFORMATTED.value in letters else []
     return encode_structure(letters, distances, unstored, spaces[:MAX_EVENTS])
@@ -68,10 +73,10 @@ def _drop_strangers(pieces: list[bytes]) -> list[bytes]:
     kept = [pieces[0].translate(None, CONTROLS)]
     for piece in pieces[1:]:
         second, rest = piece[:1], piece[1:].translate(None, CONTROLS)
-        if second.translate(None, CONTROLS) or not second:
-            kept[-1] += second + rest
-        else:
+        if second in _MARKS and second:
             kept.append(second + rest)
+        else:
+            kept[-1] += second.translate(None, CONTROLS) + rest
     return kept
 
 
