@@ -19,7 +19,7 @@ work is small and grows with the size of the page only.
 
 import re
 from collections.abc import Sequence
-from itertools import chain, compress, repeat
+from itertools import chain, compress, islice, repeat
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -291,8 +291,13 @@ def _has_prose(blocks: list[str]) -> bool:
     return any(_is_sentence(_LINKED.sub("", block)) for block in blocks)
 
 
+def _has_words(block: str, count: int) -> bool:
+    """Whether a block has at least so many words, without a look at the rest of a long one."""
+    return next(islice(_WORD.finditer(block), count - 1, None), None) is not None
+
+
 def _is_sentence(block: str) -> bool:
-    if len(block) > 4 * SENTENCE_WORDS and len(_WORD.findall(block)) >= SENTENCE_WORDS:
+    if len(block) > 4 * SENTENCE_WORDS and _has_words(block, SENTENCE_WORDS):
         return True
     return len(block) > SENTENCE_LETTERS and not block.isascii() and len(_SPACELESS_LETTER.findall(block)) >= SENTENCE_LETTERS
 
@@ -354,7 +359,7 @@ def _is_label(block: str, behind: str | None) -> bool:
     """Whether a block names the links behind it. A heading does if nothing else follows until the next one."""
     if _HEADING in block:
         return behind is None or _HEADING in behind
-    return len(_WORD.findall(block)) <= LABEL_WORDS
+    return not _has_words(block, LABEL_WORDS + 1)
 
 
 def _count_dense(block: str) -> int:
