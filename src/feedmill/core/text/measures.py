@@ -25,6 +25,7 @@ MAX_TEXT_NUMBERS = 2_000
 MAX_TEXT_PLACES = 20_000
 MAX_TEXT_CHARACTERS = 2_000_000
 _MAX_DIGITS = 60  # digits with their separators
+_MAX_UNIT = 14  # letters
 _WHOLE_DIGITS = 15  # every whole number of so many digits is exact as a float
 
 # languages that write a comma before a fraction, at least in some of their countries; below, those of them that separate thousands by
@@ -41,7 +42,7 @@ _HARD_GAPS = "\u00a0\u2007\u2009\u202f"
 _QUOTES = "'\u2019"
 _SIGNS = "$€£¥￥₹₩₽₴₺₪฿₫"
 _LETTER = r"[^\W\d_]"
-_UNIT = rf"(?:[%‰℃℉{_SIGNS}]|°?{_LETTER}(?:{_LETTER}|/(?={_LETTER})|[.-](?={_LETTER})){{0,13}}[²³23$]?)"
+_UNIT = rf"(?:[%‰℃℉{_SIGNS}]|°?{_LETTER}(?:{_LETTER}|/(?={_LETTER})|[.-](?={_LETTER})){{0,{_MAX_UNIT - 1}}}[²³23$]?)"
 # Matches the first digit and only then looks back: searching for a character class is many times faster than searching for a position.
 _TEXT_NUMBER = re.compile(
     rf"""[0-9](?<![0-9A-Za-z_.,].)
@@ -146,6 +147,11 @@ def _find_unit_behind(text: str, end: int) -> str | None:
     follower = text[end : end + 1]
     if not follower or follower in "\n.,;:)":
         return ""
+    if follower == " ":
+        # what the expression below would match, for most numbers in prose
+        word, blank, _ = text[end + 1 : end + _MAX_UNIT + 2].partition(" ")
+        if blank and word.isascii() and word.isalpha():
+            return find_word_unit(word) or ""
     found = _BEHIND.match(text, end)
     if found is not None and found.start(1) > end:
         return find_word_unit(found[1]) or ""
