@@ -107,10 +107,13 @@ class WorkerPool:
 
     def next_deadline(self) -> float | None:
         """Returns when ``check_time`` is next due. Units: monotonic seconds."""
-        times = [
-            handle.busy_since + (_SLOW_SECONDS if len(handle.held) > 1 else self.seconds) for handle in self.handles.values() if handle.held
-        ]
-        return min(times, default=None)
+        return min((handle.busy_since + self._find_limit(handle) for handle in self.handles.values() if handle.held), default=None)
+
+    def _find_limit(self, handle: WorkerHandle) -> float:
+        if not handle.ready:
+            # the time of its first document begins when it has begun
+            return _START_SECONDS
+        return _SLOW_SECONDS if len(handle.held) > 1 else self.seconds
 
     def lose_all(self) -> None:
         """Takes back the jobs of all workers after they all ended, for example with the fork server."""
