@@ -50,9 +50,9 @@ WRITE = "links.write"
 FOLLOWED_BATCH = key_of("links.follow", "batch")
 """The note while the indexer adds the links of pages to the crawl queue whose entries were just written."""
 
-READ_AT_ONCE = 50
-WRITTEN_AT_ONCE = 100
-WRITING_SECONDS = 0.15
+READ_AT_ONCE = 200
+WRITTEN_AT_ONCE = 400
+WRITING_SECONDS = 0.6
 """About how long the indexer needs for that many documents."""
 
 log = structlog.get_logger(__name__)
