@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, Request, Route, expect
 from tests import library
 from tests.appliance import Appliance, running
 from tests.browsers import DESKTOP, follow, launched, needs_chromium, new_page
+from tests.waiting import wait_until
 
 pytestmark = needs_chromium
 
@@ -41,14 +42,15 @@ class Typing:
     def __init__(self, browser: Browser, appliance: Appliance, path: str = "/", script: str = "") -> None:
         self.page = new_page(browser, appliance, DESKTOP)
         self.requests: list[Request] = []
-        self.page.on("request", lambda sent: self.requests.append(sent) if sent.resource_type == "fetch" and "/?" in sent.url else None)
+        self.page.on("request", lambda sent: self.requests.append(sent) if sent.resource_type == "fetch" and is_search(sent.url) else None)
         if script:
             self.page.add_init_script(script)
         self.page.clock.install()
         self.page.goto(path)
         self.page.clock.pause_at(self.page.evaluate("Date.now()") + 1_000)
         self.box = self.page.get_by_role("combobox")
-        self.box.focus()
+        self.box.press("End")
+        self.ended = self.page.locator("search form:not([data-typing])")
 
     def type(self, text: str) -> None:
         self.box.press_sequentially(text)
@@ -59,7 +61,7 @@ class Typing:
     def search(self, text: str) -> None:
         """Types, and waits until the answer for what is half typed has come."""
         self.type(text)
-        with self.page.expect_response(lambda answer: "/?" in answer.url):
+        with self.page.expect_response(lambda answer: is_search(answer.url)):
             self.wait(TYPED_MS)
 
     def list_queries(self) -> list[tuple[str, bool]]:
@@ -71,11 +73,36 @@ def query_of(url: str) -> str:
     return parse_qs(urlsplit(url).query).get("q", [""])[0]
 
 
-def hold(page: Page) -> list[Route]:
-    """Holds all further searches until a test lets them go on."""
-    held: list[Route] = []
-    page.route(lambda url: "/?q=" in url, lambda route: held.append(route))
-    return held
+def is_search(url: str, query: str = "") -> bool:
+    """Whether the page searches, for some query: suggestions have the same parameter."""
+    found = query_of(url)
+    return urlsplit(url).path == "/" and bool(found) and found == (query or found)
+
+
+class Held:
+    """All further searches of a page, which wait until a test lets them go on."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._routes: list[Route] = []
+        page.route(is_search, lambda route: self._routes.append(route))
+
+    def wait_for(self, query: str) -> Route:
+        """Returns a search once the browser has sent it."""
+
+        def find() -> list[Route]:
+            # the browser's events come while it is asked something
+            self._page.evaluate("1")
+            return [route for route in self._routes if query_of(route.request.url) == query]
+
+        wait_until(lambda: bool(find()), f"a search for {query}")
+        return find()[-1]
+
+    def let_go(self, query: str) -> None:
+        """Lets a search go on, and waits for its answer."""
+        route = self.wait_for(query)
+        with self._page.expect_response(lambda answer: is_search(answer.url, query)):
+            route.continue_()
 
 
 def test_results_come_while_typing_and_the_address_follows(browser: Browser, appliance: Appliance) -> None:
@@ -95,7 +122,7 @@ def test_results_come_while_typing_and_the_address_follows(browser: Browser, app
     # half-typed words are no queries; a pause makes one of them, which is announced then and not before
     said = page.get_by_role("status").filter(has_text="results")
     expect(said).to_have_count(0)
-    with page.expect_response(lambda answer: "/?" in answer.url):
+    with page.expect_response(lambda answer: is_search(answer.url)):
         typing.wait(PAUSE_MS)
     expect(said).to_have_count(1)
     assert typing.list_queries() == [("travel", True), ("travel hotel", True), ("travel hotel", False)]
@@ -130,14 +157,14 @@ def test_enter_after_typing_leads_to_one_entry(browser: Browser, appliance: Appl
 
 def test_only_the_newest_answer_is_shown(browser: Browser, appliance: Appliance) -> None:
     typing = Typing(browser, appliance)
-    held = hold(typing.page)
+    held = Held(typing.page)
     typing.type("hotel")
-    with typing.page.expect_event("requestfailed", lambda one: query_of(one.url) == "hotel"):
-        typing.wait(TYPED_MS)
+    typing.wait(TYPED_MS)
+    held.wait_for("hotel")
+    with typing.page.expect_event("requestfailed", lambda one: is_search(one.url, "hotel")):
         typing.type(" rates")
         typing.wait(TYPED_MS)
-    with typing.page.expect_response(lambda answer: query_of(answer.url) == "hotel rates"):
-        held[-1].continue_()
+    held.let_go("hotel rates")
     expect(typing.page).to_have_title("hotel rates – Feedmill")
     assert typing.list_queries() == [("hotel", True), ("hotel rates", True)]
     typing.page.context.close()
@@ -149,7 +176,7 @@ def test_half_a_word_that_finds_nothing_changes_nothing_until_a_pause(browser: B
     page.evaluate("document.getElementById('q').value = ''")
     typing.search("travle")
     expect(page).to_have_title("hotel – Feedmill")
-    with page.expect_response(lambda answer: "/?" in answer.url):
+    with page.expect_response(lambda answer: is_search(answer.url)):
         typing.wait(PAUSE_MS)
     expect(page.locator(".meant")).to_contain_text("Showing results for travel")
     expect(typing.box).to_have_value("travle")
@@ -172,8 +199,9 @@ def test_nothing_moves_when_results_come(browser: Browser, appliance: Appliance)
 def test_a_busy_server_ends_it_quietly(browser: Browser, appliance: Appliance, status: int) -> None:
     typing = Typing(browser, appliance)
     page = typing.page
-    page.route(lambda url: "/?q=" in url, lambda route: route.fulfill(status=status, headers={"location": "/signin"}))
+    page.route(is_search, lambda route: route.fulfill(status=status, headers={"location": "/signin"}))
     typing.search("travel")
+    expect(typing.ended).to_have_count(1)
     typing.type(" hotel")
     typing.wait(PAUSE_MS)
     assert typing.list_queries() == [("travel", True)]
@@ -187,16 +215,18 @@ def test_a_busy_server_ends_it_quietly(browser: Browser, appliance: Appliance, s
 
 def test_a_slow_server_ends_it(browser: Browser, appliance: Appliance) -> None:
     typing = Typing(browser, appliance)
-    held = hold(typing.page)
+    held = Held(typing.page)
     typing.type("hotel")
     typing.wait(TYPED_MS)
+    held.wait_for("hotel")
     typing.wait(SLOW_MS)
     typing.type(" ra")
     typing.wait(TYPED_MS)
+    held.wait_for("hotel ra")
     typing.wait(SLOW_MS)
-    with typing.page.expect_response(lambda answer: query_of(answer.url) == "hotel ra"):
-        held[-1].continue_()
+    held.let_go("hotel ra")
     expect(typing.page).to_have_title("hotel ra – Feedmill")
+    expect(typing.ended).to_have_count(1)
     typing.type("tes")
     typing.wait(PAUSE_MS)
     assert typing.list_queries() == [("hotel", True), ("hotel ra", True)]
@@ -205,12 +235,13 @@ def test_a_slow_server_ends_it(browser: Browser, appliance: Appliance) -> None:
 
 def test_an_answer_that_never_comes_ends_it(browser: Browser, appliance: Appliance) -> None:
     typing = Typing(browser, appliance)
-    held = hold(typing.page)
-    with typing.page.expect_event("requestfailed"):
-        typing.type("hotel")
-        typing.wait(TYPED_MS)
+    held = Held(typing.page)
+    typing.type("hotel")
+    typing.wait(TYPED_MS)
+    held.wait_for("hotel")
+    with typing.page.expect_event("requestfailed", lambda one: is_search(one.url, "hotel")):
         typing.wait(PATIENCE_MS + PAUSE_MS)
-    assert [query for query, _ in typing.list_queries()] == ["hotel"] * len(held)
+    expect(typing.ended).to_have_count(1)
     typing.type(" rates")
     typing.wait(PAUSE_MS)
     assert "hotel rates" not in [query for query, _ in typing.list_queries()]
@@ -245,7 +276,7 @@ def test_words_that_an_input_method_composes_are_searched_when_they_are_written(
     typing.wait(PAUSE_MS)
     typing.box.press("Escape")
     assert typing.list_queries() == []
-    with typing.page.expect_response(lambda answer: "/?" in answer.url):
+    with typing.page.expect_response(lambda answer: is_search(answer.url)):
         session.send("Input.insertText", {"text": "出張"})
         typing.wait(TYPED_MS)
     expect(typing.page.locator(".count")).to_contain_text("1 result")
@@ -256,7 +287,7 @@ def test_words_that_an_input_method_composes_are_searched_when_they_are_written(
 def test_a_syllable_of_korean_is_searched_while_it_is_composed(browser: Browser, appliance: Appliance) -> None:
     typing = Typing(browser, appliance)
     session = typing.page.context.new_cdp_session(typing.page)
-    with typing.page.expect_response(lambda answer: "/?" in answer.url):
+    with typing.page.expect_response(lambda answer: is_search(answer.url)):
         compose(session, "한")
         typing.wait(TYPED_MS)
     assert typing.list_queries() == [("한", True)]
@@ -265,13 +296,12 @@ def test_a_syllable_of_korean_is_searched_while_it_is_composed(browser: Browser,
 
 def test_results_that_have_the_focus_stay(browser: Browser, appliance: Appliance) -> None:
     typing = Typing(browser, appliance, "/?q=hotel")
-    page, held = typing.page, hold(typing.page)
+    page, held = typing.page, Held(typing.page)
     typing.type(" rates")
     typing.wait(TYPED_MS)
     link = page.locator(".results h2 a").first
     link.focus()
-    with page.expect_response(lambda answer: "/?" in answer.url):
-        held[-1].continue_()
+    held.let_go("hotel rates")
     expect(link).to_be_focused()
     expect(page).to_have_title("hotel – Feedmill")
     page.context.close()
@@ -280,7 +310,6 @@ def test_results_that_have_the_focus_stay(browser: Browser, appliance: Appliance
 def test_filters_hold_while_typing(browser: Browser, appliance: Appliance) -> None:
     typing = Typing(browser, appliance, "/?q=travel&select=department:Finance")
     page = typing.page
-    typing.box.press("End")
     typing.search(" hotel")
     expect(page).to_have_title("travel hotel – Feedmill")
     expect(page.get_by_label("Finance")).to_be_checked()

@@ -64,8 +64,9 @@
         else form.querySelector(".facets").prepend(group);
       }
       last = group;
-      const [rest, field] = [group.querySelector("details"), group.querySelector(".sift")];
-      if (rest && before.querySelector("details")?.open) rest.open = true;
+      const [rest, range, field] = [".rest", ".range", ".sift"].map((part) => group.querySelector(part));
+      if (rest && before.querySelector(".rest")?.open) rest.open = true;
+      if (range && before.querySelector(".range")?.open) range.open = true;
       if (field) field.value = before.querySelector(".sift")?.value || "";
     }
   };
@@ -96,7 +97,7 @@
 
   // --- a list that is searched: values that do not hold the text are left out
   const sift = (field) => {
-    const group = field.closest("fieldset"), wanted = field.value.trim().toLowerCase(), rest = group.querySelector("details");
+    const group = field.closest("fieldset"), wanted = field.value.trim().toLowerCase(), rest = group.querySelector(".rest");
     let count = 0;
     for (const item of group.querySelectorAll("li")) {
       item.hidden = !item.querySelector(".value").textContent.toLowerCase().includes(wanted);
@@ -149,18 +150,20 @@
   const TYPED_MS = 150, PAUSE_MS = 1000, QUICK_MS = 400, PATIENCE_MS = 1500, MAX_SLOW = 2;
   const box = document.getElementById("q"), form = box.form;
   const [loading] = performance.getEntriesByType("navigation");
-  let types = "typing" in form.dataset && !(loading?.responseStart - loading?.requestStart > QUICK_MS);
   let slow = 0, began = 0, typed = 0, pause = 0, hasEntry = false;
 
+  const end = () => delete form.dataset.typing;
+  if (loading?.responseStart - loading?.requestStart > QUICK_MS) end();
   // somebody may begin to save data at any time
   const saves = () => navigator.connection?.saveData || matchMedia("(prefers-reduced-data: reduce)").matches;
+  const types = () => "typing" in form.dataset && !saves();
   const isEnough = (text) => (text.length > 1 || text > "\u2e7f") && text.length <= 200;
 
   // a server that is busy, or slow twice in a row, gets no more such requests from this page
   const measure = (isAnswered) => {
     if (performance.now() - began > QUICK_MS) slow += 1;
     else if (isAnswered) slow = 0;
-    if (slow >= MAX_SLOW) types = false;
+    if (slow >= MAX_SLOW) end();
   };
 
   const ask = async (isQuery) => {
@@ -189,7 +192,7 @@
   };
 
   const stop = (own) => {
-    types = false;
+    end();
     own.abort();
   };
 
@@ -225,9 +228,9 @@
   const type = () => {
     clearTimeout(typed);
     clearTimeout(pause);
-    if (!types || saves() || !isEnough(box.value.trim())) return request?.isTyped && request.abort();
+    if (!types() || !isEnough(box.value.trim())) return request?.isTyped && request.abort();
     typed = setTimeout(() => ask(false), TYPED_MS);
-    pause = setTimeout(() => types && ask(true), PAUSE_MS);
+    pause = setTimeout(() => types() && ask(true), PAUSE_MS);
   };
 
   // An input method composes words of several letters, which are no words yet. A Korean syllable is what it will be.
