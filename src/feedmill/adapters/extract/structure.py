@@ -7,6 +7,7 @@ and its own text.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from feedmill.adapters.extract.clean import CONTROLS, squeeze, unify_lines
 from feedmill.core.text.structure import MAX_EVENTS, Kind, encode_structure
@@ -101,8 +102,10 @@ def _find_spaces(marked: str) -> list[tuple[int, int, int, int]]:
                 found.append((number, 0, empty, indent))
                 last, empty = indent, 0
             if "  " in words:
-                found += _find_blanks(words, number)
+                found += islice(_find_blanks(words, number), MAX_EVENTS)
             number += 1
+            if len(found) >= MAX_EVENTS:
+                return found
     return found
 
 
