@@ -20,7 +20,12 @@ PAGES = {
     "found": "/?q=travel",
     "narrowed": "/?q=travel&select=department:Finance&select=@filetype:html",
     "foreign": "/?q=travel+inmeta:department+-inmeta:kind",
-    "meant": "/?q=travle",
+    "meant": "/?q=travel+expences",
+    "dated": "/?q=travel&select=@date:2024-02-01..2025-06-30",
+    "nothing": "/?q=travel&select=@filetype:pdf",
+    "error": "/nowhere",
+    "arabic": "/?q=travel&lang=ar",
+    "japanese": "/?q=travel&lang=ja",
 }
 
 

@@ -47,6 +47,15 @@ def test_search_while_typing_corrects_nothing(harness: SearchHarness) -> None:
     assert 'class="nothing"' in typed
 
 
+def test_search_while_typing_says_nothing_of_parts(harness: SearchHarness) -> None:
+    harness.add([harness.make("http://a.com/1", "harvest", title="Harvest")])
+    app = search_app(harness.services())
+    assert "Nothing matches the whole query" in ask(app, "/", "q=harvest+tim").text
+    typed = ask(app, "/", "q=harvest+tim", **TYPING).text
+    assert "<mark>Harvest</mark>" in typed
+    assert "Nothing matches" not in typed
+
+
 def test_front_end_says_whether_results_come_while_typing(harness: SearchHarness) -> None:
     brandings = {"default_frontend": Branding(), "still": Branding(as_you_type=False)}
     app = search_app(harness.services(), SearchSite(pages=Pages(Brands(brandings.get))))

@@ -337,6 +337,8 @@ class _Endpoints:
         results are similar to, "" for other results.
         """
         account = self.site.signin.find_account(request) if self.site.signin is not None else None
+        # of a word that is half typed, documents hold parts alone
+        page = replace(page, is_loosened=page.is_loosened and not _is_typing(request))
         shown = show_page(page, plan, show_parameter(find_choice(request)), typed=typed, chosen=_list_chosen(request))
         headers = {**PRIVATE_NO_CACHE, "Content-Security-Policy": PAGE_WITH_SCRIPT}
         values = {"page": shown, "account": account, "similar_to": similar_to}
