@@ -231,7 +231,8 @@ def test_decisions_are_called_in_the_index_as_they_call_themselves() -> None:
 
 def test_architecture_names_only_what_is_there() -> None:
     source = ROOT / "src" / "feedmill"
-    folders = "|".join(each.name for each in source.iterdir() if each.is_dir())
+    # a folder that was removed may stay behind with caches in it
+    folders = "|".join({path.relative_to(source).parts[0] for path in source.glob("*/**/*.py")})
     named = re.findall(rf"(?<![\w/])(?:{folders})(?:/\w+)+(?:\.py)?", (ROOT / "ARCHITECTURE.md").read_text())
     assert len(named) >= 40
     assert [name for name in named if not ((source / name).exists() or (source / f"{name}.py").exists())] == []
