@@ -22,7 +22,7 @@ from feedmill.model.extraction import ExtractionLimits
 _SHARE_OF_TIME = 0.7
 _MAX_HEADINGS, _OUTLINE_DEPTH = 200, 4
 _HEADINGS, _JOINED = [mark(Kind(letter)) for letter in "ABCDEF"], mark(Kind.JOINED)
-_NUMBER = re.compile(r"(?:\d{1,3}\.)*\d{1,3}\.?\s+")
+_NUMBER = re.compile(r"\A(?:\d{1,3}\.)*\d{1,3}\.?\s+")
 # white space, as the text of no page has it
 _PAGE = "\n\f"
 _FULL, _LEAST_CHARACTERS = 0.85, 30
