@@ -37,7 +37,8 @@ _MAIN, _MAIN_END = "\ufde2", "\ufde3"
 _LINK, _LINK_END = "\ufde4", "\ufde5"
 _HEADING = "\ufde6"
 _OWN_MARKS = re.compile("[\ufde0-\ufde6]")
-_PIECE = re.compile("[\ufde0-\ufde3]")
+_PIECES = (_AROUND, _BEHIND, _MAIN, _MAIN_END)
+_PIECE = re.compile(f"[{''.join(_PIECES)}]")
 _LINKED = re.compile(f"{_LINK}[^{_LINK_END}]*{_LINK_END}?")
 _QUOTE_MARKS = re.compile(f"[{UNQUOTED}{QUOTED}]")
 _WORD = re.compile(r"\w+")
@@ -100,6 +101,9 @@ def mark_links(tree: LexborHTMLParser, lowered: str, stored: Sequence[bool], nam
             node.insert_after(_STORED_LINK_END if is_stored else _LINK_END)
         # links to places of the page itself count twice, since two of them are a table of contents already
         for start in ("#", f"{name}#") if _FILE_NAME.fullmatch(name) else ("#",):
+            # looking at the page takes less time than looking for what is not there
+            if start.lower() not in lowered:
+                continue
             for node in tree.css(f'a[href^="{start}"]')[:MAX_LINKS]:
                 node.insert_before(_LINK)
     for tag, begin in _HEADINGS:
@@ -121,7 +125,9 @@ def split_navigation(text: str) -> tuple[str, str]:
     if text.isascii() or _OWN_MARKS.search(text) is None:
         return text, ""
     marked, blocks = text.split(BOUNDARY), without_structure(text).split(BOUNDARY)
-    are_navigation = _find_landmarks(blocks) if _PIECE.search(text) else [False] * len(blocks)
+    # looking for each takes a thirtieth of the time of the pattern
+    has_landmarks = any(piece in text for piece in _PIECES)
+    are_navigation = _find_landmarks(blocks) if has_landmarks else [False] * len(blocks)
     _add_dense(blocks, are_navigation, marked)
     if _LINK in text:
         _add_edges(blocks, are_navigation)
