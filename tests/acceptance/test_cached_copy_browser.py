@@ -108,3 +108,15 @@ def test_reader_jumps_between_matches_and_goes_back(browser: Browser, appliance:
     expect(page.locator(".results > li")).to_have_count(1)
     expect(page.get_by_role("link", name="Cached copy of")).to_have_count(1)
     page.context.close()
+
+
+def test_way_back_keeps_filters_and_what_was_demanded(browser: Browser, appliance: Appliance) -> None:
+    page = new_page(browser, appliance, DESKTOP, script=False)
+    for narrowed in ("/?q=needle&select=%40filetype%3Ahtml&lang=en", "/?q=needle&num=5&lang=en&correct=0"):
+        page.goto(narrowed)
+        filters = page.get_by_role("link", name="Without").all_inner_texts()
+        follow(page, page.get_by_role("link", name="Cached copy of"))
+        follow(page, page.get_by_role("link", name="Back to the results"))
+        assert page.url.endswith(narrowed)
+        assert page.get_by_role("link", name="Without").all_inner_texts() == filters
+    page.context.close()

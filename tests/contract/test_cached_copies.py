@@ -259,6 +259,7 @@ def test_page_of_any_copy_has_only_the_elements_and_links_of_the_list(
         if node.tag == "a":
             assert (node.get("href") or "").startswith(("http://a.com/", "#match", "#top", "/?"))
     assert len(page.findall(".//style")) == 1
+    assert "4 May 2026" in str(page.xpath("string(//header)"))
     ids = [node.get("id") for node in page.iter() if (node.get("id") or "").startswith("match")]
     assert ids == [f"match{number + 1}" for number in range(len(ids))]
     assert page.xpath("string(//meta[2]/@name)") == "viewport"

@@ -8,6 +8,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from urllib.parse import urlencode
@@ -83,7 +84,7 @@ class ShownCopy:
 
     title: str
     url: str
-    day: str
+    day: date
     document: str | None
     results: str | None
     blocks: tuple[ShownBlock, ...]
@@ -99,7 +100,7 @@ def show_copy(copy: CachedCopy, parameters: Sequence[tuple[str, str]]) -> ShownC
     return ShownCopy(
         title=copy.title,
         url=copy.url,
-        day=copy.updated_at.date().isoformat(),
+        day=copy.updated_at.date(),
         document=find_address(copy),
         results=f"/?{urlencode(others, errors='replace')}" if any(name == "q" and value.strip() for name, value in others) else None,
         blocks=blocks,

@@ -239,6 +239,7 @@ def show_page(
     elsewhere = (*_list_parameters(request), *same)
     own = (*same, *chosen)
     parameters = (*_list_parameters(request), *own)
+    here = _add_start(parameters, request.start)
     before = page.start if page.before is None else page.before
 
     def link_to(other: SearchRequest) -> str:
@@ -255,7 +256,7 @@ def show_page(
         last=before + sum(1 + len(result.alike) for result in page.results),
         place=page.start + 1,
         seconds=page.seconds,
-        results=tuple(_show_result(result, page.query, same, ends) for result in page.results),
+        results=tuple(_show_result(result, page.query, same, here, ends) for result in page.results),
         warnings=page.warnings,
         previous=_href(page.query, max(request.start - num, 0), parameters) if request.start > 0 else None,
         following=_href(page.query, request.start + num, parameters) if has_more else None,
@@ -334,11 +335,17 @@ def _write_feed_address(query: str, request: SearchRequest) -> str:
 
 
 def _href(query: str, start: int, parameters: tuple[tuple[str, str], ...]) -> str:
-    pairs = [("q", query), *parameters, *([("start", str(start))] if start else [])]
-    return "/?" + urlencode(pairs, errors="replace")
+    return "/?" + urlencode([("q", query), *_add_start(parameters, start)], errors="replace")
 
 
-def _show_result(result: Result, query: str, same: tuple[tuple[str, str], ...], ends: Ends) -> ShownResult:
+def _add_start(parameters: tuple[tuple[str, str], ...], start: int) -> tuple[tuple[str, str], ...]:
+    return (*parameters, ("start", str(start))) if start else parameters
+
+
+def _show_result(
+    result: Result, query: str, same: tuple[tuple[str, str], ...], here: tuple[tuple[str, str], ...], ends: Ends
+) -> ShownResult:
+    """Returns a result. Shape: links to other lists have the parameters ``same``; a copy leads back to this list with ``here``."""
     title = show_title(result, ends)
     if not title.text.strip():
         title = Snippet(text=shorten_url(result.display_url))
@@ -352,7 +359,7 @@ def _show_result(result: Result, query: str, same: tuple[tuple[str, str], ...], 
         date=result.date,
         size=result.content_bytes,
         author=write_authors(result.metadata),
-        copy="/cache?" + urlencode([("url", result.url), ("q", query), *same], errors="replace") if result.has_copy else None,
+        copy="/cache?" + urlencode([("url", result.url), ("q", query), *here], errors="replace") if result.has_copy else None,
         similar=_href(f"related:{result.url}", 0, same),
         alike=tuple(map(_show_alike, result.alike[:MAX_ALIKE])),
         alike_count=len(result.alike),
