@@ -220,6 +220,18 @@ def test_page_without_results_offers_to_sign_in_until_one_is_signed_in(harness: 
     assert "shown only to those who have it.</li>" in browser.get("/?q=nowhere").text
 
 
+def test_page_of_another_spelling_offers_to_sign_in_until_one_is_signed_in(harness: SignInHarness) -> None:
+    harness.search.add([harness.search.make(f"http://a.com/{number}", "solaris machines") for number in range(3)])
+    browser = harness.browser()
+    text = browser.get("/?q=solarsi").text
+    assert "Showing results for" in text
+    assert "need a permission" in text
+    browser.sign_in("ann")
+    text = browser.get("/?q=solarsi").text
+    assert "Showing results for" in text
+    assert "need a permission" not in text
+
+
 def test_signing_in_with_a_wrong_password_says_neither_which_was_wrong_nor_sets_a_session(harness: SignInHarness) -> None:
     wrong, unknown = harness.browser(), harness.browser()
     texts = [wrong.sign_in("ann", "wrong password").text, unknown.sign_in("bob", "wrong password").text]
