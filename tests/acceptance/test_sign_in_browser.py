@@ -51,6 +51,7 @@ def test_people_sign_in_and_out_without_script(browser: Browser, appliance: Appl
     follow(page, page.get_by_role("button", name="Sign in"))
     expect(page.get_by_role("alert")).to_have_text("The name or the password is wrong.")
     assert door.get_by_label("Name").input_value() == "ann"
+    expect(door.get_by_label("Password")).to_be_focused()
     door.get_by_label("Password").fill(PASSWORD)
     follow(page, page.get_by_role("button", name="Sign in"))
     expect(page).to_have_url(f"http://127.0.0.1:{appliance.search_port}/?q=travel")

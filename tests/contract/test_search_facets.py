@@ -166,6 +166,12 @@ def test_page_shows_only_facets_that_narrow(harness: SearchHarness) -> None:
     assert '<span class="value">German</span>' in text
 
 
+@pytest.mark.parametrize(("ending", "name"), [("html", "Web page"), ("md", "Markdown"), ("txt", "Plain text"), ("pdf", "PDF")])
+def test_page_names_types_of_files_for_people(harness: SearchHarness, ending: str, name: str) -> None:
+    text = ask(search_app(harness.services()), "/", [("q", "word"), ("select", f"@filetype:{ending}")]).text
+    assert f"File type: <b>{name}</b>" in text
+
+
 def test_page_keeps_a_selection_without_results_in_sight(harness: SearchHarness) -> None:
     app = search_app(harness.services())
     text = ask(app, "/", [("q", "word"), ("select", "@language:fr"), ("select", "other:x")]).text
