@@ -110,6 +110,18 @@ def test_reader_jumps_between_matches_and_goes_back(browser: Browser, appliance:
     page.context.close()
 
 
+def test_wide_table_shows_its_first_column_on_a_page_of_the_other_direction(browser: Browser, appliance: Appliance) -> None:
+    page = new_page(browser, appliance, {"width": 240, "height": 700}, script=False)
+    page.goto("/?q=needle&lang=he")
+    follow(page, page.locator(".also a").first)
+    assert page.locator(".table").evaluate("table => table.scrollWidth > table.clientWidth")
+    assert page.locator(".table").evaluate("""table => {
+        const [frame, cell] = [table, table.querySelector("th")].map(each => each.getBoundingClientRect());
+        return Math.abs(cell.left - frame.left) < 2
+    }""")
+    page.context.close()
+
+
 def test_way_back_keeps_filters_and_what_was_demanded(browser: Browser, appliance: Appliance) -> None:
     page = new_page(browser, appliance, DESKTOP, script=False)
     for narrowed in ("/?q=needle&select=%40filetype%3Ahtml&lang=en", "/?q=needle&num=5&lang=en&correct=0"):

@@ -56,7 +56,7 @@ ATTRIBUTES = {
     "main": {"lang"},
     "a": {"href", "target", "rel", "class", "title", "aria-label"},
     "span": {"id"},
-    "div": {"class", "role", "tabindex", "aria-label"},
+    "div": {"class", "dir", "role", "tabindex", "aria-label"},
     **{tag: {"dir", "id"} for tag in ("h1", "h2", "h3", "h4", "h5", "h6", "p", "pre")},
     **{tag: {"dir"} for tag in ("b", "ul", "ol", "dl", "table", "blockquote")},
     **{tag: set() for tag in ("head", "title", "style", "body", "li", "dt", "dd", "tr", "td", "th", "mark", "strong", "em", "code")},
