@@ -128,14 +128,15 @@ def test_client_deletes_and_lists(kind: str, client: Either) -> None:
 def test_client_pushes_documents_as_json(kind: str, client: Either) -> None:
     home, word = f"{HOST}/json/{kind}", f"pyjsonword{kind}"
     acl = AclPush(principals=[PrincipalPush(scope="user", access="permit", name="ann")])
+    modified = datetime(2024, 5, 31, 12, 30, tzinfo=UTC)
     documents: list[DocumentPush | Mapping[str, object]] = [
-        DocumentPush(url=f"{home}/1", content=word, title="A title", metadata={"team": ["Käse", "Öl"]}),
+        DocumentPush(url=f"{home}/1", content=word, title="A title", last_modified=modified, metadata={"team": ["Käse", "Öl"]}),
         {"url": f"{home}/2", "content": word, "colour": "red"},
         DocumentPush(url=f"{home}/3", content=word, acl=acl),
     ]
     receipt = client.wait(client.push_documents(iter(documents), datasource="python_json").id)
     assert (receipt.state, receipt.included, [line.record for line in receipt.log]) == ("completed with errors", 2, [2])
-    assert [(result.url, result.title) for result in client.iter_results(word)] == [(f"{home}/1", "A title")]
+    assert [(result.url, result.title, result.date) for result in client.iter_results(word)] == [(f"{home}/1", "A title", modified)]
     client.wait(client.put_document(f"{home}/2", DocumentPush(content=word), datasource="python_json").id)
     client.wait(client.delete_document(f"{home}/1", datasource="python_json").id)
     assert [result.url for result in client.iter_results(word)] == [f"{home}/2"]

@@ -95,9 +95,11 @@ def test_numbers_that_no_float_holds_are_refused() -> None:
         decode(float, json.loads("1" + "0" * 400))
 
 
-def test_members_that_are_none_are_left_out() -> None:
+def test_objects_are_written_without_members_that_are_none_and_times_as_iso_8601() -> None:
     document = DocumentPush(url="http://a.test/", metadata={"a": [1, "b"]})
     assert encode(document) == {"url": "http://a.test/", "metadata": {"a": [1, "b"]}, "action": "add"}
+    at = DocumentPush(url="http://a.test/", last_modified=datetime(2026, 5, 31, 12, tzinfo=UTC))
+    assert encode(at)["last_modified"] == "2026-05-31T12:00:00+00:00"
     assert encode({"url": None, "content": document.url}) == {"url": None, "content": "http://a.test/"}
 
 

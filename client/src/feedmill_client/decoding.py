@@ -55,6 +55,8 @@ def encode(value: object) -> Any:
         return {name: encode(member) for name, member in members if member is not None}
     if isinstance(value, Mapping):
         return {name: encode(member) for name, member in value.items()}
+    if isinstance(value, datetime):
+        return value.isoformat()
     return [encode(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 

@@ -7,6 +7,7 @@ Example::
 """
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 from feedmill_client.explaining import explain
@@ -42,7 +43,7 @@ class DocumentPush:
     mimetype: str | None = field(default=None, metadata=explain("detected if absent"))
     title: str | None = field(default=None, metadata=explain("replaces the title that the document has itself"))
     display_url: str | None = field(default=None, metadata=explain("the URL that results show"))
-    last_modified: str | None = field(default=None, metadata=explain("an ISO 8601 time; without a zone it is UTC"))
+    last_modified: str | datetime | None = field(default=None, metadata=explain("an ISO 8601 time; without a zone it is UTC"))
     metadata: dict[str, str | int | float | bool | list[str | int | float | bool]] | None = None
     acl: AclPush | None = field(default=None, metadata=explain("absent: the document keeps the ACL that it has, and a new one is public"))
     pagerank: int | None = field(default=None, metadata=explain("68 to 100"))
