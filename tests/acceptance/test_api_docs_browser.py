@@ -10,7 +10,9 @@ from tests.browsers import DESKTOP, PHONE, launched, needs_chromium, new_page
 pytestmark = needs_chromium
 
 
-@pytest.mark.parametrize(("size", "dark"), [(DESKTOP, False), (PHONE, True)], ids=["desktop", "phone"])
+@pytest.mark.parametrize(
+    ("size", "dark"), [pytest.param(DESKTOP, False, marks=pytest.mark.thorough, id="desktop"), pytest.param(PHONE, True, id="phone")]
+)
 def test_page_is_clean_for_axe_and_fits(tmp_path: Path, size: dict[str, int], dark: bool) -> None:
     from axe_playwright_python.sync_playwright import Axe
 

@@ -132,7 +132,10 @@ LONG_ANSWER = b"\x30\x84\x00\x00\xff\xff" + b"\x00" * 1_000
 HANDSHAKE = b"\x16\x03\x03\x40\x00" + b"\x02" * 1_000
 
 
-@pytest.mark.parametrize(("scheme", "first"), [("ldap", LONG_ANSWER), ("ldaps", HANDSHAKE)], ids=["answer", "handshake"])
+@pytest.mark.parametrize(
+    ("scheme", "first"),
+    [pytest.param("ldap", LONG_ANSWER, id="answer"), pytest.param("ldaps", HANDSHAKE, marks=pytest.mark.thorough, id="handshake")],
+)
 def test_ldap_server_that_drips_is_given_up(scheme: str, first: bytes) -> None:
     with dripping_server(first, 0.3) as (place, _):
         given = impatient_options(f"{scheme}://{place}")
