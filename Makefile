@@ -96,8 +96,9 @@ $(VENV)/.runtime: locks/runtime.txt pyproject.toml | $(BIN)/python
 	$(BIN)/python -m compileall -q src client/src
 	touch $@
 
+# The account as which tests of root run PostgreSQL reads these packages too.
 $(VENV)/.dev: locks/dev.txt pyproject.toml | $(BIN)/python
-	$(UV) pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes locks/dev.txt
+	umask 022 && $(UV) pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes locks/dev.txt
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	$(BIN)/python -m compileall -q src client/src
 	touch $@ $(VENV)/.runtime
