@@ -84,10 +84,9 @@ class RankedSearch:
                 total=total,
                 is_exact=is_exact,
             )
-        best = self._rank_again(word_queries, pairs[:depth], keys[:depth])
+        best, fingerprints = self._rank_again(word_queries, pairs[:depth], keys[:depth])
         page = [ScoredCandidate._make(row) for row in best[start : start + num]]
         hits = self._explain(word_queries, page) if explains else [Hit(key=one.key, score=one.score) for one in page]
-        fingerprints = self._find_fingerprints(pairs[:depth], keys[:depth])
         hits = [replace(hit, fingerprint=fingerprints.get(hit.key, 0)) for hit in hits]
         # Matches below the depth keep the engine's order. Their scores are capped, so that scores never rise down the list.
         _, least, *_ = best[-1]
@@ -100,20 +99,9 @@ class RankedSearch:
         word_queries = self._make_word_queries()
         found = self._find_matches(word_queries, 0, self.ranking.depth)
         keys = self._values("key", [address for _, address in found.pairs]) if found.pairs else ()
-        ranked = self._rank_again(word_queries, found.pairs, keys) if keys else ()
+        ranked, fingerprints = self._rank_again(word_queries, found.pairs, keys) if keys else ([], {})
         # of each its key and its score
-        return TopMatches(
-            pairs=[one[:2] for one in ranked],
-            total=found.total,
-            is_exact=found.is_exact,
-            fingerprints=self._find_fingerprints(found.pairs, keys) if keys else {},
-        )
-
-    def _find_fingerprints(self, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]) -> dict[int, int]:
-        """Returns the fingerprints of some matches by key, of those that have one."""
-        values = self._values("link_rank", [address for _, address in pairs])
-        shifted = ((int(key or 0), int(value or 0) >> LINK_RANK_BITS) for key, value in zip(keys, values, strict=True))
-        return {key: fingerprint for key, fingerprint in shifted if fingerprint}
+        return TopMatches(pairs=[one[:2] for one in ranked], total=found.total, is_exact=found.is_exact, fingerprints=fingerprints)
 
     def _make_word_queries(self) -> WordQueries:
         return WordQueries(self.searcher, self.root, self.ranking)
@@ -127,9 +115,16 @@ class RankedSearch:
 
     def _rank_again(
         self, word_queries: WordQueries, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]
-    ) -> list[ScoredRow]:
-        """Returns the best matches in their final order. If a bias reaches deeper, it first chooses which matches get all parts."""
-        chosen, rest = self._list_candidates(pairs, [int(key or 0) for key in keys]), list[ScoredRow]()
+    ) -> tuple[list[ScoredRow], dict[int, int]]:
+        """Returns the best matches in their final order, and the fingerprints by key of those that have one.
+
+        If a bias reaches deeper, it first chooses which matches get all parts.
+        """
+        numbers = [int(key or 0) for key in keys]
+        # one field for both
+        linked = [int(value or 0) for value in self._values("link_rank", [address for _, address in pairs])]
+        fingerprints = {key: fingerprint for key, value in zip(numbers, linked, strict=True) if (fingerprint := value >> LINK_RANK_BITS)}
+        chosen, rest = self._list_candidates(pairs, numbers, linked), list[ScoredRow]()
         # Without the other parts first, which are expensive; the bias's factors decide which matches get them.
         if self.bias is not None and len(chosen) > BIASED_WHOLE:
             by_key = {row[0]: row for row in chosen}
@@ -137,21 +132,21 @@ class RankedSearch:
             chosen, rest = [by_key[row[0]] for row in moved[:BIASED_WHOLE]], moved[BIASED_WHOLE:]
         parts = [one for part in build_parts(word_queries, self.ranking).values() for one in part]
         best = rank(chosen, self._score([row[0] for row in chosen], parts), self.ranking, self.now)
-        return best + [(row[0], min(row[1], best[-1][1]), *row[2:]) for row in rest]
+        return best + [(row[0], min(row[1], best[-1][1]), *row[2:]) for row in rest], fingerprints
 
-    def _list_candidates(self, pairs: Sequence[tuple[float, DocAddress]], numbers: list[int]) -> list[CandidateRow]:
+    def _list_candidates(self, pairs: Sequence[tuple[float, DocAddress]], numbers: list[int], linked: list[int]) -> list[CandidateRow]:
         addresses = [address for _, address in pairs]
         ranks = self._values("pagerank", addresses)
         nothing: Sequence[int | float | None] = [None] * len(pairs)
-        links = self._values("link_rank", addresses) if self.ranking.links else nothing
+        link_ranks = [value & LINK_RANKS for value in linked] if self.ranking.links else [0] * len(pairs)
         dates = self._values("date", addresses) if self.ranking.freshness else nothing
         biases: Sequence[float | None] = nothing
         if self.bias is not None:
             raised, lowered = (self._score(numbers, queries) for queries in ask_bias(self.bias))
             biases = [raised.get(key, 0.0) - lowered.get(key, 0.0) for key in numbers]
         return [
-            (key, score, int(value or 0), int(linked or 0) & LINK_RANKS, None if date is None else int(date), bias)
-            for (score, _), key, value, linked, date, bias in zip(pairs, numbers, ranks, links, dates, biases, strict=True)
+            (key, score, int(value or 0), link_rank, None if date is None else int(date), bias)
+            for (score, _), key, value, link_rank, date, bias in zip(pairs, numbers, ranks, link_ranks, dates, biases, strict=True)
         ]
 
     def _score(self, keys: list[int], parts: list[Query]) -> dict[int, float]:
