@@ -3,7 +3,7 @@
 An exception of a reader becomes an answer with a reason in plain words, except exceptions that end the process.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
@@ -28,9 +28,9 @@ from feedmill.adapters.extract.readers.plaintext import read_markdown, read_plai
 from feedmill.adapters.extract.readers.postscript import read_postscript
 from feedmill.adapters.extract.readers.xlsx import read_xlsx
 from feedmill.adapters.extract.structure import build_structure
-from feedmill.core.urls.links import resolve_links
+from feedmill.core.urls.links import resolve_each
 from feedmill.model.document import Attachment
-from feedmill.model.extraction import Extraction, ExtractionLimits, Link, Task
+from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 
 _METADATA_CHARACTERS = 400_000
 _PLAIN = "text/plain"
@@ -246,8 +246,7 @@ def _build_extraction(task: Task, mimetype: str, content: Content, cut: bool, li
     if len(text) > limits.text_characters:
         text = text[: limits.text_characters]
         reasons.append(f"the text was cut after {limits.text_characters} characters")
-    found = content.links[: limits.links]
-    links = resolve_links(task.url, found)
+    links = list(resolve_each(task.url, content.links[: limits.links]))
     navigation = clean_text(content.navigation, limits.text_characters - len(text)) if content.navigation else ""
     return Extraction(
         key=task.key,
@@ -257,17 +256,12 @@ def _build_extraction(task: Task, mimetype: str, content: Content, cut: bool, li
         navigation=navigation,
         language=detect_language(text or navigation) or content.language,
         metadata=_bound_metadata(content, limits),
-        links=links,
+        links=tuple(link for link in links if link is not None),
         headings=clean_text(content.headings, _HEADINGS_CHARACTERS),
-        structure=build_structure(content.text, [] if len(links) == len(found) else _find_unresolved(task.url, found)),
+        structure=build_structure(content.text, [number for number, link in enumerate(links) if link is None]),
         robots=content.robots,
         reason="; ".join(reasons) or None,
     )
-
-
-def _find_unresolved(page: str, links: Sequence[Link]) -> list[int]:
-    """Returns the numbers of the links that lead to no other document, and are not stored."""
-    return [number for number, link in enumerate(links) if not resolve_links(page, [link])]
 
 
 def _bound_metadata(content: Content, limits: ExtractionLimits) -> tuple[tuple[str, str], ...]:

@@ -5,7 +5,7 @@ fragment is not part of a link's URL.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from urllib.parse import urljoin
 
 from feedmill.model.extraction import Link
@@ -18,16 +18,20 @@ _NOT_FOLLOWED = ("mailto:", "javascript:", "data:", "tel:")
 
 def resolve_links(page: str, links: Iterable[Link]) -> tuple[Link, ...]:
     """Returns the links of a page with absolute URLs, in order."""
+    return tuple(link for link in resolve_each(page, links) if link is not None)
+
+
+def resolve_each(page: str, links: Iterable[Link]) -> Iterator[Link | None]:
+    """Yields each link of a page with its absolute URL, None for one that leads to no other document."""
     root, folder = _bases(page)
     is_plain = _PLAIN_PATH.fullmatch
-    found: list[Link] = []
     for url, text in links:
         target = url.partition("#")[0] if "#" in url else url
         if root and is_plain(target):
-            found.append(Link((root if target[0] == "/" else folder) + target, text))
-        elif target and (absolute := _resolve(page, target)) is not None:
-            found.append(Link(absolute, text))
-    return tuple(found)
+            yield Link((root if target[0] == "/" else folder) + target, text)
+        else:
+            absolute = _resolve(page, target) if target else None
+            yield Link(absolute, text) if absolute is not None else None
 
 
 def _resolve(page: str, target: str) -> str | None:
