@@ -4,11 +4,11 @@ from typing import Final
 
 from feedmill_client._addresses import make_query, quote_name
 from feedmill_client._endpoint import Endpoint
-from feedmill_client._flows import Flow, Item, Sleep, Stream, perform
+from feedmill_client._flows import Flow, Item, Stream
+from feedmill_client._polling import poll
 from feedmill_client.adminanswers import CrawlEntryShown, CrawlShown, Diagnosis, PullSourceShown, RunShown
-from feedmill_client.errors import BadAnswer, NotDone, NotFound
+from feedmill_client.errors import BadAnswer, NotFound
 
-POLL_SECONDS: Final = (0.05, 1.0)
 PAGE: Final = 500
 _SOURCES: Final = "/api/v1/sources"
 _QUEUE: Final = "/api/v1/crawl/queue"
@@ -43,14 +43,11 @@ def get_run(port: Endpoint, run_id: int) -> Flow[RunShown]:
 
 def wait_for_run(port: Endpoint, run_id: int, *, timeout_seconds: float = 3600.0) -> Flow[RunShown]:
     """Waits until a run is over, and returns it. Errors: NotDone when the time is over; the run goes on."""
-    deadline = port.surroundings.clock() + timeout_seconds
-    pause, longest = POLL_SECONDS
-    while not (run := (yield from get_run(port, run_id))).is_final:
-        if port.surroundings.clock() + pause > deadline:
-            raise NotDone(f"run {run_id} is not over after {timeout_seconds:g} seconds; it goes on")
-        yield from perform(Sleep(pause))
-        pause = min(2 * pause, longest)
-    return run
+
+    def describe(_run: RunShown) -> str:
+        return f"run {run_id} is not over after {timeout_seconds:g} seconds; it goes on"
+
+    return (yield from poll(port, lambda: get_run(port, run_id), lambda run: run.is_final, timeout_seconds, describe))
 
 
 def pause_source(port: Endpoint, source: str) -> Flow[None]:

@@ -8,18 +8,18 @@ from feedmill_client._addresses import make_query, quote_name
 from feedmill_client._bodies import LinesBody, OnProgress, ignore_progress
 from feedmill_client._endpoint import PATIENCE_SECONDS
 from feedmill_client._exchange import Request
-from feedmill_client._flows import Flow, Item, Sleep, Stream, perform
+from feedmill_client._flows import Flow, Item, Stream
+from feedmill_client._polling import poll
 from feedmill_client._ports import ClientPorts
 from feedmill_client.answers import DataSourceShown, DocumentDetails, Receipt
 from feedmill_client.dataloads import DataloadBuilder
 from feedmill_client.decoding import encode
 from feedmill_client.documents import DocumentPush
-from feedmill_client.errors import BadAnswer, BadRequest, Denied, NotDone, Stuck
+from feedmill_client.errors import BadAnswer, BadRequest, Denied, Stuck
 from feedmill_client.feeds import FeedBuilder, GroupsBuilder
 from feedmill_client.replies import ItemReply, read_reply
 
 RECEIVER: Final = "/texis/dowalk/recvdata.xml"
-POLL_SECONDS: Final = (0.05, 1.0)
 _DOCUMENTS: Final = "/api/v1/documents"
 _FEEDS: Final = "/api/v1/feeds"
 _DATASOURCES: Final = "/api/v1/datasources"
@@ -132,20 +132,19 @@ def wait(
     ``on_progress`` is called with each receipt that was read. Errors: Stuck where nothing moves in the queue that the feed waits in;
     NotDone when the time is over.
     """
-    clock = ports.feeds.surroundings.clock
-    deadline = clock() + timeout_seconds
-    pause, longest = POLL_SECONDS
-    while True:
-        receipt = yield from get_receipt(ports, feed_id)
+
+    def is_over(receipt: Receipt) -> bool:
         on_progress(receipt)
         if receipt.is_final and (receipt.searchable_at is not None or not searchable):
-            return receipt
+            return True
         if receipt.stuck is not None:
             raise Stuck(receipt.stuck.describe(feed_id))
-        if clock() + pause > deadline:
-            raise NotDone(f"feed {feed_id} is not done after {timeout_seconds:g} seconds: {receipt.state}; it goes on, ask for it again")
-        yield from perform(Sleep(pause))
-        pause = min(2 * pause, longest)
+        return False
+
+    def describe(receipt: Receipt) -> str:
+        return f"feed {feed_id} is not done after {timeout_seconds:g} seconds: {receipt.state}; it goes on, ask for it again"
+
+    return (yield from poll(ports.feeds, lambda: get_receipt(ports, feed_id), is_over, timeout_seconds, describe))
 
 
 def list_receipts(ports: ClientPorts, datasource: str = "", *, limit: int = 20) -> Flow[list[Receipt]]:
