@@ -73,15 +73,16 @@ FETCH_SECONDS = TimedMetric(
     "Duration of the crawler's fetches.",
     buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180),
 )
+_SEARCH_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 QUERY_SECONDS = TimedMetric(
     "feedmill_query_seconds",
     "Duration of searches.",
-    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+    buckets=_SEARCH_BUCKETS,
 )
 TYPING_SECONDS = TimedMetric(
     "feedmill_typing_seconds",
     "Duration of searches for words that somebody is typing, which are not counted as searches.",
-    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+    buckets=_SEARCH_BUCKETS,
 )
 SEARCHES_BOUNDED = CountedMetric("feedmill_searches_bounded", "Searches that met a bound: deadline, refused or gone.", "bound")
 AUTHORIZED_DOCUMENTS = CountedMetric(

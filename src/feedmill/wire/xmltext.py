@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from feedmill_client.xmltext import clean_text, is_clean
+from feedmill_client.xmltext import clean_text, escape, is_clean
 
 __all__: Final = ("clean_text", "escape_text", "is_clean", "write_attributes")
 
@@ -13,8 +13,7 @@ _ATTRIBUTE_CHARACTERS = re.compile('[&<>"\n\r\t]')
 
 def escape_text(text: str) -> str:
     """Returns a text as the content of an element."""
-    clean = clean_text(text)
-    return clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+    return escape(clean_text(text)).replace("\r", "&#13;")
 
 
 def write_attributes(**values: str) -> str:

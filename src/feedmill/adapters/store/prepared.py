@@ -62,7 +62,7 @@ class PreparedChange:
         try:
             connection.connection.cursor().executemany(text, [read(row) for row in rows])
         except connection.dialect.loaded_dbapi.Error as error:
-            raise sa.exc.DBAPIError.instance(text, None, error, connection.dialect.loaded_dbapi.Error) from error
+            raise _wrap(error, text, connection) from error
 
     def _compile(self, connection: sa.Connection) -> tuple[str, Callable[[Mapping[str, Any]], Values]]:
         compiled = cast("SQLCompiler", self._build(connection).compile(dialect=_by_position(connection.dialect), column_keys=self._names))
@@ -90,5 +90,9 @@ def run_text(connection: sa.Connection, text: str, values: Values = ()) -> list[
         cursor.execute(text, tuple(values))
         return cursor.fetchall()  # type: ignore[return-value]  # of rows in any sequence; both drivers give a list of tuples
     except connection.dialect.loaded_dbapi.Error as error:
-        # In SQLAlchemy's own form, from which ``translated`` reads the driver's code.
-        raise sa.exc.DBAPIError.instance(text, None, error, connection.dialect.loaded_dbapi.Error) from error
+        raise _wrap(error, text, connection) from error
+
+
+def _wrap(error: Exception, text: str, connection: sa.Connection) -> BaseException:
+    """Returns the error of a driver in SQLAlchemy's own form, from which ``translated`` reads the driver's code."""
+    return sa.exc.DBAPIError.instance(text, None, error, connection.dialect.loaded_dbapi.Error)
