@@ -5,8 +5,8 @@ import time
 import pytest
 
 from feedmill.adapters.extract.extract import extract
-from feedmill.core.text.structure import Kind, decode_structure
-from feedmill.core.text.textblocks import HEADINGS, Block, build_blocks
+from feedmill.core.text.structure import HEADINGS, Kind, decode_structure
+from feedmill.core.text.textblocks import Block, build_blocks
 from feedmill.model.document import Attachment
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from tests.officefiles import make_docx, make_opendocument, make_pdf, make_pptx, make_xlsx, make_zip, paragraph

@@ -3,8 +3,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.text.structure import Event, Kind, Space, Structure
-from feedmill.core.text.textblocks import HEADINGS, MAX_BLOCKS, MAX_DEPTH, Block, build_blocks, split_blocks
+from feedmill.core.text.structure import HEADINGS, Event, Kind, Space, Structure
+from feedmill.core.text.textblocks import MAX_BLOCKS, MAX_DEPTH, Block, build_blocks, split_blocks
 from feedmill.model.extraction import Link
 
 URL = "http://a.com/1"

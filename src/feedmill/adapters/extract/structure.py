@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from feedmill.adapters.extract.clean import CONTROLS, squeeze, unify_lines
-from feedmill.core.text.structure import MAX_EVENTS, Kind, encode_structure
+from feedmill.core.text.structure import HEADINGS, MAX_EVENTS, Kind, encode_structure
 
 SIGN = "\x01"
 """The first character of each mark."""
@@ -34,6 +34,17 @@ def mark(kind: Kind) -> str:
 
 
 END = mark(Kind.END)
+
+
+def mark_heading(level: int) -> str:
+    """Returns the mark of a heading by its level from 1. The sixth level stands for deeper ones, the first for 0."""
+    return mark(HEADINGS[min(max(level, 1), len(HEADINGS)) - 1])
+
+
+def mark_list(items: Sequence[str]) -> str:
+    """Returns a marked list, each item on its lines, "" for no items."""
+    marked = "\n".join(mark(Kind.ITEM) + item for item in items)
+    return f"{mark(Kind.UNORDERED)}{marked}{END}" if items else ""
 
 
 def without_structure(text: str) -> str:

@@ -16,7 +16,7 @@ white-space   of preformatted text, which the text has lost: for each place the 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 MAX_EVENTS = 50_000
 """What follows so many events is shown without structure."""
@@ -61,6 +61,10 @@ class Kind(StrEnum):
 
     #: nothing; it carries a distance that is too large for one number
     NOTHING = "-"
+
+
+HEADINGS: Final = (Kind.HEADING_1, Kind.HEADING_2, Kind.HEADING_3, Kind.HEADING_4, Kind.HEADING_5, Kind.HEADING_6)
+"""The headings, the highest first."""
 
 
 class Event(NamedTuple):

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from feedmill.core.text.structure import Event, Kind, Structure
+from feedmill.core.text.structure import HEADINGS, Event, Kind, Structure
 from feedmill.model.extraction import Link
 
 MAX_BLOCKS = 20_000
@@ -25,8 +25,6 @@ MAX_DEPTH = 20
 
 MAX_LINES, MAX_BLANKS = 10, 200
 """Empty lines and blanks in a row beyond so many are not shown."""
-
-HEADINGS = tuple(Kind(letter) for letter in "ABCDEF")
 
 _LISTS = frozenset({Kind.UNORDERED, Kind.ORDERED})
 _CONTAINERS = frozenset({Kind.UNORDERED, Kind.ORDERED, Kind.DEFINITIONS, Kind.TABLE, Kind.QUOTE})

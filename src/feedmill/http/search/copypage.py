@@ -13,8 +13,8 @@ from itertools import chain, groupby, islice
 from operator import itemgetter
 from urllib.parse import urlencode
 
-from feedmill.core.text.structure import Kind
-from feedmill.core.text.textblocks import HEADINGS, Block, Span
+from feedmill.core.text.structure import HEADINGS, Kind
+from feedmill.core.text.textblocks import Block, Span
 from feedmill.http.search.resultpage import find_address, find_link
 from feedmill.services.searching.cachedcopy import CachedCopy
 

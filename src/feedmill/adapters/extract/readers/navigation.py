@@ -23,7 +23,7 @@ from itertools import chain, compress, islice, repeat
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from feedmill.adapters.extract.structure import END, mark, only_structure, without_structure
+from feedmill.adapters.extract.structure import END, mark, mark_heading, only_structure, without_structure
 from feedmill.core.text.structure import Kind
 from feedmill.core.text.textblob import QUOTED, UNQUOTED
 
@@ -63,7 +63,7 @@ HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _ANY_HEADING = ", ".join(HEADINGS)
 _CELLS = (mark(Kind.CELL), mark(Kind.HEADER_CELL))
 _STORED_LINK, _STORED_LINK_END = mark(Kind.LINK) + _LINK, _LINK_END + END
-_HEADINGS = [(tag, mark(kind) + _HEADING) for tag, kind in zip(HEADINGS, Kind, strict=False)]
+_HEADINGS = [(tag, mark_heading(level) + _HEADING) for level, tag in enumerate(HEADINGS, 1)]
 
 MAX_LANDMARKS = 500
 MAX_CLIMB = 60

@@ -11,10 +11,6 @@ from itertools import islice
 
 from lxml import etree
 
-from feedmill.adapters.extract.readers.content import Unreadable
-from feedmill.adapters.extract.readers.officexml import parse_part
-from feedmill.adapters.extract.readers.zips import ZipArchive
-
 MAX_HEADINGS = 200
 _LOOKED_AT = 5_000
 WORD = _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -24,14 +20,10 @@ _NAMES = re.compile(r"heading ([1-9])|(title)", re.IGNORECASE)
 _OUTLINE_LEVELS = frozenset("012345678")
 
 
-def read_heading_styles(container: ZipArchive) -> dict[str, int]:
+def read_heading_styles(styles: etree._Element | None) -> dict[str, int]:
     """Returns the styles of a text that are headings, with their levels; a title's is 0."""
-    try:
-        root = parse_part(container, "word/styles.xml")
-    except Unreadable:
-        return {}
     levels: dict[str, int] = {}
-    for style in root.iterfind(f"{_W}style") if root is not None else ():
+    for style in styles.iterfind(f"{_W}style") if styles is not None else ():
         level = _level_of(style)
         if level is not None:
             levels[style.get(f"{_W}styleId") or ""] = level

@@ -8,16 +8,13 @@ from collections.abc import Mapping
 
 from lxml import etree
 
-from feedmill.adapters.extract.readers.content import Unreadable
 from feedmill.adapters.extract.readers.officeheadings import DRAWING, PRESENTATION, WORD, find_level, find_title_type
-from feedmill.adapters.extract.readers.officexml import parse_part
-from feedmill.adapters.extract.readers.zips import ZipArchive
-from feedmill.adapters.extract.structure import END, mark
+from feedmill.adapters.extract.readers.officexml import Marker, read_number
+from feedmill.adapters.extract.structure import END, mark, mark_heading
 from feedmill.core.text.structure import Kind
 
 _DEEPEST = 8
 _OFF = frozenset({"0", "false", "off", "none"})
-_HEADINGS = [mark(Kind(letter)) for letter in "ABCDEF"]
 _TABLE, _ROW, _ITEM = mark(Kind.TABLE), mark(Kind.ROW), mark(Kind.ITEM)
 _W, _A, _P = WORD, DRAWING, PRESENTATION
 
@@ -55,50 +52,45 @@ class _Lists:
         return marks + mark(kind) * missing + _ITEM
 
 
-class WordMarker:
-    """Marks the parts of a text document. Shape: the headings' levels by style."""
+class WordMarker(Marker):
+    """Marks the parts of a text document. Shape: the headings' levels by style; the roots of styles and of numbering, None without them."""
 
     tags = frozenset({f"{_W}p", f"{_W}r", f"{_W}tbl", f"{_W}tr", f"{_W}tc"})
 
-    def __init__(self, container: ZipArchive, levels: Mapping[str, int]) -> None:
+    def __init__(self, levels: Mapping[str, int], styles: etree._Element | None, numbering: etree._Element | None) -> None:
+        super().__init__()
         self._levels = levels
-        self._formats = _read_formats(container)
-        self._styles = _read_list_styles(container)
+        self._formats = _read_formats(numbering) if numbering is not None else {}
+        self._styles = _read_list_styles(styles) if styles is not None else {}
         self._lists = _Lists()
-        self._ends: list[str] = []
         self._is_header = False
-
-    def begin(self, node: etree._Element) -> str:
-        """Returns the marks at the beginning of an element."""
-        match node.tag.rpartition("}")[2]:
-            case "p":
-                marks, end = self._begin_paragraph(node)
-            case "r":
-                marks, end = _mark_emphasis(_is_on(node, "b"), _is_on(node, "i"))
-            case "tbl":
-                marks, end = self._lists.close() + _TABLE, END
-            case "tr":
-                marks, end = _ROW, ""
-                self._is_header = node.find(f"{_W}trPr/{_W}tblHeader") is not None
-            case _:
-                self._lists.enter()
-                marks, end = mark(Kind.HEADER_CELL if self._is_header else Kind.CELL), ""
-        self._ends.append(end)
-        return marks
-
-    def end(self, node: etree._Element) -> str:
-        """Returns the marks at its end."""
-        end = self._ends.pop() if self._ends else ""
-        return self._lists.leave() + end if node.tag == f"{_W}tc" else end
 
     def finish(self) -> str:
         """Returns the marks at the end of a part."""
         return self._lists.close()
 
+    def _mark(self, node: etree._Element) -> tuple[str, str]:
+        match node.tag.rpartition("}")[2]:
+            case "p":
+                return self._begin_paragraph(node)
+            case "r":
+                return _mark_emphasis(_is_on(node, "b"), _is_on(node, "i"))
+            case "tbl":
+                return self._lists.close() + _TABLE, END
+            case "tr":
+                self._is_header = node.find(f"{_W}trPr/{_W}tblHeader") is not None
+                return _ROW, ""
+            case _:
+                self._lists.enter()
+                return mark(Kind.HEADER_CELL if self._is_header else Kind.CELL), ""
+
+    def _leave(self, node: etree._Element) -> str:
+        return self._lists.leave() if node.tag == f"{_W}tc" else ""
+
     def _begin_paragraph(self, node: etree._Element) -> tuple[str, str]:
         level = find_level(node, self._levels)
         if level is not None:
-            return self._lists.close() + _HEADINGS[min(max(level - 1, 0), 5)], END
+            return self._lists.close() + mark_heading(level), END
         properties = node.find(f"{_W}pPr")
         found = None if properties is None else self._find_list(properties)
         if found is None:
@@ -118,22 +110,19 @@ class WordMarker:
 def _read_number(node: etree._Element, default: tuple[str, int] | None = None) -> tuple[str, int] | None:
     name, depth = node.find(f"{_W}numId"), node.find(f"{_W}ilvl")
     number = (name.get(f"{_W}val") or "") if name is not None else default[0] if default else ""
-    value = (depth.get(f"{_W}val") or "") if depth is not None else ""
-    return (number, min(int(value), _DEEPEST) if value.isdecimal() and len(value) < 3 else 0) if number not in ("", "0") else None
+    place = read_number(depth.get(f"{_W}val")) if depth is not None else None
+    return (number, min(place or 0, _DEEPEST)) if number not in ("", "0") else None
 
 
-def _read_formats(container: ZipArchive) -> dict[tuple[str, int], str]:
+def _read_formats(root: etree._Element) -> dict[tuple[str, int], str]:
     """Returns how the items of a list are numbered, by the number of the list and the depth."""
-    root = _parse(container, "word/numbering.xml")
-    if root is None:
-        return {}
     levels: dict[str, dict[int, str]] = {}
     for abstract in root.iterfind(f"{_W}abstractNum"):
         found = levels.setdefault(abstract.get(f"{_W}abstractNumId") or "", {})
         for level in abstract.iterfind(f"{_W}lvl"):
-            form, depth = level.find(f"{_W}numFmt"), level.get(f"{_W}ilvl") or ""
-            if form is not None and depth.isdecimal() and len(depth) < 3:
-                found[int(depth)] = form.get(f"{_W}val") or ""
+            form, depth = level.find(f"{_W}numFmt"), read_number(level.get(f"{_W}ilvl"))
+            if form is not None and depth is not None:
+                found[depth] = form.get(f"{_W}val") or ""
     formats: dict[tuple[str, int], str] = {}
     for number in root.iterfind(f"{_W}num"):
         abstract_id = number.find(f"{_W}abstractNumId")
@@ -143,22 +132,14 @@ def _read_formats(container: ZipArchive) -> dict[tuple[str, int], str]:
     return formats
 
 
-def _read_list_styles(container: ZipArchive) -> dict[str, tuple[str, int]]:
+def _read_list_styles(root: etree._Element) -> dict[str, tuple[str, int]]:
     """Returns the lists to which paragraphs of a style belong, by style."""
-    root = _parse(container, "word/styles.xml")
     found: dict[str, tuple[str, int]] = {}
-    for style in root.iterfind(f"{_W}style") if root is not None else ():
+    for style in root.iterfind(f"{_W}style"):
         number = style.find(f"{_W}pPr/{_W}numPr")
         if number is not None and (belongs := _read_number(number)) is not None:
             found[style.get(f"{_W}styleId") or ""] = belongs
     return found
-
-
-def _parse(container: ZipArchive, name: str) -> etree._Element | None:
-    try:
-        return parse_part(container, name)
-    except Unreadable:
-        return None
 
 
 def _is_on(run: etree._Element, name: str) -> bool:
@@ -171,50 +152,44 @@ def _mark_emphasis(is_bold: bool, is_italic: bool) -> tuple[str, str]:
     return marks, END * (is_bold + is_italic)
 
 
-class SlideMarker:
+class SlideMarker(Marker):
     """Marks slides: their titles are headings, and the paragraphs of their texts items."""
 
     tags = frozenset({f"{_P}sp", f"{_A}p", f"{_A}r", f"{_A}tbl", f"{_A}tr", f"{_A}tc"})
 
     def __init__(self) -> None:
+        super().__init__()
         self._lists = _Lists()
-        self._ends: list[str] = []
         #: of the shapes that are open: whether they are titles, texts or neither
         self._shapes: list[str] = []
-
-    def begin(self, node: etree._Element) -> str:
-        """Returns the marks at the beginning of an element."""
-        marks = end = ""
-        match node.tag.rpartition("}")[2]:
-            case "sp":
-                self._lists.enter()
-                self._shapes.append(_find_shape(node))
-            case "p":
-                marks, end = self._begin_paragraph(node)
-            case "r":
-                properties = node.find(f"{_A}rPr")
-                if properties is not None:
-                    marks, end = _mark_emphasis(properties.get("b") == "1", properties.get("i") == "1")
-            case "tbl":
-                marks, end = _TABLE, END
-            case "tr":
-                marks = _ROW
-            case _:
-                marks = mark(Kind.CELL)
-        self._ends.append(end)
-        return marks
-
-    def end(self, node: etree._Element) -> str:
-        """Returns the marks at its end."""
-        end = self._ends.pop() if self._ends else ""
-        if node.tag != f"{_P}sp":
-            return end
-        self._shapes.pop()
-        return self._lists.leave() + end
 
     def finish(self) -> str:
         """Returns the marks at the end of a part."""
         return self._lists.close()
+
+    def _mark(self, node: etree._Element) -> tuple[str, str]:
+        match node.tag.rpartition("}")[2]:
+            case "sp":
+                self._lists.enter()
+                self._shapes.append(_find_shape(node))
+                return "", ""
+            case "p":
+                return self._begin_paragraph(node)
+            case "r":
+                properties = node.find(f"{_A}rPr")
+                return ("", "") if properties is None else _mark_emphasis(properties.get("b") == "1", properties.get("i") == "1")
+            case "tbl":
+                return _TABLE, END
+            case "tr":
+                return _ROW, ""
+            case _:
+                return mark(Kind.CELL), ""
+
+    def _leave(self, node: etree._Element) -> str:
+        if node.tag != f"{_P}sp":
+            return ""
+        self._shapes.pop()
+        return self._lists.leave()
 
     def _begin_paragraph(self, node: etree._Element) -> tuple[str, str]:
         shape = self._shapes[-1] if self._shapes else ""
@@ -223,10 +198,10 @@ class SlideMarker:
         properties = node.find(f"{_A}pPr")
         if shape != "text" or (properties is not None and properties.find(f"{_A}buNone") is not None):
             return self._lists.close(), ""
-        depth = (properties.get("lvl") or "0") if properties is not None else "0"
+        depth = read_number(properties.get("lvl")) if properties is not None else None
         is_ordered = properties is not None and properties.find(f"{_A}buAutoNum") is not None
         kind = Kind.ORDERED if is_ordered else Kind.UNORDERED
-        return self._lists.begin_item(min(int(depth), _DEEPEST) if depth.isdecimal() and len(depth) < 3 else 0, kind), ""
+        return self._lists.begin_item(min(depth or 0, _DEEPEST), kind), ""
 
 
 def _find_shape(shape: etree._Element) -> str:

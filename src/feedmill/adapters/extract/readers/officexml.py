@@ -1,8 +1,8 @@
 """Shared by the readers of Office and OpenDocument: hardened parsing and the text of parts."""
 
 import io
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Protocol
 
 from lxml import etree
 
@@ -24,6 +24,19 @@ def parse_part(container: ZipArchive, name: str) -> etree._Element | None:
         return etree.fromstring(data, parser)
     except (etree.LxmlError, ValueError) as exc:
         raise Unreadable(f"the file is damaged: part {name[:80]} is no XML") from exc
+
+
+def parse_optional_part(container: ZipArchive, name: str) -> etree._Element | None:
+    """Returns the root of a part without which the document can be read; None also if it is no XML or declares entities."""
+    try:
+        return parse_part(container, name)
+    except Unreadable:
+        return None
+
+
+def read_number(text: str | None) -> int | None:
+    """Returns a number of one or two digits, None for any other text. Longer ones are no level or depth that a program writes."""
+    return int(text) if text is not None and text.isdecimal() and len(text) < 3 else None
 
 
 def stream_part(container: ZipArchive, name: str, local_name: str) -> Iterator[etree._Element]:
@@ -58,7 +71,7 @@ def _refuse_entities(data: bytes, name: str) -> None:
         raise Unreadable(f"the file declares XML entities in {name[:80]}, which no Office program writes")
 
 
-class Marker(Protocol):
+class Marker(ABC):
     """Says which marks of the structure stand at the beginning and at the end of elements.
 
     Shape: ``tags`` are those of the elements that it is asked for.
@@ -66,13 +79,33 @@ class Marker(Protocol):
 
     tags: frozenset[str]
 
+    def __init__(self) -> None:
+        #: of the elements that are open
+        self._ends: list[str] = []
+
     def begin(self, node: etree._Element) -> str:
         """Returns the marks at the beginning of an element."""
-        ...
+        marks, end = self._mark(node)
+        self._ends.append(end)
+        return marks
 
     def end(self, node: etree._Element) -> str:
         """Returns the marks at its end."""
-        ...
+        end = self._ends.pop() if self._ends else ""
+        return self._leave(node) + end
+
+    def finish(self) -> str:
+        """Returns the marks at the end of a part."""
+        return ""
+
+    @abstractmethod
+    def _mark(self, node: etree._Element) -> tuple[str, str]:
+        """Returns the marks at the beginning of an element, and those at its end."""
+
+    def _leave(self, node: etree._Element) -> str:
+        """Returns the marks at the end of an element that only its content tells."""
+        del node
+        return ""
 
 
 def collect_text(
@@ -109,10 +142,7 @@ def collect_text(
 
 def read_properties(container: ZipArchive, name: str, wanted: dict[str, str]) -> Metadata:
     """Returns the values of a properties part: ``wanted`` maps each element's local name to the metadata name."""
-    try:
-        root = parse_part(container, name)
-    except Unreadable:
-        return ()
+    root = parse_optional_part(container, name)
     if root is None:
         return ()
     found = []

@@ -14,7 +14,7 @@ from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content, Unreadable
 from feedmill.adapters.extract.readers.officeheadings import MAX_HEADINGS, iter_slide_titles, list_headings, read_heading_styles
 from feedmill.adapters.extract.readers.officestructure import SlideMarker, WordMarker
-from feedmill.adapters.extract.readers.officexml import collect_text, find_title, parse_part, read_properties
+from feedmill.adapters.extract.readers.officexml import Marker, collect_text, find_title, parse_optional_part, parse_part, read_properties
 from feedmill.adapters.extract.readers.zips import ZipArchive
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits
@@ -45,8 +45,10 @@ def read_docx(data: bytes, limits: ExtractionLimits) -> Content:
     breaks = (f"{_W}p", f"{_W}tc", f"{_W}br", f"{_W}cr", f"{_A}p")
     # Field codes, text that was deleted while changes were tracked, and the places of drawings: the document does not show them.
     skip = (f"{_W}instrText", f"{_W}delText", f"{_W}fldData", _FALLBACK, *_PLACES)
-    levels, blanks = read_heading_styles(container), (f"{_W}tab", f"{_W}noBreakHyphen")
-    marker = WordMarker(container, levels)
+    blanks = (f"{_W}tab", f"{_W}noBreakHyphen")
+    styles = parse_optional_part(container, "word/styles.xml")
+    levels = read_heading_styles(styles)
+    marker = WordMarker(levels, styles, parse_optional_part(container, "word/numbering.xml"))
     return _assemble(
         container, parts, limits, marker, breaks=breaks, blanks=blanks, skip=skip, find_headings=lambda root: list_headings(root, levels)
     )
@@ -65,7 +67,7 @@ def _assemble(
     container: ZipArchive,
     names: list[str],
     limits: ExtractionLimits,
-    marker: WordMarker | SlideMarker,
+    marker: Marker,
     *,
     breaks: tuple[str, ...],
     blanks: tuple[str, ...],
@@ -116,10 +118,7 @@ def read_office_metadata(container: ZipArchive) -> Metadata:
 
 
 def _read_custom(container: ZipArchive) -> Metadata:
-    try:
-        root = parse_part(container, "docProps/custom.xml")
-    except Unreadable:
-        return ()
+    root = parse_optional_part(container, "docProps/custom.xml")
     if root is None:
         return ()
     pairs = ((clean_line(node.get("name"), 200), clean_line("".join(map(str, node.itertext())))) for node in root.iterfind("{*}property"))

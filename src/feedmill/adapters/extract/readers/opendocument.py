@@ -10,11 +10,10 @@ from lxml import etree
 
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content, Unreadable
-from feedmill.adapters.extract.readers.officexml import collect_text, find_title, parse_part, read_properties
-from feedmill.adapters.extract.readers.opendocumentstructure import OpenDocumentMarker, read_styles
+from feedmill.adapters.extract.readers.officexml import collect_text, find_title, parse_optional_part, parse_part, read_properties
+from feedmill.adapters.extract.readers.opendocumentstructure import OpenDocumentMarker
 from feedmill.adapters.extract.readers.zips import ZipArchive
-from feedmill.adapters.extract.structure import END, mark
-from feedmill.core.text.structure import Kind
+from feedmill.adapters.extract.structure import mark_list
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits
 
@@ -46,13 +45,13 @@ def read_opendocument(data: bytes, limits: ExtractionLimits) -> Content:
     metadata = _read_metadata(container)
     names = [str(table.get(f"{_TABLE}name")) for table in root.iter(f"{_TABLE}table") if table.get(f"{_TABLE}name")]
     body = root.find(f"{_OFFICE}body")
-    marker = OpenDocumentMarker(root, read_styles(container))
+    styles = parse_optional_part(container, "styles.xml")
+    marker = OpenDocumentMarker(root, styles)
     text = collect_text(body if body is not None else root, breaks=_BREAKS, blanks=_BLANKS, skip=_SKIP, marker=marker)
     headings = _read_headings(root)
-    parts = [text[: limits.text_characters + 1], *_read_margins(container)]
+    parts = [text[: limits.text_characters + 1], *_read_margins(styles)]
     if root.find(f"{_OFFICE}body/{_OFFICE}spreadsheet") is not None:
-        items = "\n".join(mark(Kind.ITEM) + name for name in names)
-        headings, parts = "\n".join(names), [f"{mark(Kind.UNORDERED)}{items}{END}", *parts]
+        headings, parts = "\n".join(names), [mark_list(names), *parts]
     return Content(text="\n".join(parts), title=find_title(metadata), metadata=metadata, headings=headings)
 
 
@@ -62,21 +61,17 @@ def _read_headings(root: etree._Element) -> str:
     return "\n".join(collect_text(node, breaks=_BREAKS, blanks=_BLANKS, skip=_SKIP) for node in found)
 
 
-def _read_margins(container: ZipArchive) -> list[str]:
-    root = read_styles(container)
-    if root is None:
+def _read_margins(styles: etree._Element | None) -> list[str]:
+    if styles is None:
         return []
-    nodes = (node for master in root.iter(f"{_STYLE}master-page") for node in master)
+    nodes = (node for master in styles.iter(f"{_STYLE}master-page") for node in master)
     wanted = frozenset(f"{_STYLE}{name}" for name in _MARGINS)
     return [collect_text(node, breaks=_BREAKS, blanks=_BLANKS, skip=_SKIP) for node in nodes if node.tag in wanted]
 
 
 def _read_metadata(container: ZipArchive) -> Metadata:
     found = read_properties(container, "meta.xml", _PROPERTIES)
-    try:
-        root = parse_part(container, "meta.xml")
-    except Unreadable:
-        return found
+    root = parse_optional_part(container, "meta.xml")
     custom = [] if root is None else list(root.iter(f"{_META}user-defined"))
     pairs = ((clean_line(node.get(f"{_META}name"), 200), clean_line(node.text)) for node in custom if isinstance(node, etree._Element))
     return found + tuple((name, value) for name, value in pairs if name and value)

@@ -5,10 +5,8 @@ Source: OASIS OpenDocument 1.3 part 3, sections 5.1, 5.3, 9.1, 16.27.2, 16.30 an
 
 from lxml import etree
 
-from feedmill.adapters.extract.readers.content import Unreadable
-from feedmill.adapters.extract.readers.officexml import parse_part
-from feedmill.adapters.extract.readers.zips import ZipArchive
-from feedmill.adapters.extract.structure import END, mark
+from feedmill.adapters.extract.readers.officexml import Marker, read_number
+from feedmill.adapters.extract.structure import END, mark, mark_heading
 from feedmill.core.text.structure import Kind
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -23,16 +21,8 @@ _BOLD = frozenset({"bold", "600", "700", "800", "900"})
 _STARTING = {f"{_TEXT}list-item": mark(Kind.ITEM), f"{_TABLE}table-row": mark(Kind.ROW)}
 
 
-def read_styles(container: ZipArchive) -> etree._Element | None:
-    """Returns the root of the styles that the program offers, None if they cannot be read."""
-    try:
-        return parse_part(container, "styles.xml")
-    except Unreadable:
-        return None
-
-
-class OpenDocumentMarker:
-    """Marks the text of a document. Shape: the roots of its content and of its styles."""
+class OpenDocumentMarker(Marker):
+    """Marks the text of a document. Shape: the roots of its content and of its styles, None without them."""
 
     tags = frozenset({
         f"{_TEXT}h", f"{_TEXT}list", f"{_TEXT}list-item", f"{_TEXT}span", f"{_TABLE}table", f"{_TABLE}table-row", f"{_TABLE}table-cell",
@@ -40,33 +30,25 @@ class OpenDocumentMarker:
     })  # fmt: skip
 
     def __init__(self, content: etree._Element, styles: etree._Element | None) -> None:
+        super().__init__()
         roots = [root for root in (styles, content) if root is not None]
         self._numbered = {name: depths for root in roots for name, depths in _read_numbered(root)}
         self._bold = {name for root in roots for name in _read_emphasis(root, "font-weight", _BOLD)}
         self._italic = {name for root in roots for name in _read_emphasis(root, "font-style", frozenset({"italic", "oblique"}))}
         self._lists: list[str] = []
-        self._ends: list[str] = []
         self._is_header = False
 
-    def begin(self, node: etree._Element) -> str:
-        """Returns the marks at the beginning of an element."""
-        marks, end = self._mark(node)
-        self._ends.append(end)
-        return marks
-
-    def end(self, node: etree._Element) -> str:
-        """Returns the marks at its end."""
+    def _leave(self, node: etree._Element) -> str:
         if node.tag == f"{_TEXT}list" and self._lists:
             self._lists.pop()
         elif node.tag == f"{_TABLE}table-header-rows":
             self._is_header = False
-        return self._ends.pop() if self._ends else ""
+        return ""
 
     def _mark(self, node: etree._Element) -> tuple[str, str]:
         match node.tag.rpartition("}")[2]:
             case "h":
-                level = node.get(f"{_TEXT}outline-level") or "1"
-                return mark(Kind("ABCDEF"[min(int(level), 6) - 1] if level.isdecimal() and 0 < len(level) < 3 and int(level) else "A")), END
+                return mark_heading(read_number(node.get(f"{_TEXT}outline-level")) or 1), END
             case "list":
                 self._lists.append(node.get(f"{_TEXT}style-name") or (self._lists[-1] if self._lists else ""))
                 is_numbered = len(self._lists) in self._numbered.get(self._lists[-1], ())
@@ -78,10 +60,9 @@ class OpenDocumentMarker:
             case "table":
                 return mark(Kind.TABLE), END
             case "table-cell":
-                repeated = node.get(f"{_TABLE}number-columns-repeated") or "1"
-                count = int(repeated) if repeated.isdecimal() and len(repeated) < 3 and int(repeated) <= _REPEATED else 1
+                count = read_number(node.get(f"{_TABLE}number-columns-repeated")) or 1
                 cell = mark(Kind.HEADER_CELL if self._is_header else Kind.CELL)
-                return cell, cell * (count - 1)
+                return cell, cell * (count - 1 if count <= _REPEATED else 0)
             case "table-header-rows":
                 self._is_header = True
                 return "", ""
@@ -96,8 +77,8 @@ def _read_numbered(root: etree._Element) -> list[tuple[str, frozenset[int]]]:
     """Returns the styles of lists with the depths at which their items have numbers."""
     found = []
     for style in root.iter(f"{_TEXT}list-style"):
-        levels = (level.get(f"{_TEXT}level") or "" for level in style.iterfind(f"{_TEXT}list-level-style-number"))
-        found.append((style.get(f"{_STYLE}name") or "", frozenset(int(level) for level in levels if level.isdecimal() and len(level) < 3)))
+        levels = (read_number(level.get(f"{_TEXT}level")) for level in style.iterfind(f"{_TEXT}list-level-style-number"))
+        found.append((style.get(f"{_STYLE}name") or "", frozenset(level for level in levels if level is not None)))
     return found
 
 

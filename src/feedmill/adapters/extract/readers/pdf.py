@@ -13,7 +13,7 @@ from pypdfium2 import PdfDocument, PdfiumError
 
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content, Unreadable
-from feedmill.adapters.extract.structure import END, mark
+from feedmill.adapters.extract.structure import END, mark, mark_heading
 from feedmill.core.text.structure import Kind
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits
@@ -21,7 +21,7 @@ from feedmill.model.extraction import ExtractionLimits
 # The process is ended when all of the time is over, and the pages read until then would be lost.
 _SHARE_OF_TIME = 0.7
 _MAX_HEADINGS, _OUTLINE_DEPTH = 200, 4
-_HEADINGS, _JOINED = [mark(Kind(letter)) for letter in "ABCDEF"], mark(Kind.JOINED)
+_JOINED = mark(Kind.JOINED)
 _NUMBER = re.compile(r"\A(?:\d{1,3}\.)*\d{1,3}\.?\s+")
 # white space, as the text of no page has it
 _PAGE = "\n\f"
@@ -93,7 +93,7 @@ def _mark_page(text: str, levels: Mapping[str, int]) -> str:
     for line, following in pairwise([*lines, ""]):
         heading = levels.get(line, levels.get(_NUMBER.sub("", line))) if levels else None
         if heading is not None:
-            marked.append(f"{END if is_open else ''}{_HEADINGS[min(max(heading, 0), 5)]}{line}{END}")
+            marked.append(f"{END if is_open else ''}{mark_heading(heading + 1)}{line}{END}")
             is_open = False
             continue
         is_joined = _goes_on(line, following, usual)

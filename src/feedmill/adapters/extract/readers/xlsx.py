@@ -14,7 +14,7 @@ from feedmill.adapters.extract.readers.content import Content
 from feedmill.adapters.extract.readers.officexml import find_title, parse_part, stream_part
 from feedmill.adapters.extract.readers.ooxml import read_office_metadata
 from feedmill.adapters.extract.readers.zips import ZipArchive
-from feedmill.adapters.extract.structure import END, mark
+from feedmill.adapters.extract.structure import END, mark, mark_list
 from feedmill.core.text.structure import Kind
 from feedmill.model.extraction import ExtractionLimits
 
@@ -35,7 +35,7 @@ def read_xlsx(data: bytes, limits: ExtractionLimits) -> Content:
     container = ZipArchive(data)
     metadata = read_office_metadata(container)
     names = _read_sheet_names(container)
-    parts = [_mark_list(names)]
+    parts = [mark_list(names)]
     cells, reason = _read_cells(container, deadline, limits.text_characters)
     parts += cells
     if reason is None:
@@ -67,11 +67,6 @@ def _mark_table(rows: list[str], begin: int) -> list[str]:
         rows[begin] = mark(Kind.TABLE) + rows[begin]
         rows[-1] += END
     return rows
-
-
-def _mark_list(names: list[str]) -> str:
-    items = "\n".join(mark(Kind.ITEM) + name for name in names)
-    return f"{mark(Kind.UNORDERED)}{items}{END}" if names else ""
 
 
 def _read_sheet_names(container: ZipArchive) -> list[str]:
