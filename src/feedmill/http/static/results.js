@@ -233,11 +233,8 @@
     pause = setTimeout(() => types() && ask(true), PAUSE_MS);
   };
 
-  // An input method composes words of several letters, which are no words yet. A Korean syllable is what it will be.
-  box.addEventListener("input", (event) => {
-    if (!event.isComposing || /^\p{Script=Hangul}+$/u.test(event.data ?? "")) type();
-  });
-  box.addEventListener("compositionend", type);
+  // search.js tells when words were typed, and not letters of which an input method composes them
+  box.addEventListener("typed", type);
   form.addEventListener("submit", (event) => {
     clearTimeout(typed);
     clearTimeout(pause);

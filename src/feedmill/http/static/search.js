@@ -85,6 +85,8 @@
     chosen = -1;
     clearTimeout(timer);
     timer = setTimeout(ask, 80);
+    // for the results, which come while typing too
+    box.dispatchEvent(new Event("typed"));
   };
   // An input method composes words of several letters, which are no words yet. A Korean syllable is what it will be.
   box.addEventListener("input", (event) => {
