@@ -1,9 +1,7 @@
 """The pages of the manual for programs: every step runs, in order, against a server, where the client alone is installed."""
 
-import contextlib
 import re
 import shutil
-import sqlite3
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +9,7 @@ from textwrap import dedent
 
 import pytest
 
+from tests import staffsource
 from tests.appliance import Appliance, running
 from tests.clientenvironment import make_client_environment, run_alone
 from tests.docexamples import ROOT
@@ -21,22 +20,14 @@ SETTINGS = """
 name = "default"
 allowed = ["127.0.0.0/8"]
 fields = [{name = "Price", type = "number"}]
-[[sources]]
-name = "staff"
-kind = "database"
-dsn = "sqlite:///staff.db"
-crawl_query = "SELECT id, body FROM articles"
-keys = ["id"]
 """
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
     folder = tmp_path_factory.mktemp("pages")
-    with contextlib.closing(sqlite3.connect(folder / "staff.db")) as connection, connection:
-        connection.execute("CREATE TABLE articles (id INTEGER, body TEXT)")
-        connection.execute("INSERT INTO articles VALUES (1, 'rowword')")
-    with running(folder / "data", SETTINGS) as made:
+    staffsource.make_database(folder, ["rowword"])
+    with running(folder / "data", SETTINGS + staffsource.SETTINGS) as made:
         yield made
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import staffsource
 from tests.acceptance.promises import run_command
 from tests.appliance import Appliance, running
 from tests.waiting import wait_until
@@ -105,16 +106,6 @@ def test_database_is_searched_by_those_who_may_see_its_rows_and_follows_its_chan
     assert seen_by(server, "bob") == ["2"]
 
 
-ROWS = """
-[[sources]]
-name = "staff"
-kind = "database"
-dsn = "sqlite:///staff.db"
-crawl_query = "SELECT id, body FROM articles"
-keys = ["id"]
-"""
-
-
 def test_run_that_is_killed_goes_on_at_its_page(tmp_path: Path) -> None:
     change(
         tmp_path,
@@ -123,7 +114,10 @@ def test_run_that_is_killed_goes_on_at_its_page(tmp_path: Path) -> None:
         "INSERT INTO articles VALUES ('1600-hangs', 'x')",
     )
     url = "googledb://localhost/staff"
-    with running(tmp_path / "data", ROWS, {"FEEDMILL_FAULTS": "load=hang:hangs"}) as server, ThreadPoolExecutor(1) as threads:
+    with (
+        running(tmp_path / "data", staffsource.SETTINGS, {"FEEDMILL_FAULTS": "load=hang:hangs"}) as server,
+        ThreadPoolExecutor(1) as threads,
+    ):
         running_command = threads.submit(run, server)
         wait_until(lambda: server.document(f"{url}/1499") is not None, "the first page")
         # a reading from the beginning would not find the first row, and delete its document
@@ -142,7 +136,7 @@ def test_row_that_kills_the_puller_is_set_aside_and_the_others_are_searched(tmp_
         "CREATE TABLE articles (id TEXT, body TEXT)",
         "INSERT INTO articles VALUES ('a', 'wombat'), ('kills', 'wombat'), ('z', 'wombat')",
     )
-    with running(tmp_path / "data", ROWS, {"FEEDMILL_FAULTS": "load=kill:/kills"}) as server:
+    with running(tmp_path / "data", staffsource.SETTINGS, {"FEEDMILL_FAULTS": "load=kill:/kills"}) as server:
         assert run(server) == (1, {"added": 2, "changed": 0, "deleted": 0, "unchanged": 0, "errors": 1})
         wait_until(lambda: len(server.urls("wombat")) == 2, "the other rows")
         assert sorted(url.rpartition("/")[2] for url in server.urls("wombat")) == ["a", "z"]

@@ -3,9 +3,7 @@
 import ast
 import asyncio
 import inspect
-import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FunctionType
@@ -34,6 +32,7 @@ from feedmill_client import (
 )
 from feedmill_client.feeds import FeedType
 from feedmill_client.replies import parse_xml
+from tests import staffsource
 from tests.appliance import Appliance, running
 from tests.crawlsite import CrawlSite, html, serving
 from tests.docexamples import CLIENT, DocExample, list_examples, list_modules_without
@@ -48,12 +47,6 @@ allow_private = ["127.0.0.1/"]
 name = "shop"
 allowed = ["127.0.0.0/8"]
 fields = [{name = "Price", type = "number"}]
-[[sources]]
-name = "staff"
-kind = "database"
-dsn = "sqlite:///staff.db"
-crawl_query = "SELECT id, body FROM articles"
-keys = ["id"]
 """
 
 
@@ -181,10 +174,8 @@ def test_client_pushes_groups(client: Either) -> None:
 def doors(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
     """Returns a server with a pull source, a profile and a crawler, for the tests of one kind of client."""
     folder = tmp_path_factory.mktemp(f"doors-{kind}")
-    with closing(sqlite3.connect(folder / "staff.db")) as connection, connection:
-        connection.execute("CREATE TABLE articles (id INTEGER, body TEXT)")
-        connection.execute("INSERT INTO articles VALUES (1, 'rowword'), (2, 'rowword')")
-    with running(folder / "data", SETTINGS) as made:
+    staffsource.make_database(folder, ["rowword", "rowword"])
+    with running(folder / "data", SETTINGS + staffsource.SETTINGS) as made:
         yield made
 
 
