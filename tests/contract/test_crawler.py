@@ -770,6 +770,24 @@ def test_page_for_which_there_is_no_memory_is_put_off(harness: CrawlHarness) -> 
     assert (harness.crawl(), harness.text()) == (["/a"], "one")
 
 
+def test_page_that_is_put_off_is_fetched_again_by_the_same_crawler(harness: CrawlHarness) -> None:
+    harness.servers.put("/a", "one")
+    refused: list[str] = []
+
+    def refuse_once(url: str) -> None:
+        if url == url_of("/a") and not refused:
+            refused.append(url)
+            harness.add("/b")
+            raise Busy("no memory")
+        if url == url_of("/b"):
+            harness.clock.turn(minutes=1)
+
+    harness.servers.put("/b", "two")
+    harness.servers.on_request = refuse_once
+    harness.add("/a")
+    assert (harness.crawl(), harness.text("/a"), harness.text("/b")) == (["/a", "/b", "/a"], "one", "two")
+
+
 # --- sitemaps -------------------------------------------------------------------------------------------------------------------
 
 

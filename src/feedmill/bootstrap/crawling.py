@@ -18,8 +18,9 @@ from feedmill.core.urls.patterns import PatternSet
 from feedmill.ports import Fetcher
 from feedmill.runtime.roles import CRAWLER
 from feedmill.services.crawling.applying import ApplyDependencies, PageApplier, read_head
-from feedmill.services.crawling.crawler import AT_ONCE, CrawlDependencies, Crawler
+from feedmill.services.crawling.crawler import CrawlDependencies, Crawler
 from feedmill.services.crawling.duplicates import DuplicateFinder
+from feedmill.services.crawling.heldsites import AT_ONCE
 from feedmill.settings.crawling import Crawl
 from feedmill.wire.gsaheaders.parse import parse_headers
 

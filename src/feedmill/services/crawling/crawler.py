@@ -18,34 +18,32 @@
 """
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Final, TypeVar
 from urllib.parse import urljoin
 
 import structlog
 
 from feedmill.core.crawling.hostload import HostLoad, HostLoads
-from feedmill.core.crawling.robots import RobotsRules, judge_robots, parse_robots
+from feedmill.core.crawling.robots import judge_robots
 from feedmill.core.crawling.sites import site_of
 from feedmill.core.urls.patterns import PatternSet
-from feedmill.model.crawling import CrawlEntry, CrawlSite, CrawlState, CrawlUrgency, FetchedPage, FetchRequest
-from feedmill.model.document import DocumentState
+from feedmill.model.crawling import CrawlEntry, CrawlState, FetchedPage, FetchRequest
 from feedmill.model.errors import Broken, Busy, FeedmillError
 from feedmill.model.queue import QueueName
 from feedmill.ports import Clock, Fetcher, Notifier, Store
 from feedmill.services.crawling.applying import Fetched, PageApplier
 from feedmill.services.crawling.bodymemory import MAX_WAIT_SECONDS, BodyMemory, Reservation
+from feedmill.services.crawling.heldsites import AT_ONCE, HeldSite, HeldSites, pause
+from feedmill.services.crawling.leasing import CrawlLeases
 from feedmill.services.crawling.requesting import is_paused
 from feedmill.services.failurenote import FailureNote
 from feedmill.services.feeds.feeding import Admission
 
-AT_ONCE: Final = 64
-"""How many requests run at once, over all sites."""
 BATCH: Final = 200
 """How many pages are applied in one transaction."""
 BATCH_BYTES: Final = 64_000_000
@@ -56,43 +54,11 @@ PAUSE_SECONDS: Final = 0.1
 """How often the crawler looks whether it is paused."""
 RETRY_SECONDS: Final = 2.0
 PUT_OFF: Final = timedelta(minutes=1)
-"""When a URL is fetched again for whose page there was no memory."""
-PROGRESS_SECONDS: Final = 10.0
-MAX_SITES: Final = 10_000
-"""How many sites are held in memory."""
-ROBOTS_LIFE: Final = timedelta(days=1)
-ROBOTS_RETRY: Final = timedelta(hours=1)
+"""When a URL is fetched again for whose page there was no memory, or no place among the requests of the site to which it was redirected."""
 ROBOTS_BYTES: Final = 600_000
 SITEMAP_BYTES: Final = 52_428_800
-MAX_SITEMAPS: Final = 1_000
-"""How many sitemaps of a site are read in a day."""
 SITEMAPS_AT_ONCE: Final = 4
 """How many sitemaps are read at once, over all sites."""
-OUTAGE: Final = 5
-"""After this number of failures in a row the server counts as failing."""
-FIRST_BACK_OFF: Final = timedelta(minutes=1)
-MAX_BACK_OFF: Final = timedelta(hours=4)
-MAX_RETRY_AFTER: Final = timedelta(days=1)
-LEASE_MARGIN: Final = timedelta(minutes=10)
-HOURS_CHECKED: Final = timedelta(minutes=15)
-"""How often the crawler looks whether a site may be fetched again: in every time zone the hours begin at a quarter of an hour."""
-
-_SERVER_FAILS: Final = frozenset(
-    {
-        CrawlState.HTTP_0_ERROR,
-        CrawlState.PERMANENT_DNS_FAILURE,
-        CrawlState.HTTP_SERVER_ERROR,
-        CrawlState.TEMPORARY_DNS_FAILURE,
-        CrawlState.CONNECTION_FAILED,
-        CrawlState.CONNECTION_TIMED_OUT,
-        CrawlState.CONNECTION_CLOSED,
-        CrawlState.CONNECTION_REFUSED,
-        CrawlState.CONNECTION_RESET,
-        CrawlState.NO_ROUTE_TO_HOST,
-    }
-)
-_MIDNIGHT: Final = datetime(2026, 1, 1, tzinfo=UTC)
-_WITH_ROBOTS: Final = ("http://", "https://")
 
 FollowSitemap = Callable[[FetchedPage], Sequence[str]]
 """Adds the pages of a fetched sitemap to the crawl queue, and returns the addresses of further sitemaps that it names."""
@@ -132,52 +98,10 @@ class CrawlDependencies:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Site:
-    """A site with leased entries. ``rules`` None: its robots.txt must be read first.
-
-    ``running`` are the requests under way, ``entering`` those that wait because they were redirected to the site.
-    ``sitemaps`` are still to be read, ``sitemap`` is read now ("" = none), and ``known_sitemaps`` are all that were found since robots.txt
-    was read. ``page`` is a page of the site, in whose name its robots.txt and its sitemaps are fetched.
-    """
-
-    record: CrawlSite
-    rules: RobotsRules | None = None
-    waiting: deque[CrawlEntry] = field(default_factory=deque)
-    running: int = 0
-    entering: int = 0
-    sitemaps: deque[str] = field(default_factory=deque)
-    sitemap: str = ""
-    known_sitemaps: set[str] = field(default_factory=set)
-    page: str = ""
-
-    def add_sitemaps(self, urls: Iterable[str]) -> None:
-        """Notes sitemaps of this site to be read; those of other sites are not read, because their host load is not known here."""
-        for url in urls:
-            if site_of(url) == self.record.site and url not in self.known_sitemaps and len(self.known_sitemaps) < MAX_SITEMAPS:
-                self.known_sitemaps.add(url)
-                self.sitemaps.append(url)
-
-    @property
-    def sitemaps_left(self) -> tuple[str, ...]:
-        return (*((self.sitemap,) if self.sitemap else ()), *self.sitemaps)
-
-    @property
-    def awaits_robots(self) -> bool:
-        """Whether someone asked for a URL since robots.txt was read, which may say something else now."""
-        read_at = self.record.robots_at
-        urgent = (entry.due_at for entry in self.waiting if entry.urgency is CrawlUrgency.IMMEDIATE)
-        return read_at is not None and any(due_at is not None and read_at < due_at for due_at in urgent)
-
-    @property
-    def delay_seconds(self) -> float:
-        return 0.0 if self.rules is None else self.rules.delay_seconds
-
-
-@dataclass(slots=True, kw_only=True)
 class _Slot:
     """The place of a fetch among the requests that its site gets at once, None while it waits for one of another site."""
 
-    site: _Site | None
+    site: HeldSite | None
 
 
 class Crawler:
@@ -185,7 +109,15 @@ class Crawler:
 
     def __init__(self, tools: CrawlDependencies) -> None:
         self._tools = tools
-        self._sites: dict[str, _Site] = {}
+        self._sites = HeldSites(tools.loads, tools.find_hour, tools.agent, tools.clock)
+        self._leases = CrawlLeases(
+            tools.store,
+            tools.clock,
+            self._sites,
+            owner=tools.owner,
+            agent=tools.agent,
+            request_seconds=tools.fetch_seconds + tools.wait_seconds,
+        )
         self._unconditional: set[str] = set()
         self._documents: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -195,13 +127,10 @@ class Crawler:
         self._done: list[Fetched] = []
         self._reservations: list[Reservation] = []
         self._done_at: datetime | None = None
-        self._changed: dict[str, CrawlSite] = {}
         self._leased_at: datetime | None = None
-        self._noted_at: datetime | None = None
         self._is_paused = False
         self._looked_at: datetime | None = None
         self._has_more = True
-        self._hour: tuple[int, int] | None = None
         self._has_ended = asyncio.Event()
         self._trouble = FailureNote(tools.store, QueueName.CRAWL)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="crawl-store")
@@ -218,7 +147,7 @@ class Crawler:
             while not is_stopped():
                 try:
                     if not is_released:
-                        await self._in_thread(self._release_after_crash)
+                        await self._in_thread(self._leases.release_after_crash)
                         await self._continue_sitemaps()
                         is_released = True
                     is_busy = await self._turn(fetcher)
@@ -235,14 +164,14 @@ class Crawler:
             await self._close(fetcher)
 
     async def _close(self, fetcher: Fetcher) -> None:
-        requested = [name for name, site in self._sites.items() if site.running]
+        requested = [site.record.site for site in self._sites if site.running]
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await fetcher.close()
         try:
             await self._apply()
-            await self._in_thread(lambda: self._release(requested))
+            await self._in_thread(lambda: self._leases.release(requested))
         except FeedmillError as error:
             log.warning("crawl_leases_left", reason=str(error))
         self._thread.shutdown()
@@ -250,38 +179,15 @@ class Crawler:
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    def _release_after_crash(self) -> None:
-        """Ends the leases of the previous process, if it did not end them itself."""
-        with self._tools.store.reading() as unit:
-            requested = [site.site for site in unit.feeds.crawling.sites.list_leased(self._tools.owner)]
-        self._release(requested)
-
     async def _continue_sitemaps(self) -> None:
         """Continues with the sitemaps that the previous process left."""
         if self._tools.follow_sitemap is None:
             return
         now = self._tools.clock()
-        for record in await self._in_thread(lambda: self._lease_sitemaps(now)):
-            site = self._sites[record.site] = _Site(record=record, rules=self._read_stored_rules(record, now), page=record.site + "/")
+        for record in await self._in_thread(lambda: self._leases.lease_sites_with_sitemaps(now)):
+            site = self._sites.hold(record)
+            site.rules, site.page = self._sites.read_rules(record, now), record.site + "/"
             site.add_sitemaps(record.sitemaps)
-
-    def _lease_sitemaps(self, now: datetime) -> list[CrawlSite]:
-        with self._tools.store.writing() as unit:
-            return unit.feeds.crawling.sites.lease_with_sitemaps(self._tools.owner, now, now + LEASE_MARGIN, MAX_SITES // 10)
-
-    def _release(self, requested: Sequence[str]) -> None:
-        """Ends all leases. Sites that may have received a request a moment ago wait for their pause."""
-        now = self._tools.clock()
-        with self._tools.store.writing() as unit:
-            records = unit.feeds.crawling.sites.find_many(requested).values()
-            unit.feeds.crawling.sites.save_many([self._pause(record, now) for record in records])
-            unit.feeds.crawling.queue.release(self._tools.owner)
-
-    def _pause(self, record: CrawlSite, now: datetime) -> CrawlSite:
-        """Returns a site whose pause, if it has one, begins now."""
-        delay_seconds = parse_robots(record.robots, self._tools.agent).delay_seconds
-        free_at = now + timedelta(seconds=self._find_load(record.site, delay_seconds, now).pause_seconds)
-        return replace(record, free_at=free_at) if free_at > (record.free_at or now) else record
 
     # --- one turn ---
 
@@ -290,8 +196,10 @@ class Crawler:
         if self._is_apply_due():
             await self._apply()
         has_more = await self._in_thread(self._step) if self._is_step_due() else False
-        if self._is_paused or self._put_off:
-            await self._give_back()
+        if self._put_off:
+            await self._give_back_put_off()
+        if self._is_paused:
+            await self._give_back_waiting()
         await self._give_back_closed()
         leased = await self._lease() if self._is_lease_due() else 0
         self._has_ended.clear()
@@ -315,13 +223,19 @@ class Crawler:
         self._has_more = self._tools.step()
         return self._has_more
 
-    async def _give_back(self) -> None:
+    async def _give_back_waiting(self) -> None:
         """Gives the URLs back whose requests were not begun."""
-        waiting = [entry for site in self._sites.values() for entry in site.waiting]
+        waiting = [entry for site in self._sites for entry in site.waiting]
         if waiting:
-            await self._in_thread(lambda: self._store_sites([], waiting))
-            for site in self._sites.values():
+            await self._in_thread(lambda: self._leases.save(given_back=waiting))
+            for site in self._sites:
                 site.waiting.clear()
+
+    async def _give_back_put_off(self) -> None:
+        """Gives the URLs back whose requests could not go on."""
+        put_off = list(self._put_off)
+        await self._in_thread(lambda: self._leases.save(given_back=put_off))
+        del self._put_off[: len(put_off)]
 
     def _is_apply_due(self) -> bool:
         if not self._done or self._done_at is None:
@@ -330,16 +244,14 @@ class Crawler:
         return is_full or not self._tasks or self._tools.clock() - self._done_at >= timedelta(seconds=APPLY_SECONDS)
 
     async def _apply(self) -> None:
-        done, changed = self._done[:BATCH], list(self._changed.values())
+        done, changed = self._done[:BATCH], self._sites.list_changed()
         if done or changed:
             await self._in_thread(lambda: self._tools.applier.apply(done, changed))
             del self._done[: len(done)]
             for reservation in self._reservations[: len(done)]:
                 reservation.shrink(0)
             del self._reservations[: len(done)]
-            for site in changed:
-                if self._changed.get(site.site) is site:
-                    del self._changed[site.site]
+            self._sites.note_stored(changed)
             self._unconditional.difference_update(each.entry.url for each in done)
             self._documents.difference_update(each.entry.url for each in done)
         self._done_at = self._tools.clock() if self._done else None
@@ -349,19 +261,18 @@ class Crawler:
     async def _give_back_closed(self) -> None:
         """Gives the entries of sites back of which nothing may be fetched in this hour."""
         now = self._tools.clock()
-        closed = [site for site in self._sites.values() if site.waiting and not self._find_load(site.record.site, 0.0, now).at_once]
+        closed = self._sites.list_closed(now)
         if closed:
             given_back = [entry for site in closed for entry in site.waiting]
-            checked_at = now + HOURS_CHECKED - (now - _MIDNIGHT) % HOURS_CHECKED
             for site in closed:
-                site.record = self._changed[site.record.site] = replace(site.record, free_at=max(site.record.free_at or now, checked_at))
+                self._sites.close_until_next_check(site, now)
             records = [site.record for site in closed]
-            await self._in_thread(lambda: self._store_sites(records, given_back))
+            await self._in_thread(lambda: self._leases.save(records, given_back))
             for site in closed:
                 site.waiting.clear()
 
     def _is_lease_due(self) -> bool:
-        waiting = sum(len(site.waiting) for site in self._sites.values())
+        waiting = sum(len(site.waiting) for site in self._sites)
         # a lease is a transaction, so many entries are leased at once while other requests run
         enough = AT_ONCE if len(self._tasks) >= AT_ONCE // 2 else 2 * AT_ONCE
         if waiting >= enough or len(self._done) >= 2 * BATCH:
@@ -370,106 +281,24 @@ class Crawler:
 
     async def _lease(self) -> int:
         now = self._tools.clock()
-        capacity = {name: self._count_free(site, now) for name, site in self._sites.items()}
-        entries, records, bare, documents = await self._in_thread(lambda: self._lease_due(now, capacity))
-        self._leased_at = None if entries else now
-        for name, record in records.items():
-            if name in self._changed:
-                # else what is stored next would end the pause that has begun with the lease
-                self._changed[name] = record
-            site = self._sites.get(name)
-            if site is None:
-                site = self._sites[name] = _Site(record=record)
-                if self._tools.follow_sitemap is not None:
-                    site.add_sitemaps(record.sitemaps)
-            site.record = record
-            site.rules = self._read_stored_rules(record, now)
-        self._unconditional |= bare
-        self._documents |= documents
-        for entry in entries:
-            self._sites[entry.site].waiting.append(entry)
-        for name in records:
-            if self._sites[name].awaits_robots:
-                self._sites[name].rules = None
-        self._forget_idle()
-        return len(entries)
-
-    def _lease_due(self, now: datetime, capacity: dict[str, int]) -> tuple[list[CrawlEntry], dict[str, CrawlSite], set[str], set[str]]:
-        """Leases entries. Returns them, their sites, the URLs that have no content to compare with, and those that are documents."""
-        until = now + timedelta(seconds=self._tools.fetch_seconds + self._tools.wait_seconds) + LEASE_MARGIN
-        with self._tools.store.writing() as unit:
-            if is_paused(unit):
-                self._note_progress(unit.processing.queues.note_progress, now)
-                return [], {}, set(), set()
-            queue, sites = unit.feeds.crawling.queue, unit.feeds.crawling.sites
-            by_default = self._tools.loads.find("", self._find_hour(now))
-            free = max(1, min(by_default.at_once, AT_ONCE))
-            entries = queue.lease_due(self._tools.owner, now, until, capacity=capacity, default_capacity=free, limit=2 * AT_ONCE)
-            if not entries:
-                self._note_progress(unit.processing.queues.note_progress, now)
-                return [], {}, set(), set()
-            names = list(dict.fromkeys(entry.site for entry in entries))
-            records = {name: self._changed.get(name, record) for name, record in sites.find_many(names).items()}
-            paused = {}
-            for name, record in records.items():
-                rules = self._read_stored_rules(record, now)
-                load = self._find_load(name, 0.0 if rules is None else rules.delay_seconds, now)
-                if load.pause_seconds:
-                    # stored before the request, so that the pause holds if the process ends
-                    paused[name] = replace(record, free_at=now + timedelta(seconds=load.pause_seconds))
-            sites.save_many(list(paused.values()))
-            records |= paused
-            accepted, given_back = _divide(entries, paused)
-            queue.save_many(given_back)
-            documents = unit.documents.reader.find_many([entry.url for entry in accepted])
-        bare = {entry.url for entry in accepted if (found := documents.get(entry.url)) is None or found.content is None}
-        gone = {url for url, document in documents.items() if document.state is DocumentState.GONE}
-        return accepted, records, bare | gone, documents.keys() - gone
-
-    def _note_progress(self, note: Callable[[QueueName], None], now: datetime) -> None:
-        """Notes that whatever waits has to wait: for a site, or because the crawler is paused."""
-        if self._noted_at is None or now - self._noted_at >= timedelta(seconds=PROGRESS_SECONDS):
-            self._noted_at = now
-            note(QueueName.CRAWL)
-
-    def _count_free(self, site: _Site, now: datetime) -> int:
-        load = self._find_load(site.record.site, site.delay_seconds, now)
-        if load.pause_seconds or load.at_once == 1:
-            is_free = site.record.free_at is None or site.record.free_at <= now
-            is_idle = not (site.waiting or site.running or site.entering)
-            return int(is_free and is_idle and load.at_once > 0)
-        return max(0, min(2 * load.at_once, 2 * AT_ONCE) - len(site.waiting) - site.running - site.entering)
-
-    def _find_load(self, name: str, delay_seconds: float, now: datetime) -> HostLoad:
-        return self._tools.loads.find(name, self._find_hour(now), delay_seconds=delay_seconds)
-
-    def _find_hour(self, now: datetime) -> int:
-        """Returns the hour of the server's day, which in every time zone begins at a quarter of an hour."""
-        quarter = (now - _MIDNIGHT) // HOURS_CHECKED
-        if self._hour is None or self._hour[0] != quarter:
-            self._hour = quarter, self._tools.find_hour(now)
-        return self._hour[1]
-
-    def _read_stored_rules(self, record: CrawlSite, now: datetime) -> RobotsRules | None:
-        """Returns the rules of the stored robots.txt, None if it must be fetched."""
-        if not record.site.startswith(_WITH_ROBOTS):
-            return RobotsRules(agent=self._tools.agent)
-        life = ROBOTS_RETRY if record.robots_state is CrawlState.ROBOTS_TXT_UNREACHABLE else ROBOTS_LIFE
-        if record.robots_at is None or now - record.robots_at >= life:
-            return None
-        if record.robots_state is CrawlState.ROBOTS_TXT_UNREACHABLE:
-            return RobotsRules(agent=self._tools.agent, closed_reason=record.reason or "its robots.txt cannot be fetched")
-        return parse_robots(record.robots, self._tools.agent)
-
-    def _forget_idle(self) -> None:
-        if len(self._sites) > MAX_SITES:
-            idle = [
-                name
-                for name, site in self._sites.items()
-                if not (site.waiting or site.running or site.entering or site.sitemaps) and name not in self._changed
-            ]
-            for name in idle[: len(self._sites) - MAX_SITES]:
-                del self._sites[name]
+        capacity = {site.record.site: self._sites.count_free(site, now) for site in self._sites}
+        leased = await self._in_thread(lambda: self._leases.lease_due(now, capacity))
+        self._leased_at = None if leased.entries else now
+        for name, record in leased.sites.items():
+            # else what is stored next would end the pause that has begun with the lease
+            self._sites.renew(record)
+            is_new = self._sites.find(name) is None
+            site = self._sites.hold(record)
+            if is_new and self._tools.follow_sitemap is not None:
+                site.add_sitemaps(record.sitemaps)
+            site.record, site.rules = record, self._sites.read_rules(record, now)
+            site.waiting.extend(entry for entry in leased.entries if entry.site == name)
+            if site.awaits_robots:
+                site.rules = None
+        self._unconditional |= leased.unconditional
+        self._documents |= leased.documents
+        self._sites.forget_resting()
+        return len(leased.entries)
 
     # --- fetching ---
 
@@ -478,9 +307,9 @@ class Crawler:
         now, begun = self._tools.clock(), 0
         if self._is_paused:
             return begun
-        for site in [site for site in self._sites.values() if site.waiting or site.sitemaps]:
-            load = self._find_load(site.record.site, site.delay_seconds, now)
-            while site.waiting and site.running + site.entering < load.at_once and len(self._tasks) < AT_ONCE:
+        for site in [site for site in self._sites if site.waiting or site.sitemaps]:
+            load = self._sites.find_load_of(site, now)
+            while site.waiting and site.requested < load.at_once and len(self._tasks) < AT_ONCE:
                 # its robots.txt is being fetched, and nothing else of the site is until then
                 if site.rules is None and site.running:
                     break
@@ -496,7 +325,7 @@ class Crawler:
                 begun += 1
         return begun
 
-    def _start(self, site: _Site, work: Coroutine[None, None, None]) -> None:
+    def _start(self, site: HeldSite, work: Coroutine[None, None, None]) -> None:
         site.running += 1
         task = asyncio.create_task(work)
         self._tasks.add(task)
@@ -506,26 +335,24 @@ class Crawler:
         self._tasks.discard(task)
         self._has_ended.set()
 
-    def _may_read_sitemap(self, site: _Site, load: HostLoad, now: datetime) -> bool:
+    def _may_read_sitemap(self, site: HeldSite, load: HostLoad, now: datetime) -> bool:
         """Returns whether a sitemap of a site is read now. Where there are pauses, it waits until no page does, and begins a pause."""
         if (
             not site.sitemaps
             or site.sitemap
             or self._sitemaps_running >= SITEMAPS_AT_ONCE
-            or site.running + site.entering >= load.at_once
+            or site.requested >= load.at_once
             or len(self._tasks) >= AT_ONCE
         ):
             return False
-        record = site.record
-        if site.rules is None or site.rules.closed_reason or (record.retry_at is not None and record.retry_at > now):
+        if site.rules is None or site.rules.closed_reason or site.is_held_back(now):
             return False
-        if load.pause_seconds:
-            if site.waiting or site.running or site.entering or (record.free_at is not None and record.free_at > now):
-                return False
-            site.record = self._changed[record.site] = replace(record, free_at=now + timedelta(seconds=load.pause_seconds))
+        if load.pause_seconds and not (site.is_resting and site.is_free(now)):
+            return False
+        self._sites.begin_pause(site, now)
         return True
 
-    async def _fetch_sitemap(self, fetcher: Fetcher, site: _Site, url: str) -> None:
+    async def _fetch_sitemap(self, fetcher: Fetcher, site: HeldSite, url: str) -> None:
         # the slot of its own site is held meanwhile
         reservation, slot = Reservation(self._memory), _Slot(site=None)
         try:
@@ -540,7 +367,7 @@ class Crawler:
             )
             page = await fetcher.fetch(request)
             reservation.shrink(len(page.body))
-            self._note_answer(slot.site or site, page)
+            self._sites.note_answer(slot.site or site, page)
             follow = self._tools.follow_sitemap
             if page.state is CrawlState.CRAWLED and follow is not None:
                 site.add_sitemaps(await self._in_thread(lambda: follow(page)))
@@ -555,11 +382,11 @@ class Crawler:
             self._leave(slot)
             reservation.shrink(0)
             site.sitemap = ""
-            site.record = self._changed[site.record.site] = replace(site.record, sitemaps=site.sitemaps_left)
+            self._sites.change(site, replace(site.record, sitemaps=site.sitemaps_left))
             self._sitemaps_running -= 1
             site.running -= 1
 
-    async def _fetch_robots(self, fetcher: Fetcher, site: _Site, url: str) -> None:
+    async def _fetch_robots(self, fetcher: Fetcher, site: HeldSite, url: str) -> None:
         slot = _Slot(site=None)
         try:
             request = FetchRequest(
@@ -576,19 +403,17 @@ class Crawler:
             state = CrawlState.ROBOTS_TXT_UNREACHABLE if rules.closed_reason else CrawlState.CRAWLED
             body = page.body if page.state is CrawlState.CRAWLED else b""
             record = replace(site.record, robots=body, robots_state=state, robots_at=now, reason=rules.closed_reason)
-            load = self._find_load(record.site, rules.delay_seconds, now)
-            if load.pause_seconds:
-                record = replace(record, free_at=now + timedelta(seconds=load.pause_seconds))
-            if self._read_stored_rules(site.record, now) is None:
+            load = self._sites.find_load(record.site, rules.delay_seconds, now)
+            record = pause(record, load, now)
+            if self._sites.read_rules(site.record, now) is None:
                 # else it is read again for a request, which asks for no sitemap that was read in this day
-                site.sitemaps.clear()
-                site.known_sitemaps.clear()
+                site.forget_sitemaps()
             if self._tools.follow_sitemap is not None:
                 site.add_sitemaps(rules.sitemaps)
             record = replace(record, sitemaps=site.sitemaps_left)
             # the request for robots.txt counts too: a pause begins now, and all entries go back to the queue
             given_back = list(site.waiting) if load.pause_seconds else []
-            await self._in_thread(lambda: self._store_sites([record], given_back))
+            await self._in_thread(lambda: self._leases.save([record], given_back))
             if load.pause_seconds:
                 site.waiting.clear()
             site.record, site.rules = record, rules
@@ -599,12 +424,7 @@ class Crawler:
             self._leave(slot)
             site.running -= 1
 
-    def _store_sites(self, records: Sequence[CrawlSite], given_back: Sequence[CrawlEntry]) -> None:
-        with self._tools.store.writing() as unit:
-            unit.feeds.crawling.sites.save_many(records)
-            unit.feeds.crawling.queue.save_many(given_back)
-
-    async def _visit(self, fetcher: Fetcher, site: _Site, entry: CrawlEntry) -> None:
+    async def _visit(self, fetcher: Fetcher, site: HeldSite, entry: CrawlEntry) -> None:
         reservation, slot = Reservation(self._memory), _Slot(site=site)
         try:
             page = self._refuse(site, entry) or await self._fetch(fetcher, slot, entry, reservation)
@@ -615,7 +435,7 @@ class Crawler:
             self._reservations.append(reservation)
         except Busy as error:
             log.info("fetch_put_off", url=entry.url, reason=str(error))
-            self._put_off.append(entry)
+            self._put_off.append(replace(entry, due_at=self._tools.clock() + PUT_OFF))
         finally:
             self._leave(slot)
 
@@ -637,25 +457,17 @@ class Crawler:
         except TimeoutError as exc:
             raise Busy(f"{site_of(url)} gets other requests, and no more are permitted at once") from exc
 
-    async def _take_site(self, name: str) -> _Site:
+    async def _take_site(self, name: str) -> HeldSite:
         """Waits until no other process crawls a site, and returns it."""
-        while (record := await self._in_thread(lambda: self._lease_site(name))) is None:
+        while (record := await self._in_thread(lambda: self._leases.lease_site(name))) is None:
             await asyncio.sleep(POLL_SECONDS)
-        site = self._sites.get(name)
-        if site is None:
-            site = self._sites[name] = _Site(record=record)
-        site.record = self._changed.get(name, record)
+        site = self._sites.hold(record)
+        site.record = self._sites.find_newest(record)
         if site.rules is None and not site.running and not site.awaits_robots:
-            site.rules = self._read_stored_rules(site.record, self._tools.clock())
+            site.rules = self._sites.read_rules(site.record, self._tools.clock())
         return site
 
-    def _lease_site(self, name: str) -> CrawlSite | None:
-        now = self._tools.clock()
-        until = now + timedelta(seconds=self._tools.fetch_seconds + self._tools.wait_seconds) + LEASE_MARGIN
-        with self._tools.store.writing() as unit:
-            return unit.feeds.crawling.sites.lease(self._tools.owner, name, now, until)
-
-    async def _take_slot(self, site: _Site) -> None:
+    async def _take_slot(self, site: HeldSite) -> None:
         """Waits until the host load of a site permits a request. If there are pauses, the end of the next one is stored first."""
         site.entering += 1
         try:
@@ -663,8 +475,8 @@ class Crawler:
                 if self._is_paused:
                     raise Busy("the crawler is paused")
                 now = self._tools.clock()
-                load = self._find_load(site.record.site, site.delay_seconds, now)
-                is_free = not load.pause_seconds or site.record.free_at is None or site.record.free_at <= now
+                load = self._sites.find_load_of(site, now)
+                is_free = not load.pause_seconds or site.is_free(now)
                 # its robots.txt is being fetched, and nothing else of the site is until then
                 is_open = site.rules is not None or not site.running
                 if is_free and is_open and site.running < load.at_once:
@@ -673,20 +485,13 @@ class Crawler:
             site.running += 1
         finally:
             site.entering -= 1
-        if load.pause_seconds:
-            record = site.record = self._changed[site.record.site] = self._begin_pause(site.record, load, now)
+        if self._sites.begin_pause(site, now):
+            record = site.record
             try:
-                await self._in_thread(lambda: self._store_site(record))
+                await self._in_thread(lambda: self._leases.save([record]))
             except BaseException:
                 site.running -= 1
                 raise
-
-    def _store_site(self, record: CrawlSite) -> None:
-        with self._tools.store.writing() as unit:
-            unit.feeds.crawling.sites.save_many([record])
-
-    def _begin_pause(self, record: CrawlSite, load: HostLoad, now: datetime) -> CrawlSite:
-        return replace(record, free_at=now + timedelta(seconds=load.pause_seconds))
 
     def _leave(self, slot: _Slot, *, pauses: bool = False) -> None:
         """Gives the slot of a fetch back, if it has one; the pause of its site begins if the fetch goes on elsewhere."""
@@ -694,12 +499,10 @@ class Crawler:
         if site is None:
             return
         site.running -= 1
-        now = self._tools.clock()
-        load = self._find_load(site.record.site, site.delay_seconds, now)
-        if pauses and load.pause_seconds:
-            site.record = self._changed[site.record.site] = self._begin_pause(site.record, load, now)
+        if pauses:
+            self._sites.begin_pause(site, self._tools.clock())
 
-    def _refuse(self, site: _Site, entry: CrawlEntry) -> FetchedPage | None:
+    def _refuse(self, site: HeldSite, entry: CrawlEntry) -> FetchedPage | None:
         """Returns why a URL is not fetched at all, None if it is."""
         url, rules = entry.url, site.rules
         refusal = self._tools.admission().rules.refusal(url)
@@ -726,7 +529,7 @@ class Crawler:
             modified=entry.modified if is_conditional else "",
             max_bytes=self._tools.max_bytes,
             seconds=self._tools.fetch_seconds,
-            pause_seconds=self._find_load(site.record.site, site.delay_seconds, self._tools.clock()).pause_seconds,
+            pause_seconds=self._sites.find_load_of(site, self._tools.clock()).pause_seconds,
             allows=self._allows,
             # a document stays until the whole redirect has shown where its page is now
             ends_at=None if entry.url in self._documents else lambda target: bool(self._tools.find_redirected(entry.url, target)),
@@ -734,7 +537,7 @@ class Crawler:
             reserve=reservation.reserve,
         )
         page = await fetcher.fetch(request)
-        self._note_answer(slot.site or site, page)
+        self._sites.note_answer(slot.site or site, page)
         return page
 
     def _allows(self, url: str) -> bool:
@@ -742,40 +545,6 @@ class Crawler:
 
         While it is read again, the one from before counts.
         """
-        site = self._sites.get(site_of(url))
-        rules = None if site is None else site.rules or self._read_stored_rules(site.record, self._tools.clock())
+        site = self._sites.find(site_of(url))
+        rules = None if site is None else site.rules or self._sites.read_rules(site.record, self._tools.clock())
         return rules is None or bool(rules.closed_reason) or rules.allows(url)
-
-    def _note_answer(self, site: _Site, page: FetchedPage) -> None:
-        """Notes what a response says about the server: how long requests to it are held back."""
-        now, record = self._tools.clock(), site.record
-        load = self._find_load(record.site, site.delay_seconds, now)
-        changed = record
-        if page.state in _SERVER_FAILS:
-            failures = record.failures + 1
-            back_off = min(FIRST_BACK_OFF * 2 ** min(failures - OUTAGE, 20), MAX_BACK_OFF) if failures >= OUTAGE else timedelta()
-            retry_at = now + back_off if back_off else record.retry_at
-            changed = replace(
-                record, failures=failures, failed_at=record.failed_at or now, retry_at=retry_at, reason=page.reason or page.state.words
-            )
-        elif record.failures:
-            changed = replace(record, failures=0, failed_at=None, retry_at=None, reason="")
-        if page.retry_after_seconds:
-            pause = min(timedelta(seconds=page.retry_after_seconds), MAX_RETRY_AFTER)
-            changed = replace(changed, retry_at=max(changed.retry_at or now, now + pause))
-        if load.pause_seconds:
-            changed = replace(changed, free_at=now + timedelta(seconds=load.pause_seconds))
-        if changed is not record:
-            site.record = self._changed[record.site] = changed
-
-
-def _divide(entries: Sequence[CrawlEntry], paused: dict[str, CrawlSite]) -> tuple[list[CrawlEntry], list[CrawlEntry]]:
-    """Returns the entries to fetch, and those that are given back: of a site with pauses, all but the first."""
-    accepted: list[CrawlEntry] = []
-    given_back: list[CrawlEntry] = []
-    seen: set[str] = set()
-    for entry in entries:
-        is_further = entry.site in paused and entry.site in seen
-        (given_back if is_further else accepted).append(entry)
-        seen.add(entry.site)
-    return accepted, given_back
