@@ -17,6 +17,7 @@ from feedmill.model.queue import QueueName
 from feedmill.model.search import IndexDocument
 from feedmill.ports import PreparedEntry, Stage
 from feedmill.services import keyvalues
+from feedmill.services.feeds import feedrun
 from feedmill.services.indexing import indexer as indexer_module
 from feedmill.services.indexing import rebuilding
 from feedmill.services.indexing.indexer import IndexDependencies, Indexing
@@ -428,6 +429,21 @@ def test_change_while_a_document_is_built_apart_wins(harness: Harness) -> None:
     shown = harness.shown()["a"]
     assert shown.access_class == harness.feeds.document(url("a")).access_class != AccessClass.PUBLIC
     assert harness.count_marks() == 0
+
+
+def test_document_before_one_that_was_built_apart_is_indexed_too(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feedrun, "SMALL_FEED_RECORDS", 0)
+    harness.feeds.push(put("early"), put("large"))
+    with harness.feeds.store.writing() as unit:
+        _, large = unit.processing.index_tasks.list(Stage.EXTRACT, 2)
+        unit.processing.index_tasks.advance([large])
+    MappedInFlight(harness.folder, "indexer").begin(f"index.entry document:{large.document_id}")
+    indexer = harness.start(apart=True)
+    while "large" not in harness.shown():
+        indexer.turn()
+    harness.extract()
+    run_isolated_build(harness, indexer)
+    assert sorted(harness.shown()) == ["early", "large"]
 
 
 def run_isolated_build(harness: Harness, indexer: Indexing) -> None:

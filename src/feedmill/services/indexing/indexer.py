@@ -200,9 +200,10 @@ class Indexing:
             quick = unit.processing.index_tasks.list(Stage.INDEX, self._read_at_once + held, lane=Lane.QUICK)
             bulk = unit.processing.index_tasks.list(Stage.INDEX, self._read_at_once, lane=Lane.BULK, after=self._reached)
             tasks = [task for task in (*quick, *bulk) if not self._is_held(task)][: min(self._at_once, self._read_at_once)]
-            # All tasks of this part of the list are in progress. The next call goes on behind it.
-            if bulk and not tasks:
-                self._reached = bulk[-1]
+            # All tasks of this part of the list are in progress. The next call goes on behind it, after the end at the beginning:
+            # tasks of earlier places come late, such as those of link texts.
+            if not tasks:
+                self._reached = bulk[-1] if bulk else None
             return tasks, unit.documents.reader.find_by_id([task.document_id for task in tasks])
 
     def _is_held(self, task: IndexTask) -> bool:
