@@ -173,6 +173,25 @@ def test_bad_item_costs_itself_alone_and_names_its_member(source: Source) -> Non
     assert (source.find("apples"), source.find("pears"), source.document("a")) == (["good"], ["late"], {})
 
 
+def test_number_that_cannot_be_stored_costs_its_item_alone(source: Source) -> None:
+    bad = {"more than 1000 digits": "9" * 5_000, "1e999 is too large": "1e999", "NaN is no JSON value": "NaN"}
+    items = [json.dumps(source.item("a", "x", metadata={"b": "NUMBER"})).replace('"NUMBER"', number) for number in bad.values()]
+    receipt = source.finish(source.send("POST", f"[{','.join([*items, json.dumps(source.item('b', 'pears'))])}]".encode()))
+    found = errors_of(receipt)
+    assert [part for number, part in enumerate(bad, 1) if part not in found[number]] == []
+    assert (receipt["included"], source.find("pears"), source.document("a")) == (1, ["b"], {})
+
+
+def test_line_that_is_no_json_is_named_with_its_column(source: Source) -> None:
+    receipt = source.finish(source.send("POST", b'{"url": "\xc3\xbc"}\n  {"url": nope}\n', {"content-type": "application/x-ndjson"}))
+    assert errors_of(receipt)[2] == "the item is no JSON: Expecting value, line 2, column 11"
+
+
+def test_blank_title_is_none(source: Source) -> None:
+    source.push(source.item("a", "<title>its own</title>apples", mimetype="text/html", title="  "))
+    assert source.document("a")["title"] == "its own"
+
+
 def test_full_feed_keeps_the_documents_whose_items_are_in_error(source: Source) -> None:
     source.push(source.item("a", "apples"), source.item("b", "pears"))
     receipt = source.push(source.item("a", "plums", colour="red"), source.item("c", "figs"), feedtype="full")

@@ -109,6 +109,15 @@ def test_operation_refuses_what_it_does_not_declare(apps: dict[str, ASGIApp], op
             assert f"parameter {name} is given" in refuse((name, "1"), (name, "1"))
 
 
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: f"{NAMES[one.port]} {one.method} {one.path}")
+def test_operation_refuses_what_is_no_text(apps: dict[str, ASGIApp], operation: Operation) -> None:
+    headers = TOKEN if operation.port == ADMIN_PORT else {}
+    for parameter in operation.query:
+        query = f"{parameter['name']}=caf%E9"
+        answer = ask_app(apps[operation.port], operation.method, operation.filled, query=query, headers=headers)
+        assert f"parameter '{parameter['name']}' is not UTF-8" in check_problem(answer, 400)
+
+
 # --- errors -----------------------------------------------------------------------------------------------------------------------
 
 

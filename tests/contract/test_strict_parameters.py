@@ -21,7 +21,7 @@ REFUSED = {
     "sort=meta:": "sort is 'meta:'",
     "explain=yes": "explain is 'yes'; give one of: 0, 1",
     "%3Cscript%3E=1": "'<script>' is unknown",
-    "q=x&%FF=1": r"'\ufffd' is unknown",
+    "q=x&%FF=1": r"'\ufffd' is not UTF-8",
 }
 TAKEN = ["", "q=", "num=0", "num=1000", "match=ALL", "facet=a&facet=b", "sort=date:D:S:d1", "sort=meta:size:D", "as_dt=i", "num=&start="]
 

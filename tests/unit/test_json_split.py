@@ -130,3 +130,47 @@ def test_item_beyond_a_bound_costs_itself_alone(monkeypatch: pytest.MonkeyPatch)
     assert pieces[2].text == b'{"b": 1}'
     assert "larger than" in pieces[0].fault
     assert "deeper" in pieces[1].fault
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ('[\n {"url": "a"},\n]', "line 3, column 1"),
+        ('[\r\n  {"url": "ä",\r\n   "title": "ü", }\r\n]', "line 3, column 18"),
+        ('[{"url": "ä"}, {"url": nope}]', "line 1, column 24"),
+        ('\ufeff[\n{"url": "b"} {}]', "line 2, column 14"),
+        ("[{}\n]\n x", "line 3, column 2"),
+        ('[{"a": "ü"}', "line 1, column 12"),
+        ('[{"a": 1}}', "line 1, column 10"),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 5, 100])
+def test_refusal_names_line_and_column(body: str, place: str, size: int) -> None:
+    with pytest.raises(BadRequest, match=f"{place}$"):
+        read_all(ArrayBody(), body.encode(), size)
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ('{"content": nope}', "line 1, column 13"),
+        ('\n {\n "title": "ü",\n}', "line 4, column 1"),
+        ('\ufeff{"a": "ö", }', "line 1, column 12"),
+        ('{"a": 1}\n{"b": 2}', "line 2, column 1"),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_refusal_of_one_object_names_line_and_column_of_the_body(body: str, place: str, size: int) -> None:
+    with pytest.raises(BadRequest, match=f"^the object .*{place}$"):
+        read_all(ObjectBody("http://a.example.com/ä"), body.encode(), size)
+
+
+@pytest.mark.parametrize("number", ["9" * 5_000, f"-{'9' * 5_000}"])
+def test_number_of_many_digits_is_json(number: str) -> None:
+    body = f'[{{"a": {number}}}]'.encode()
+    assert read_all(ArrayBody(), body, 100) == body
+
+
+def test_white_space_before_an_object_is_limited() -> None:
+    with pytest.raises(BadRequest, match="white space"):
+        read_all(ObjectBody("http://a.example.com/"), b" " * 3_000_000, 1 << 16)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from inspect import isawaitable
 from typing import Final
+from urllib.parse import unquote, unquote_to_bytes
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -59,11 +60,24 @@ def strict_to(known: tuple[Parameter, ...], endpoint: Endpoint) -> Callable[[Req
 
     @functools.wraps(endpoint)
     async def check_first(request: Request) -> Response:
+        check_encoding(request.scope["query_string"])
         check_parameters(request.query_params, known)
         answer = endpoint(request)
         return await answer if isawaitable(answer) else answer
 
     return check_first
+
+
+def check_encoding(query: bytes) -> None:
+    """Refuses parameters that are no text. Others would be read with replacement characters. Errors: BadRequest, which names one."""
+    if b"%" not in query:
+        return
+    for pair in query.split(b"&"):
+        try:
+            unquote_to_bytes(pair).decode("utf-8")
+        except UnicodeDecodeError as exc:
+            name = unquote(pair.partition(b"=")[0])
+            raise BadRequest(f"parameter {_show(name)} is not UTF-8; percent-encode the bytes of its UTF-8 form") from exc
 
 
 def check_parameters(given: QueryParams, known: tuple[Parameter, ...]) -> None:

@@ -20,6 +20,7 @@ from feedmill.core.documents.submission import Submission, read_submission
 from feedmill.core.urls.validation import MAX_URL_CHARACTERS
 from feedmill.http.common.answers import TRUSTED, Body, drop
 from feedmill.http.common.problems import find_problem, send_problem
+from feedmill.http.common.strictparameters import check_encoding
 from feedmill.http.feeds.feedreceiving import FeedReceiver
 from feedmill.http.feeds.gateconfig import CurrentConfig
 from feedmill.http.feeds.pushing import FEED_HEADER, ClientDisconnected, CountFeed, explain_right, open_reader, read_body
@@ -97,6 +98,7 @@ class DocumentsEndpoint:
 
 def _read_request(scope: Scope) -> _Request:
     """Returns what a request asks for, by its method, its parameters and its type of content. Errors: BadRequest."""
+    check_encoding(scope["query_string"])
     query = QueryParams(scope["query_string"])
     if scope["method"] == "POST":
         values = _read_parameters(query, ("datasource", "feedtype"))

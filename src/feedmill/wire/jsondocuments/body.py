@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from feedmill.model.errors import BadFeed, BadRequest
-from feedmill.wire.jsondocuments.split import BOM, WHITE_SPACE, ArraySplitter, LineSplitter, Piece
+from feedmill.wire.jsondocuments.split import BOM, WHITE_SPACE, ArraySplitter, LineSplitter, Piece, count_characters
 from feedmill.wire.upload.form import FieldStart, FormEvent
 
 _CHECKED_BYTES: Final = 1_048_576
@@ -18,9 +18,10 @@ _DATA: Final = FieldStart("data")
 
 
 class ArrayBody:
-    """Reads a body that is an array of objects. Implements ``wire.upload.form.BodyReader``."""
+    """Reads a body that is an array of objects, which refusals call ``name``. Implements ``wire.upload.form.BodyReader``."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "") -> None:
+        self._name = name
         self._splitter = ArraySplitter()
         self._is_begun = False
 
@@ -29,11 +30,15 @@ class ArrayBody:
         """How many items the body has so far."""
         return self._splitter.count
 
+    def move(self, line: int, column: int) -> None:
+        """Counts on from another position, where the bytes so far are not those of the body."""
+        self._splitter.move(line, column)
+
     def read_events(self, chunk: bytes) -> Iterator[FormEvent]:
         """Yields the bytes as they come. Errors: BadRequest."""
         try:
             for piece in self._splitter.feed(chunk):
-                _check_item(piece)
+                _check_item(piece, self._name or f"item {piece.number}")
         except BadFeed as exc:
             raise BadRequest(str(exc)) from exc
         if not self._is_begun:
@@ -84,7 +89,7 @@ class ObjectBody:
     """Reads a body that is one object without ``url``, and yields an array with that object and the URL of the request."""
 
     def __init__(self, url: str) -> None:
-        self._array = ArrayBody()
+        self._array = ArrayBody("the object")
         self._head = b""
         self._is_open = False
         self._url = b'[{"url": ' + json.dumps(url).encode("ascii")
@@ -94,19 +99,26 @@ class ObjectBody:
         if self._is_open:
             yield from self._array.read_events(chunk)
             return
-        head = (self._head + chunk).lstrip(WHITE_SPACE)
-        body = head.removeprefix(BOM).lstrip(WHITE_SPACE)
-        if BOM.startswith(head) or not body:
-            self._head = head[: len(BOM)]
+        self._head += chunk
+        if BOM.startswith(self._head):
             return
-        if body[:1] != b"{":
+        body = self._head.removeprefix(BOM)
+        found = body.lstrip(WHITE_SPACE)
+        if found and found[:1] != b"{":
             raise BadRequest("the body is no JSON object: it does not begin with {")
-        inner = body[1:].lstrip(WHITE_SPACE)
+        inner = found[1:].lstrip(WHITE_SPACE)
         if not inner:
-            self._head = b"{"
+            self._check_blanks()
             return
         self._is_open, self._head = True, b""
-        yield from self._array.read_events(self._url + (b"" if inner.startswith(b"}") else b", ") + inner)
+        yield from self._array.read_events(self._url + (b"" if inner.startswith(b"}") else b", "))
+        before = body[: len(body) - len(inner)]
+        self._array.move(1 + before.count(b"\n"), 1 + count_characters(before.rpartition(b"\n")[2]))
+        yield from self._array.read_events(inner)
+
+    def _check_blanks(self) -> None:
+        if len(self._head) > _CHECKED_BYTES:
+            raise BadRequest(f"the body is no JSON object: it begins with more than {_CHECKED_BYTES} bytes of white space")
 
     def finish(self) -> Iterator[FormEvent]:
         """Ends the object. Errors: BadRequest if the body is not one whole object."""
@@ -118,21 +130,23 @@ class ObjectBody:
             raise BadRequest("the body holds more than one JSON object; send several documents with POST")
 
 
-def _check_item(piece: Piece) -> None:
+def _check_item(piece: Piece, name: str) -> None:
     if len(piece.text) > _CHECKED_BYTES or piece.fault:
         return
     try:
-        json.loads(piece.text.decode("utf-8"))
-    except ValueError as exc:
-        reason = "is not UTF-8" if isinstance(exc, UnicodeDecodeError) else f"is no JSON: {exc}"
-        raise BadRequest(f"item {piece.number}, which begins in line {piece.line} at byte {piece.offset}, {reason}") from exc
+        # a number of any length is JSON; whether it can be stored is decided later
+        json.loads(piece.text.decode("utf-8"), parse_int=len)
+    except UnicodeDecodeError as exc:
+        raise BadRequest(f"{name}, which begins in line {piece.line}, column {piece.column}, is not UTF-8") from exc
+    except json.JSONDecodeError as exc:
+        raise BadRequest(f"{name} {piece.explain(exc)}") from exc
 
 
 def _may_be_object(piece: Piece) -> bool:
     if piece.fault or piece.text.startswith(b"{"):
         return True
     try:
-        json.loads(piece.text.decode("utf-8"))
+        json.loads(piece.text.decode("utf-8"), parse_int=len)
     except ValueError:
         return False
     return True

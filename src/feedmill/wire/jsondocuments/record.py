@@ -11,6 +11,7 @@ Source: docs/reference/feed-port.md, "Documents as JSON"; RFC 8259.
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -26,6 +27,7 @@ from feedmill.wire.tokens import MAX_NAME_CHARACTERS, Unreadable, shorten
 
 MAX_TITLE_CHARACTERS: Final = 1_000
 MAX_MIMETYPE_CHARACTERS: Final = 255
+MAX_DIGITS: Final = 1_000
 
 _MEMBERS: Final = (
     "url",
@@ -56,14 +58,14 @@ class JsonRecord:
     title: str | None
 
 
-def read_object(text: bytes) -> Members:
-    """Returns the members of one object. Errors: Unreadable if it is no JSON object, or a member is given twice."""
+def read_object(piece: Piece) -> Members:
+    """Returns the members of an item. Errors: Unreadable if it is no JSON object, or a member is given twice."""
     try:
-        value = json.loads(text.decode("utf-8"), object_pairs_hook=_pair, parse_constant=_refuse_constant)
+        value = _DECODER.decode(piece.text.decode("utf-8"))
     except UnicodeDecodeError as exc:
         raise Unreadable(f"the item is not UTF-8 at its byte {exc.start}") from exc
-    except ValueError as exc:
-        raise Unreadable(f"the item is no JSON: {exc}") from exc
+    except json.JSONDecodeError as exc:
+        raise Unreadable(f"the item {piece.explain(exc)}") from exc
     except RecursionError as exc:
         raise Unreadable("the item is nested too deeply") from exc
     if not isinstance(value, dict):
@@ -74,7 +76,7 @@ def read_object(text: bytes) -> Members:
 def find_url(piece: Piece) -> str | None:
     """Returns the URL of an item, None if it has none that can be read."""
     try:
-        url = read_object(piece.text).get("url")
+        url = read_object(piece).get("url")
     except Unreadable:
         return None
     text = url.strip() if isinstance(url, str) and _is_text(url) else ""
@@ -85,7 +87,7 @@ def read_record(piece: Piece, spool: Spool, max_inflated_bytes: int) -> JsonReco
     """Returns the record of an item. Errors: Unreadable."""
     if piece.fault:
         raise Unreadable(piece.fault)
-    members = read_object(piece.text)
+    members = read_object(piece)
     _check_names(members, _MEMBERS, "")
     attributes = {
         "url": _read_text(members, "url") or "",
@@ -95,7 +97,7 @@ def read_record(piece: Piece, spool: Spool, max_inflated_bytes: int) -> JsonReco
         "pagerank": _read_pagerank(members),
         "action": _read_action(members),
     }
-    title = _read_text(members, "title", MAX_TITLE_CHARACTERS)
+    title = (_read_text(members, "title", MAX_TITLE_CHARACTERS) or "").strip()
     metas, acl = _read_metas(members.get("metadata")), _read_acl(members.get("acl"), piece.line)
     record = Record(
         number=piece.number,
@@ -106,7 +108,7 @@ def read_record(piece: Piece, spool: Spool, max_inflated_bytes: int) -> JsonReco
         acl=acl,
         content=_read_content(members, spool, max_inflated_bytes),
     )
-    return JsonRecord(record, title)
+    return JsonRecord(record, title or None)
 
 
 def _pair(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -120,6 +122,24 @@ def _pair(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> None:
     raise Unreadable(f"{name} is no JSON value")
+
+
+def _read_integer(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise Unreadable(f"a number has more than {MAX_DIGITS} digits; send it as a text")
+    return int(text)
+
+
+def _read_fraction(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise Unreadable(f"the number {shorten(text)} is too large; send it as a text")
+    return value
+
+
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_pair, parse_constant=_refuse_constant, parse_int=_read_integer, parse_float=_read_fraction
+)
 
 
 def _check_names(members: Members, known: tuple[str, ...], place: str) -> None:

@@ -4,6 +4,7 @@ Only quotes, escapes, brackets and commas are read here. An item is bounded in s
 dropped, and the items after it are found nevertheless. Source: RFC 8259; ndjson.org for JSON lines.
 """
 
+import json
 import re
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -20,6 +21,8 @@ MAX_DEPTH: Final = 32
 WHITE_SPACE: Final = b" \t\r\n"
 BOM: Final = b"\xef\xbb\xbf"
 
+_CONTINUATION: Final = bytes(range(0x80, 0xC0))
+"""The bytes with which no character begins. Source: RFC 3629, 3."""
 _STRING_MARK: Final = re.compile(rb'["\\]')
 _MARK: Final = re.compile(rb'["{}\[\],]')
 _INNER_MARK: Final = re.compile(rb'["{}\[\]]')
@@ -31,14 +34,21 @@ _TOO_DEEP: Final = f"the item is nested deeper than {MAX_DEPTH} levels"
 class Piece:
     """The bytes of one item, not yet decoded.
 
-    Units: ``number`` and ``line`` count from 1, ``offset`` is the byte at which the item begins. ``fault`` says why ``text`` is empty.
+    Units: ``number``, ``line`` and ``column`` count from 1, a column in characters; ``offset`` is the byte at which the item begins.
+    ``fault`` says why ``text`` is empty.
     """
 
     number: int
     line: int
+    column: int
     offset: int
     text: bytes = b""
     fault: str = ""
+
+    def explain(self, error: json.JSONDecodeError) -> str:
+        """Returns why the item is no JSON, and where in the body."""
+        line, column = self.line + error.lineno - 1, error.colno + (self.column - 1 if error.lineno == 1 else 0)
+        return f"is no JSON: {error.msg.removesuffix(' at')}, line {line}, column {column}"
 
 
 class Splitter(Protocol):
@@ -65,22 +75,19 @@ class _Item:
     def __init__(self) -> None:
         self._text = bytearray()
         self._fault = ""
-        self._line = 1
+        self._line, self._column = 1, 1
         self._offset = 0
-        self._begin: tuple[int, int] | None = None
+        self._begin: tuple[int, int, int] | None = None
 
     def add(self, data: bytes) -> None:
-        """Appends bytes, and counts lines and bytes."""
+        """Appends bytes, and counts lines, columns and bytes."""
         if self._begin is None:
             stripped = data.lstrip(WHITE_SPACE)
-            blank = data[: len(data) - len(stripped)]
-            self._line += blank.count(b"\n")
-            self._offset += len(blank)
+            self._pass(data[: len(data) - len(stripped)])
             if not stripped:
                 return
-            self._begin, data = (self._line, self._offset), stripped
-        self._line += data.count(b"\n")
-        self._offset += len(data)
+            self._begin, data = (self._line, self._column, self._offset), stripped
+        self._pass(data)
         if not self._fault and len(self._text) + len(data) > MAX_ITEM_BYTES:
             self.fail(_TOO_LARGE)
         if not self._fault:
@@ -91,22 +98,46 @@ class _Item:
         self._fault = self._fault or fault
         self._text.clear()
 
-    def skip(self, count: int) -> None:
+    def skip(self, separator: bytes) -> None:
         """Counts bytes that separate items."""
-        self._offset += count
+        self._pass(separator)
+
+    def skip_mark(self) -> None:
+        """Counts the mark at the beginning of a text, which is no character of its first line."""
+        self._offset += len(BOM)
+
+    def move(self, line: int, column: int) -> None:
+        """Counts on from another position, as if the item had begun so far before it."""
+        if self._begin is not None:
+            begin_line, begin_column, offset = self._begin
+            self._begin = (begin_line + line - self._line, begin_column + column - self._column, offset)
+        self._line, self._column = line, column
+
+    def _pass(self, data: bytes) -> None:
+        self._offset += len(data)
+        end = data.rfind(b"\n")
+        if end >= 0:
+            self._line += data.count(b"\n")
+            self._column, data = 1, data[end + 1 :]
+        self._column += count_characters(data)
 
     def end(self, number: int) -> Piece | None:
         """Returns the item and begins the next one; None if there were only blanks."""
         if self._begin is None:
             return None
-        line, offset = self._begin
-        piece = Piece(number=number, line=line, offset=offset, text=bytes(self._text.rstrip(WHITE_SPACE)), fault=self._fault)
+        line, column, offset = self._begin
+        piece = Piece(number=number, line=line, column=column, offset=offset, text=bytes(self._text.rstrip(WHITE_SPACE)), fault=self._fault)
         self._text, self._fault, self._begin = bytearray(), "", None
         return piece
 
     def explain(self, reason: str) -> BadFeed:
         """Returns the error at the present position."""
-        return BadFeed(f"{reason}, line {self._line}, byte {self._offset}", line=self._line)
+        return BadFeed(f"{reason}, line {self._line}, column {self._column}", line=self._line)
+
+
+def count_characters(data: bytes) -> int:
+    """Returns how many characters UTF-8 begins in these bytes."""
+    return len(data) if data.isascii() else len(data.translate(None, _CONTINUATION))
 
 
 class ArraySplitter:
@@ -130,9 +161,10 @@ class ArraySplitter:
             data = self._open(data)
         while at < len(data) and self._part is not _Part.BEFORE:
             if self._part is _Part.AFTER:
-                if data[at:].strip(WHITE_SPACE):
+                rest = data[at:].lstrip(WHITE_SPACE)
+                self._item.skip(data[at : len(data) - len(rest)])
+                if rest:
                     raise self._item.explain("there is more after the end of the array")
-                self._item.add(data[at:])
                 break
             at = self._read_string(data, at) if self._is_in_string else self._read_structure(data, at, found)
         return found
@@ -145,6 +177,10 @@ class ArraySplitter:
             raise self._item.explain("the body ends within the array")
         return []
 
+    def move(self, line: int, column: int) -> None:
+        """Counts on from another position, where the bytes so far are not those of the body."""
+        self._item.move(line, column)
+
     def _open(self, data: bytes) -> bytes:
         """Reads up to the bracket at the beginning. Returns the bytes after it."""
         data = self._head + data
@@ -155,7 +191,7 @@ class ArraySplitter:
                 return b""
             self._is_at_first_byte = False
             if data.startswith(BOM):
-                self._item.skip(len(BOM))
+                self._item.skip_mark()
                 data = data[len(BOM) :]
         text = data.lstrip(WHITE_SPACE)
         self._item.add(data[: len(data) - len(text)])
@@ -163,7 +199,7 @@ class ArraySplitter:
             return b""
         if text[:1] != b"[":
             raise BadFeed("the body is no JSON array: it does not begin with [")
-        self._item.skip(1)
+        self._item.skip(b"[")
         self._part = _Part.INSIDE
         return text[1:]
 
@@ -221,7 +257,7 @@ class ArraySplitter:
             found.append(piece)
         elif sign == b"," or self.count:
             raise self._item.explain("an item is missing beside a comma")
-        self._item.skip(1)
+        self._item.skip(sign)
         if sign == b"]":
             self._part = _Part.AFTER
 
