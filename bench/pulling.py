@@ -13,8 +13,8 @@ from feedmill.model.document import BlobRef
 from feedmill.model.pulling import RunRequest
 from feedmill.ports import PullSource
 from feedmill.services.feeds.feeding import Admission
+from feedmill.services.pulling.pageplan import PullDependencies
 from feedmill.services.pulling.puller import Puller, PullSetup
-from feedmill.services.pulling.pullrun import PullDependencies
 from tests.builders.changes import OPEN
 from tests.fakes import SilentNotifier
 from tests.migratedstore import open_migrated

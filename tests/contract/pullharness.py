@@ -18,8 +18,8 @@ from feedmill.model.pulling import PullRun, PullState, RunMode, RunRequest
 from feedmill.ports import DeletedItem, InFlight, Lane, ListedItem, PulledItem, PullPage
 from feedmill.services.feeds.feeding import Admission, ChangeBatch
 from feedmill.services.isolation.noinflight import NoInFlight
+from feedmill.services.pulling.pageplan import PullDependencies
 from feedmill.services.pulling.puller import Puller, PullSetup
-from feedmill.services.pulling.pullrun import PullDependencies
 from feedmill.services.pulling.requesting import NamedSetup, PullRequests
 from tests.builders.changes import OPEN
 from tests.contract.feedharness import BEGIN

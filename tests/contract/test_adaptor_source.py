@@ -14,7 +14,7 @@ from feedmill.model.access import Access, InheritanceType, Scope
 from feedmill.model.document import AuthMethod, Document
 from feedmill.model.pulling import RunMode, RunRequest, RunState
 from feedmill.services.pulling import puller as puller_module
-from feedmill.services.pulling.pullrun import RETRIEVED_AT_ONCE
+from feedmill.services.pulling.pageplan import RETRIEVED_AT_ONCE
 from feedmill.wire.commandstream.schema import ListedDocument, NamedPrincipal, RetrievedAcl
 from tests.contract.adaptorharness import BASE, AdaptorHarness
 from tests.contract.pullharness import NAME, counts_of

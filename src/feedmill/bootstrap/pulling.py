@@ -25,8 +25,8 @@ from feedmill.model.errors import BadRequest, NotFound
 from feedmill.ports import InFlight, PullSource, RowSource
 from feedmill.services.authorization.adaptorauthorizer import AdaptorAuthorizer, AuthorizerCommand
 from feedmill.services.pulling.adaptors import AdaptorPlace, AdaptorSource, AdaptorTools
+from feedmill.services.pulling.pageplan import PullDependencies
 from feedmill.services.pulling.puller import Puller, PullSetup
-from feedmill.services.pulling.pullrun import PullDependencies
 from feedmill.services.pulling.requesting import NamedSetup, PullRequests
 from feedmill.services.pulling.seedlists import FetchedBody, Oversized, SeedlistAddress, SeedlistSource
 from feedmill.settings import Settings

@@ -19,7 +19,8 @@ from feedmill.ports import InFlight, PullSource, UnitOfWork
 from feedmill.services.isolation.batches import describe
 from feedmill.services.isolation.noinflight import NoInFlight
 from feedmill.services.pulling.itemwatch import ItemWatch
-from feedmill.services.pulling.pullrun import LEASE, PULL_STEP, PullDependencies, PullRunner, Stopped, add_failure, release_lease
+from feedmill.services.pulling.pageplan import PullDependencies
+from feedmill.services.pulling.pullrun import LEASE, PULL_STEP, PullRunner, Stopped, add_failure, release_lease
 
 POLL_SECONDS = 0.5
 IDLE_SECONDS = 5.0

@@ -6,47 +6,31 @@ already changes nothing.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 
 import structlog
 
 from feedmill.core.documents.urlstate import ApplyContext, ReceiptCount
-from feedmill.core.urls.validation import MAX_URL_CHARACTERS
-from feedmill.model.change import Change, Delete, PutDocument, SourcePosition
-from feedmill.model.document import BlobRef, Document, DocumentState
-from feedmill.model.errors import BadRequest, Broken, Conflict, FeedmillError, UpstreamFailure
+from feedmill.model.change import Delete, SourcePosition
+from feedmill.model.errors import Broken, Conflict, FeedmillError, UpstreamFailure
 from feedmill.model.feed import LogLevel
 from feedmill.model.provenance import from_run
-from feedmill.model.pulling import PullRun, PullState, RunCounts, RunMode, RunState, StoredItem
+from feedmill.model.pulling import PullRun, PullState, RunCounts, RunMode, RunState
 from feedmill.model.topic import Topic
 from feedmill.ports import (
-    Clock,
-    DeletedItem,
-    EarlierRetrieval,
-    FailedItem,
     Lane,
-    ListedItem,
-    NothingRetrieved,
-    Notifier,
-    PulledItem,
     PullPage,
     PullSource,
-    RepeatedItem,
-    RetrievableItem,
-    RetrievedItem,
-    SkippedItem,
-    Store,
     UnitOfWork,
 )
-from feedmill.services.feeds.feeding import Admission, ChangeBatch, PutBlobs, evict_isolated
+from feedmill.services.feeds.feeding import ChangeBatch, evict_isolated
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.pulling.itemwatch import MAX_SET_ASIDE, ItemWatch
-from feedmill.services.pulling.retrieving import Retrievals, Retrieve, close_retrieval
+from feedmill.services.pulling.pageplan import PagePlan, PlannedItem, PullDependencies, Retrieving, is_owned, plan_failure
 
 LEASE = timedelta(seconds=60)
 RENEW_SECONDS = 20.0
@@ -54,42 +38,14 @@ DELETED_AT_ONCE = 500
 FORGOTTEN_AT_ONCE = 5_000
 QUICK_CHANGES = 200
 """A run uses the quick lane of extractor and indexer until it has changed this many documents."""
-RETRIEVED_AT_ONCE = 20
-"""After so many documents were retrieved, they are applied although the page is not at its end."""
 LOGGED = 100
 """How many errors and notices the store holds of a run."""
-LOGGED_URL_CHARACTERS = 500
 MAX_RUNS = 1_000
 
-LOAD_STEP = "load"
 PULL_STEP = "pull"
 DELETE_STEP = "delete"
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PullDependencies:
-    """What a run depends on; ``owner`` names the process that holds the leases."""
-
-    store: Store
-    blobs: PutBlobs
-    clock: Clock
-    admission: Callable[[], Admission]
-    notifier: Notifier
-    owner: str
-
-
-@dataclass(slots=True)
-class _Planned:
-    """What is to be done for one item: ``stored`` replaces what the store holds of it, ``counted`` names the count that it adds to."""
-
-    stored: StoredItem | None = None
-    change: Change | None = None
-    content: BlobRef | None = None
-    counted: str = ""
-    messages: list[str] = field(default_factory=list)
-    is_unnamed: bool = False
 
 
 class Stopped(Exception):
@@ -121,8 +77,6 @@ class PullRunner:
         self._is_stopped = is_stopped
         self._is_lost = threading.Event()
         self._listed_at: dict[int, datetime] | None = None
-        self._dry: dict[str, bool] = {}
-        """What a dry run has read so far of the page in work, by URL: whether it is named as deleted."""
 
     def work(self) -> PullRun:
         """Works until the run ends, and returns it. A source that fails ends the run as failed.
@@ -198,100 +152,22 @@ class PullRunner:
             if page is None:
                 break
             self._check_stopped()
-            for reached, planned in self._plan(page):
-                if self.run.request.is_dry:
-                    self._store_dry_items()
-                    self.run = replace(_counted(self.run, planned), since=page.since or self.run.since)
-                else:
-                    self._apply(reached, planned)
-                    self._tools.notifier.notify(Topic.EXTRACTION)
-                    self._tools.notifier.notify(Topic.INDEXING)
+            self._apply_page(page)
             # a page may hold much, and the source reads the next one only now
-            page, planned = None, []
+            page = None
         self._check_stopped()
 
-    def _plan(self, page: PullPage) -> Iterator[tuple[PullPage, list[_Planned]]]:
-        """Compares a page with the store, and stores the contents of the items that differ.
-
-        Yields the page with what is planned. Before it come parts of what is planned with a page that reaches no further than the one
-        before, because retrieving all documents of a page may take long.
-        """
-        page = replace(page, items=tuple(map(_check_item, page.items)))
-        urls = [item.url for item in page.items if not isinstance(item, SkippedItem) and item.url is not None]
-        with self._tools.store.reading() as unit:
-            known = dict(unit.feeds.pulling.items.find_many(self.run.source, urls))
-            self._dry = unit.feeds.pulling.dry_items.find_many(self.run.source, urls) if self.run.request.is_dry else {}
-            live = {url for url, document in unit.documents.reader.find_many(urls).items() if self._owns(document)}
-            # whether there is a page at the URL is for the crawler to find out, again and again
-            crawled = [item.url for item in page.items if isinstance(item, ListedItem) and item.is_crawled and item.url in known]
-            live |= unit.feeds.crawling.queue.find_many(crawled).keys()
-        admission = self._tools.admission()
-        # after the process has ended, the document that ended it is to be known
-        is_careful, listed = self._watch.is_careful, list(self._list_needed(page.items, known, live))
-        places = {place for place, _ in listed}
-        at_once = [] if is_careful else [(place, self._bind(item, known, live)) for place, item in listed]
-        planned: list[_Planned] = []
-        # parts of a page are applied with the checkpoint before it: an interrupted run reads the page again and finds them unchanged
-        before, taken = PullPage(checkpoint=self.run.checkpoint), 0
-        named: dict[str, bytes] = {}
-        """The digests with which the page has named documents so far."""
-        with self._watch.on_batch() if at_once else nullcontext(), Retrievals(at_once, self._parallel, self._check_stopped) as retrievals:
-            for place, item in enumerate(page.items):
-                if isinstance(item, RetrievableItem):
-                    if named.get(item.url) == item.digest:
-                        # a document that cannot be retrieved, or is not there, is not requested for each place in the page
-                        continue
-                    named[item.url] = item.digest
-                    self._check_stopped()
-                    is_begun = place in places and not is_careful
-                    retrieve = partial(retrievals.take, place) if is_begun else partial(self._retrieve_alone, item, known, live)
-                    planned.append(self._plan_retrievable(item, known, live, admission, retrieve))
-                else:
-                    if isinstance(item, DeletedItem):
-                        named.pop(item.url, None)
-                    planned.append(self._plan_item(item, known, live, admission))
-                taken += place in places
-                if taken >= RETRIEVED_AT_ONCE:
-                    self._sync(planned)
-                    yield before, planned
-                    planned, taken = [], 0
-        self._sync(planned)
-        yield page, planned
-
-    def _sync(self, planned: Sequence[_Planned]) -> None:
-        if any(each.content is not None for each in planned):
-            self._tools.blobs.sync()
-
-    # --- retrieving ---
-
-    def _retrieve_alone(self, item: RetrievableItem, known: Mapping[str, StoredItem], live: Set[str]) -> RetrievedItem | NothingRetrieved:
-        with self._watch.on(item.url):
-            return self._bind(item, known, live)()
-
-    def _list_needed(
-        self, items: Sequence[PulledItem], known: Mapping[str, StoredItem], live: Set[str]
-    ) -> Iterator[tuple[int, RetrievableItem]]:
-        """Yields the documents of a page that must be retrieved, each at its first place."""
-        seen: set[str] = set()
-        for place, item in enumerate(items):
-            is_retrieved = isinstance(item, RetrievableItem) and item.url not in seen and not self._watch.find_refusal(item.url)
-            if isinstance(item, RetrievableItem) and is_retrieved and not self._is_current(item, known, live):
-                yield place, item
-            if not isinstance(item, SkippedItem) and item.url is not None:
-                seen.add(item.url)
-
-    def _is_current(self, item: RetrievableItem, known: Mapping[str, StoredItem], live: Set[str]) -> bool:
-        """Returns whether a document need not be retrieved: by its digest, or because this run has retrieved it already."""
-        before = known.get(item.url)
-        if before is None or not before.digest or before.is_deleted or item.url not in live:
-            return False
-        return before.digest == item.digest if item.digest else self.run.first_listing <= before.listing <= self.run.listing
-
-    def _bind(self, item: RetrievableItem, known: Mapping[str, StoredItem], live: Set[str]) -> Retrieve:
-        before = known.get(item.url)
-        at = self._find_listed_at(before.listing) if before is not None and before.digest and item.url in live else None
-        earlier = None if before is None or at is None else EarlierRetrieval(digest=before.digest, at=at)
-        return partial(_retrieve, item, earlier)
+    def _apply_page(self, page: PullPage) -> None:
+        retrieving = Retrieving(parallel=self._parallel, check=self._check_stopped, find_listed_at=self._find_listed_at)
+        plan = PagePlan(page, self.run, self._tools, self._watch, retrieving)
+        for reached, planned in plan.iter_parts():
+            if self.run.request.is_dry:
+                self._store_dry_items(plan.named_deleted)
+                self.run = replace(_counted(self.run, planned), since=page.since or self.run.since)
+            else:
+                self._apply_part(reached, planned)
+                self._tools.notifier.notify(Topic.EXTRACTION)
+                self._tools.notifier.notify(Topic.INDEXING)
 
     def _find_listed_at(self, listing: int) -> datetime | None:
         """Returns when the run of a listing began, None if it is not known any more."""
@@ -305,144 +181,10 @@ class PullRunner:
             }
         return self._listed_at.get(listing)
 
-    def _plan_retrievable(
-        self, item: RetrievableItem, known: dict[str, StoredItem], live: set[str], admission: Admission, retrieve: Retrieve
-    ) -> _Planned:
-        url, before, is_dry = item.url, known.get(item.url), self.run.request.is_dry
-        refusal = admission.rules.refusal(url)
-        if is_dry:
-            self._dry[url] = False
-        if self._is_current(item, known, live):
-            assert before is not None
-            known[url] = stored = replace(before, listing=self.run.listing)
-            is_counted = self.run.first_listing <= before.listing <= self.run.listing
-            return _Planned(stored=stored, counted="" if is_counted else "unchanged")
-        set_aside = self._watch.find_refusal(url)
-        if set_aside:
-            return self._plan_failure(url, set_aside, known)
-        try:
-            retrieved = retrieve()
-            if retrieved is NothingRetrieved.NOT_FOUND:
-                return replace(self._plan_deletion(url, known, live), messages=[f"{url}: the retriever does not find it"])
-            if retrieved is NothingRetrieved.UP_TO_DATE:
-                if before is None or not before.digest or url not in live:
-                    raise BadRequest("the retriever says that it is up to date, but it was never retrieved")
-                known[url] = stored = StoredItem(url=url, digest=item.digest or before.digest, listing=self.run.listing)
-                return _Planned(stored=stored, counted="unchanged")
-            assert isinstance(retrieved, RetrievedItem)
-            digest = item.digest or retrieved.digest
-            is_same = before is not None and before.digest == digest and url in live
-            content = None
-            if is_same or is_dry:
-                close_retrieval(retrieved)
-            elif retrieved.change.content is not None:
-                with retrieved.change.content.stream as stream:
-                    content = self._tools.blobs.put(stream, retrieved.change.content.size_bytes)
-        except Exception as error:
-            if not belongs_to_item(error):
-                raise
-            reason = str(error) if isinstance(error, FeedmillError) else describe(LOAD_STEP, error)
-            return self._plan_failure(url, reason, known)
-        known[url] = stored = StoredItem(url=url, digest=digest, listing=self.run.listing)
-        if is_same:
-            return _Planned(stored=stored, counted="unchanged")
-        if is_dry and refusal is not None:
-            return _Planned(counted="errors", messages=[f"{url}: {refusal}"])
-        counted = "changed" if url in live else "added"
-        live.add(url)
-        return _Planned(stored=stored, change=None if is_dry else retrieved.change, content=content, counted=counted)
-
-    def _owns(self, document: Document) -> bool:
-        return document.state is DocumentState.LIVE and document.datasource == self.run.source
-
-    def _plan_item(self, item: PulledItem, known: dict[str, StoredItem], live: set[str], admission: Admission) -> _Planned:
-        match item:
-            case SkippedItem():
-                return _Planned(messages=[f"skipped: {item.reason}"])
-            case FailedItem(url=None):
-                return _Planned(counted="errors", messages=[item.reason], is_unnamed=True)
-            case FailedItem():
-                assert item.url is not None
-                return self._plan_failure(item.url, item.reason, known)
-            case DeletedItem():
-                return self._plan_deletion(item.url, known, live)
-            case ListedItem():
-                return self._plan_listed(item, known, live, admission)
-            case RepeatedItem():
-                return _plan_repeated(item.url)
-            case RetrievableItem():
-                raise AssertionError("documents that are retrieved are planned by _plan_retrievable")
-
-    def _plan_failure(self, url: str, reason: str, known: dict[str, StoredItem]) -> _Planned:
-        """The document of an item in error stays, and the next run applies it again."""
-        if self.run.request.is_dry:
-            self._dry[url] = False
-        stored = known.get(url)
-        if stored is not None:
-            stored = known[url] = StoredItem(url=url, digest=b"", listing=self.run.listing)
-        return _Planned(stored=stored, counted="errors", messages=[f"{url[:LOGGED_URL_CHARACTERS]}: {reason}"])
-
-    def _plan_deletion(self, url: str, known: dict[str, StoredItem], live: set[str]) -> _Planned:
-        if url not in known:
-            # a source may name as deleted what it owns although no run has listed it
-            if url not in live:
-                return _Planned()
-            known[url] = StoredItem(url=url, digest=b"", listing=0)
-        if self.run.request.is_dry:
-            self._dry[url] = True
-        stored = known[url] = replace(known[url], listing=self.run.listing, is_deleted=True)
-        return _Planned(stored=stored)
-
-    def _plan_listed(self, item: ListedItem, known: dict[str, StoredItem], live: set[str], admission: Admission) -> _Planned:
-        url, before = item.url, known.get(item.url)
-        is_named = before is not None and not before.is_deleted and before.listing == self.run.listing
-        if (is_named or self._dry.get(url) is False) and self._mode is RunMode.FULL and not self.run.checkpoint:
-            return _plan_repeated(url)
-        if self.run.request.is_dry:
-            return self._plan_dry(item, known, live, admission)
-        stored = StoredItem(url=url, digest=item.digest, listing=self.run.listing)
-        if before is not None and before.digest == item.digest and item.digest and url in live:
-            known[url] = stored
-            is_counted = is_named or self.run.first_listing <= before.listing < self.run.listing
-            return _Planned(stored=stored, counted="" if is_counted else "unchanged")
-        set_aside = self._watch.find_refusal(url)
-        if set_aside:
-            return self._plan_failure(url, set_aside, known)
-        try:
-            with self._watch.on(url):
-                fault_point(LOAD_STEP, url)
-                change = item.load()
-                content = None
-                if isinstance(change, PutDocument) and change.content is not None:
-                    with change.content.stream as stream:
-                        content = self._tools.blobs.put(stream, change.content.size_bytes)
-        except Exception as error:
-            if not belongs_to_item(error):
-                raise
-            reason = str(error) if isinstance(error, FeedmillError) else describe(LOAD_STEP, error)
-            return self._plan_failure(url, reason, known)
-        known[url] = stored
-        counted = "changed" if url in live else "added"
-        live.add(url)
-        return _Planned(stored=stored, change=change, content=content, counted=counted)
-
-    def _plan_dry(self, item: ListedItem, known: dict[str, StoredItem], live: set[str], admission: Admission) -> _Planned:
-        url, before = item.url, known.get(item.url)
-        self._dry[url] = False
-        refusal = admission.rules.refusal(url)
-        if refusal is not None:
-            return _Planned(counted="errors", messages=[f"{url}: {refusal}"])
-        known[url] = StoredItem(url=url, digest=item.digest, listing=self.run.listing)
-        if before is not None and before.digest == item.digest and item.digest and url in live:
-            return _Planned(counted="unchanged")
-        counted = "changed" if url in live else "added"
-        live.add(url)
-        return _Planned(counted=counted)
-
     # --- applying ---
 
-    def _apply(self, page: PullPage, planned: Sequence[_Planned]) -> None:
-        """Applies a page in one transaction; if that fails, in smaller ones, until the item that fails alone is in error."""
+    def _apply_part(self, page: PullPage, planned: Sequence[PlannedItem]) -> None:
+        """Applies a part of a page in one transaction; if that fails, in smaller ones, until the item that fails alone is in error."""
         reached: dict[str, str | int] = {"checkpoint": page.checkpoint, "since": page.since or self.run.since}
         if page.checkpoint and page.checkpoint != self.run.checkpoint:
             # only what ends the process again and again at one place ends the run
@@ -456,9 +198,9 @@ class PullRunner:
             reasons = {each.item.stored.url: each.reason for each in failed if each.item.stored is not None}
             with self._tools.store.reading() as unit:
                 known = unit.feeds.pulling.items.find_many(self.run.source, list(reasons))
-            self._put_items([self._plan_failure(url, reason, known) for url, reason in reasons.items()], reached)
+            self._put_items([plan_failure(url, reason, known.get(url), self.run.listing) for url, reason in reasons.items()], reached)
 
-    def _put_items(self, planned: Sequence[_Planned], reached: Mapping[str, str | int]) -> None:
+    def _put_items(self, planned: Sequence[PlannedItem], reached: Mapping[str, str | int]) -> None:
         with self._tools.store.writing() as unit:
             self._hold(unit)
             messages, refused = self._put_changes(unit, planned)
@@ -472,7 +214,7 @@ class PullRunner:
         self.run = run
         self._watch.clear(each.stored.url for each in planned if each.stored is not None)
 
-    def _put_changes(self, unit: UnitOfWork, planned: Sequence[_Planned]) -> tuple[list[str], set[str]]:
+    def _put_changes(self, unit: UnitOfWork, planned: Sequence[PlannedItem]) -> tuple[list[str], set[str]]:
         """Applies the changes. Returns messages, and the URLs whose changes were refused."""
         changes = [(each.change, each.content) for each in planned if each.change is not None]
         if not changes:
@@ -524,10 +266,10 @@ class PullRunner:
                 return unit.feeds.pulling.dry_items.count_to_delete(run.source, self._mode)
             return unit.feeds.pulling.items.count_to_delete(run.source, run.listing, self._mode)
 
-    def _store_dry_items(self) -> None:
+    def _store_dry_items(self, named_deleted: Mapping[str, bool]) -> None:
         with self._tools.store.writing() as unit:
             self._hold(unit)
-            unit.feeds.pulling.dry_items.put_many(self.run.source, self._dry)
+            unit.feeds.pulling.dry_items.put_many(self.run.source, named_deleted)
 
     def _forget_dry_items(self) -> None:
         """Removes what this dry run, or one that did not reach its end, has stored."""
@@ -552,16 +294,16 @@ class PullRunner:
             after = found[-1][0]
             set_aside = {url: reason for _, url in found if (reason := self._watch.find_refusal(url))}
             for url, reason in set_aside.items():
-                self.run = _counted(self.run, [_Planned(counted="errors", messages=[f"{url}: {reason}; it stays"])])
+                self.run = _counted(self.run, [PlannedItem(counted="errors", messages=[f"{url}: {reason}; it stays"])])
             for failed in run_halved([url for _, url in found if url not in set_aside], self._delete_some, step=DELETE_STEP):
-                self.run = _counted(self.run, [_Planned(counted="errors", messages=[f"{failed.item}: {failed.reason}; it stays"])])
+                self.run = _counted(self.run, [PlannedItem(counted="errors", messages=[f"{failed.item}: {failed.reason}; it stays"])])
             self._tools.notifier.notify(Topic.INDEXING)
 
     def _delete_some(self, urls: Sequence[str]) -> None:
         with self._tools.store.writing() as unit:
             self._hold(unit)
             documents = unit.documents.reader.find_many(urls)
-            own = [url for url in urls if url in documents and self._owns(documents[url])]
+            own = [url for url in urls if url in documents and is_owned(documents[url], self.run.source)]
             batch = ChangeBatch(unit, self._context(), self._lane, begin=lambda _step, url: self._watch.begin(url))
             batch.load(urls)
             try:
@@ -627,27 +369,11 @@ def add_failure(state: PullState, run: PullRun, now: datetime) -> PullState:
     return state if run.request.is_dry else replace(state, failures=state.failures + 1, failed_at=now)
 
 
-def _retrieve(item: RetrievableItem, earlier: EarlierRetrieval | None) -> RetrievedItem | NothingRetrieved:
-    fault_point(LOAD_STEP, item.url)
-    return item.retrieve(earlier)
-
-
-def _check_item(item: PulledItem) -> PulledItem:
-    """Returns an item, or that its URL, in which there is an id of the source, is too long."""
-    if isinstance(item, ListedItem | RetrievableItem) and len(item.url) > MAX_URL_CHARACTERS:
-        return FailedItem(url=item.url, reason=f"the url is longer than {MAX_URL_CHARACTERS} characters")
-    return item
-
-
-def _plan_repeated(url: str) -> _Planned:
-    return _Planned(counted="errors", messages=[f"{url}: the source lists this document more than once; the first one counts"])
-
-
-def _as_error(planned: _Planned) -> _Planned:
+def _as_error(planned: PlannedItem) -> PlannedItem:
     return replace(planned, counted="errors")
 
 
-def _counted(run: PullRun, planned: Sequence[_Planned], messages: Sequence[str] = ()) -> PullRun:
+def _counted(run: PullRun, planned: Sequence[PlannedItem], messages: Sequence[str] = ()) -> PullRun:
     """Returns a run with the counts and messages of items."""
     added = dict.fromkeys(("added", "changed", "deleted", "unchanged", "errors"), 0)
     for each in planned:
