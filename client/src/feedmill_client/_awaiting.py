@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from feedmill_client._flows import END, Effect, Flow, Item, Open, Pull, Receive, Send, Sleep, Stream, send_into, throw_into
+from feedmill_client._flows import END, Effect, Flow, Item, Open, Pull, Receive, Secure, Send, Sleep, Stream, send_into, throw_into
 from feedmill_client._methods import Holds, imitate
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 BUFFER_BYTES = 1 << 20
 
@@ -81,6 +84,8 @@ async def _perform(effect: Effect[Any]) -> Any:
         return await asyncio.to_thread(next, effect.source, END) if effect.is_file else next(effect.source, END)
     if isinstance(effect, Open):
         return await _open(effect)
+    if isinstance(effect, Secure):
+        return await _its(effect.connection).secure(effect.host, effect.context, effect.seconds)
     assert isinstance(effect, Sleep)
     return await asyncio.sleep(effect.seconds)
 
@@ -129,6 +134,15 @@ class LoopConnection(asyncio.Protocol):
     def has_incoming(self) -> bool:
         """Returns whether bytes or the end of the connection have come."""
         return bool(self._received) or self._is_over or self._loop is not asyncio.get_running_loop()
+
+    async def secure(self, host: str, context: SSLContext, seconds: float) -> None:
+        if self._transport is None or self._transport.is_closing():
+            raise self._error or ConnectionResetError("the connection was closed")
+        async with asyncio.timeout(seconds):
+            made = await self._loop.start_tls(self._transport, self, context, server_hostname=host)
+        if made is None:
+            raise self._error or ConnectionResetError("the connection was closed")
+        self._transport = made
 
     async def send(self, data: bytes, seconds: float) -> None:
         if self._transport is None or self._transport.is_closing():

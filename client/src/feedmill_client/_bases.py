@@ -57,9 +57,10 @@ class OnServer:
         token: str = "",
         push_token: str = "",
         certificate: str = "",
+        proxy: str | None = None,
         options: Options | None = None,
     ) -> None:
-        chosen = choose_options(options, certificate)
+        chosen = choose_options(options, certificate, proxy)
         self._core = ClientPorts(search=open_endpoint(search, chosen, token=token), feeds=open_endpoint(feeds, chosen, token=push_token))
 
 
@@ -69,9 +70,15 @@ class OnAdminPort:
     _core: Endpoint
 
     def __init__(
-        self, url: str = "http://127.0.0.1:8000", *, token: str = "", certificate: str = "", options: Options | None = None
+        self,
+        url: str = "http://127.0.0.1:8000",
+        *,
+        token: str = "",
+        certificate: str = "",
+        proxy: str | None = None,
+        options: Options | None = None,
     ) -> None:
-        self._core = open_endpoint(url, choose_options(options, certificate), token=token)
+        self._core = open_endpoint(url, choose_options(options, certificate, proxy), token=token)
 
 
 class OnPort:
@@ -87,9 +94,10 @@ class OnPort:
         user: str = "",
         password: str = "",
         certificate: str = "",
+        proxy: str | None = None,
         options: Options | None = None,
     ) -> None:
-        self._core = open_endpoint(url, choose_options(options, certificate), token=token, user=user, password=password)
+        self._core = open_endpoint(url, choose_options(options, certificate, proxy), token=token, user=user, password=password)
 
 
 class OnSeedlist:
@@ -106,10 +114,11 @@ class OnSeedlist:
         token: str = "",
         since: str = "",
         certificate: str = "",
+        proxy: str | None = None,
         options: Options | None = None,
     ) -> None:
         parts = urlsplit(url)
-        chosen = choose_options(options, certificate)
+        chosen = choose_options(options, certificate, proxy)
         origin = (parts.scheme, parts.netloc)
         endpoint = open_endpoint(urlunsplit((*origin, "", "", "")), chosen, token=token, user=user, password=password)
         whole = url + (("&" if "?" in url else "?") + urlencode({"Timestamp": since}) if since else "")

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from feedmill_client._flows import END, Effect, Flow, Item, Open, Pull, Receive, Send, Sleep, Stream, send_into, throw_into
+from feedmill_client._flows import END, Effect, Flow, Item, Open, Pull, Receive, Secure, Send, Sleep, Stream, send_into, throw_into
 from feedmill_client._methods import Holds, imitate
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ def _perform(effect: Effect[Any]) -> Any:
         return next(effect.source, END)
     if isinstance(effect, Open):
         return _open(effect.host, effect.port, effect.context, effect.seconds)
+    if isinstance(effect, Secure):
+        return _its(effect.connection).secure(effect.host, effect.context, effect.seconds)
     assert isinstance(effect, Sleep)
     return time.sleep(effect.seconds)
 
@@ -92,13 +94,24 @@ def _perform(effect: Effect[Any]) -> Any:
 class SocketConnection:
     """A connection over a socket."""
 
-    def __init__(self, opened: socket.socket, nothing_yet: tuple[type[OSError], ...]) -> None:
+    def __init__(self, opened: socket.socket) -> None:
         self._socket = opened
-        self._nothing_yet = nothing_yet
+        self._nothing_yet: tuple[type[OSError], ...] = (BlockingIOError,)
         self._received = b""
         self._is_over = False
         # of a client that nobody closes too
         self._close = weakref.finalize(self, opened.close)
+
+    def secure(self, host: str, context: SSLContext, seconds: float) -> None:
+        # slow to load, and not needed without TLS
+        import ssl
+
+        self._socket.settimeout(seconds)
+        # the socket of TLS takes the place of the other one, also if it fails
+        self._close.detach()
+        self._socket = context.wrap_socket(self._socket, server_hostname=host)
+        self._close = weakref.finalize(self, self._socket.close)
+        self._nothing_yet = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
     def has_incoming(self) -> bool:
         """Returns whether bytes or the end of the connection have come. Over TLS only bytes of HTTP count."""
@@ -136,13 +149,11 @@ def _its(connection: object) -> SocketConnection:
 def _open(host: str, port: int, context: SSLContext | None, seconds: float) -> SocketConnection:
     opened = socket.create_connection((host, port), seconds)
     opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if context is None:
-        return SocketConnection(opened, (BlockingIOError,))
-    # slow to load, and not needed without TLS
-    import ssl
-
-    try:
-        return SocketConnection(context.wrap_socket(opened, server_hostname=host), (ssl.SSLWantReadError, ssl.SSLWantWriteError))
-    except BaseException:
-        opened.close()
-        raise
+    connection = SocketConnection(opened)
+    if context is not None:
+        try:
+            connection.secure(host, context, seconds)
+        except BaseException:
+            opened.close()
+            raise
+    return connection

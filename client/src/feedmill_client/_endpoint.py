@@ -13,8 +13,8 @@ import h11
 
 from feedmill_client._addresses import Address, find_next, make_query
 from feedmill_client._bodies import FormBody, JsonBody, OnProgress, ignore_progress
-from feedmill_client._exchange import CallerFailure, Line, Request, Response, Silence, converse
-from feedmill_client._flows import Flow, Open, Sleep, perform
+from feedmill_client._exchange import CallerFailure, Line, Request, Response, Silence, converse, open_tunnel
+from feedmill_client._flows import Connection, Flow, Open, Secure, Sleep, perform
 from feedmill_client._retrying import FAILED, REFUSED, choose_pause, read_retry_after
 from feedmill_client.answers import Problem
 from feedmill_client.decoding import decode
@@ -47,9 +47,12 @@ MAX_IDLE: Final = 8
 PATIENCE_SECONDS: Final = 660.0
 """A server answers deletions and dataloads when they are done; of a data source within ten minutes. Source: docs/reference/feed-port.md."""
 SHOWN_CHARACTERS: Final = 1_000
+WANTS_PROOF: Final = 407
+"""A proxy wants a user and a password. Source: RFC 9110, 15.5.8."""
 _ERRORS: Final[dict[int, type[FeedmillError]]] = {
     401: Denied,
     403: Denied,
+    407: Denied,
     404: NotFound,
     409: Conflict,
     412: Overtaken,
@@ -74,9 +77,10 @@ class Surroundings:
 
 @dataclass(slots=True, kw_only=True)
 class Endpoint:
-    """A port of a server. ``idle`` are its connections that wait for another request."""
+    """A port of a server. ``idle`` are its connections that wait for another request. ``proxy`` is None for a direct connection."""
 
     address: Address
+    proxy: Address | None = None
     options: Options
     surroundings: Surroundings
     idle: deque[Line] = field(default_factory=deque)
@@ -213,6 +217,8 @@ class Endpoint:
         if 300 <= response.status < 400:
             where = response.headers.get("location", "")[:SHOWN_CHARACTERS]
             raise self._make_error(BadAnswer, response, f"{self.address.shown} redirects to {where!a}; give that address")
+        if response.status == WANTS_PROOF and self.proxy is not None:
+            raise self._make_error(Denied, response, _explain_proof(self.proxy))
         if not response.is_success:
             raise self._make_error(_find_error(response.status), response, "")
 
@@ -302,16 +308,39 @@ class Endpoint:
             line.connection.close()
 
     def _open(self) -> Flow[Line]:
-        address, seconds = self.address, self.options.timeouts.connect_seconds
-        context = self._find_context() if address.is_tls else None
+        proxy, context = self.proxy, self._find_context() if self.address.is_tls else None
+        first, seconds = proxy or self.address, self.options.timeouts.connect_seconds
         try:
-            return Line((yield from perform(Open(address.host, address.port, context, seconds))))
+            connection = yield from perform(Open(first.host, first.port, context if proxy is None else None, seconds))
         except OSError:
             # a certificate that is not trusted is a ValueError too
             raise
         except ValueError as exc:
             # a name with an empty or a long label, or with characters that no name has
-            raise BadRequest(f"'{address.shown}' is no address of a server: {exc}") from exc
+            raise BadRequest(f"'{first.shown}' is no address of a {'server' if proxy is None else 'proxy'}: {exc}") from exc
+        if proxy is None or context is None:
+            return Line(connection, proxy=proxy)
+        is_open = False
+        try:
+            yield from self._open_tunnel(connection, proxy)
+            yield from perform(Secure(connection, self.address.host, context, seconds))
+            is_open = True
+        finally:
+            if not is_open:
+                connection.close()
+        return Line(connection)
+
+    def _open_tunnel(self, connection: Connection, proxy: Address) -> Flow[None]:
+        """Errors: OSError, h11.RemoteProtocolError; Denied, Unreachable for a proxy that refuses; BadRequest."""
+        try:
+            status = yield from open_tunnel(connection, self.address, proxy, self.options, self.surroundings.clock)
+        except (h11.LocalProtocolError, UnicodeError) as exc:
+            raise BadRequest(f"the proxy cannot be asked, as the user agent holds characters that HTTP does not allow: {exc}") from exc
+        if status == WANTS_PROOF:
+            raise Denied(_explain_proof(proxy), status=status)
+        if not 200 <= status < 300:
+            text = f"no answer from {self.address.shown}: the proxy {proxy.shown} refuses to connect to it with status {status}"
+            raise Unreachable(text, was_sent=False, is_permanent=status < 500)
 
     def _find_context(self) -> "SSLContext":
         if self._context is None:
@@ -324,10 +353,14 @@ class Endpoint:
     def _explain_silence(self, exc: Exception, *, was_sent: bool) -> Unreachable:
         """Returns why no response came, and what to do."""
         url = self.address.shown
+        if self.proxy is not None:
+            url += f" through the proxy {self.proxy.shown}"
         if isinstance(exc, ConnectionRefusedError):
-            return Unreachable(f"no server answers at {url}; is 'feedmill serve' running, and is this the port?", was_sent=False)
+            hint = "is 'feedmill serve' running, and is this the port?" if self.proxy is None else "is the proxy running?"
+            return Unreachable(f"no server answers at {url}; {hint}", was_sent=False)
         if isinstance(exc, socket.gaierror):
-            text = f"no server answers at {url}: its name is unknown ({exc.strerror})"
+            whose = "its name" if self.proxy is None else "the name of the proxy"
+            text = f"no server answers at {url}: {whose} is unknown ({exc.strerror})"
             return Unreachable(text, was_sent=False, is_permanent=exc.errno != socket.EAI_AGAIN)
         if type(exc).__name__ == "SSLCertVerificationError":
             reason = getattr(exc, "verify_message", exc)
@@ -356,6 +389,10 @@ def read_problem(response: Response) -> Problem | None:
         return None
     texts = {name: str(given.get(name, "")) for name in ("type", "title", "detail", "code")}
     return Problem(status=response.status, **texts)
+
+
+def _explain_proof(proxy: Address) -> str:
+    return f"the proxy {proxy.shown} wants a user and a password; write them into its address, as http://USER:PASSWORD@HOST:PORT"
 
 
 def shorten(text: str) -> str:

@@ -67,9 +67,13 @@ class Response:
 
 @dataclass(slots=True)
 class Line:
-    """A connection, with what h11 knows of it, and since when it is idle."""
+    """A connection, with what h11 knows of it, and since when it is idle.
+
+    ``proxy`` reads the requests of this connection; it is None where the server is connected directly, or through a tunnel.
+    """
 
     connection: Connection
+    proxy: Address | None = None
     protocol: h11.Connection = field(default_factory=lambda: h11.Connection(h11.CLIENT))
     idle_since: float = 0.0
 
@@ -86,7 +90,12 @@ def converse(line: Line, address: Address, request: Request, options: Options, c
 
     Errors: OSError, Silence, h11.ProtocolError, CallerFailure; BadAnswer for too many bytes; UnicodeError for characters beyond ASCII.
     """
-    head = h11.Request(method=request.method, target=address.prefix + request.path, headers=_make_headers(address, request, options))
+    target = address.prefix + request.path
+    headers = _make_headers(address, request, options)
+    if line.proxy is not None:
+        target = f"http://{address.authority}{target}"
+        headers += _make_proof(line.proxy)
+    head = h11.Request(method=request.method, target=target, headers=headers)
     was_cut = yield from _send(line, head, request.body, options)
     # a file that is downloaded may be of any size
     deadline = math.inf if request.sink is not None else clock() + max(options.timeouts.answer_seconds, request.patience_seconds)
@@ -97,6 +106,37 @@ def converse(line: Line, address: Address, request: Request, options: Options, c
             # the first error says more
             raise was_cut from None
         raise
+
+
+def open_tunnel(connection: Connection, address: Address, proxy: Address, options: Options, clock: Callable[[], float]) -> Flow[int]:
+    """Asks a proxy to connect to a server. Returns the status of its answer: from 200 to 299 the connection is that to the server.
+
+    Errors: OSError, h11.ProtocolError, UnicodeError.
+    """
+    protocol, seconds = h11.Connection(h11.CLIENT), options.timeouts.connect_seconds
+    target = f"[{address.host}]:{address.port}" if ":" in address.host else f"{address.host}:{address.port}"
+    headers = [("Host", target), ("User-Agent", options.user_agent), *_make_proof(proxy)]
+    data = protocol.send(h11.Request(method="CONNECT", target=target, headers=headers)) or b""
+    yield from perform(Send(connection, data + (protocol.send(h11.EndOfMessage()) or b""), seconds))
+    deadline, interim = clock() + seconds, 0
+    while not isinstance(event := protocol.next_event(), h11.Response):
+        left = deadline - clock()
+        if left <= 0:
+            raise TimeoutError("the proxy did not answer in time")
+        if event is h11.NEED_DATA:
+            protocol.receive_data((yield from perform(Receive(connection, left))))
+        elif isinstance(event, h11.InformationalResponse) and interim < MAX_INTERIM:
+            interim += 1
+        else:
+            raise ConnectionResetError("the proxy closed the connection")
+    # a server waits for the first byte of TLS, so these bytes are not its own
+    if 200 <= event.status_code < 300 and protocol.trailing_data[0]:
+        raise ConnectionResetError("the proxy sends more than its answer")
+    return int(event.status_code)
+
+
+def _make_proof(proxy: Address) -> list[tuple[str, str]]:
+    return [("Proxy-Authorization", proxy.authorization)] if proxy.authorization else []
 
 
 def _make_headers(address: Address, request: Request, options: Options) -> list[tuple[str, str]]:

@@ -46,6 +46,16 @@ class Open(Effect[Connection]):
 
 
 @dataclass(frozen=True, slots=True)
+class Secure(Effect[None]):
+    """Begins TLS on a connection that is open. Errors: OSError."""
+
+    connection: Connection
+    host: str
+    context: SSLContext
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Send(Effect[None]):
     """Sends bytes. Errors: OSError."""
 

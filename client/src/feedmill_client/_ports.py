@@ -1,5 +1,6 @@
 """The ports that a client speaks to."""
 
+import os
 import random
 import time
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from datetime import UTC, datetime
 
 from feedmill_client._addresses import read_address
 from feedmill_client._endpoint import Endpoint, Surroundings
+from feedmill_client._proxies import choose_proxy
 from feedmill_client.options import Options
 
 
@@ -24,6 +26,7 @@ class ClientPorts:
 
 
 def open_endpoint(url: str, options: Options, *, token: str = "", user: str = "", password: str = "") -> Endpoint:
-    """Returns a port of a server, by its URL. Nothing is sent yet. Errors: BadRequest for a URL that is none."""
+    """Returns a port of a server, by its URL. Nothing is sent yet. Errors: BadRequest for a URL that is none, also of a proxy."""
     surroundings = Surroundings(clock=time.monotonic, now=lambda: datetime.now(UTC), chance=random.random)
-    return Endpoint(address=read_address(url, token=token, user=user, password=password), options=options, surroundings=surroundings)
+    address = read_address(url, token=token, user=user, password=password)
+    return Endpoint(address=address, proxy=choose_proxy(address, options.proxy, os.environ), options=options, surroundings=surroundings)

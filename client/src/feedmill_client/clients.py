@@ -17,8 +17,8 @@ from feedmill_client._blocking import blocking, iterating
 class Client(OnServer, BlockingContext):
     """A server, by the addresses of its search port and its feed port.
 
-    ``token``: a bearer token for searches as a user; ``push_token``: a token of scope ``push`` for the feed port; ``certificate``: see
-    ``Options``. An address may hold a user and a password: ``http://ann:secret@search.example.com``.
+    ``token``: a bearer token for searches as a user; ``push_token``: a token of scope ``push`` for the feed port; ``certificate`` and
+    ``proxy``: see ``Options``. An address may hold a user and a password: ``http://ann:secret@search.example.com``.
 
     Example::
 

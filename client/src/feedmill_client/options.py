@@ -1,4 +1,4 @@
-"""How a client behaves: how long it waits, how often it tries again, which server it trusts.
+"""How a client behaves: how long it waits, how often it tries again, which server it trusts, by which proxy it reaches it.
 
 Example::
 
@@ -56,13 +56,18 @@ class Options:
     user_agent: str = f"feedmill-client/{__version__}"
     certificate: str = ""
     """A PEM file whose first certificate is the server's own. No other one is accepted, and the name in it does not matter."""
+    proxy: str | None = None
+    """The proxy of all requests, as ``http://user:password@host:port``; "" for none. By default the variables ``http_proxy``,
+    ``https_proxy``, ``all_proxy`` and ``no_proxy`` of the environment say which one, for servers on other machines."""
     context: SSLContext | None = None
     """A TLS context of your own in place of that of the system, for authorities or a certificate of the client."""
     max_answer_bytes: int = 64 << 20
     """A longer answer is refused. What ``download_feed`` writes to a file is not limited."""
 
 
-def choose_options(options: Options | None, certificate: str) -> Options:
-    """Returns the options of a client; ``certificate``, if it is given, replaces theirs."""
+def choose_options(options: Options | None, certificate: str, proxy: str | None) -> Options:
+    """Returns the options of a client; ``certificate`` and ``proxy``, if they are given, replace theirs."""
     chosen = options or Options()
-    return replace(chosen, certificate=certificate) if certificate else chosen
+    if certificate:
+        chosen = replace(chosen, certificate=certificate)
+    return chosen if proxy is None else replace(chosen, proxy=proxy)
