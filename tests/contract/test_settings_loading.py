@@ -184,7 +184,7 @@ def test_snapshot_is_read_back_as_written_and_for_its_owner_alone(tmp_path: Path
     )
     write_snapshot(tmp_path, loaded)
     assert read_snapshot(tmp_path) == loaded
-    assert loaded.settings.is_secure_source("hr")
+    assert [source.secure for source in loaded.settings.datasources] == [True]
     assert stat.S_IMODE((tmp_path / "settings.json").stat().st_mode) == 0o600
 
 

@@ -278,10 +278,6 @@ class Settings(Section):
     sources: tuple[SerializeAsAny[PullSourceSettings], ...] = ()
     dataload: DataloadSettings = DataloadSettings()
 
-    def is_secure_source(self, name: str) -> bool:
-        """Returns whether documents of a data source are closed to all users if they have no ACL."""
-        return any(source.secure for source in self.datasources if source.name == name)
-
 
 def list_keys(model: type[BaseModel] = Settings, path: Sequence[str] = ()) -> list[tuple[tuple[str, ...], Any]]:
     """Returns every key that an environment variable can set, with its type; keys of lists of tables are not among them."""

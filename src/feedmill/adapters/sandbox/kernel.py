@@ -5,9 +5,7 @@ import os
 
 PR_SET_DUMPABLE = 4
 PR_SET_SECCOMP = 22
-PR_CAP_AMBIENT = 47
 PR_SET_NO_NEW_PRIVS = 38
-PR_CAP_AMBIENT_CLEAR_ALL = 4
 
 _libc = ctypes.CDLL(None, use_errno=True)
 

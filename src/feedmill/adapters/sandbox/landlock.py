@@ -24,14 +24,6 @@ NETWORK_SINCE: Final = 4
 SCOPES_SINCE: Final = 6
 
 
-def find_version() -> int:
-    """Returns the version of Landlock that the kernel has, 0 for none."""
-    try:
-        return kernel.syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG)
-    except OSError:
-        return 0
-
-
 def make_ruleset(version: int) -> bytes:
     """Returns the ``struct landlock_ruleset_attr`` that handles all actions of a version."""
     # One bit for each right. A newer version than this table knows is used with the rights of the last one.
