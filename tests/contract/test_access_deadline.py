@@ -97,7 +97,7 @@ def slow(harness: SearchHarness) -> Iterator[SlowGroups]:
 def bounded(harness: SearchHarness, services: SearchServices, seconds: float) -> ASGIApp:
     site = SearchSite(
         identify=lambda request: services.filters.find_filter(ANN, deadline=find_deadline(request)),
-        copies=CachedCopies(services.documents, harness.blobs),
+        copies=CachedCopies(services.documents, harness.blobs, services.states),
         bounds=SearchBounds(deadline_seconds=seconds),
     )
     return search_app(services, site)

@@ -16,6 +16,8 @@ from starlette.applications import Starlette
 
 from feedmill.adapters.extract.extract import extract
 from feedmill.adapters.extract.pool.frames import AnswerReader, pack_answer
+from feedmill.adapters.index.highlighting import FormsHighlighter
+from feedmill.core.query.language import parse_query
 from feedmill.core.text.structure import Event, Kind, Space, Structure
 from feedmill.core.text.textblob import encode_text
 from feedmill.core.text.textblocks import build_blocks
@@ -28,7 +30,7 @@ from feedmill.http.search.cachepage import read_cache_query
 from feedmill.http.search.copypage import ShownBlock, show_copy
 from feedmill.model.document import Attributes
 from feedmill.model.extraction import ExtractionLimits, Link, Task
-from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy, find_words
+from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy
 from tests.contract.searchharness import SearchHarness, ask, open_harness
 
 URL = "http://a.com/1?x=y"
@@ -58,10 +60,17 @@ ATTRIBUTES = {
     "span": {"id"},
     "div": {"class", "dir", "role", "tabindex", "aria-label"},
     **{tag: {"dir", "id"} for tag in ("h1", "h2", "h3", "h4", "h5", "h6", "p", "pre")},
-    **{tag: {"dir"} for tag in ("b", "ul", "ol", "dl", "table", "blockquote")},
-    **{tag: set() for tag in ("head", "title", "style", "body", "li", "dt", "dd", "tr", "td", "th", "mark", "strong", "em", "code")},
+    **{tag: {"dir"} for tag in ("b", "ul", "dl", "table", "blockquote")},
+    "ol": {"dir", "start", "reversed"},
+    "li": {"value"},
+    **{tag: {"colspan", "rowspan"} for tag in ("td", "th")},
+    **{tag: set() for tag in ("head", "title", "style", "body", "dt", "dd", "tr", "mark", "strong", "em", "code")},
 }
 """All elements of the page, with their attributes."""
+
+
+def find_marks(text: str, query: str) -> tuple[tuple[int, int], ...]:
+    return FormsHighlighter(parse_query(query).root, ()).find_marks(text)
 
 
 def list_texts(blocks: Sequence[ShownBlock]) -> list[str]:
@@ -72,7 +81,7 @@ def list_texts(blocks: Sequence[ShownBlock]) -> list[str]:
 
 def open_app(harness: SearchHarness) -> Starlette:
     services = harness.services()
-    return search_app(services, SearchSite(copies=CachedCopies(services.documents, harness.blobs)))
+    return search_app(services, SearchSite(copies=CachedCopies(services.documents, harness.blobs, services.states)))
 
 
 def test_cache_shows_the_text_marked_and_in_a_sandbox(tmp_path: Path) -> None:
@@ -227,7 +236,7 @@ def test_cache_leads_back_to_the_results_on_this_server_alone(tmp_path: Path) ->
     st.lists(st.builds(Link, url=st.lists(st.sampled_from(HOSTILE)).map("".join), text=st.sampled_from(HOSTILE))),
     *[st.lists(st.sampled_from(HOSTILE)).map("".join)] * 3,
     st.lists(st.tuples(st.sampled_from(["q", "url", "lang", "client"]), st.sampled_from(HOSTILE))),
-    st.lists(st.tuples(st.sampled_from(Kind), st.integers(0, 9))),
+    st.lists(st.tuples(st.sampled_from(Kind), st.integers(0, 9), st.lists(st.integers(-9, 10**6), max_size=3))),
 )
 def test_page_of_any_copy_has_only_the_elements_and_links_of_the_list(
     pieces: list[str],
@@ -236,19 +245,20 @@ def test_page_of_any_copy_has_only_the_elements_and_links_of_the_list(
     title: str,
     url: str,
     sent: list[tuple[str, str]],
-    distances: list[tuple[Kind, int]],
+    distances: list[tuple[Kind, int, list[int]]],
 ) -> None:
     text = "".join(pieces)
-    places = accumulate(distance for _, distance in distances)
-    events = [Event(kind, place) for (kind, _), place in zip(distances, places, strict=True)]
-    structure = Structure(events=events, spaces=[Space(0, 3, 1, 2)])
+    places = accumulate(distance for _, distance, _ in distances)
+    events = [Event(kind, place) for (kind, _, _), place in zip(distances, places, strict=True)]
+    numbers = {place: tuple(numbers) for place, (_, _, numbers) in enumerate(distances)}
+    structure = Structure(events=events, spaces=[Space(0, 3, 1, 2)], numbers=numbers)
     copy = CachedCopy(
         url=url,
         display_url=title,
         title=title,
         text=text,
         blocks=tuple(build_blocks(text, structure, headings, links)),
-        marks=tuple(find_words(text, "needle alert")),
+        marks=find_marks(text, "needle alert"),
         updated_at=datetime(2026, 5, 4, tzinfo=UTC),
     )
     shown = show_copy(copy, sent)
@@ -275,7 +285,7 @@ def test_copy_with_very_many_links_and_matches_in_a_line_is_shown_in_time() -> N
         title="",
         text=text,
         blocks=tuple(build_blocks(text, Structure(events=events), "", [])),
-        marks=tuple(find_words(text, "needle")),
+        marks=find_marks(text, "needle"),
         updated_at=datetime(2026, 5, 4, tzinfo=UTC),
     )
     began = time.process_time()
@@ -345,9 +355,30 @@ def test_read_cache_query_other_query_is_none() -> None:
     assert read_cache_query("a cache:http://b") is None
 
 
-def test_find_words_marks_whole_words_once() -> None:
-    assert find_words("Red redder RED ärger", 'red OR red "arger"') == [(0, 3), (11, 14), (15, 20)]
-    assert find_words("anything", "site:a.com -red") == []
+@pytest.mark.parametrize(
+    ("text", "query", "marked"),
+    [
+        ("Red redder RED ärger", 'red OR red "arger"', ["Red", "RED", "ärger"]),
+        ("anything red", "site:a.com -red", []),
+        ("The printer printed, a PRINT", "printing", ["printed", "PRINT"]),
+        ("The printers of the Café Übung", "the cafe ubung", ["Café", "Übung"]),
+        ("The end of it", "the printer", ["The"]),
+        ("a command of the line", "command-line", ["command", "line"]),
+        ("a command line, and a command", '"command line"', ["command", "line"]),
+        ("東京都の印刷", "印刷", ["印刷"]),
+        ("print prints", "print*", ["print", "prints"]),
+    ],
+)
+def test_copies_mark_what_snippets_mark(tmp_path: Path, text: str, query: str, marked: list[str]) -> None:
+    harness = open_harness(tmp_path)
+    harness.add([harness.make(URL, text, language="en")])
+    app = open_app(harness)
+    for copy in (ask(app, "/cache", [("url", URL), ("q", query)]), ask(app, "/search", [("q", f"cache:{URL} {query}")])):
+        assert re.findall("<mark>(.*?)</mark>", copy.text) == marked
+    results = ask(app, "/api/v1/search", [("q", query)]).json["results"]
+    assert len(results) == bool(marked)
+    assert [result["snippet"][start:end] for result in results for start, end in result["snippet_marks"]] == marked
+    harness.store.close()
 
 
 def test_click_is_taken(tmp_path: Path) -> None:

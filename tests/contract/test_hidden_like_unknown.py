@@ -90,7 +90,7 @@ def test_fetch_asks_the_same_for_both(harness: SearchHarness) -> None:
 def test_cached_copies_ask_the_same_for_both(harness: SearchHarness) -> None:
     def copy(url: str) -> list[str]:
         def act(services: SearchServices) -> object:
-            copies = CachedCopies(services.documents, harness.blobs)
+            copies = CachedCopies(services.documents, harness.blobs, services.states)
             return copies.get([url], "", services.filters.find_filter(ANN), digest_of_url(url)[:9])
 
         return list_statements(harness, act)
@@ -134,7 +134,7 @@ def test_queries_for_a_url_ask_the_same_for_both(harness: SearchHarness, path: s
         def act(services: SearchServices) -> object:
             site = SearchSite(
                 identify=lambda _request: services.filters.find_filter(ANN),
-                copies=CachedCopies(services.documents, harness.blobs),
+                copies=CachedCopies(services.documents, harness.blobs, services.states),
             )
             # the JSON API has no access=, it shows what the user may see
             more = {"facet": "kind"} if path.startswith("/api/") else {"access": "a"}

@@ -237,7 +237,7 @@ def change_policies(harness: SearchHarness, *, after: bool) -> None:
 def make_site(services: SearchServices, harness: SearchHarness, who: Identity) -> SearchSite:
     return SearchSite(
         identify=lambda _request: services.filters.find_filter(who),
-        copies=CachedCopies(services.documents, harness.blobs),
+        copies=CachedCopies(services.documents, harness.blobs, services.states),
         clock=lambda: NOW,
         find_clusters=find_clusters,
         find_profile=lambda name: Profile(name=name) if name == "hr" else None,

@@ -247,7 +247,7 @@ def app_of(harness: SearchHarness, point: DecisionPoint) -> Any:
         name = request.headers.get("user", "")
         return services.filters.find_filter(a_user(name) if name else Identity())
 
-    return search_app(services, SearchSite(identify=identify, copies=CachedCopies(services.documents, harness.blobs)))
+    return search_app(services, SearchSite(identify=identify, copies=CachedCopies(services.documents, harness.blobs, services.states)))
 
 
 def search_xml(app: Any, query: str, access: str, user: str = "ann") -> Answer:

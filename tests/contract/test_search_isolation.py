@@ -85,7 +85,7 @@ def test_document_that_cannot_be_decided_is_not_shown(harness: SearchHarness) ->
 
 def test_answers_of_the_port_have_the_warning(harness: SearchHarness) -> None:
     services = harness.services()
-    app = search_app(services, SearchSite(copies=CachedCopies(services.documents, harness.blobs)))
+    app = search_app(services, SearchSite(copies=CachedCopies(services.documents, harness.blobs, services.states)))
     with injected("result=raise:marked"):
         answer = ask(app, "/api/v1/search", [("q", "needle"), ("num", "1000")])
         assert (answer.status, "3 results are left out" in answer.text) == (200, True)
@@ -95,7 +95,7 @@ def test_answers_of_the_port_have_the_warning(harness: SearchHarness) -> None:
 
 def test_cached_copy_that_cannot_be_made_is_an_error_of_its_own(harness: SearchHarness) -> None:
     services = harness.services()
-    app = search_app(services, SearchSite(copies=CachedCopies(services.documents, harness.blobs)))
+    app = search_app(services, SearchSite(copies=CachedCopies(services.documents, harness.blobs, services.states)))
     with injected("copy=raise:marked"):
         answer = ask(app, "/cache", [("url", url_of(3))])
         assert (answer.status, "cannot be shown" in answer.text) == (404, True)

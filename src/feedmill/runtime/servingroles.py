@@ -120,7 +120,7 @@ def run_web(context: AppContext, ports: Ports) -> None:
         find_problems=_problems_of(context),
         allow_origins=settings.search.allow_origins,
         frontends=frontends,
-        copies=CachedCopies(services.documents, context.blobs),
+        copies=CachedCopies(services.documents, context.blobs, services.states),
         find_clusters=find_clusters,
         clicks=build_clicks(context),
         manual=build_manual(),

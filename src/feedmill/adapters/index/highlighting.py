@@ -44,9 +44,12 @@ class FormsHighlighter:
         # a passage that holds function words alone still shows by them why it was chosen
         return make_snippet(text, self._terms, self._forms.fold, roots=self._roots, find_forms=self._forms.find_forms, marked=self._marked)
 
-    def find_marks(self, text: str) -> tuple[tuple[int, int], ...]:
-        """Returns the start and end positions of the words to highlight in a text."""
-        return tuple(find_marks(text, self._marked, self._forms.fold, self._forms.find_forms))
+    def find_marks(self, text: str, *, or_function_words: bool = False) -> tuple[tuple[int, int], ...]:
+        """Returns the start and end positions of the words to highlight in a text; function words if it holds no other, on request."""
+        marks = find_marks(text, self._marked, self._forms.fold, self._forms.find_forms)
+        if not marks and or_function_words and len(self._marked) < len(self._terms):
+            marks = find_marks(text, self._terms, self._forms.fold, self._forms.find_forms)
+        return tuple(marks)
 
     @property
     def weights(self) -> tuple[float, ...]:

@@ -3,15 +3,14 @@
 It is made from the stored text and never from the document's own bytes, so no content of a document can run or be parsed here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
 
 from feedmill.core.documents.presentation import may_show_copy, shown_title
-from feedmill.core.query.language import parse_query
-from feedmill.core.text.analysis import fold_in_place
+from feedmill.core.query.matching import loosen
 from feedmill.core.text.structure import decode_structure
 from feedmill.core.text.textblob import decode_headings, decode_links, decode_main_text, decode_stored_structure, decode_text
 from feedmill.core.text.textblocks import Block, build_blocks, split_blocks
@@ -19,16 +18,17 @@ from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
 from feedmill.model.errors import Corrupt, NotFound
 from feedmill.model.messages import message
-from feedmill.model.query import And, AnyOf, Node, Or, Phrase, Word
+from feedmill.model.results import Marks
+from feedmill.model.search import Match, SearchRequest
 from feedmill.ports import BlobStore
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point
+from feedmill.services.searching.searchstate import SearchStates
 from feedmill.services.searching.visibledocuments import VisibleDocuments
 
 MAX_CHARACTERS = 1_000_000
 MAX_MARKS = 5_000
-MAX_WORDS = 20
 MOST_NAMED = 2
 
 COPY_STEP = "copy"
@@ -45,16 +45,17 @@ class CachedCopy:
     title: str
     text: str
     blocks: tuple[Block, ...]
-    marks: tuple[tuple[int, int], ...]
+    marks: Marks
     updated_at: datetime
 
 
 class CachedCopies:
     """Returns cached copies to users who may see the documents."""
 
-    def __init__(self, documents: VisibleDocuments, blobs: BlobStore) -> None:
+    def __init__(self, documents: VisibleDocuments, blobs: BlobStore, states: SearchStates) -> None:
         self._documents = documents
         self._blobs = blobs
+        self._states = states
 
     def get(
         self,
@@ -81,17 +82,17 @@ class CachedCopies:
             except NotFound:
                 continue
             if may_show_copy(document):
-                return self._make_copy(document, query, has_blocks)
+                return self._make_copy(document, query, has_blocks, deadline)
         raise NotFound(message("there is no cached copy of this URL"))
 
-    def _make_copy(self, document: Document, query: str, has_blocks: bool) -> CachedCopy:
+    def _make_copy(self, document: Document, query: str, has_blocks: bool, deadline: Deadline | None) -> CachedCopy:
         """Makes the copy of a document that may be shown. Errors: NotFound if its text cannot be read."""
         found = attempt(lambda: self._read_text(document, has_blocks), None, step=COPY_STEP, url=document.url)
         if found is None:
             raise NotFound(message("the cached copy of this document cannot be shown"))
         text, blocks = found
-        none: list[tuple[int, int]] = []
-        marks = tuple(attempt(lambda: find_words(text, query), none, step=COPY_STEP, url=document.url))
+        none: Marks = ()
+        marks = attempt(lambda: self._find_marks(text, query, deadline), none, step=COPY_STEP, url=document.url)
         title = shown_title(document) or document.url
         return CachedCopy(
             url=document.url,
@@ -102,6 +103,21 @@ class CachedCopies:
             marks=marks,
             updated_at=document.updated_at,
         )
+
+    def _find_marks(self, text: str, query: str, deadline: Deadline | None) -> Marks:
+        """Returns what a snippet of the text would highlight, in order and without overlap."""
+        if not query.strip():
+            return ()
+        state = self._states.read_search_state(deadline)
+        root = state.config.plan(SearchRequest(query=query)).root
+        if state.index is None or root is None:
+            return ()
+        # a document that lacks some of the words was found by the parts of the query
+        for node in (root, loosen(root, Match.AUTO)):
+            marks = state.index.make_highlighter(node).find_marks(text, or_function_words=True) if node is not None else ()
+            if marks:
+                return marks[:MAX_MARKS]
+        return ()
 
     def _read_text(self, document: Document, has_blocks: bool) -> tuple[str, list[Block]] | None:
         fault_point(COPY_STEP, document.url)
@@ -127,35 +143,3 @@ def _find_blocks(data: bytes, text: str, url: str) -> list[Block]:
     built = attempt(lambda: build_blocks(main, structure, headings, links), None, step=COPY_STEP, url=url)
     blocks = split_blocks(main, headings, links) if built is None else built
     return [*blocks, *split_blocks(text[len(main) :], "", links, len(main))]
-
-
-def find_words(text: str, query: str) -> list[tuple[int, int]]:
-    """Returns the positions of a query's words in a text, in order and without overlap."""
-    folded = fold_in_place(text)
-    words = list(dict.fromkeys(fold_in_place(word) for word in _words(parse_query(query).root)))[:MAX_WORDS]
-    places = sorted(place for word in words for place in _places(folded, word))
-    marks: list[tuple[int, int]] = []
-    for low, high in places[:MAX_MARKS]:
-        if not marks or low >= marks[-1][1]:
-            marks.append((low, high))
-    return marks
-
-
-def _words(node: Node) -> Iterator[str]:
-    if isinstance(node, Word | Phrase):
-        if node.text.strip():
-            yield node.text.strip()
-    elif isinstance(node, And | Or | AnyOf):
-        for part in node.parts:
-            yield from _words(part)
-
-
-def _places(text: str, word: str) -> Iterator[tuple[int, int]]:
-    place, found = text.find(word), 0
-    while place >= 0 and found < MAX_MARKS:
-        end = place + len(word)
-        is_part = word.isascii() and (text[place - 1 : place].isalnum() or text[end : end + 1].isalnum())
-        if not is_part:
-            found += 1
-            yield place, end
-        place = text.find(word, end)
