@@ -29,7 +29,8 @@ def paragraph(text: str) -> str:
 
 
 def make_docx(body: str, **parts: str) -> bytes:
-    named = {f"word/{name}.xml": f"<w:{name} {W}>{content}</w:{name}>" for name, content in parts.items()}
+    named = {f"word/{name}.xml": f"<w:{name} {W}>{content}</w:{name}>" for name, content in parts.items() if "." not in name}
+    named |= {f"word/{name}": f"<x>{content}</x>" for name, content in parts.items() if "." in name}
     return make_zip(
         {
             "[Content_Types].xml": "<Types/>",
@@ -52,8 +53,12 @@ def make_xlsx(rows: str, strings: str = "", sheet: str = "Sheet One") -> bytes:
     )
 
 
-def make_pptx(slides: list[str], notes: str = "") -> bytes:
-    parts: dict[str, str | bytes] = {"[Content_Types].xml": "<Types/>", "docProps/core.xml": CORE.format(title="Slides Title")}
+def make_pptx(slides: list[str], notes: str = "", relations: str = "<x/>") -> bytes:
+    parts: dict[str, str | bytes] = {
+        "[Content_Types].xml": "<Types/>",
+        "docProps/core.xml": CORE.format(title="Slides Title"),
+        "ppt/slides/_rels/slide1.xml.rels": relations,
+    }
     for number, text in enumerate(slides, 1):
         parts[f"ppt/slides/slide{number}.xml"] = f"<p:sld {A}><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:sld>"
     parts["ppt/notesSlides/notesSlide1.xml"] = f"<p:notes {A}><a:p><a:r><a:t>{notes}</a:t></a:r></a:p></p:notes>"

@@ -1,12 +1,13 @@
 """The structure that the readers of each format find, shown as the blocks that it makes."""
 
+import re
 import time
 
 import pytest
 
 from feedmill.adapters.extract.extract import extract
 from feedmill.core.text.structure import HEADINGS, Kind, decode_structure
-from feedmill.core.text.textblocks import Block, build_blocks
+from feedmill.core.text.textblocks import MAX_SPANNED, Block, build_blocks
 from feedmill.model.document import Attachment
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from tests.officefiles import make_docx, make_opendocument, make_pdf, make_pptx, make_xlsx, make_zip, paragraph
@@ -23,18 +24,20 @@ def read(data: bytes, url: str = "http://h/f", mimetype: str | None = None) -> E
 
 
 def outline(found: Extraction) -> str:
-    """Returns the blocks as short tags: ``<ul<li<p one>>>``; emphasis as ``*`` and ``_``."""
+    """Returns the blocks as short tags: ``<ul<li<p one>>>``; emphasis as ``*`` and ``_``, links as ``[``, numbers as ``:``."""
     blocks = build_blocks(found.text, decode_structure(found.structure), links=found.links)
     return "".join(_show(found.text, block) for block in blocks)
 
 
 def _show(text: str, block: Block) -> str:
     if not block.spans:
-        return f"<{NAMES[block.kind]}{''.join(_show(text, each) for each in block.blocks)}>"
+        numbers = "".join(f":{number}" for number in block.numbers)
+        return f"<{NAMES[block.kind]}{numbers}{''.join(_show(text, each) for each in block.blocks)}>"
     parts = []
     for span in block.spans:
         around = "".join(sign for kind, sign in ((Kind.STRONG, "*"), (Kind.EMPHASIS, "_"), (Kind.CODE, "`")) if kind in span.styles)
-        parts.append(f"{span.before}{around}{text[span.start : span.end]}{around[::-1]}")
+        shown = f"{around}{text[span.start : span.end]}{around[::-1]}"
+        parts.append(span.before + (f"[{shown}]({span.link})" if span.link.startswith("http://b") else shown))
     return f"<{NAMES[block.kind]} {''.join(parts)}>"
 
 
@@ -75,6 +78,84 @@ def test_docx_lists_end_with_their_cell_and_their_part() -> None:
     assert shown == "<ul<li<p one>>><table<tr<td<ul<li<p x>>>><td<p y>>>><ul<li<p last>>><p foot>"
 
 
+def test_html_cells_span_others_and_lists_count_as_written() -> None:
+    table = "<table><tr><th\nrowspan=0>a<th colspan=2>b<tr><tr><td rowspan=' 2x'>c<td colspan=-1>d<tr><td colspan='' rowspan=1>e</table>"
+    lists = "<ol start=5><li>f<li value=-9>g</ol><ol reversed><li>h<li>i</ol><ul><li value=3>j</ul><ol start=x reversed=''><li>k</ol>"
+    assert outline(read(f"<p>{table}{lists}".encode(), mimetype="text/html")) == (
+        "<table<tr<th:1:3<p a>><th:2:1<p b>>><tr<td:1:2<p c>><td:1:1<p d>>><tr<td:1:1<p e>>>>"
+        "<ol:1:5<li<p f>><li:-9<p g>>><ol:-1<li<p h>><li<p i>>><ul<li:3<p j>>><ol:-1<li<p k>>>"
+    )
+
+
+@pytest.mark.parametrize("span", ["1000000000", "99999999999999999999", "1000"])
+def test_html_spans_without_end_are_bounded(span: str) -> None:
+    row = f"<tr><td colspan={span} rowspan={span}>a<td>b"
+    found = outline(read(f"<table>{row * 3}{row * 5_000}".encode(), mimetype="text/html"))
+    assert found.startswith("<table<tr<td<p a>><td<p b>>>")
+    spanned = [int(width) * int(height) for width, height in re.findall(r"<td:(\d+):(\d+)", found)]
+    assert sum(spanned) <= MAX_SPANNED
+    assert (
+        outline(read(f"<table><tr><td>a<td colspan={span}>b</table>".encode(), mimetype="text/html"))
+        == "<table<tr<td<p a>><td:1000:1<p b>>>>"
+    )
+
+
+def test_docx_has_links_merged_cells_and_numbers_that_go_on() -> None:
+    relation = '<Relationship Id="{}" Type="http://x/hyperlink" Target="{}" TargetMode="{}"/>'
+    relations = relation.format("r1", "http://b/one", "External") + relation.format("r2", "styles.xml", "Internal")
+    link = '<w:hyperlink xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" r:id="{}">{}</w:hyperlink>'
+    bold = "<w:r><w:rPr><w:b/></w:rPr><w:t>bold</w:t></w:r>"
+
+    def run(text: str) -> str:
+        return f"<w:r><w:t xml:space='preserve'>{text}</w:t></w:r>"
+
+    def sign(kind: str) -> str:
+        return f'<w:r><w:rPr><w:b/></w:rPr><w:fldChar w:fldCharType="{kind}"/></w:r>'
+
+    field = sign("begin") + '<w:r><w:instrText> HYPERLINK "http://b/</w:instrText></w:r><w:r><w:instrText>two" </w:instrText></w:r>'
+    page = sign("begin") + "<w:r><w:instrText>PAGE</w:instrText></w:r>" + sign("separate") + run("7") + sign("end")
+    lines = run("a ") + link.format("r1", run("one ") + bold) + link.format("r2", run(" two")) + field + sign("separate") + run("field")
+    body = f"<w:p>{lines}{sign('end')}{run(' x ')}{page}</w:p><w:p>{field}{sign('separate')}{run('open')}</w:p>" + paragraph("end")
+    body += f"<w:p><w:fldSimple w:instr='HYPERLINK \"http://b/three\"'>{run('simple')}</w:fldSimple></w:p>"
+    found = read(make_docx(body, **{"_rels/document.xml.rels": relations}))
+    assert outline(found) == (
+        "<p a [one ](http://b/one)[*bold*](http://b/one) two[field](http://b/two) x 7><p [open](http://b/two)><p end>"
+        "<p [simple](http://b/three)>"
+    )
+    assert [link.text for link in found.links] == ["one bold", "field", "open", "simple"]
+
+
+def test_docx_cells_reach_over_columns_and_rows() -> None:
+    def cell(text: str, properties: str = "") -> str:
+        return f"<w:tc><w:tcPr>{properties}</w:tcPr>{paragraph(text)}</w:tc>"
+
+    begin, go_on = '<w:vMerge w:val="restart"/>', "<w:vMerge/>"
+    rows = [
+        cell("a", begin) + cell("b", '<w:gridSpan w:val="2"/>'),
+        cell("", go_on) + cell("c") + cell("d", begin),
+        cell("e", go_on) + cell("f") + cell("", go_on),
+        cell("g", go_on + '<w:gridSpan w:val="x"/>'),
+    ]
+    table = "".join(f"<w:tr>{row}</w:tr>" for row in rows)
+    assert outline(read(make_docx(f"<w:tbl>{table}</w:tbl>"))) == (
+        "<table<tr<td:1:3<p a>><td:2:1<p b>>><tr<td<p c>><td:1:2<p d><p e>>><tr<td<p f><p g>>>>"
+    )
+
+
+def test_docx_numbers_go_on_behind_other_text() -> None:
+    level = '<w:lvl w:ilvl="{}"><w:start w:val="{}"/><w:numFmt w:val="decimal"/></w:lvl>'
+    number = '<w:num w:numId="{}"><w:abstractNumId w:val="7"/>{}</w:num>'
+    override = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="7"/></w:lvlOverride>'
+    numbering = f'<w:abstractNum w:abstractNumId="7">{level.format(0, 3)}{level.format(1, 1)}</w:abstractNum>'
+    numbering += number.format(1, "") + number.format(2, override)
+    body = (
+        item("a", 1) + item("b", 1, 1) + item("c", 1) + paragraph("between") + item("d", 1) + item("e", 1, 1) + item("f", 2) + item("g", 2)
+    )
+    assert outline(read(make_docx(body, numbering=numbering))) == (
+        "<ol:1:3<li<p a><ol<li<p b>>>><li<p c>>><p between><ol:1:5<li<p d><ol<li<p e>>>><li:7<p f>><li<p g>>>"
+    )
+
+
 @pytest.mark.parametrize("numbering", ["", "<w:num/><w:num w:numId='1'><w:abstractNumId/></w:num><w:abstractNum/>", "<w:broken"])
 def test_docx_with_odd_numbering_has_its_text(numbering: str) -> None:
     number = '<w:numPr><w:ilvl w:val="{0}"/><w:numId w:val="x"/></w:numPr>'
@@ -94,6 +175,19 @@ def test_pptx_has_titles_items_and_tables() -> None:
     slide = shape('type="title"', line("Goals", ">")) + texts + table + shape('type="ftr"', line("foot", ">"))
     shown = outline(read(make_pptx([f"</a:t></a:r></a:p>{slide}<a:p><a:r><a:t>"], "spoken")))
     assert shown == ("<h2 Goals><ul<li<p one><ul<li<p in>>>>><p bare><ul<li<p *two*>>><table<tr<td<p a>><td<p b>>>><p foot><p spoken>")
+
+
+def test_pptx_has_links_and_cells_that_reach_over_others() -> None:
+    link = '<a:hlinkClick xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" r:id="r1"/>'
+    run = "<a:r><a:rPr b='1'>{}</a:rPr><a:t>{}</a:t></a:r>"
+    cells = '<a:tc gridSpan="2" rowSpan="2"><a:p>{}</a:p></a:tc><a:tc hMerge="1"><a:p/></a:tc><a:tc><a:p>{}</a:p></a:tc>'
+    below = f'<a:tc vMerge="1"/><a:tc hMerge="1" vMerge="1"/><a:tc><a:p>{run.format("", "d")}</a:p></a:tc>'
+    table = f"<a:tbl><a:tr>{cells.format(run.format('', 'a'), run.format('', 'b'))}</a:tr><a:tr>{below}</a:tr></a:tbl>"
+    slide = f"</a:t></a:r></a:p><a:p>{run.format(link, 'one')}{run.format('', 'two')}</a:p>{table}<a:p><a:r><a:t>"
+    relations = '<x><Relationship Id="r1" Type="x/hyperlink" Target="http://b/1" TargetMode="External"/></x>'
+    found = read(make_pptx([slide], relations=relations))
+    assert outline(found) == "<p [*one*](http://b/1)*two*><table<tr<td:2:2<p *a*>><td<p *b*>>><tr<td<p *d*>>>>"
+    assert [link.text for link in found.links] == ["one"]
 
 
 def test_xlsx_has_a_table_for_each_sheet_with_cells_in_their_columns() -> None:
@@ -122,6 +216,40 @@ def test_opendocument_has_headings_lists_and_tables() -> None:
     )
     shown = outline(read(make_opendocument("text", f"<office:text>{body}</office:text>")))
     assert shown == ("<h3 Part><p a *bold*><ul<li<p one><ol<li<p in>>>>><table<tr<th<p h>><th<p i>>><tr<td><td><td<p c>>>>")
+
+
+def test_opendocument_has_links_merged_cells_and_numbers() -> None:
+    def entry(text: str, number: str = "") -> str:
+        given = f'text:start-value="{number}"' if number else ""
+        return f"<text:list-item {given}><text:p>{text}</text:p></text:list-item>"
+
+    level = '<text:list-level-style-number text:level="1" text:start-value="3"/>'
+    styles = f'<text:list-style style:name="N">{level}</text:list-style>'
+    link = '<text:a xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="{}">{}</text:a>'
+    body = (
+        f"{styles}<text:p>a {link.format('http://b/1', 'one')} {link.format('#x', 'no')}{link.format('../f.html', ' rel')}</text:p>"
+        f'<text:list text:style-name="N">{entry("a")}{entry("b", "9")}</text:list><text:p>x</text:p>'
+        f'<text:list text:style-name="N" text:continue-numbering="true">{entry("c")}</text:list>'
+        f'<text:list text:style-name="N">{entry("d")}</text:list>'
+        '<table:table><table:table-row><table:table-cell table:number-columns-spanned="2" table:number-rows-spanned="2"><text:p>a</text:p>'
+        "</table:table-cell><table:covered-table-cell/><table:table-cell><text:p>b</text:p></table:table-cell></table:table-row>"
+        '<table:table-row><table:covered-table-cell table:number-columns-repeated="2"/><table:table-cell><text:p>c</text:p>'
+        "</table:table-cell></table:table-row></table:table>"
+    )
+    found = read(make_opendocument("text", f"<office:text>{body}</office:text>"), "http://h/dir/f.odt")
+    assert outline(found) == (
+        "<p a [one](http://b/1) no rel><ol:1:3<li<p a>><li:9<p b>>><p x><ol:1:10<li<p c>>><ol:1:3<li<p d>>>"
+        "<table<tr<td:2:2<p a>><td<p b>>><tr<td<p c>>>>"
+    )
+    assert [(link.url, link.text) for link in found.links] == [("http://b/1", "one"), ("http://h/dir/f.html", "rel")]
+
+
+def test_office_files_have_no_more_links_than_are_stored() -> None:
+    link = '<text:a xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="http://b/1">x</text:a>'
+    data = make_opendocument("text", f"<office:text><text:p>{link * 20}</text:p></office:text>")
+    found = extract(Task(key=1, url="http://h/f", mimetype=None, data=data), ExtractionLimits(links=3))
+    assert len(found.links) == 3
+    assert outline(found).count("http://b/1") == 3
 
 
 MAN = r""".TH X 1

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from feedmill.adapters.extract.clean import CONTROLS, clean_text, squeeze
 from feedmill.adapters.extract.extract import extract
-from feedmill.adapters.extract.structure import END, build_structure, mark, only_structure, without_structure
+from feedmill.adapters.extract.structure import END, build_structure, mark, mark_numbers, only_structure, without_structure
 from feedmill.core.text.structure import MAX_EVENTS, MAX_NUMBER, Kind, Space, Structure, decode_structure, encode_structure
 from feedmill.core.text.textblob import decode_headings, decode_links, decode_main_text, decode_stored_structure, decode_text, encode_text
 from feedmill.core.text.textblocks import Block, build_blocks
 from feedmill.model.extraction import ExtractionLimits, Link, Task
 
-MARKED = [kind for kind in Kind if kind is not Kind.NOTHING]
+MARKED = [kind for kind in Kind if kind not in (Kind.NOTHING, Kind.NUMBER)]
 ANY_TEXT = st.text(
     st.characters(codec=None) | st.sampled_from("a \t\n\r\f\x01\x02\x1b\x7f\xa0\u2009\u200b\u2028\u202e\u3000\ufeff\U0001ffff")
 )
@@ -75,11 +75,35 @@ def test_marks_leave_no_trace_in_a_text(pieces: list[str]) -> None:
     assert [event[0] for event in events] == [kind for piece in pieces for kind in MARKED if piece == mark(kind)]
 
 
+@given(
+    st.lists(st.tuples(st.sampled_from(MARKED), st.lists(st.integers(-130_000, 130_000), max_size=3), st.text(st.sampled_from("a é\n"))))
+)
+def test_numbers_belong_to_the_mark_before_them(pieces: list[tuple[Kind, list[int], str]]) -> None:
+    marked = "".join(mark(kind) + mark_numbers(*numbers) + text for kind, numbers, text in pieces)
+    assert without_structure(marked) == "".join(text for _, _, text in pieces)
+    found = decode_structure(build_structure(only_structure(marked), ()))
+    assert [event.kind for event in found.events] == [kind for kind, _, _ in pieces]
+    assert [found.numbers.get(place, ()) for place in range(len(pieces))] == [tuple(numbers) for _, numbers, _ in pieces]
+
+
+def test_numbers_that_are_too_large_are_left_out() -> None:
+    assert mark_numbers(10**9, -(10**9)) == ""
+
+
+@pytest.mark.parametrize("letters", ["#i#t", "t##", "t#i", "t#u#", "ti#", "t#iiiiiiiiiii#"])
+def test_numbers_of_nothing_and_without_an_end_are_no_numbers(letters: str) -> None:
+    found = decode_structure(f"{letters}{' ' * len(letters)}\t\t")
+    assert found.events
+    assert build_blocks("a", found)
+    assert {place for place in found.numbers if place >= 0} == set()
+
+
 def test_characters_of_the_document_that_begin_a_mark_move_nothing() -> None:
-    for stranger in ("\x01b \x02", "\x01… \x02", "b\x01\x1f \x1b", "\x01\x7fb "):
+    for stranger in ("\x01b \x02", "\x01… \x02", "b\x01c\x1f \x1b", "\x01\x7fb "):
         marked = f"a{stranger}{mark(Kind.STRONG)}cd{END}\x01"
-        assert read_structure(build_structure(marked, ())) == [(Kind.STRONG, 2), (Kind.END, 4)]
-        assert clean_text(marked, 100) in ("ab cd", "a… cd")
+        first = len("".join(clean_text(marked, 100).split())) - 2
+        assert read_structure(build_structure(marked, ())) == [(Kind.STRONG, first), (Kind.END, first + 2)]
+        assert clean_text(marked, 100) in ("ab cd", "a… cd", "abc cd")
 
 
 @given(st.lists(st.sampled_from(["a", "…", " ", "\x01", "\x02", "\x1f", "\x7f", mark(Kind.TABLE), END])).map("".join))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from feedmill.adapters.extract.clean import CONTROLS, squeeze, unify_lines
-from feedmill.core.text.structure import HEADINGS, MAX_EVENTS, Kind, encode_structure
+from feedmill.core.text.structure import HEADINGS, MAX_EVENTS, Kind, encode_structure, list_digits
 
 SIGN = "\x01"
 """The first character of each mark."""
@@ -39,6 +39,11 @@ END = mark(Kind.END)
 def mark_heading(level: int) -> str:
     """Returns the mark of a heading by its level from 1. The sixth level stands for deeper ones, the first for 0."""
     return mark(HEADINGS[min(max(level, 1), len(HEADINGS)) - 1])
+
+
+def mark_numbers(*numbers: int) -> str:
+    """Returns the marks of the numbers that belong to the mark before them."""
+    return "".join([mark(kind) for number in numbers for kind in list_digits(number)])
 
 
 def mark_list(items: Sequence[str]) -> str:

@@ -7,15 +7,18 @@ since all that has an end has the same end, but their order may be any.
 The storage format holds three parts, with tabs between them. Numbers are characters: the number plus 32 is the code point.
 
 structure ::= events tab unstored tab white-space
-events        a letter for each event, then for each its distance from the event before
+events        a letter for each event, then for each its distance from the event before; numbers that belong to an event stand behind it, in
+              digits of base 4 between two signs, all of them letters at the distance 0
 unstored      numbers among the events that are links: those that are not among the stored links of the document
 white-space   of preformatted text, which the text has lost: for each place the distance of its line from the one before, the column, the
               lines and the blanks
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import accumulate
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 MAX_EVENTS = 50_000
@@ -59,12 +62,25 @@ class Kind(StrEnum):
     CELL = "c"
     HEADER_CELL = "h"
 
+    #: around the digits of a number that belongs to the event before
+    NUMBER = "#"
+
     #: nothing; it carries a distance that is too large for one number
     NOTHING = "-"
 
 
 HEADINGS: Final = (Kind.HEADING_1, Kind.HEADING_2, Kind.HEADING_3, Kind.HEADING_4, Kind.HEADING_5, Kind.HEADING_6)
 """The headings, the highest first."""
+
+
+DIGITS: Final = (Kind.ITEM, Kind.TERM, Kind.DESCRIPTION, Kind.ROW)
+"""The kinds that stand for the digits of a number, 0 first. They have no end, so nothing looks for one behind them."""
+
+MAX_SPAN = 1_000
+"""The most columns or rows that a cell spans. Source: HTML, "Attributes common to td and th elements"."""
+
+MAX_DIGITS = 9
+"""Numbers beyond about 100,000 are not stored."""
 
 
 class Event(NamedTuple):
@@ -88,11 +104,16 @@ class Space(NamedTuple):
 
 
 class Structure(NamedTuple):
-    """The structure of a text. Shape: ``unstored`` counts the links among the events from 0."""
+    """The structure of a text.
+
+    Shape: ``unstored`` counts the links among the events from 0. ``numbers`` are those that belong to an event, by its place in the list:
+    the columns and rows that a cell spans, the step and the first number of an ordered list, the number of an item.
+    """
 
     events: Sequence[Event] = ()
     unstored: frozenset[int] = frozenset()
     spaces: Sequence[Space] = ()
+    numbers: Mapping[int, tuple[int, ...]] = MappingProxyType({})
 
 
 def encode_structure(
@@ -126,6 +147,8 @@ def _encode(numbers: Iterable[int]) -> str:
 
 
 _KINDS = {kind.value: kind for kind in Kind}
+_NUMBERS = re.compile(f"{Kind.NUMBER}([{''.join(DIGITS)}]{{1,{MAX_DIGITS}}}){Kind.NUMBER}")
+_FIGURES = str.maketrans("".join(DIGITS), "".join(map(str, range(len(DIGITS)))))
 
 
 def decode_structure(stored: str) -> Structure:
@@ -140,8 +163,37 @@ def decode_structure(stored: str) -> Structure:
     if None in kinds or min((0, *distances, *numbers, *sizes)) < 0:
         return Structure()
     found = [Event(kind, place) for kind, place in zip(kinds, accumulate(distances), strict=True) if kind is not None]
+    found, belonging = _take_numbers(events[:half][:MAX_EVENTS], found[:MAX_EVENTS])
     spaces = [Space(*each) for each in zip(accumulate(sizes[::4]), sizes[1::4], sizes[2::4], sizes[3::4], strict=True)]
-    return Structure(events=found[:MAX_EVENTS], unstored=frozenset(numbers), spaces=spaces[:MAX_EVENTS])
+    return Structure(events=found, unstored=frozenset(numbers), spaces=spaces[:MAX_EVENTS], numbers=belonging)
+
+
+def _take_numbers(letters: str, events: Sequence[Event]) -> tuple[list[Event], dict[int, tuple[int, ...]]]:
+    """Returns the events without the numbers among them, and the numbers by the place of the event to which they belong."""
+    kept: list[Event] = []
+    numbers: dict[int, tuple[int, ...]] = {}
+    end = 0
+    for found in _NUMBERS.finditer(letters):
+        kept += events[end : found.start()]
+        end = found.end()
+        owner = len(kept) - 1
+        numbers[owner] = (*numbers.get(owner, ()), _decode_number(found[1]))
+    return [*kept, *events[end:]], numbers
+
+
+def list_digits(number: int) -> list[Kind]:
+    """Returns a number as kinds, nothing for one that is too large. Shape: the lowest bit is the sign."""
+    rest = 2 * number if number >= 0 else -2 * number - 1
+    digits: list[Kind] = []
+    while rest or not digits:
+        rest, digit = divmod(rest, len(DIGITS))
+        digits.append(DIGITS[digit])
+    return [Kind.NUMBER, *reversed(digits), Kind.NUMBER] if len(digits) <= MAX_DIGITS else []
+
+
+def _decode_number(digits: str) -> int:
+    number, is_negative = divmod(int(digits.translate(_FIGURES), len(DIGITS)), 2)
+    return -number - 1 if is_negative else number
 
 
 def _decode(numbers: str) -> list[int]:

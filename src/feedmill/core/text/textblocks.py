@@ -13,6 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain
 
 from feedmill.core.text.structure import HEADINGS, Event, Kind, Structure
 from feedmill.model.extraction import Link
@@ -22,6 +23,9 @@ MAX_BLOCKS = 20_000
 
 MAX_DEPTH = 20
 """Lists, tables and quotations that are nested deeper count for nothing; their text does."""
+
+MAX_SPANNED = 50_000
+"""Cells of a table span no more columns and rows together, since a browser makes room for each."""
 
 MAX_LINES, MAX_BLANKS = 10, 200
 """Empty lines and blanks in a row beyond so many are not shown."""
@@ -56,11 +60,16 @@ class Span:
 
 @dataclass(slots=True, kw_only=True)
 class Block:
-    """A part of a text. Shape: ``kind`` is None for a paragraph; either ``spans`` or ``blocks`` is empty; both are in order."""
+    """A part of a text.
+
+    Shape: ``kind`` is None for a paragraph; either ``spans`` or ``blocks`` is empty; both are in order. ``numbers`` of a cell are the
+    columns and rows that it spans, of an ordered list its step and the number of its first item, and of an item its own.
+    """
 
     kind: Kind | None = None
     spans: list[Span] = field(default_factory=list)
     blocks: list["Block"] = field(default_factory=list)
+    numbers: tuple[int, ...] = ()
 
     @property
     def start(self) -> int:
@@ -101,11 +110,11 @@ def build_blocks(text: str, structure: Structure, headings: str = "", links: Seq
     text = text.rstrip()
     builder = _Builder(text, [link.url for link in links], structure)
     end = 0
-    for event, first in zip(structure.events, _find_places(text, structure.events), strict=True):
+    for number, (event, first) in enumerate(zip(structure.events, _find_places(text, structure.events), strict=True)):
         if first > end:
             builder.read(end, first)
             end = first
-        builder.take(event.kind)
+        builder.take(event.kind, structure.numbers.get(number, ()))
     # only what is cut or wrong is without its end
     builder.close()
     builder.read(end, len(text))
@@ -277,8 +286,8 @@ class _Builder:
 
     # --- structure --------------------------------------------------------------------------------------------------------------
 
-    def take(self, kind: Kind) -> None:
-        """Begins or ends something."""
+    def take(self, kind: Kind, numbers: tuple[int, ...]) -> None:
+        """Begins or ends something. Shape: ``numbers`` as in a block."""
         if kind is Kind.END:
             self._end()
         elif kind in _STYLES:
@@ -286,7 +295,7 @@ class _Builder:
             self._styles.append(kind)
         elif kind is Kind.LINK:
             self._take_link()
-        elif kind is Kind.NOTHING:
+        elif kind in (Kind.NOTHING, Kind.NUMBER):
             return
         elif self._lines is not None:
             # nothing but links and emphasis is inside of lines
@@ -294,10 +303,10 @@ class _Builder:
                 self._open(None)
         elif kind in _STARTING_IN:
             self._close_leaf()
-            self._start(kind)
+            self._start(kind, numbers)
         else:
             self._close_leaf()
-            self._take_block(kind)
+            self._take_block(kind, numbers)
 
     def _open(self, kind: Kind | None) -> None:
         self._opened.append((kind, len(self._path)))
@@ -312,7 +321,7 @@ class _Builder:
         else:
             self._open(None)
 
-    def _take_block(self, kind: Kind) -> None:
+    def _take_block(self, kind: Kind, numbers: tuple[int, ...]) -> None:
         if kind in HEADINGS:
             self._open(kind)
             self._headings.append(kind)
@@ -322,7 +331,7 @@ class _Builder:
         elif len(self._path) > MAX_DEPTH:
             self._open(None)
         else:
-            block = Block(kind=kind)
+            block = Block(kind=kind, numbers=numbers)
             self._add_block(block)
             self._open(kind)
             self._path.append(block)
@@ -344,7 +353,7 @@ class _Builder:
             else:
                 del self._path[depth:]
 
-    def _start(self, kind: Kind) -> None:
+    def _start(self, kind: Kind, numbers: tuple[int, ...]) -> None:
         """Begins an item, a row or a cell, which ends what began so before. Where it belongs to nothing, it only ends a line."""
         place = max((place for place, block in enumerate(self._path) if block.kind in _CONTAINERS), default=0)
         if self._path[place].kind not in _STARTING_IN[kind]:
@@ -355,10 +364,10 @@ class _Builder:
             self._push(Kind.ROW)
         else:
             del self._path[place + 2 :]
-        self._push(kind)
+        self._push(kind, numbers)
 
-    def _push(self, kind: Kind) -> None:
-        block = Block(kind=kind)
+    def _push(self, kind: Kind, numbers: tuple[int, ...] = ()) -> None:
+        block = Block(kind=kind, numbers=numbers)
         self._path[-1].blocks.append(block)
         self._path.append(block)
 
@@ -386,7 +395,10 @@ def _tidy(block: Block) -> list[Block]:
     """Returns what is shown of a block: nothing if it is empty, and the contents of a table that only arranges them."""
     if block.spans:
         return [block]
-    block.blocks = [each for child in block.blocks for each in _tidy(child)]
+    rows, tidied = block.blocks, [_tidy(child) for child in block.blocks]
+    if block.kind is Kind.TABLE:
+        _fit_spans(rows, [bool(row) for row in tidied])
+    block.blocks = list(chain.from_iterable(tidied))
     if block.kind in _CELLS:
         return [block]
     if block.kind is Kind.ROW:
@@ -394,6 +406,20 @@ def _tidy(block: Block) -> list[Block]:
     if block.kind is Kind.TABLE and _is_arrangement(block):
         return [each for row in block.blocks for cell in row.blocks for each in cell.blocks]
     return [block] if block.blocks else []
+
+
+def _fit_spans(rows: Sequence[Block], are_shown: Sequence[bool]) -> None:
+    """Gives each cell the columns and rows that it spans in the table as it is shown: without the rows that are empty, and bounded."""
+    before = [0, *accumulate(are_shown)]
+    left = MAX_SPANNED
+    for place, row in enumerate(rows):
+        for cell in row.blocks:
+            if not cell.numbers:
+                continue
+            columns, height = (max(span, 1) for span in (*cell.numbers, 1)[:2])
+            height = before[min(place + height, len(rows))] - before[place]
+            left -= columns * height
+            cell.numbers = (columns, max(height, 1)) if left >= 0 else ()
 
 
 def _is_arrangement(table: Block) -> bool:

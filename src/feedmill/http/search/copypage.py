@@ -69,10 +69,12 @@ class ShownLine:
 class ShownBlock:
     """An element with either lines of text or further elements.
 
-    Shape: ``element`` is one of a closed list of names. ``direction`` is "" where that of the block around it counts.
+    Shape: ``element`` is one of a closed list of names. ``direction`` is "" where that of the block around it counts. ``numbers`` are
+    attributes, "" for one without a value.
     """
 
     element: str
+    numbers: tuple[tuple[str, int | str], ...] = ()
     direction: str = ""
     lines: tuple[ShownLine, ...] = ()
     blocks: tuple["ShownBlock", ...] = ()
@@ -133,7 +135,7 @@ class _Page:
         has_direction = not is_directed and block.kind in _DIRECTED
         direction = _find_direction(self._copy.text, block) if has_direction else ""
         blocks = tuple(self.show(each, is_directed=is_directed or has_direction) for each in block.blocks)
-        return ShownBlock(element=element, direction=direction, blocks=blocks)
+        return ShownBlock(element=element, numbers=_list_numbers(block), direction=direction, blocks=blocks)
 
     def _find_element(self, kind: Kind | None) -> str:
         if kind not in HEADINGS:
@@ -186,6 +188,19 @@ class _Page:
 
     def _make_part(self, start: int, end: int, styles: tuple[str, ...], *, is_marked: bool) -> ShownPart:
         return ShownPart(text=self._copy.text[start:end].replace("\n", " "), styles=styles, is_marked=is_marked)
+
+
+def _list_numbers(block: Block) -> tuple[tuple[str, int | str], ...]:
+    """Returns the attributes of a cell that spans others, of a list that does not count from 1, and of an item with a number of its own."""
+    match block.kind, block.numbers:
+        case Kind.CELL | Kind.HEADER_CELL, (columns, rows):
+            return tuple((name, span) for name, span in (("colspan", columns), ("rowspan", rows)) if span > 1)
+        case Kind.ORDERED, (step, *first):
+            return (*[("start", number) for number in first[:1]], *([("reversed", "")] if step < 0 else []))
+        case Kind.ITEM, (number, *_):
+            return (("value", number),)
+        case _:
+            return ()
 
 
 def _split_lines(text: str, spans: Sequence[Span]) -> Iterator[list[Span]]:

@@ -3,13 +3,20 @@
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from lxml import etree
 
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Unreadable
 from feedmill.adapters.extract.readers.zips import ZipArchive
+from feedmill.adapters.extract.structure import mark
+from feedmill.core.text.structure import Kind
 from feedmill.model.document import Metadata
+from feedmill.model.extraction import Link
+
+_HREF_CHARACTERS, _ANCHOR_CHARACTERS = 4_096, 300
+_LINK = mark(Kind.LINK)
 
 
 def parse_part(container: ZipArchive, name: str) -> etree._Element | None:
@@ -34,9 +41,9 @@ def parse_optional_part(container: ZipArchive, name: str) -> etree._Element | No
         return None
 
 
-def read_number(text: str | None) -> int | None:
-    """Returns a number of one or two digits, None for any other text. Longer ones are no level or depth that a program writes."""
-    return int(text) if text is not None and text.isdecimal() and len(text) < 3 else None
+def read_number(text: str | None, digits: int = 2) -> int | None:
+    """Returns a number of few digits, None for any other text. Longer ones are no level or depth that a program writes."""
+    return int(text) if text is not None and text.isdecimal() and len(text) <= digits else None
 
 
 def stream_part(container: ZipArchive, name: str, local_name: str) -> Iterator[etree._Element]:
@@ -72,14 +79,16 @@ def _refuse_entities(data: bytes, name: str) -> None:
 
 
 class Marker(ABC):
-    """Says which marks of the structure stand at the beginning and at the end of elements.
+    """Says which marks of the structure stand at the beginning and at the end of elements, and collects the links.
 
-    Shape: ``tags`` are those of the elements that it is asked for.
+    Shape: ``tags`` are those of the elements that it is asked for; ``links`` in the order of their marks.
     """
 
     tags: frozenset[str]
 
-    def __init__(self) -> None:
+    def __init__(self, most_links: int) -> None:
+        self.links: list[Link] = []
+        self._most_links = most_links
         #: of the elements that are open
         self._ends: list[str] = []
 
@@ -106,6 +115,14 @@ class Marker(ABC):
         """Returns the marks at the end of an element that only its content tells."""
         del node
         return ""
+
+    def _begin_link(self, url: str | None, texts: Iterable[str]) -> str:
+        """Collects a link and returns the mark of its beginning, "" if there is none to follow. Shape: pieces of its text."""
+        url = (url or "").strip()
+        if not url or url[0] == "#" or len(url) > _HREF_CHARACTERS or len(self.links) >= self._most_links:
+            return ""
+        self.links.append(Link(url=url, text=clean_line("".join(islice(texts, _ANCHOR_CHARACTERS)), _ANCHOR_CHARACTERS)))
+        return _LINK
 
 
 def collect_text(

@@ -14,7 +14,7 @@ from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content, Unreadable
 from feedmill.adapters.extract.readers.officeheadings import MAX_HEADINGS, iter_slide_titles, list_headings, read_heading_styles
 from feedmill.adapters.extract.readers.officestructure import SlideMarker, WordMarker
-from feedmill.adapters.extract.readers.officexml import Marker, collect_text, find_title, parse_optional_part, parse_part, read_properties
+from feedmill.adapters.extract.readers.officexml import collect_text, find_title, parse_optional_part, parse_part, read_properties
 from feedmill.adapters.extract.readers.zips import ZipArchive
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits
@@ -48,7 +48,7 @@ def read_docx(data: bytes, limits: ExtractionLimits) -> Content:
     blanks = (f"{_W}tab", f"{_W}noBreakHyphen")
     styles = parse_optional_part(container, "word/styles.xml")
     levels = read_heading_styles(styles)
-    marker = WordMarker(levels, styles, parse_optional_part(container, "word/numbering.xml"))
+    marker = WordMarker(levels, styles, parse_optional_part(container, "word/numbering.xml"), limits.links)
     return _assemble(
         container, parts, limits, marker, breaks=breaks, blanks=blanks, skip=skip, find_headings=lambda root: list_headings(root, levels)
     )
@@ -60,14 +60,16 @@ def read_pptx(data: bytes, limits: ExtractionLimits) -> Content:
     parts = sorted((name for name in container.names if _SLIDE_PARTS.match(name)), key=_slide_order)
     breaks, skip = (f"{_A}p", f"{_A}br", "{*}text"), (_FALLBACK,)
     blanks = (f"{_A}tab",)
-    return _assemble(container, parts, limits, SlideMarker(), breaks=breaks, blanks=blanks, skip=skip, find_headings=iter_slide_titles)
+    return _assemble(
+        container, parts, limits, SlideMarker(limits.links), breaks=breaks, blanks=blanks, skip=skip, find_headings=iter_slide_titles
+    )
 
 
 def _assemble(
     container: ZipArchive,
     names: list[str],
     limits: ExtractionLimits,
-    marker: Marker,
+    marker: WordMarker | SlideMarker,
     *,
     breaks: tuple[str, ...],
     blanks: tuple[str, ...],
@@ -90,12 +92,23 @@ def _assemble(
             reason = str(exc)
             continue
         if root is not None:
+            marker.targets = _read_targets(container, name)
             texts.append(collect_text(root, breaks=breaks, blanks=blanks, skip=skip, marker=marker) + marker.finish())
             characters += len(texts[-1])
             found = islice(find_headings(root), max(MAX_HEADINGS - len(headings), 0))
             headings += [collect_text(node, breaks=breaks, blanks=blanks, skip=skip) for node in found]
     text, title = "\n".join(texts), find_title(metadata)
-    return Content(text=text, title=title, metadata=metadata, headings="\n".join(headings), reason=reason)
+    return Content(text=text, title=title, metadata=metadata, links=tuple(marker.links), headings="\n".join(headings), reason=reason)
+
+
+def _read_targets(container: ZipArchive, name: str) -> dict[str, str]:
+    """Returns the URLs to which a part links, by the names that it gives them."""
+    folder, _, own = name.rpartition("/")
+    root = parse_optional_part(container, f"{folder}/_rels/{own}.rels")
+    if root is None:
+        return {}
+    relations = (node for node in root.iterfind("{*}Relationship") if node.get("TargetMode") == "External")
+    return {node.get("Id") or "": node.get("Target") or "" for node in relations if (node.get("Type") or "").endswith("/hyperlink")}
 
 
 def _word_order(name: str) -> tuple[int, str]:

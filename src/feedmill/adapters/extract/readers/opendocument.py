@@ -46,13 +46,13 @@ def read_opendocument(data: bytes, limits: ExtractionLimits) -> Content:
     names = [str(table.get(f"{_TABLE}name")) for table in root.iter(f"{_TABLE}table") if table.get(f"{_TABLE}name")]
     body = root.find(f"{_OFFICE}body")
     styles = parse_optional_part(container, "styles.xml")
-    marker = OpenDocumentMarker(root, styles)
+    marker = OpenDocumentMarker(root, styles, limits.links)
     text = collect_text(body if body is not None else root, breaks=_BREAKS, blanks=_BLANKS, skip=_SKIP, marker=marker)
     headings = _read_headings(root)
     parts = [text[: limits.text_characters + 1], *_read_margins(styles)]
     if root.find(f"{_OFFICE}body/{_OFFICE}spreadsheet") is not None:
         headings, parts = "\n".join(names), [mark_list(names), *parts]
-    return Content(text="\n".join(parts), title=find_title(metadata), metadata=metadata, headings=headings)
+    return Content(text="\n".join(parts), title=find_title(metadata), metadata=metadata, links=tuple(marker.links), headings=headings)
 
 
 def _read_headings(root: etree._Element) -> str:

@@ -1,12 +1,12 @@
-"""Marks the structure of OpenDocument: headings, lists, tables and emphasis.
+"""Marks the structure of OpenDocument: headings, lists, tables, links and emphasis.
 
-Source: OASIS OpenDocument 1.3 part 3, sections 5.1, 5.3, 9.1, 16.27.2, 16.30 and 19.398.
+Source: OASIS OpenDocument 1.3 part 3, sections 5.1, 5.3, 6.1.8, 9.1, 16.27.2, 16.30, 19.398, 19.675, 19.676, 19.859 and 19.868.
 """
 
 from lxml import etree
 
 from feedmill.adapters.extract.readers.officexml import Marker, read_number
-from feedmill.adapters.extract.structure import END, mark, mark_heading
+from feedmill.adapters.extract.structure import END, mark, mark_heading, mark_numbers
 from feedmill.core.text.structure import Kind
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -14,28 +14,33 @@ _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _FORMAT = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
+_XLINK = "{http://www.w3.org/1999/xlink}"
 _PRESENTATION = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
 # empty cells in a row beyond so many are those to the edge of the sheet
 _REPEATED = 20
 _BOLD = frozenset({"bold", "600", "700", "800", "900"})
-_STARTING = {f"{_TEXT}list-item": mark(Kind.ITEM), f"{_TABLE}table-row": mark(Kind.ROW)}
+# the folder of a document, as its parts see it
+_OUTSIDE = "../"
+_ITEM, _ROW = mark(Kind.ITEM), mark(Kind.ROW)
 
 
 class OpenDocumentMarker(Marker):
     """Marks the text of a document. Shape: the roots of its content and of its styles, None without them."""
 
     tags = frozenset({
-        f"{_TEXT}h", f"{_TEXT}list", f"{_TEXT}list-item", f"{_TEXT}span", f"{_TABLE}table", f"{_TABLE}table-row", f"{_TABLE}table-cell",
-        f"{_TABLE}table-header-rows", f"{_DRAW}frame",
+        f"{_TEXT}h", f"{_TEXT}list", f"{_TEXT}list-item", f"{_TEXT}span", f"{_TEXT}a", f"{_TABLE}table", f"{_TABLE}table-row",
+        f"{_TABLE}table-cell", f"{_TABLE}table-header-rows", f"{_DRAW}frame", f"{_DRAW}a",
     })  # fmt: skip
 
-    def __init__(self, content: etree._Element, styles: etree._Element | None) -> None:
-        super().__init__()
+    def __init__(self, content: etree._Element, styles: etree._Element | None, most_links: int) -> None:
+        super().__init__(most_links)
         roots = [root for root in (styles, content) if root is not None]
-        self._numbered = {name: depths for root in roots for name, depths in _read_numbered(root)}
+        self._numbered = {name: firsts for root in roots for name, firsts in _read_numbered(root)}
         self._bold = {name for root in roots for name in _read_emphasis(root, "font-weight", _BOLD)}
         self._italic = {name for root in roots for name in _read_emphasis(root, "font-style", frozenset({"italic", "oblique"}))}
         self._lists: list[str] = []
+        #: how far lists have counted, by style and depth
+        self._counted: dict[tuple[str, int], int] = {}
         self._is_header = False
 
     def _leave(self, node: etree._Element) -> str:
@@ -51,8 +56,12 @@ class OpenDocumentMarker(Marker):
                 return mark_heading(read_number(node.get(f"{_TEXT}outline-level")) or 1), END
             case "list":
                 self._lists.append(node.get(f"{_TEXT}style-name") or (self._lists[-1] if self._lists else ""))
-                is_numbered = len(self._lists) in self._numbered.get(self._lists[-1], ())
-                return mark(Kind.ORDERED if is_numbered else Kind.UNORDERED), END
+                return self._begin_list(node), END
+            case "list-item":
+                return self._begin_item(node), ""
+            case "a":
+                begin = self._begin_link(node.get(f"{_XLINK}href", "").removeprefix(_OUTSIDE), map(str, node.itertext()))
+                return begin, END if begin else ""
             case "span":
                 style = node.get(f"{_TEXT}style-name") or ""
                 kinds = [kind for kind, styles in ((Kind.STRONG, self._bold), (Kind.EMPHASIS, self._italic)) if style in styles]
@@ -62,6 +71,9 @@ class OpenDocumentMarker(Marker):
             case "table-cell":
                 count = read_number(node.get(f"{_TABLE}number-columns-repeated")) or 1
                 cell = mark(Kind.HEADER_CELL if self._is_header else Kind.CELL)
+                width, height = (read_number(node.get(f"{_TABLE}number-{name}-spanned"), digits=3) or 1 for name in ("columns", "rows"))
+                if width > 1 or height > 1:
+                    return cell + mark_numbers(width, height), ""
                 return cell, cell * (count - 1 if count <= _REPEATED else 0)
             case "table-header-rows":
                 self._is_header = True
@@ -70,15 +82,36 @@ class OpenDocumentMarker(Marker):
                 is_title = node.get(f"{_PRESENTATION}class") == "title"
                 return (mark(Kind.HEADING_2), END) if is_title else ("", "")
             case _:
-                return _STARTING[node.tag], ""
+                return _ROW, ""
+
+    def _begin_list(self, node: etree._Element) -> str:
+        place = self._lists[-1], len(self._lists)
+        first = self._numbered.get(place[0], {}).get(place[1])
+        if first is None:
+            return mark(Kind.UNORDERED)
+        goes_on = node.get(f"{_TEXT}continue-numbering") == "true" or node.get(f"{_TEXT}continue-list") is not None
+        before = self._counted.get(place, first - 1) if goes_on else first - 1
+        self._counted[place] = before
+        return mark(Kind.ORDERED) + (mark_numbers(1, before + 1) if before else "")
+
+    def _begin_item(self, node: etree._Element) -> str:
+        place = self._lists[-1] if self._lists else "", len(self._lists)
+        given = read_number(node.get(f"{_TEXT}start-value"), digits=5)
+        if place in self._counted:
+            self._counted[place] = self._counted[place] + 1 if given is None else given
+        return _ITEM + (mark_numbers(given) if given is not None and place in self._counted else "")
 
 
-def _read_numbered(root: etree._Element) -> list[tuple[str, frozenset[int]]]:
-    """Returns the styles of lists with the depths at which their items have numbers."""
+def _read_numbered(root: etree._Element) -> list[tuple[str, dict[int, int]]]:
+    """Returns the styles of lists, each with the first numbers of its items at the depths where these have numbers."""
     found = []
     for style in root.iter(f"{_TEXT}list-style"):
-        levels = (read_number(level.get(f"{_TEXT}level")) for level in style.iterfind(f"{_TEXT}list-level-style-number"))
-        found.append((style.get(f"{_STYLE}name") or "", frozenset(level for level in levels if level is not None)))
+        firsts: dict[int, int] = {}
+        for level in style.iterfind(f"{_TEXT}list-level-style-number"):
+            depth, first = read_number(level.get(f"{_TEXT}level")), read_number(level.get(f"{_TEXT}start-value"), digits=5)
+            if depth is not None:
+                firsts[depth] = 1 if first is None else first
+        found.append((style.get(f"{_STYLE}name") or "", firsts))
     return found
 
 
