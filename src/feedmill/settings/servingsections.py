@@ -26,7 +26,7 @@ _ADDRESS = re.compile(r"https?://[^\s\x00-\x20\x7f\"<>\\^`{|}]+", re.IGNORECASE)
 
 def _check_name(text: str) -> str:
     if not is_collection_name(text):
-        raise ValueError(f"'{text[:80]}' is no name here; it has 1 to 200 letters, digits, _ and -")
+        raise ValueError(f"'{text[:80]}' is no name here; it has 1 to 200 letters, digits, _ and -, and begins without -")
     return text
 
 

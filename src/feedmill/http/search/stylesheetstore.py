@@ -35,7 +35,7 @@ class StylesheetStore:
         except NotFound:
             value, found = {"name": name}, Condition(is_new=True)
         if not is_collection_name(name):
-            raise BadRequest(f"'{name[:80]}' is no name of a front end; it has 1 to 200 letters, digits, _ and -")
+            raise BadRequest(f"'{name[:80]}' is no name of a front end; it has 1 to 200 letters, digits, _ and -, and begins without -")
         path = self._repository.write_stylesheet(name, data)
         entry, _ = self._editor.put(SECTION, name, value | {"stylesheet": path}, found if condition == ALWAYS else condition)
         self._repository.delete_others(name, path)
