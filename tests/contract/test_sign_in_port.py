@@ -15,6 +15,7 @@ from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.http.common.currentuser import SIGNED_OUT, SignInMethod
 from feedmill.http.common.searchthreads import SearchBounds
 from feedmill.model.access import Scope
+from feedmill.model.errors import NotFound
 from feedmill.model.signin import TokenScope
 from feedmill.model.userrole import UserRole
 from feedmill.services.signin.throttle import ThrottleLimits
@@ -178,6 +179,23 @@ def test_token_without_the_scope_or_without_a_user_searches_anonymously(harness:
     for made, role in ((view, UserRole.SEARCHER), (free, UserRole.SEARCHER)):
         assert harness.browser().get("/?q=x", authorization=f"Bearer {made.text}").status == 200
         assert (names(harness), harness.seen[-1].role) == ([], role)
+
+
+def test_token_searches_for_a_user_who_signs_in_elsewhere(harness: SignInHarness) -> None:
+    made = harness.signing.tokens.add("intranet", [TokenScope.SEARCH], user="CORP\\Zoe", namespace="directory")
+    assert harness.browser().get("/?q=x", authorization=f"Bearer {made.text}").status == 200
+    assert (names(harness), harness.seen[-1].role) == ([("directory", "CORP", "Zoe")], UserRole.SEARCHER)
+    harness.signing.accounts.add("corp\\zoe", "a good long password", namespace="directory")
+    harness.browser().get("/?q=x", authorization=f"Bearer {made.text}")
+    assert names(harness) == [("directory", "corp", "zoe")]
+    harness.signing.accounts.remove("corp\\zoe", namespace="directory")
+    assert harness.browser().get("/?q=x", authorization=f"Bearer {made.text}").status == 401
+
+
+def test_token_for_more_than_searches_needs_a_local_user(harness: SignInHarness) -> None:
+    for scopes in ([TokenScope.VIEW], [TokenScope.SEARCH, TokenScope.ADMINISTER]):
+        with pytest.raises(NotFound, match="no local user zoe"):
+            harness.signing.tokens.add("x", scopes, user="zoe")
 
 
 def test_token_ends_with_its_removal_and_with_its_user(harness: SignInHarness) -> None:

@@ -68,7 +68,7 @@ def _list_tokens(data: Path, config: Path | None, *, as_json: bool) -> None:
 def add(
     label: Annotated[str, typer.Argument(metavar="LABEL", help="The program that uses the token, for the list and the audit log.")],
     scope: Annotated[list[TokenScope], typer.Option("--scope", help="What the token permits; may be repeated.")],
-    user: Annotated[str, typer.Option("--user", metavar="NAME", help="The local user in whose name it searches.")] = "",
+    user: Annotated[str, typer.Option("--user", metavar="NAME", help="The user in whose name it searches.")] = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
     datasource: Annotated[
         list[str] | None,

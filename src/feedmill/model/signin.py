@@ -81,10 +81,13 @@ SCOPE_ROLES = {
 }
 """The role of a scope; ``push`` has none, since it applies only to the feed port."""
 
+SEARCH_ONLY = frozenset({TokenScope.SEARCH})
+"""The scopes of a token that is safe without a role that limits it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiToken:
-    """A token of a program. ``user`` is the local user with whose access it searches, None if it searches anonymously.
+    """A token of a program. ``user`` is the user with whose access it searches, None if it searches anonymously.
 
     Shape: ``datasources`` are those that a token of scope ``push`` may feed, empty for all.
     """

@@ -9,7 +9,7 @@ from feedmill.core.documents.submission import check_datasource
 from feedmill.core.signin.accounts import MAX_NAME_CHARACTERS, account_key, check_password, read_user, write_user
 from feedmill.model.errors import BadRequest, Conflict, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
-from feedmill.model.signin import Account, ApiToken, TokenScope
+from feedmill.model.signin import SEARCH_ONLY, Account, ApiToken, TokenScope
 from feedmill.model.userrole import UserRole
 from feedmill.ports import Clock, Store
 from feedmill.ports.signin import PasswordHasher
@@ -112,7 +112,9 @@ class TokenService:
         days: int | None = None,
         datasources: Iterable[str] = (),
     ) -> NewToken:
-        """Creates a token; its text is returned only here. Errors: BadRequest, NotFound for an unknown user.
+        """Creates a token; its text is returned only here.
+
+        A user who signs in elsewhere may have a token that only searches. Errors: BadRequest; NotFound for other tokens of such a user.
 
         Shape: ``datasources`` are the data sources for which a token of scope ``push`` is valid, none for all.
         """
@@ -127,12 +129,14 @@ class TokenService:
         text = TOKEN_PREFIX + secrets.token_urlsafe(32)
         now = self._clock()
         with self._store.writing() as unit:
-            account = None
+            subject = None
             if user:
-                named = read_user(user, namespace)
-                account = unit.signin.accounts.find(namespace, account_key(named))
-                if account is None:
-                    raise NotFound(f"there is no user {write_user(named)}; a token searches for a local user, or without a user")
+                subject = read_user(user, namespace)
+                account = unit.signin.accounts.find(namespace, account_key(subject))
+                if account is not None:
+                    subject = account.user
+                elif wanted != SEARCH_ONLY:
+                    raise NotFound(f"there is no local user {write_user(subject)}, whose role would limit what the token permits")
             token = ApiToken(
                 id=0,
                 label=label.strip(),
@@ -140,7 +144,7 @@ class TokenService:
                 scopes=wanted,
                 created_at=now,
                 expires_at=now + timedelta(days=days) if days is not None else None,
-                user=account.user if account is not None else None,
+                user=subject,
                 datasources=sources,
             )
             token = replace(token, id=unit.signin.api_tokens.add(token))

@@ -8,7 +8,7 @@ import structlog
 from feedmill.core.signin.accounts import account_key
 from feedmill.model.errors import FeedmillError
 from feedmill.model.identity import Subject
-from feedmill.model.signin import SCOPE_ROLES, ApiToken, TokenScope
+from feedmill.model.signin import SCOPE_ROLES, SEARCH_ONLY, ApiToken, TokenScope
 from feedmill.model.userrole import UserRole
 from feedmill.ports import Clock, Store, UnitOfWork
 from feedmill.services.signin.proofs import digest_of_secret
@@ -35,14 +35,17 @@ class TokenCheck:
         self._clock = clock
 
     def find_token_holder(self, text: str) -> TokenHolder | None:
-        """Returns the holder of a token; None for a token that is unknown, has expired, is for pushing, or whose user is gone."""
+        """Returns the holder of a token; None for one that is unknown, has expired or is for pushing.
+
+        A token whose user has no local account is of a user who signs in elsewhere: with an account its tokens are removed.
+        """
         now = self._clock()
         with self._store.reading() as unit:
             token = find_token(unit, digest_of_secret(text), now)
             if token is None or TokenScope.PUSH in token.scopes:
                 return None
             account = unit.signin.accounts.find(token.user.namespace, account_key(token.user)) if token.user is not None else None
-        if token.user is not None and account is None:
+        if token.user is not None and account is None and token.scopes != SEARCH_ONLY:
             return None
         # ``UserRole`` lists the roles in rising order.
         role = max((SCOPE_ROLES[scope] for scope in token.scopes), key=list(UserRole).index)
@@ -50,8 +53,8 @@ class TokenCheck:
         if account is not None and not account.role.may_act_as(role):
             role = account.role
         touch_token(self._store, token, now)
-        searches = TokenScope.SEARCH in token.scopes
-        return TokenHolder(label=token.label, user=account.user if account is not None and searches else None, role=role)
+        user = account.user if account is not None else token.user
+        return TokenHolder(label=token.label, user=user if TokenScope.SEARCH in token.scopes else None, role=role)
 
 
 def find_token(unit: UnitOfWork, digest: bytes, now: datetime) -> ApiToken | None:
