@@ -140,6 +140,9 @@ def test_audit_log_names_who_read_what_and_no_query(served: Served) -> None:
     fetch(served, "ann", URLS["ann"])
     done = programs.run("audit", "export", "--data", served.appliance.data)
     entries = [json.loads(line) for line in done.stdout.splitlines()]
+    requests = [entry["details"].pop("request_id", "") for entry in entries if entry["kind"].startswith("assistant.")]
+    assert "" not in requests
+    assert len(set(requests)) == len(requests)
     acts = [(entry["kind"], entry["actor"], entry["details"]) for entry in entries]
     assert ("assistant.search", "ann", {"results": 2}) in acts
     assert ("assistant.fetch", "ann", {"url": URLS["ann"], "found": True}) in acts

@@ -242,6 +242,17 @@ def test_error_has_what_the_problem_says(kind: str) -> None:
     )
 
 
+@KINDS
+def test_fault_of_the_server_names_the_request_by_which_its_log_has_more(kind: str) -> None:
+    given = {"detail": "internal error", "request_id": "r-1"}
+    raw = answer(json.dumps(given).encode(), "500 Internal Server Error", "X-Request-Id: r-1")
+    with running(always(raw)) as server, open_client(kind, server) as client:
+        with pytest.raises(ServerFault, match=r"^internal error; the log of the server has more, by the request_id r-1$") as raised:
+            client.suggest("x")
+        assert raised.value.problem is not None
+        assert raised.value.problem.request_id == raised.value.request_id == "r-1"
+
+
 # --- trying again ---
 
 

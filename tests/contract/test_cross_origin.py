@@ -53,7 +53,7 @@ def test_named_origin_reads_with_credentials_and_others_nothing(harness: SearchH
     for origin in (ALLOWED, "http://tools.example.com:8080"):
         answer = ask_app(app, "GET", path, headers={"origin": origin})
         assert allows(answer) == (origin, "true")
-        assert answer.headers["access-control-expose-headers"] == "Link, Retry-After, WWW-Authenticate"
+        assert answer.headers["access-control-expose-headers"] == "Link, Retry-After, WWW-Authenticate, X-Request-Id"
         assert "Origin" in answer.headers["vary"]
     for origin in (OTHER, "null", "*", "", "http://www.example.com", "https://www.example.com:444", f"{ALLOWED}.evil.org", f"{ALLOWED}/"):
         answer = ask_app(app, "GET", path, headers={"origin": origin})

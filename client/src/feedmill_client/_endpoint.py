@@ -224,13 +224,16 @@ class Endpoint:
 
     def _make_error(self, kind: type[FeedmillError], response: Response, text: str) -> FeedmillError:
         """Returns an error with what a response says. Without ``text`` its text is the detail of the problem."""
-        problem = read_problem(response)
+        problem, request_id = read_problem(response), response.headers.get("x-request-id")
         said = f"the server answered {response.status}: {shorten(response.body.decode('utf-8', 'replace').strip())}"
+        shown = text or (shorten(problem.detail) if problem is not None else said)
+        if issubclass(kind, ServerFault) and request_id:
+            shown += f"; the log of the server has more, by the request_id {request_id[:SHOWN_CHARACTERS]}"
         return kind(
-            text or (shorten(problem.detail) if problem is not None else said),
+            shown,
             status=response.status,
             problem=problem,
-            request_id=response.headers.get("x-request-id"),
+            request_id=request_id,
             retry_after_seconds=self._read_wait(response),
         )
 
@@ -388,7 +391,8 @@ def read_problem(response: Response) -> Problem | None:
     if not isinstance(given, dict) or "detail" not in given:
         return None
     texts = {name: str(given.get(name, "")) for name in ("type", "title", "detail", "code")}
-    return Problem(status=response.status, **texts)
+    request_id = given.get("request_id")
+    return Problem(status=response.status, **texts, request_id=None if request_id is None else str(request_id))
 
 
 def _explain_proof(proxy: Address) -> str:

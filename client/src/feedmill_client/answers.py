@@ -267,3 +267,4 @@ class Problem:
     status: int = field(metadata=explain("the status of the response"))
     detail: str = field(metadata=explain("what is wrong, and where"))
     code: str = field(metadata=explain("the kind of problem, for programs"))
+    request_id: str | None = field(default=None, metadata=explain("the id of the request, by which the log of the server has more"))

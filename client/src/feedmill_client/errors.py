@@ -33,8 +33,9 @@ from feedmill_client.answers import Problem
 class FeedmillError(Exception):
     """The root of every error that the client raises on purpose. Its text says what is wrong and where.
 
-    Where a response said so, ``status`` is its status, ``problem`` what its body says in the shape of RFC 9457, ``request_id`` the
-    ``X-Request-Id`` that a proxy gave it, and ``retry_after_seconds`` how long the server asks to wait; otherwise they are None.
+    Where a response said so, ``status`` is its status, ``problem`` what its body says in the shape of RFC 9457, ``request_id`` its
+    ``X-Request-Id``, by which the log of the server has more, and ``retry_after_seconds`` how long the server asks to wait; otherwise they
+    are None.
     """
 
     def __init__(

@@ -15,6 +15,7 @@ from feedmill.model.audit import AuditEntry, AuditEvent, AuditKind, Details
 from feedmill.model.errors import FeedmillError
 from feedmill.ports import Clock
 from feedmill.ports.signin import AuditLog
+from feedmill.telemetry.requestids import find_request_id
 
 log = structlog.get_logger(__name__)
 
@@ -44,8 +45,10 @@ class Auditing:
             log.error("audit_entry_not_written", reason=str(exc), **_describe(event))
 
     def log_event(self, kind: AuditKind, *, actor: str = "", address: str = "", details: Details | None = None) -> None:
-        """Writes an event that happens now."""
-        self.record(AuditEvent(kind=kind, at=self._clock(), actor=actor, address=address, details=details or {}))
+        """Writes an event that happens now, with the id of the request that causes it."""
+        request_id = find_request_id()
+        named = {**(details or {}), **({"request_id": request_id} if request_id else {})}
+        self.record(AuditEvent(kind=kind, at=self._clock(), actor=actor, address=address, details=named))
 
     def verify(self) -> ChainVerification:
         """Checks every entry and the chain of entries. Errors: Corrupt, naming the first place that is wrong."""

@@ -1,7 +1,7 @@
 """The log: one event a line on standard error, JSON for machines or coloured for people.
 
-Every line holds ``at`` (UTC), ``level``, ``role`` and ``event``, and the event's own fields. Messages of libraries that use ``logging``
-have the same shape.
+Every line holds ``at`` (UTC), ``level``, ``role`` and ``event``, the event's own fields, and ``request_id`` if it is about a request.
+Messages of libraries that use ``logging`` have the same shape.
 """
 
 import logging
@@ -11,6 +11,8 @@ from typing import Any, TextIO
 
 import structlog
 from structlog.stdlib import ProcessorFormatter
+
+from feedmill.telemetry.requestids import find_request_id
 
 _QUIET = ("uvicorn.access", "uvicorn.error", "alembic", "asyncio", "mcp", "spnego")
 """Loggers whose routine messages would hide ours. Those of spnego contain tokens, by which an attacker can guess passwords."""
@@ -26,6 +28,7 @@ def configure_logs(role: str, *, level: str = "info", form: str = "auto", stream
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
         _RoleName(role),
+        _add_request_id,
     ]
     structlog.configure(
         processors=[*shared, structlog.stdlib.PositionalArgumentsFormatter(), ProcessorFormatter.wrap_for_formatter],
@@ -54,6 +57,13 @@ def _final_processors(is_pretty: bool) -> list[structlog.types.Processor]:
         structlog.processors.format_exc_info,
         structlog.processors.JSONRenderer(default=str, ensure_ascii=False),
     ]
+
+
+def _add_request_id(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    request_id = find_request_id()
+    if request_id:
+        event["request_id"] = request_id
+    return event
 
 
 class _RoleName:

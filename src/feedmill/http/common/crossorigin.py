@@ -8,9 +8,9 @@ A browser gives the script of a page a response of another origin only if the re
 - No page of this server (HTML) and no route of signing in is shared: their forms hold codes that only pages of this server may know.
 - ``Vary`` names ``Origin`` on every response, also on errors and for requests without an origin, so that no cache mixes them up.
 
-``CrossOriginHeaders`` is the outermost layer of the port, because refusals of host names and unexpected failures are responses too.
-``Preflights`` stands behind the checks of host name and origin, and before that of the user: a browser sends no credentials with it.
-``AnonymousOrigins`` stands behind the check of the user.
+``CrossOriginHeaders`` is the outermost layer of the port but for that of request ids, because refusals of host names and unexpected
+failures are responses too. ``Preflights`` stands behind the checks of host name and origin, and before that of the user: a browser sends
+no credentials with it. ``AnonymousOrigins`` stands behind the check of the user.
 Source: Fetch standard, section 3.2, "CORS protocol".
 """
 
@@ -31,7 +31,7 @@ _HEADERS_OF_PATHS: Final = {"/mcp": f"{_HEADERS}, mcp-protocol-version"}
 """What a request may send that is no simple request; clients of the Model Context Protocol name its version in each."""
 
 _PREFLIGHT: Final = {"Access-Control-Allow-Methods": "GET, POST", "Access-Control-Max-Age": "600"}
-_EXPOSED: Final = "Link, Retry-After, WWW-Authenticate"
+_EXPOSED: Final = "Link, Retry-After, WWW-Authenticate, X-Request-Id"
 
 
 class CrossOriginHeaders:

@@ -1,8 +1,8 @@
 """Errors of the JSON resources: one shape, and one table from our errors to statuses.
 
-Shape: ``{"type", "title", "status", "detail", "code"}`` as ``application/problem+json``. ``type`` is the page of the manual, which the
-search port shows and to which the other ports lead (``manuallink``). ``code``, a member of our own, is its name for programs; ``detail``
-says what is wrong and where. Source: RFC 9457.
+Shape: ``{"type", "title", "status", "detail", "code", "request_id"}`` as ``application/problem+json``. ``type`` is the page of the manual,
+which the search port shows and to which the other ports lead (``manuallink``). ``detail`` says what is wrong and where. Two members are
+our own: ``code`` is the name of the problem for programs, and ``request_id`` leads to the log. Source: RFC 9457.
 """
 
 import json
@@ -17,6 +17,7 @@ from starlette.types import Send
 
 from feedmill.http.common.answers import Body, Drain, Headers, send_early
 from feedmill.model.errors import BadRequest, Busy, Conflict, Corrupt, Denied, DiskFull, FeedmillError, NotFound, TooLarge, VersionConflict
+from feedmill.telemetry.requestids import find_request_id
 
 MEDIA_TYPE: Final = "application/problem+json"
 PAGE: Final = "/manual/reference/errors.html"
@@ -84,7 +85,9 @@ def problem_of(status: int) -> Problem:
 def describe_problem(problem: Problem, detail: str) -> dict[str, str | int]:
     """Returns a problem's JSON."""
     type_ = f"{PAGE}#{problem.code}"
-    return {"type": type_, "title": problem.title, "status": problem.status, "detail": detail, "code": problem.code}
+    request_id = find_request_id()
+    named = {"request_id": request_id} if request_id else {}
+    return {"type": type_, "title": problem.title, "status": problem.status, "detail": detail, "code": problem.code, **named}
 
 
 def make_answer(problem: Problem, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
@@ -108,7 +111,8 @@ async def answer_failure(request: Request, _exc: Exception) -> Response:
     """Responds to a request that ended in an unexpected error, which the server logs: programs get a problem, others a line of text."""
     if request.url.path.startswith("/api/"):
         return make_answer(Problem.INTERNAL, "internal error")
-    return PlainTextResponse("Internal Server Error", Problem.INTERNAL.status)
+    request_id = find_request_id()
+    return PlainTextResponse(f"Internal Server Error (request {request_id})" if request_id else "Internal Server Error", 500)
 
 
 async def send_problem(body: Body, send: Send, problem: Problem, message: str, drain: Drain, headers: Headers = ()) -> None:

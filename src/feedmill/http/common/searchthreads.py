@@ -9,7 +9,6 @@ A search is cancelled if its client disconnects. The check begins after ``WATCHE
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Final, ParamSpec, TypeVar
@@ -25,6 +24,7 @@ from feedmill.model.messages import message
 from feedmill.ports.counts import LocalPlaces, SearchPlaces
 from feedmill.services.deadline import Deadline
 from feedmill.telemetry.metrics import SEARCHES_BOUNDED
+from feedmill.telemetry.requestids import RequestThreads
 
 AT_ONCE: Final = 40
 WATCHED_SECONDS: Final = 0.1
@@ -34,7 +34,7 @@ _KEY: Final = "feedmill.deadline"
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_THREADS: Final = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="search")
+_THREADS: Final = RequestThreads(AT_ONCE, thread_name_prefix="search")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

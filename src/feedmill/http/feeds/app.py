@@ -6,7 +6,6 @@ A request passes the origin check, the trust check, the token check and its rout
 """
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from starlette.applications import Starlette
@@ -40,6 +39,7 @@ from feedmill.http.feeds.trust import (
 from feedmill.model.errors import FeedmillError
 from feedmill.services.auditing import Auditing
 from feedmill.services.feeds.intake import Intake
+from feedmill.telemetry.requestids import RequestThreads
 
 
 class ServerName:
@@ -86,10 +86,10 @@ def gate_app(
     Shape: ``dtd`` is the feed DTD's text. ``routes`` are added, for trusted peers. ``auditing`` records removals.
     ``tokens`` checks tokens of scope ``push``; without it no token is valid. ``find_stuck`` finds the queue that delays a feed.
     """
-    store_threads = ThreadPoolExecutor(_STORE_THREADS, thread_name_prefix="gate-store")
+    store_threads = RequestThreads(_STORE_THREADS, thread_name_prefix="gate-store")
     resources = FeedResources(intake, store_threads, auditing, find_stuck)
     # Slow uploads have threads of their own, so that they delay no receipt and no check of a token.
-    uploads = ThreadPoolExecutor(_UPLOAD_THREADS, thread_name_prefix="gate-upload")
+    uploads = RequestThreads(_UPLOAD_THREADS, thread_name_prefix="gate-upload")
     push = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed)
     push_groups = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed, rules=GROUPS)
     dataloads = DataloadEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed)

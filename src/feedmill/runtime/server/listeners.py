@@ -103,6 +103,7 @@ def _make_listener(name: str, app: Starlette, settings: Settings, listening: soc
         socket=listening,
         hosts=_find_names_by(entries[section], settings.signin.public_url if name in _WITH_PUBLIC_URL else "", own),
         hosts_setting=f"{section}.hosts",
+        id_givers=Networks.parse(settings.gate.trusted) if section == "gate" else _list_proxies(settings),
         open_paths=requirements_of(app).list_paths_for_any_host(),
         allow_origins=settings.search.allow_origins if name == "search" else None,
         most_connections=most,
@@ -135,6 +136,10 @@ def _share(section: str, settings: Settings, most: int) -> ShareOf:
         strangers = SlotQuota(name="strangers", most=min(UNTRUSTED_SLOTS, most))
         return share_by_trust(each, Networks.parse(settings.gate.trusted), strangers)
     if section == "search":
-        proxies = Networks.parse((*settings.signin.proxy.trusted, *settings.signin.client_address.trusted))
-        return share_by_client(each, proxies=proxies, most_of_proxy=most)
+        return share_by_client(each, proxies=_list_proxies(settings), most_of_proxy=most)
     return share_by_client(each)
+
+
+def _list_proxies(settings: Settings) -> Networks:
+    """Returns the reverse proxies."""
+    return Networks.parse((*settings.signin.proxy.trusted, *settings.signin.client_address.trusted))

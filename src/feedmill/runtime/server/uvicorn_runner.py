@@ -9,7 +9,7 @@ import logging
 import signal
 import socket
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import uvicorn
 import uvloop
@@ -17,9 +17,11 @@ from setproctitle import getproctitle, setproctitle
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from feedmill.core.urls.networks import Networks
 from feedmill.http.common.answers import STOP_EXTENSION
 from feedmill.http.common.crossorigin import CrossOriginHeaders
 from feedmill.http.common.hostcheck import FindNames, HostCheck
+from feedmill.http.common.requestids import RequestIds
 from feedmill.runtime.connectionboard import ConnectionCount
 from feedmill.runtime.server.connections import ConnectionSlots, ShareOf
 from feedmill.runtime.server.deadlines import REST_SECONDS
@@ -44,6 +46,8 @@ class Listener:
     share_of: ShareOf
     #: The paths that it serves under any host name.
     open_paths: frozenset[str] = frozenset()
+    #: The peers whose ids of requests are taken.
+    id_givers: Networks = field(default_factory=Networks)
     #: The origins whose pages may read its responses; None for a port whose responses no page of another site reads.
     allow_origins: tuple[str, ...] | None = None
     protocol: type[asyncio.Protocol] = DrainingProtocol
@@ -140,7 +144,7 @@ def _configure(listener: Listener, stopped: asyncio.Event) -> uvicorn.Config:
     if listener.allow_origins is not None:
         checked = CrossOriginHeaders(checked, allowed=listener.allow_origins)
     return uvicorn.Config(
-        checked,
+        RequestIds(checked, trusted=listener.id_givers),
         http=listener.protocol,
         ws="none",
         lifespan="off",
