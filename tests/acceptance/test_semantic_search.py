@@ -5,7 +5,7 @@ import os
 import signal
 import urllib.parse
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,14 @@ class Model:
     def stop(self) -> None:
         self._running.close()
 
+    def recover(self) -> None:
+        """Makes it answer well and at once, whatever a test did to it."""
+        self.stop()
+        self.server.fault, self.server.seconds = "", 0.0
+        self.start()
 
-@pytest.fixture
+
+@pytest.fixture(scope="module")
 def model() -> Iterator[Model]:
     made = Model()
     made.start()
@@ -52,10 +58,27 @@ def model() -> Iterator[Model]:
     made.stop()
 
 
-@pytest.fixture
-def server(model: Model, tmp_path: Path) -> Iterator[Appliance]:
-    with running(tmp_path / "data", SETTINGS.format(url=model.server.url), {"MODEL_KEY": "secretkey"}) as made:
+@contextmanager
+def serving(model: Model, data: Path) -> Iterator[Appliance]:
+    with running(data, SETTINGS.format(url=model.server.url), {"MODEL_KEY": "secretkey"}) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def shared(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
+    with serving(model, tmp_path_factory.mktemp("semantic") / "data") as made:
+        yield made
+
+
+@pytest.fixture
+def server(shared: Appliance, model: Model) -> Iterator[Appliance]:
+    """Returns a server without documents whose model works."""
+    yield shared
+    model.recover()
+    shared.feed(make_feed(), feedtype="full")
+    wait_for_embeddings(shared, 0)
+    wait_until(lambda: queue_of(shared)["waiting"] == 0, "an empty queue")
+    wait_until(lambda: ask(shared, "car")["warnings"] == [], "an answer with the model")
 
 
 def page(text: str, title: str) -> bytes:
@@ -151,10 +174,10 @@ def test_model_that_answers_wrongly_costs_no_search_its_results(server: Applianc
 
 
 def test_killed_embedder_loses_nothing(server: Appliance, model: Model) -> None:
-    model.server.seconds = 0.1
+    model.server.seconds, requests = 0.1, model.server.requests
     urls = [f"{HOST}/{number}" for number in range(120)]
     feed(server, *(make_record(url, content=page(f"automobile number {place}", "Fleet")) for place, url in enumerate(urls)))
-    wait_until(lambda: model.server.requests, "a request to the model")
+    wait_until(lambda: model.server.requests > requests, "a request to the model")
     for pid in server.role_pids()["embedder"]:
         os.kill(pid, signal.SIGKILL)
     wait_for_embeddings(server, len(urls))
@@ -178,18 +201,19 @@ def test_changed_document_is_embedded_again_and_an_unchanged_one_is_not(server: 
     wait_for_embeddings(server, 0)
 
 
-def test_settings_turn_semantic_search_off_and_another_model_on(server: Appliance, model: Model) -> None:
-    feed(server, make_record(FLEET, content=page("an automobile", "Fleet")))
-    wait_for_embeddings(server, 1)
-    server.reload("")
-    wait_for(False, lambda: "embedder" in server.role_pids())
-    assert find(server, "car") == []
-    assert read_status(server)["semantic"] is None
-    feed(server, make_record(FLEET, content=page("the physician", "Health")))
-    requests = model.server.requests
-    server.reload(SETTINGS.format(url=model.server.url).replace('"concepts"', '"others"'))
-    wait_for_embeddings(server, 1)
-    wait_until(lambda: find(server, "doctor") == [FLEET], "a result by meaning")
-    assert find(server, "car") == []
-    assert model.server.requests > requests
-    assert set(model.server.models[requests:]) == {"others"}
+def test_settings_turn_semantic_search_off_and_another_model_on(model: Model, tmp_path: Path) -> None:
+    with serving(model, tmp_path / "data") as server:
+        feed(server, make_record(FLEET, content=page("an automobile", "Fleet")))
+        wait_for_embeddings(server, 1)
+        server.reload("")
+        wait_for(False, lambda: "embedder" in server.role_pids())
+        assert find(server, "car") == []
+        assert read_status(server)["semantic"] is None
+        feed(server, make_record(FLEET, content=page("the physician", "Health")))
+        requests = model.server.requests
+        server.reload(SETTINGS.format(url=model.server.url).replace('"concepts"', '"others"'))
+        wait_for_embeddings(server, 1)
+        wait_until(lambda: find(server, "doctor") == [FLEET], "a result by meaning")
+        assert find(server, "car") == []
+        assert model.server.requests > requests
+        assert set(model.server.models[requests:]) == {"others"}

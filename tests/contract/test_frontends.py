@@ -1,5 +1,7 @@
 import socket
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -46,8 +48,17 @@ OLD_PAGE = (
 )
 
 
+@cache
 def build_engine() -> StylesheetEngine:
+    """Returns the engine of all tests here, as a server has one: its process starts once."""
     return StylesheetEngine(repository=StylesheetFolder(Path("unused")), transformer=ProcessTransformer())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ended_engine() -> Iterator[None]:
+    """Ends the process of the engine behind the last test."""
+    yield
+    build_engine.cache_clear()
 
 
 def open_app(harness: SearchHarness, folder: Path, stylesheet: str = OLD_PAGE) -> SearchSite:

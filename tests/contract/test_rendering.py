@@ -21,12 +21,14 @@ from feedmill.model.crawling import CrawlState, FetchedPage, FetchRequest
 from tests.browsers import needs_chromium
 from tests.rawserver import Server, running
 from tests.sandboxparts import needs_namespaces
-from tests.waiting import PATIENCE_SECONDS, wait_for
+from tests.waiting import PATIENCE_SECONDS, wait_for, wait_until
 
 pytestmark = [needs_chromium, needs_namespaces]
 
 MAX_BYTES = 2_000_000
 SECONDS = 30.0
+SHORT_SECONDS = 2.0
+"""For pages that use up their time. A busy machine may take longer for any page."""
 T = TypeVar("T")
 
 
@@ -369,11 +371,11 @@ def renders_again(web: Web) -> bool:
     "body", ["<p>x<script>for (;;);</script>", "<p>x<script>const a = []; for (;;) a.push(new Uint8Array(1e7).fill(1));</script>"]
 )
 def test_page_that_never_ends_or_grows_costs_itself(with_options: Callable[..., Web], body: str) -> None:
-    web = with_options(seconds=6.0, memory_bytes=1_200_000_000)
+    web = with_options(seconds=SHORT_SECONDS, memory_bytes=1_200_000_000)
     page = web.show(body)
     assert page.state is CrawlState.CONVERSION_ERROR
-    assert re.search("did not end within 6 s|crashed the browser|more than 1200 MB", page.reason), page.reason
-    assert renders_again(web)
+    assert re.search("did not end within 2 s|crashed the browser|more than 1200 MB", page.reason), page.reason
+    wait_until(lambda: renders_again(web), "a page that is rendered in its time")
 
 
 def test_endless_requests_are_bounded(with_options: Callable[..., Web]) -> None:
