@@ -134,3 +134,20 @@ def test_groups_of_a_user_come_with_their_paths(data: Path) -> None:
     )
     assert 'group "staff"  through group "cooks"' in run(data, "groups", "of", "CORP\\ann")[1]
     assert run_json(data, "groups", "of", "ann") == (0, {"user": "ann", "groups": []})
+
+
+def test_dry_run_of_a_push_counts_and_changes_nothing(data: Path, tmp_path: Path) -> None:
+    path = tmp_path / "next.xml"
+    path.write_bytes(make_feed(SOUP, STOCK.replace("beef", "bone"), make_record("http://intranet.example.com/salad", "salad"), FAULTY))
+    words = ("push", str(path), "--datasource", "menu", "--feedtype", "full", "--dry-run")
+    code, effect = run_json(data, *words)
+    assert (code, effect["state"]) == (1, "completed with errors")
+    assert [effect[name] for name in ("add", "change", "delete", "errors")] == [1, 1, 0, 1]
+    assert [entry["reason"] for entry in effect["log"]] == ["the url is missing or empty"]
+    path.write_bytes(make_feed(SOUP))
+    with running(data):
+        code, said = run(data, *words)
+        assert (code, said) == (0, "would add 0, change 0, delete 1; 0 in error\n")
+    assert len(run_json(data, "documents")[1]) == 2
+    assert len(run_json(data, "feeds")[1]) == 3
+    assert run(data, *words, "--url", "http://127.0.0.1:9")[0] == 2

@@ -5,10 +5,12 @@ from datetime import timedelta
 
 from feedmill.bootstrap.context import AppContext, read_local_time, utc_now
 from feedmill.core.documents.admission import build_rules, digest_of_rules
+from feedmill.core.documents.submission import Submission
 from feedmill.model.change import GroupChange
-from feedmill.model.feed import Feed, FeedType
+from feedmill.model.feed import Feed, FeedKind, FeedType
 from feedmill.ports.feedformats import FeedFormats, FormatOptions, RegisteredFormat
 from feedmill.runtime.roles import FEEDER, QUICK_FEEDER
+from feedmill.services.feeds.feedeffect import EffectTools, FeedEffect, find_effect
 from feedmill.services.feeds.feeder import Feeder, FeederLane
 from feedmill.services.feeds.feeding import Admission, SliceLimits
 from feedmill.services.feeds.feedrun import FeedDependencies
@@ -82,6 +84,14 @@ def _admission_values(settings: Settings) -> tuple[tuple[str, ...], tuple[str, .
     return urls.follow, urls.do_not_follow, [(rule.pattern, rule.make_public) for rule in access], secure
 
 
+def find_effect_of(context: AppContext, opener: Opener, submission: Submission) -> FeedEffect:
+    """Returns what a feed of documents would do to the stored documents. Errors: NotFound from the opener."""
+    options = _read_options(context, submission.kind, submission.datasource)
+    reader = FeedReader(opener=opener, format=find_format(FORMATS.documents, submission.format).open(options))
+    tools = EffectTools(store=context.store, blobs=context.blobs, rules=build_admission(context.settings).rules, clock=utc_now)
+    return find_effect(reader, submission.kind, submission.datasource, tools)
+
+
 def build_groups_reader(context: AppContext, feed: Feed) -> FeedReader[GroupChange]:
     """Builds a reader of a groups feed that has been applied. Errors: BadFeed, for a format that is not known."""
     return _build_reader(context, feed, FORMATS.groups, lambda: context.files.open(feed.repaired_file or feed.file))
@@ -91,18 +101,21 @@ def _build_reader(
     context: AppContext, feed: Feed, formats: Mapping[str, RegisteredFormat[ChangeT]], opener: Opener | None = None
 ) -> FeedReader[ChangeT]:
     """Builds a reader for the format in the feed's row; by default reading counts as progress. Errors: BadFeed, for an unknown format."""
+    opened = find_format(formats, feed.format).open(_read_options(context, feed.kind, feed.datasource))
+    return FeedReader(opener=opener or _opener_of(context, feed), format=opened, files=context.files)
+
+
+def _read_options(context: AppContext, kind: FeedKind, datasource: str) -> FormatOptions:
     gate = context.settings.gate
-    options = FormatOptions(
-        feedtype=feed.kind.feedtype or FeedType.INCREMENTAL,
+    return FormatOptions(
+        feedtype=kind.feedtype or FeedType.INCREMENTAL,
         spool=context.spool,
         require_fqdn=gate.require_fqdn,
         max_inflated_bytes=gate.max_feed_bytes,
         max_inflation=gate.max_inflation,
-        profile=context.settings.dataload.find_profile(feed.datasource),
+        profile=context.settings.dataload.find_profile(datasource),
         read_local=read_local_time,
     )
-    opened = find_format(formats, feed.format).open(options)
-    return FeedReader(opener=opener or _opener_of(context, feed), format=opened, files=context.files)
 
 
 def _opener_of(context: AppContext, feed: Feed) -> Opener:

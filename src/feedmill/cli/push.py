@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -13,6 +13,7 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.bootstrap.feeds import find_effect_of
 from feedmill.bootstrap.intake import build_intake
 from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, Url, clean, console, error_console, print_json, workplace
@@ -20,7 +21,7 @@ from feedmill.cli.serverport import ServerPort
 from feedmill.cli.working import get_feed, work_until
 from feedmill.cli.workplace import Workplace
 from feedmill.core.documents.submission import Submission, check_datasource, read_groups_submission, read_submission
-from feedmill.http.feeds.receipts import render_feed
+from feedmill.http.feeds.receipts import render_entry, render_feed
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedState
 from feedmill.wire.registry import GSAFEED, GSAGROUPS
@@ -35,6 +36,8 @@ Receipt = dict[str, Any]
 PUSH_EXAMPLES = """Examples:
 
   feedmill push feed.xml --datasource hr --feedtype full --wait
+
+  feedmill push feed.xml --datasource hr --feedtype full --dry-run
 
   feedmill push feed.xml --datasource hr --feedtype incremental --url http://search.example.com:19900 --json"""
 
@@ -77,6 +80,7 @@ def push(
     url: Url = "",
     token: Token = "",
     wait: Wait = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what the feed would do to the documents, and change nothing.")] = False,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,
@@ -84,6 +88,11 @@ def push(
     """Push a feed file. Without a server on the data folder and without --url, this command applies the feed itself."""
     _check_name(datasource)
     feed = _Outgoing("/xmlfeed", {"datasource": datasource, "feedtype": feedtype.value}, GSAFEED, read_submission)
+    if dry_run:
+        if url:
+            raise typer.BadParameter("a dry run reads the store of the data folder: give --data, not --url", param_hint="--dry-run")
+        _try(feed, file, workplace(data, config), as_json=as_json)
+        return
     _push(feed, file, workplace(data, config), url, token, wait=wait, as_json=as_json)
 
 
@@ -114,16 +123,34 @@ class _Outgoing:
     format: str
     read: Callable[[Mapping[str, str]], Submission]
 
+    def make_submission(self) -> Submission:
+        """Returns what the fields mean."""
+        return replace(self.read(self.fields), format=self.format)
+
 
 def _push(feed: _Outgoing, file: Path, place: Workplace, url: str, token: str, *, wait: bool, as_json: bool) -> None:
     client = find_client(place, url, token)
     if client is None:
         with place.work(may_begin=True) as context, file.open("rb") as stream:
-            submission = replace(feed.read(feed.fields), format=feed.format)
-            feed_id = build_intake(context).receive_feed(stream, submission, client="command line")
+            feed_id = build_intake(context).receive_feed(stream, feed.make_submission(), client="command line")
             report(apply_here(context, feed_id), as_json=as_json)
     else:
         _push_there(client, feed.path, feed.fields, file, wait=wait, as_json=as_json)
+
+
+def _try(feed: _Outgoing, file: Path, place: Workplace, *, as_json: bool) -> None:
+    """Prints what a feed would do. Exits with 1 if a record is in error."""
+    with place.read() as context:
+        effect = find_effect_of(context, lambda: file.open("rb"), feed.make_submission())
+    log = [render_entry(entry) for entry in effect.log]
+    if as_json:
+        counts = {"add": effect.add, "change": effect.change, "delete": effect.delete, "errors": effect.errors}
+        print_json({**counts, "state": effect.state.value, "log": log})
+    else:
+        console().print(f"would add {effect.add}, change {effect.change}, delete {effect.delete}; {effect.errors} in error")
+        print_entries(log)
+    if effect.errors:
+        raise typer.Exit(1)
 
 
 def send_file(client: ServerPort, path: str, fields: dict[str, str], file: Path) -> str | None:
@@ -232,10 +259,15 @@ def print_receipt(receipt: Receipt) -> None:
     out = console()
     out.print(f"feed {receipt['id']} of {receipt['datasource']}: {receipt['state']}")
     out.print(f"{receipt['records']} records, {receipt['included']} included, {receipt['errors']} in error")
-    for entry in receipt["log"][:SHOWN_ERRORS]:
+    print_entries(receipt["log"])
+
+
+def print_entries(log: Sequence[Mapping[str, Any]]) -> None:
+    """Prints the beginning of a log."""
+    for entry in log[:SHOWN_ERRORS]:
         print_entry(entry, indent="  ")
-    if len(receipt["log"]) > SHOWN_ERRORS:
-        out.print(f"  and {len(receipt['log']) - SHOWN_ERRORS} more; --json prints them all")
+    if len(log) > SHOWN_ERRORS:
+        console().print(f"  and {len(log) - SHOWN_ERRORS} more; --json prints them all")
 
 
 def print_entry(entry: Mapping[str, Any], *, indent: str = "") -> None:

@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, cast
 import typer
 
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json
+from feedmill.http.feeds.receipts import render_entry
 from feedmill.model.feed import FeedType, LogLevel
 from feedmill.ports.feedformats import FormatOptions
 from feedmill.services.feeds.validation import Validation
@@ -58,10 +59,7 @@ def _render_verdict(verdict: Validation) -> dict[str, Any]:
         "records": verdict.records,
         "included": verdict.included,
         "errors": verdict.errors,
-        "log": [
-            {"record": entry.record, "line": entry.line, "url": entry.url, "level": entry.level.value, "reason": entry.reason}
-            for entry in verdict.log
-        ],
+        "log": [render_entry(entry) for entry in verdict.log],
     }
 
 

@@ -34,7 +34,7 @@ def render_feed(feed: Feed, log: Sequence[LogEntry], stuck: StuckQueue | None = 
         "finished_at": render_time(feed.finished_at),
         "searchable_at": render_time(feed.searchable_at),
         "stuck": describe_stuck(stuck),
-        "log": [_render_entry(entry) for entry in log],
+        "log": [render_entry(entry) for entry in log],
     }
 
 
@@ -89,7 +89,8 @@ def render_event(event: Event) -> Json:
     }
 
 
-def _render_entry(entry: LogEntry) -> Json:
+def render_entry(entry: LogEntry) -> Json:
+    """Renders an entry of a feed's log."""
     return {"record": entry.record, "line": entry.line, "url": entry.url, "level": entry.level.value, "reason": entry.reason}
 
 
