@@ -124,7 +124,8 @@ def test_wide_table_shows_its_first_column_on_a_page_of_the_other_direction(brow
 
 def test_way_back_keeps_filters_and_what_was_demanded(browser: Browser, appliance: Appliance) -> None:
     page = new_page(browser, appliance, DESKTOP, script=False)
-    for narrowed in ("/?q=needle&select=%40filetype%3Ahtml&lang=en", "/?q=needle&num=5&lang=en&correct=0"):
+    filtered = "select=%40filetype%3Ahtml&lang=en"
+    for narrowed in (f"/?q=needle&{filtered}", f"/?q=&{filtered}", "/?q=needle&num=5&lang=en&correct=0"):
         page.goto(narrowed)
         filters = page.get_by_role("link", name="Without").all_inner_texts()
         follow(page, page.get_by_role("link", name="Cached copy of"))

@@ -5,7 +5,7 @@ from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
 from tests import library
 from tests.appliance import Appliance, running
@@ -206,6 +206,30 @@ def test_page_filters_of_a_phone_are_a_sheet(browser: Browser, appliance: Applia
     expect(page.locator(".count")).to_contain_text("of 14 results")
     expect(page.get_by_role("button", name="Filters (2)")).to_be_focused()
     close(page)
+
+
+FINGERTIP = 44
+"""Units: CSS pixels. Source: WCAG 2.2, 2.5.5. Links within a text are as high as its lines."""
+
+
+def test_page_of_a_phone_has_targets_as_large_as_a_fingertip_within_its_margins(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, PHONE)
+    page.goto("/?q=travel&select=department:Finance&select=department:Research")
+    targets = page.locator(".bar button, .orders > *, .chosen a, .also a, .pages a, search button")
+    expect(targets.nth(10)).to_be_visible()
+    boxes = list_boxes(targets)
+    assert [box for box in boxes if box["height"] < FINGERTIP] == []
+    assert [box for box in boxes if box["x"] < 16 or box["x"] + box["width"] > PHONE["width"] - 16] == []
+    page.get_by_role("button", name="Filters (2)").click()
+    page.get_by_text("Other days of Date").click()
+    sheet = page.locator("#filters :is(label:has(input), button, .top a, summary, input[type=date]):visible")
+    expect(sheet.nth(10)).to_be_visible()
+    assert [box for box in list_boxes(sheet) if 0 < box["height"] < FINGERTIP - 1] == []
+    close(page)
+
+
+def list_boxes(targets: Locator) -> list[FloatRect]:
+    return [box for one in targets.all() if (box := one.bounding_box()) is not None]
 
 
 def test_page_long_facet_is_searched(browser: Browser, appliance: Appliance) -> None:

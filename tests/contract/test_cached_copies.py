@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import accumulate
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from hypothesis import given
@@ -57,7 +57,7 @@ ATTRIBUTES = {
     "header": {"id"},
     "main": {"lang"},
     "a": {"href", "target", "rel", "class", "title", "aria-label"},
-    "span": {"id"},
+    "span": {"id", "class"},
     "div": {"class", "dir", "role", "tabindex", "aria-label"},
     **{tag: {"dir", "id"} for tag in ("h1", "h2", "h3", "h4", "h5", "h6", "p", "pre")},
     **{tag: {"dir"} for tag in ("b", "ul", "dl", "table", "blockquote")},
@@ -118,7 +118,7 @@ def test_cache_shows_headings_paragraphs_and_links(tmp_path: Path) -> None:
         "target": "_top",
         "rel": "nofollow noopener noreferrer",
     }
-    jumps = [(node.get("href"), node.get("aria-label")) for node in page.findall("body/main/p/a[@class]")]
+    jumps = [(node.get("href"), node.get("aria-label")) for node in page.findall("body/main/p/span/a[@class]")]
     assert jumps == [("#top", "Previous match"), ("#match2", "Next match"), ("#match1", "Previous match")]
     assert [node.get("id") for node in page.findall("body/main/p[@id]")] == ["match1", "match2"]
     harness.store.close()
@@ -141,7 +141,7 @@ def test_cache_shows_the_structure_of_a_page(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
     add_page(harness, PAGE)
     text = ask(open_app(harness), "/cache", [("url", URL), ("q", "needle")]).text
-    shown = re.sub('<a class="jump".*?</a>', "", text.partition('<main lang="">')[2].partition("</main>")[0])
+    shown = re.sub('<span class="jumps">.*?</span>', "", text.partition('<main lang="">')[2].partition("</main>")[0])
     link = 'href="http://a.com/form" target="_top" rel="nofollow noopener noreferrer"'
     assert shown.replace("\n", "").replace(' dir="auto"', "") == (
         '<h1>Travel</h1><p id="match1">A <em>red </em><em><mark>ne</mark></em><mark>edle</mark> and '
@@ -186,6 +186,24 @@ def test_lists_and_tables_have_the_direction_of_their_text(tmp_path: Path) -> No
     add_page(harness, "<p>" + "text " * 12 + "</p><ul><li>12 שלום<ul><li>inner</ul></ul><table><tr><td>1<td>سلام</table><ul><li>1.2</ul>")
     page = html.fromstring(ask(open_app(harness), "/cache", [("url", URL)]).text)
     assert [node.get("dir") for node in page.iter("ul", "table")] == [None, "rtl", None, "rtl", "ltr"]
+    harness.store.close()
+
+
+@pytest.mark.parametrize(
+    ("sent", "is_led_back"),
+    [
+        ([("q", "needle")], True),
+        ([("q", ""), ("select", "@filetype:html")], True),
+        ([("q", " "), ("lang", "de"), ("num", "5"), ("sort", "date:D:R:d1")], False),
+        ([], False),
+    ],
+    ids=["query", "filters alone", "nothing to list", "no parameters"],
+)
+def test_copy_leads_back_to_a_list_that_has_a_query_or_filters(tmp_path: Path, sent: list[tuple[str, str]], is_led_back: bool) -> None:
+    harness = open_harness(tmp_path)
+    add_page(harness, "<p>A needle.</p>")
+    text = ask(open_app(harness), "/cache", [("url", URL), *sent]).text
+    assert (f'href="/?{urlencode(sent)}"' in text.replace("&amp;", "&")) is is_led_back
     harness.store.close()
 
 

@@ -70,6 +70,12 @@ def test_texts_of_the_program_are_translated_with_their_values() -> None:
     assert german.translate("of an unknown author: 100%") == "of an unknown author: 100%"
 
 
+@pytest.mark.parametrize("tag", ["he", "ko"])
+def test_sizes_have_a_blank_before_a_latin_unit_and_no_marks_of_direction(tag: str) -> None:
+    sizes = [get_language(tag).write_size(size).replace("\u00a0", " ") for size in (1, 1_000, 15_000, 1_000_000, 2_300_000)]
+    assert sizes == ["1 kB", "1 kB", "15 kB", "1 MB", "2.3 MB"]
+
+
 def test_numbers_days_and_names_of_languages_follow_the_language() -> None:
     english, german = get_language("en"), get_language("de")
     assert (english.write_number(12_345), german.write_number(12_345)) == ("12,345", "12.345")
@@ -113,6 +119,7 @@ def test_warnings_are_translated_on_the_page_alone(harness: SearchHarness) -> No
 
 
 def test_error_is_in_the_language_of_the_request(harness: SearchHarness) -> None:
+    assert '<p dir="auto" lang="en">No cached copies are stored</p>' in ask_page(harness, "url=http://a.com/none", "/cache").text
     answer = ask_page(harness, "url=http://a.com/none", "/cache", GERMAN)
     assert answer.status == 404
     assert "kein Dokument" in answer.text or "keine Kopien" in answer.text

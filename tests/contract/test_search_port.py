@@ -184,7 +184,7 @@ def test_page_shows_results_with_marks_date_and_title_or_url(harness: SearchHarn
     assert "the <mark>needle</mark>" in text
     assert 'datetime="2026-03-01T12:30:00+00:00"><bdi dir="ltr" lang="en">1 Mar 2026</bdi></time>' in text
     assert '<a href="http://a.com/1" rel="noopener">Title</a>' in text
-    assert '<a href="http://a.com/no%20title" rel="noopener">a.com/no title</a>' in text
+    assert '<a href="http://a.com/no%20title" rel="noopener">no title</a>' in text
     assert "2 results" in text
 
 
@@ -223,8 +223,8 @@ def test_page_shows_size_and_author(harness: SearchHarness) -> None:
     authors = (("Author", "Ann <b>"), ("author", "Ann <b>"), ("author", "\u202eBob"), ("author", ""))
     harness.add([harness.make("http://a.com/1", "needle " + "y" * 5_000, metadata=authors), harness.make("http://a.com/2", "needle")])
     text = ask(search_app(harness.services()), "/", "q=needle&lang=de").text
-    assert '<bdi dir="ltr">5 kB</bdi> <bdi>Ann &lt;b&gt;, Bob</bdi></p>' in text
-    assert '<bdi dir="ltr">1 kB</bdi></p>' in text
+    assert "<bdi>5 kB</bdi> <bdi>Ann &lt;b&gt;, Bob</bdi></p>" in text
+    assert "<bdi>1 kB</bdi></p>" in text
 
 
 def test_page_long_author_is_shortened(harness: SearchHarness) -> None:

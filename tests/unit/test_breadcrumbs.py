@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.http.search.resultpage import MAX_SHOWN_URL, split_url
+from feedmill.http.search.resultpage import MAX_SHOWN_URL, name_url, split_url
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,19 @@ def test_split_url_long_url_keeps_its_host_and_its_end() -> None:
     assert crumbs[:2] == ("example.com", "…")
     assert crumbs[-1] == "folder-39"
     assert sum(map(len, crumbs)) <= MAX_SHOWN_URL + 1
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("http://example.com/folder/plan%20of%20the%20year.pdf", "plan of the year.pdf"),
+        ("http://example.com/", "example.com"),
+        ("http://example.com?q=1", "example.com?q=1"),
+        ("smb://server/share/a", "smb://server/share/a"),
+    ],
+)
+def test_name_url_document_without_a_title_has_the_name_of_its_file(url: str, name: str) -> None:
+    assert name_url(url) == name
 
 
 @given(st.text(max_size=400) | st.text(max_size=400).map("http://{}".format))

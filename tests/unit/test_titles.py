@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.http.search.titles import MAX_SHOWN_TITLE, find_site_ends, shorten_title, show_title
+from feedmill.http.search.titles import MAX_SHOWN_TITLE, find_site_ends, is_named_by, shorten_title, show_title
 from feedmill.model.results import Result
 from tests.builders.results import make_result
 
@@ -21,6 +21,22 @@ def show(results: list[Result]) -> list[str]:
 )
 def test_end_that_most_titles_of_a_host_have_is_left_out(end: str) -> None:
     assert show(make_titles(f"Herons{end}", f"On - Lakes{end}", f"Nests{end}", "Other")) == ["Herons", "On - Lakes", "Nests", "Other"]
+
+
+@pytest.mark.parametrize(
+    ("title", "is_same"),
+    [
+        ("Herons", True),
+        ("Herons — Birds of the lake", True),
+        ("Herons - Birds", True),
+        ("Herons of the lake", False),
+        ("Nests - Herons", False),
+        ("", False),
+    ],
+)
+def test_title_is_a_heading_with_or_without_the_name_of_its_site(title: str, is_same: bool) -> None:
+    assert is_named_by(title, "Herons") is is_same
+    assert not is_named_by(title, "")
 
 
 def test_end_of_few_titles_or_of_several_hosts_stays() -> None:

@@ -36,6 +36,8 @@ MAX_HEADER: Final = 1_000
 _LOCALES: Final = {"en": "en_001"}
 _TAG: Final = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}")
 _SIZES: Final = (("digital-gigabyte", 10**9), ("digital-megabyte", 10**6), ("digital-kilobyte", 10**3))
+_DIRECTION_MARKS: Final = re.compile("[\u061c\u200e\u200f]")
+_JOINED_UNIT: Final = re.compile(r"([0-9])([A-Za-z]+)|([A-Za-z]+)([0-9])")
 _OLDER_CODES: Final = {"iw": "he", "in": "id", "ji": "yi"}
 
 
@@ -106,7 +108,9 @@ class PageLanguage:
 
 @lru_cache(maxsize=10_000)
 def _format_size(number: float, unit: str, locale: Locale) -> str:
-    return format_unit(number, unit, length="short", format="0.#", locale=locale)
+    text = format_unit(number, unit, length="short", format="0.#", locale=locale)
+    # CLDR joins Latin units to numbers in Hebrew and Korean; in Hebrew with marks of direction, and one kilobyte in the order of sight
+    return _JOINED_UNIT.sub(lambda found: f"{found[1] or found[4]}\u00a0{found[2] or found[3]}", _DIRECTION_MARKS.sub("", text))
 
 
 # A page with long facets has hundreds of numbers, most of them small.

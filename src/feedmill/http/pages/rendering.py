@@ -1,9 +1,9 @@
 """Makes the pages for people: of templates, in the language of each request.
 
 A template writes its texts between ``{% trans %}`` and ``{% endtrans %}``, those that the program made with the filter ``text``, numbers
-with ``number``, days with ``day`` and sizes in bytes with ``size``. ``language`` is the language of the page, ``brand`` the name of its
-owner, ``home`` the link to the search page, and ``repeated`` the parameters that each link and form has. ``asset`` returns the address of
-a file of the pages.
+with ``number``, days with ``day`` and sizes in bytes with ``size``; ``sentence`` begins the text of an error as a sentence.
+``language`` is the language of the page, ``brand`` the name of its owner, ``home`` the link to the search page, and ``repeated`` the
+parameters that each link and form has. ``asset`` returns the address of a file of the pages.
 """
 
 import hashlib
@@ -102,11 +102,17 @@ def _make_environment(tag: str) -> jinja2.Environment:
     templates.globals |= {"language": language, "asset": find_asset}
     templates.filters |= {
         "text": language.translate,
+        "sentence": begin_sentence,
         "number": language.write_number,
         "day": language.write_date,
         "size": language.write_size,
     }
     return templates
+
+
+def begin_sentence(text: str) -> str:
+    """Returns the text of an error for people, with a capital letter, unless it begins with a name such as ``callback=``."""
+    return f"{text[:1].upper()}{text[1:]}" if text.partition(" ")[0].isalpha() else text
 
 
 @cache

@@ -15,7 +15,8 @@ from feedmill.services.searching.cachedcopy import CachedCopy
 POLICY = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _STYLE = (
     ":root{color-scheme:light dark}"
-    "body{font:1em/1.6 system-ui,'Segoe UI',Roboto,'Noto Sans','Liberation Sans',sans-serif;max-width:50em;margin:0 auto 3em;padding:0 1em;"
+    "body{font:1em/1.6 -apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,'Noto Sans','Liberation Sans',Arial,sans-serif;"
+    "max-width:44em;margin:0 auto 3em;padding:0 1em;"
     "overflow-wrap:anywhere;background:#fff;color:#1d2526}"
     ".note{margin:1em 0 1.5em;padding:.7em 1em;background:#f4f7f7;border:1px solid #d9dfe0;border-radius:.6em;font-size:.92em}"
     "h1{font-size:1.5em;line-height:1.3}pre{white-space:pre-wrap;font:inherit}mark{background:#fdeebb;color:inherit;border-radius:3px}"

@@ -15,7 +15,9 @@ from urllib.parse import urlencode
 
 from feedmill.core.text.structure import HEADINGS, Kind
 from feedmill.core.text.textblocks import Block, Span
-from feedmill.http.search.resultpage import find_address, find_link
+from feedmill.http.search.parameters import read_search
+from feedmill.http.search.resultpage import find_address, find_link, lists_results, name_url
+from feedmill.http.search.titles import is_named_by
 from feedmill.services.searching.cachedcopy import CachedCopy
 
 _WEB = ("http://", "https://")
@@ -82,7 +84,7 @@ class ShownBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownCopy:
-    """Everything that the template needs. ``document`` is None if a browser should not open it, ``results`` if the copy has no query."""
+    """Everything that the template needs. ``document`` is None if a browser should not open it, ``results`` if no list led to the copy."""
 
     title: str
     url: str
@@ -99,12 +101,14 @@ def show_copy(copy: CachedCopy, parameters: Sequence[tuple[str, str]]) -> ShownC
     page = _Page(copy)
     blocks = tuple(page.show(block) for block in copy.blocks)
     others = [(name, value) for name, value in parameters if name != "url"]
+    selected = tuple(value for name, value in others if name == "select")
+    request = replace(read_search(dict(others)), selected=selected)
     return ShownCopy(
-        title=copy.title,
+        title=copy.title if copy.title != copy.url else name_url(copy.url),
         url=copy.url,
         day=copy.updated_at.date(),
         document=find_address(copy),
-        results=f"/?{urlencode(others, errors='replace')}" if any(name == "q" and value.strip() for name, value in others) else None,
+        results=f"/?{urlencode(others, errors='replace')}" if lists_results(request.query, request) else None,
         blocks=blocks,
         matches=page.matches,
         has_own_title=page.has_own_title,
@@ -120,7 +124,7 @@ class _Page:
         self._mark = 0
         first = copy.blocks[0] if copy.blocks else None
         #: whether the text begins with a heading that is the title, which is then not shown twice
-        self.has_own_title = first is not None and first.kind in HEADINGS and copy.text[first.start : first.end] == copy.title
+        self.has_own_title = first is not None and first.kind in HEADINGS and is_named_by(copy.title, copy.text[first.start : first.end])
         self._is_first = True
         #: the levels of the headings below which the text is
         self._levels: list[int] = []

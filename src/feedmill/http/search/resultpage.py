@@ -249,7 +249,7 @@ def show_page(
     ends = find_site_ends(page.results)
     return ShownPage(
         query=page.query,
-        has_query=bool(page.query.strip()) or _narrows(request),
+        has_query=lists_results(page.query, request),
         total=page.total,
         is_counted=page.length + page.folded == page.total and not any(result.is_late for result in page.results),
         first=before + 1,
@@ -295,9 +295,9 @@ def _show_match(match: KeyMatch) -> ShownMatch:
     return ShownMatch(title=match.title.strip() or shown, link=find_link(match.url), shown_url=shown)
 
 
-def _narrows(request: SearchRequest) -> bool:
-    """Whether a request has restrictions besides its query."""
-    return bool(write_refined(replace(request, sort=None)))
+def lists_results(query: str, request: SearchRequest) -> bool:
+    """Whether a page lists results: for a query, or for restrictions without one."""
+    return bool(query.strip()) or bool(write_refined(replace(request, sort=None)))
 
 
 def _list_parameters(request: SearchRequest) -> list[tuple[str, str]]:
@@ -348,7 +348,7 @@ def _show_result(
     """Returns a result. Shape: links to other lists have the parameters ``same``; a copy leads back to this list with ``here``."""
     title = show_title(result, ends)
     if not title.text.strip():
-        title = Snippet(text=shorten_url(result.display_url))
+        title = Snippet(text=name_url(result.display_url))
     return ShownResult(
         title=split_snippet(title),
         link=find_address(result),
@@ -368,7 +368,7 @@ def _show_result(
 
 def _show_alike(document: AlikeDocument) -> ShownAlike:
     title = shorten_title(document.title or "", ()).text
-    shown = title if title.strip() else shorten_url(document.display_url)
+    shown = title if title.strip() else name_url(document.display_url)
     return ShownAlike(title=shown, link=find_address(document), crumbs=split_url(document.display_url))
 
 
@@ -416,6 +416,12 @@ def split_url(url: str) -> tuple[str, ...]:
             return (crumbs[0], "…", *reversed(last))
         last.append(crumb)
     return tuple(crumbs) or (shorten_url(url),)
+
+
+def name_url(url: str) -> str:
+    """Returns what stands for the title of a document without one: the name of its file, or its URL if that names none."""
+    *folders, name = split_url(url)
+    return name if folders and name[:1] not in "?#…" else shorten_url(url)
 
 
 def write_authors(metadata: Metadata) -> str:

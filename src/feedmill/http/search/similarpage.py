@@ -5,7 +5,7 @@ from dataclasses import replace
 from feedmill.core.documents.presentation import shown_title
 from feedmill.core.query.nodes import parts_of
 from feedmill.core.query.plan import QueryPlan
-from feedmill.http.search.resultpage import shorten_url
+from feedmill.http.search.resultpage import name_url
 from feedmill.http.search.titles import shorten_title
 from feedmill.model.document import Document
 from feedmill.model.query import Related
@@ -34,6 +34,6 @@ def keep_best(page: ResultPage) -> ResultPage:
 
 
 def name_document(document: Document) -> str:
-    """Returns the title of a document as a heading names it, its URL if it has none."""
+    """Returns the title of a document as a heading names it, the name of its file if it has none."""
     title = shorten_title(shown_title(document) or "", ()).text
-    return title if title.strip() else shorten_url(document.attributes.display_url or document.url)
+    return title if title.strip() else name_url(document.attributes.display_url or document.url)

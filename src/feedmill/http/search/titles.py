@@ -47,6 +47,11 @@ def _find_end(title: str) -> int:
     return place if is_name else len(title)
 
 
+def is_named_by(title: str, heading: str) -> bool:
+    """Whether a title is a heading, or a heading with the name of its site behind it."""
+    return bool(heading) and title.startswith(heading) and (title == heading or _SEPARATOR.match(title, len(heading)) is not None)
+
+
 def show_title(result: Result, ends: Ends) -> Snippet:
     """Returns the title of a result for reading, with its marks; "" if it has none."""
     text, marks = result.title or "", result.title_marks

@@ -126,7 +126,7 @@
     if ([...panel.querySelectorAll("input[type=date]")].some((one) => one.value !== one.defaultValue)) show(addressOf(event.target));
     if (!isSheet() || event.submitter?.closest(".days")) return;
     panel.hidePopover();
-    document.querySelector(".filtered .open").focus({ focusVisible: false });
+    document.querySelector(".bar .open").focus({ focusVisible: false });
   });
   // these events do not bubble
   document.addEventListener("toggle", (event) => {
