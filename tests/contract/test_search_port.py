@@ -108,7 +108,8 @@ def test_search_languages_narrow_everywhere(harness: SearchHarness) -> None:
     assert found("(lang_en|lang_zh-TW).(-lang_en)") == "zh"
     assert found("lang_no") == "nb"
     assert found("lang_fr", "") == ""
-    assert ask(app, "/api/v1/search", [("q", "word"), ("lr", "!?")]).json["warnings"] == ["lr=: !? is no language and was passed over"]
+    assert ask(app, "/api/v1/search", [("q", "word"), ("lr", "!?")]).status == 400
+    assert "lr=: !? is no language and was passed over" in ask(app, "/", [("q", "word"), ("lr", "!?")]).text
     page = ask(app, "/", [("q", "word"), ("lr", "lang_fr")]).text
     assert "http://a.com/fr" in page
     assert "http://a.com/en" not in page

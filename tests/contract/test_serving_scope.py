@@ -69,12 +69,18 @@ def answers(harness: SearchHarness, **parameters: str) -> tuple[int, list[str]]:
         ("nobody", []),
         ("nobody|hr", [3, 4, 5, 6]),
         ("nobody.hr", []),
-        ("press hr", []),
     ],
 )
 def test_collection_holds_what_its_patterns_mean(harness: SearchHarness, site: str, places: list[int]) -> None:
     fill(harness)
     assert answers(harness, site=site)[1] == sorted(PAGES[place] for place in places)
+
+
+def test_text_that_is_no_list_of_collections_finds_nothing_or_is_refused(harness: SearchHarness) -> None:
+    fill(harness)
+    app = search_app(harness.services())
+    assert ask(app, "/api/v1/search", [("q", "needle"), ("site", "press hr")]).status == 400
+    assert b"<R N=" not in ask(app, "/search", [("q", "needle"), ("site", "press hr"), ("filter", "0")]).body
 
 
 def test_front_end_removes_urls_from_hits_and_totals_and_no_other_does(harness: SearchHarness) -> None:

@@ -19,11 +19,28 @@ REFUSED = {
     "as_occt=body": "as_occt is 'body'; give one of: any, title, url",
     "sort=newest": "sort is 'newest'; it is `date:D:S:d1`",
     "sort=meta:": "sort is 'meta:'",
+    "sort=meta:size:Z": "sort is 'meta:size:Z'",
+    "sort=meta:size:A:X": "sort is 'meta:size:A:X'",
+    "lr=lang_english1": "lr is 'lang_english1'; give languages such as lang_fr or -lang_zh-TW, joined by | or .",
+    "lr=lang_de%7C%3F": "lr is 'lang_de|?'",
+    "site=(": "site is '('; give names of collections, joined by | or .",
+    "site=a%7C": "site is 'a|'",
+    "cursor=*&start=5": "cursor lists by number; leave out start",
+    "cursor=*&sort=date:D:S:d1": "cursor lists by number; leave out sort",
     "explain=yes": "explain is 'yes'; give one of: 0, 1",
     "%3Cscript%3E=1": "'<script>' is unknown",
     "q=x&%FF=1": r"'\ufffd' is not UTF-8",
 }
 TAKEN = ["", "q=", "num=0", "num=1000", "match=ALL", "facet=a&facet=b", "sort=date:D:S:d1", "sort=meta:size:D", "as_dt=i", "num=&start="]
+TAKEN += [
+    "sort=meta:size",
+    "sort=meta:size::ED:en:W:M",
+    "lr=lang_fr%7C-lang_zh-TW",
+    "lr=(fr).de",
+    "site=a.-(b%7Cc)",
+    "site=%20",
+    "cursor=*&start=0&sort=",
+]
 
 
 @pytest.fixture(scope="module")

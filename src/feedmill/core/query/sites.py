@@ -42,6 +42,15 @@ def is_collection_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
+def is_site_list(text: str) -> bool:
+    """Whether a text is a list of collections, configured or not."""
+    try:
+        _Reader(text, {}).read()
+    except ValueError:
+        return False
+    return True
+
+
 def read_site(text: str, collections: Mapping[str, Collection]) -> SiteScope:
     """Returns the scope that the parameter selects. Errors: none."""
     text = text.strip()

@@ -31,7 +31,7 @@ from feedmill_client.documents import DocumentPush
 _REF: Final = "#/components/schemas/{model}"
 
 
-_SORT = "date:[AaDd]?(:[RrSsLl]?(:d1)?)?|meta:[^:]{1,400}(:[A-Za-z0-9_:-]{0,80})?"
+_SORT = "date:[AaDd]?(:[RrSsLl]?(:d1)?)?|meta:[^:]{1,400}(:[AaDd]?(:(|E|ED|S|SD|e|ed|s|sd)(:[A-Za-z0-9_:-]{0,80})?)?)?"
 _QUERY = Parameter("q", "the query, in the language of searches", default="")
 _NUM = Parameter("num", "how many results; 0 only counts", "integer", 10, at_most=1_000)
 _URL = Parameter("url", "the document's URL, percent-encoded", is_required=True)

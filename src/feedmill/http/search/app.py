@@ -82,7 +82,7 @@ from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.gsasearch import ProtocolTools, SearchProtocol
 from feedmill.http.search.manualpages import MANUAL_PATH, ManualPages, NoManual, redirect_to_manual
 from feedmill.http.search.opensearch import OPENSEARCH_PATH, OpenSearch
-from feedmill.http.search.parameters import read_cursor, read_search, write_cursor
+from feedmill.http.search.parameters import check_search, read_cursor, read_search, write_cursor
 from feedmill.http.search.passages import PATH as RETRIEVE_PATH
 from feedmill.http.search.passages import PassagesEndpoint
 from feedmill.http.search.profilesearch import PATH as PROFILE_SEARCH
@@ -346,6 +346,7 @@ class _Endpoints:
 
     def search(self, request: Request) -> Response:
         """Returns the results of a search as JSON."""
+        check_search(request.query_params)
         parameters = read_search(request.query_params)
         if limit := request.query_params.get("limit", ""):
             if request.query_params.get("num"):

@@ -1,7 +1,7 @@
 """The parameters of a search request, as programs and people send them, and as links to other pages of the same search repeat them.
 
-They are the same on ``/search``, on the page and in the JSON API. No value is an error, except of ``cursor=``: a malformed, out-of-range
-or unknown value becomes the default.
+They are the same on ``/search``, on the page and in the JSON API. ``read_search`` is lenient: a malformed, out-of-range or unknown value
+becomes the default. The JSON API refuses such values, by their declarations (``strictparameters``) and by ``check_search``.
 Source: Search Protocol Reference, "Request Format", "Sorting", "Filtering by metadata".
 """
 
@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import astuple, replace
 from urllib.parse import quote, unquote
 
+from feedmill.core.query.builder import read_languages
+from feedmill.core.query.sites import is_site_list
 from feedmill.model.errors import BadRequest
 from feedmill.model.search import AdvancedSearch, Cursor, Match, Occurrence, SearchRequest, Sort
 
@@ -53,6 +55,19 @@ def read_search(values: Mapping[str, str], *, max_num: int = MAX_NUM) -> SearchR
         expands=values.get("entqr", "").strip() != "0",
     )
     return read_refined(request, values)
+
+
+def check_search(values: Mapping[str, str]) -> None:
+    """Refuses values that a lenient reader would pass over, and those that exclude each other. Errors: BadRequest, naming the parameter."""
+    if values.get("cursor"):
+        for name in ("start", "sort"):
+            if values.get(name, "").strip("0"):
+                raise BadRequest(f"parameter cursor lists by number; leave out {name}")
+    languages, site = values.get("lr", ""), values.get("site", "").strip()
+    if languages and read_languages(languages)[1]:
+        raise BadRequest(f"parameter lr is {languages[:80]!a}; give languages such as lang_fr or -lang_zh-TW, joined by | or .")
+    if site and not is_site_list(site):
+        raise BadRequest(f"parameter site is {site[:80]!a}; give names of collections, joined by | or .")
 
 
 def read_number(text: str, *, default: int, at_most: int) -> int:
