@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from feedmill.http.search.app import SearchSite, search_app
-from feedmill.model.document import Document
+from feedmill.model.document import Attributes, Document
 from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity
 from tests.asgi import Answer
 from tests.builders.access import acl, identity, permit
@@ -103,6 +104,27 @@ def test_lists_for_programs_hold_each_document(harness: SearchHarness, path: str
     assert all(f"http://a.com/copy{number}" in answer.text for number in range(3))
 
 
-def test_list_in_another_order_is_not_grouped(harness: SearchHarness) -> None:
-    harness.add(make_copies(harness, 3))
-    assert show(harness, "q=needle&sort=date:D:R:d1").text.count("<article") == 3
+@pytest.mark.parametrize("sort", ["date:D:S:d1", "date:A:S:d1", "date:D:R:d1", "meta:size:A"])
+def test_lists_in_other_orders_are_grouped_below_their_first_document(harness: SearchHarness, sort: str) -> None:
+    def make(name: str, text: str, place: int) -> Document:
+        day = datetime(2026, 1, 20 - place, tzinfo=UTC)
+        metadata = (("size", f"{place}"),)
+        return harness.make(f"http://a.com/{name}", text, title="Copy", attributes=Attributes(last_modified=day), metadata=metadata)
+
+    copies = [make(f"copy{place}", f"needle. {make_text(7)}", place) for place in range(4)]
+    harness.add([*copies, make("other", f"needle. {make_text(8)}", 1)])
+    page = show(harness, f"q=needle&sort={sort}")
+    assert page.text.count("<article") == 2
+    assert "3 similar results<span" in page.text
+    assert count_of(page) == "5 results"
+    assert list_addresses(page)[0] == ("http://a.com/copy3" if sort.startswith("date:A") else "http://a.com/copy0")
+    assert show(harness, f"q=needle&sort={sort}&filter=0").text.count("<article") == 5
+
+
+def test_groups_in_another_order_hold_only_what_their_user_may_see(harness: SearchHarness) -> None:
+    secret = make_copies(harness, 4, "secret", secure=True)
+    harness.add([*secret, *make_copies(harness, 2)], acls={document.url: acl(permit("ann")) for document in secret})
+    assert "5 similar results<span" in show(harness, "q=needle&sort=date:D:S:d1", identity("ann")).text
+    anonymous = show(harness, "q=needle&sort=date:D:S:d1")
+    assert "1 similar result<span" in anonymous.text
+    assert "secret" not in anonymous.text

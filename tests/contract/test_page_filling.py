@@ -1,5 +1,6 @@
 """Pages of which another server decides some results: they are shown to permitted users, and counted for no user."""
 
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,7 +21,7 @@ from feedmill.model.errors import NotFound
 from feedmill.model.identity import Identity, Subject
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.model.results import Collapsing
-from feedmill.model.search import Match, SearchRequest
+from feedmill.model.search import Match, SearchRequest, Sort
 from feedmill.model.semantic import Embedding
 from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.authorization.samlauthorizer import SamlAuthorizer
@@ -35,6 +36,7 @@ from tests.builders.access import ANN, FOR_ANN, acl, permit
 from tests.conceptembedder import ConceptEmbedder
 from tests.contract.searchharness import SearchHarness, ask, open_harness
 from tests.decisionpoint import DecisionPoint
+from tests.unit.test_fingerprints import make_text
 
 
 @pytest.fixture
@@ -298,6 +300,43 @@ def test_page_for_people_shows_late_results_without_counting_them(harness: Searc
     assert "Nothing was found" not in page
     assert "Results 11–12" in ask(app, "/", [("q", "needle"), ("start", "10")], user="ann").text
     assert "Nothing was found" in ask(app, "/", [("q", "needle")], user="bob").text
+
+
+def test_results_that_are_nearly_the_same_are_grouped_after_the_decisions(harness: SearchHarness, point: DecisionPoint) -> None:
+    texts = [f"needle. {make_text(seed)}" for seed in range(3)]
+    late = [f"http://a.example/late/{number:02}" for number in range(30)]
+    harness.add([harness.make(url, texts[place // 2 % 3], title=f"needle {url[-2:]}", secure=True) for place, url in enumerate(late)])
+    harness.add([harness.make("http://a.example/open", texts[0], title="needle")])
+    permitted = [url for place, url in enumerate(late) if place % 2]
+    point.permit("ann", *permitted)
+    app = app_of(harness, point)
+    page = ask(app, "/", [("q", "needle")], user="ann").text
+    assert page.count("<article") == 3
+    assert [int(count) for count in re.findall(r"(\d+) similar results?<span", page)] == [5, 4, 4]
+    assert {url for url in (*late, "http://a.example/open") if f'href="{url}"' in page} == {*permitted, "http://a.example/open"}
+    for user in ("bob", ""):
+        hidden = ask(app, "/", [("q", "needle")], user=user).text
+        assert (hidden.count("<article"), hidden.count("similar result"), hidden.count("/late/")) == (1, 0, 0)
+
+
+@pytest.mark.parametrize("sort", [None, Sort()])
+def test_pages_of_a_grouped_list_that_another_server_decides_agree(harness: SearchHarness, point: DecisionPoint, sort: Sort | None) -> None:
+    texts = [f"needle. {make_text(seed)}" for seed in range(9)]
+    late = [f"http://a.example/late/{number:02}" for number in range(60)]
+    harness.add([harness.make(url, texts[place // 3 % 9], title=f"needle {url[-2:]}", secure=True) for place, url in enumerate(late)])
+    point.decisions = {("ann", url): "Deny" for url in late}
+    permitted = [url for place, url in enumerate(late) if place % 3]
+    point.permit("ann", *permitted)
+    services = services_of(harness, point)
+    seen: list[str] = []
+    for start in range(0, 40, 4):
+        request = SearchRequest(query="needle", match=Match.ALL, start=start, num=4, sort=sort, groups_alike=True)
+        page = services.searcher.search(request, services.filters.find_filter(ANN), Deadline())
+        assert page.before == len(seen)
+        assert page.total == 0
+        seen += [url for result in page.results for url in (result.url, *(document.url for document in result.alike))]
+        assert len(point.queried) <= 3 * (start + 5) + 20
+    assert sorted(seen) == permitted
 
 
 def test_list_by_cursor_is_of_what_acls_permit(harness: SearchHarness, point: DecisionPoint) -> None:

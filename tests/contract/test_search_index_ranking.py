@@ -9,9 +9,9 @@ import pytest
 from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
 from feedmill.core.text.fingerprints import find_fingerprint
 from feedmill.model.access import ANONYMOUS
-from feedmill.model.query import And, AnyOf, Node, Not, Or, Phrase, Word
+from feedmill.model.query import And, AnyOf, MatchAll, Node, Not, Or, Phrase, Word
 from feedmill.model.ranking import Ranking
-from feedmill.model.search import Hit, IndexDocument
+from feedmill.model.search import Hit, IndexDocument, Sort
 from tests.builders.indexdocuments import make_index_document, with_body
 from tests.contract.indexharness import BOTH, Opened, keys, put
 
@@ -239,6 +239,15 @@ def test_ranking_hits_have_the_fingerprints_of_their_texts(tmp_path: Path, expla
     assert {hit.key: hit.fingerprint for hit in hits} == {1: find_fingerprint(text), 2: find_fingerprint(text), 3: 0}
     # the link rank that is stored beside it counts as before
     assert linked == {1: 1.0, 2: pytest.approx(1.1), 3: pytest.approx(1.05)}
+
+
+@pytest.mark.parametrize("sort", [Sort(), Sort(is_whole=False), Sort(name="size")])
+def test_sorted_hits_have_the_fingerprints_of_their_texts(opened: Opened, sort: Sort) -> None:
+    text = ". ".join(f"this is the sentence number {number}" for number in range(20))
+    bodies = {1: text, 2: text, 3: "short", 4: f"other {text}"}
+    put(opened, *(make_index_document(key=key, body=body, metadata=(("size", f"{key}"),)) for key, body in bodies.items()))
+    hits = opened[0].search(MatchAll(), ANONYMOUS, start=0, num=10, sort=sort).hits
+    assert {hit.key: hit.fingerprint for hit in hits} == {key: find_fingerprint(body) for key, body in bodies.items()}
 
 
 def test_ranking_function_words_count_for_little(tmp_path: Path) -> None:

@@ -9,12 +9,16 @@ From there on, the list holds only what ACLs permit. So the number of checks dep
 documents are hidden.
 
 Documents that other servers permit are never counted: totals are those of what ACLs permit.
+
+Results whose texts are nearly the same may be grouped. Only what the user may see is in a group or stands for it, because documents are
+grouped after they were decided.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from feedmill.core.access.classes import class_of
+from feedmill.core.ranking.nearduplicates import GroupedWalk
 from feedmill.model.access import AccessFilter
 from feedmill.model.authorization import LateAccess
 from feedmill.model.document import Document
@@ -36,13 +40,17 @@ RunQuery = Callable[[AccessFilter, int, int], Hits]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """The requested part of a list. ``total`` counts the matches that ACLs permit; ``may_list`` says whether a document may be listed."""
+    """The requested part of a list. ``total`` counts the matches that ACLs permit; ``may_list`` says whether a document may be listed.
+
+    ``is_grouped`` if documents with nearly the same text are one result, which counts as one of ``num``.
+    """
 
     start: int
     num: int
     total: int
     may_list: Callable[[Document], bool]
     deadline: Deadline | None = None
+    is_grouped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +59,16 @@ class FilledPage:
 
     ``granted`` are the URLs on it that another server permitted. ``length`` is the known length of the list. ``dropped`` counts documents
     that are still in the index's count although the user may no longer see them. ``checked`` counts documents that another server had to
-    decide about.
+    decide about, ``folded`` those below others, and ``before`` the documents of the pages before.
     """
 
     hits: tuple[Hit, ...]
     granted: frozenset[str]
     length: int
     dropped: int
+    before: int
     checked: int = 0
+    folded: int = 0
 
 
 @dataclass(slots=True)
@@ -66,7 +76,7 @@ class _Walk:
     """The state of a walk through the list. ``wanted`` is one more than the page needs, to learn whether another page follows."""
 
     wanted: int
-    hits: list[Hit] = field(default_factory=list)
+    list: GroupedWalk
     granted: set[str] = field(default_factory=set)
     seen: set[int] = field(default_factory=set)
     checked: int = 0
@@ -74,7 +84,7 @@ class _Walk:
 
     @property
     def missing(self) -> int:
-        return self.wanted - len(self.hits)
+        return self.wanted - len(self.list.rows)
 
 
 class PageFiller:
@@ -88,16 +98,19 @@ class PageFiller:
     def fill_page(self, run_query: RunQuery, window: Window, access: AccessFilter, late: LateAccess) -> FilledPage:
         """Returns the page of a window. Shape: ``late`` is that of ``access``."""
         # One more than the page, which shows whether another page follows.
-        walk = _Walk(wanted=min(window.start + window.num, MAX_REACH) + 1)
+        grouped = GroupedWalk(window.start, window.num, is_grouped=window.is_grouped)
+        walk = _Walk(wanted=min(window.start + window.num, MAX_REACH) + 1, list=grouped)
         is_over = self._walk_candidates(walk, run_query, window, access, late)
         if not is_over and walk.missing > 0:
             is_over = self._walk_on(walk, run_query, window, access.without_late())
         return FilledPage(
-            hits=tuple(walk.hits[window.start : window.start + window.num]),
+            hits=tuple(grouped.rows[window.start : window.start + window.num]),
             granted=frozenset(walk.granted),
-            length=len(walk.hits) if is_over else max(len(walk.hits), window.total),
+            length=len(grouped.rows) if is_over else max(len(grouped.rows), window.total - grouped.folded),
             dropped=walk.dropped,
+            before=sum(1 + len(row.alike) for row in grouped.rows[: window.start]),
             checked=walk.checked,
+            folded=grouped.folded,
         )
 
     def _walk_candidates(self, walk: _Walk, run_query: RunQuery, window: Window, access: AccessFilter, late: LateAccess) -> bool:
@@ -145,7 +158,7 @@ class PageFiller:
             if document is None:
                 continue
             if document.url in shown or document.url in granted:
-                walk.hits.append(hit)
+                walk.list.add(hit)
             # Counted by the index as visible. A candidate that was refused was never counted.
             elif class_of(document) in access.permitted:
                 walk.dropped += 1

@@ -108,8 +108,9 @@ class Searcher:
         strict, next_cursor = resolve_urls(index, root, search, self._documents, self._maker), None
         narrowing = resolve_selections(index, plan, access)
         # a grouped page is made of the beginning of the list, which all pages read in the same way
-        is_grouped = self._groups(request, access)
-        listed = plan.at(0, GROUPED) if is_grouped else plan
+        is_grouped = request.groups_alike and request.num > 0 and request.cursor is None
+        is_late = self._filler is not None and access.late is not None
+        listed = plan.at(0, GROUPED) if is_grouped and not is_late else plan
         if request.cursor is not None:
             searched, hits, next_cursor = list_onwards(index, strict, plan, request.cursor, access, narrowing)
         else:
@@ -118,10 +119,10 @@ class Searcher:
         warnings, by_words = list(narrowing.warnings), hits
         hybrid, hits = self._find_hybrid(index, (strict, searched), by_words, replace(search, plan=listed), narrowing, warnings)
         run_query = self._list_query(index, narrowing.narrow(searched), search, hybrid)
-        filled = self._fill(run_query, hits.total, search)
+        filled = self._fill(run_query, hits.total, search, is_grouped=is_grouped)
         chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)
-        grouped: GroupedPage | None = None
-        if is_grouped:
+        grouped: GroupedPage | FilledPage | None = filled if is_grouped else None
+        if is_grouped and filled is None:
             grouped = group_page(chosen, request.start, request.num, lambda start, num: run_query(access, start, num).hits)
             chosen = grouped.hits
         made = self._maker.make_results(search, index.make_highlighter(searched), chosen, granted) if chosen else ResultBatch()
@@ -162,11 +163,6 @@ class Searcher:
             # of a list that holds documents by their meaning it would be wrong that they match parts of the query
             is_loosened=is_loosened and hybrid is None,
         )
-
-    def _groups(self, request: SearchRequest, access: AccessFilter) -> bool:
-        """Whether the page shows results whose texts are nearly the same as one: not if another server may decide about some of them."""
-        is_late = self._filler is not None and access.late is not None
-        return request.groups_alike and request.num > 0 and request.sort is None and request.cursor is None and not is_late
 
     def _is_short(self, index: SearchIndex, root: Node, hits: Hits, narrowing: Narrowing, access: AccessFilter) -> bool:
         """Whether few documents match what was typed, whatever was selected."""
@@ -218,7 +214,7 @@ class Searcher:
 
         return run_query
 
-    def _fill(self, run_query: RunQuery, total: int, search: PlannedSearch) -> FilledPage | None:
+    def _fill(self, run_query: RunQuery, total: int, search: PlannedSearch, *, is_grouped: bool) -> FilledPage | None:
         """Fills the page if other servers may decide about results. A list in the order of its keys holds only what ACLs permit."""
         plan, request, access = search.plan, search.plan.request, search.access
         if self._filler is None or access.late is None or request.cursor is not None:
@@ -229,7 +225,8 @@ class Searcher:
         def may_list(document: Document) -> bool:
             return not has_robots_rule(document, "noindex") and not plan.removes(document.url)
 
-        window = Window(start=request.start, num=min(request.num, MAX_NUM), total=total, may_list=may_list, deadline=search.deadline)
+        num = min(request.num, MAX_NUM)
+        window = Window(start=request.start, num=num, total=total, may_list=may_list, deadline=search.deadline, is_grouped=is_grouped)
         return self._filler.fill_page(run_query, window, access, late)
 
     def _imitate(self, root: Node, access: AccessFilter) -> None:

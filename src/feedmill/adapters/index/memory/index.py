@@ -114,8 +114,7 @@ class MemoryIndex:
         if sort is not None:
             scored = self._sort(scored, sort)
         page = scored[max(start, 0) :][: max(num, 0)]
-        if sort is None:
-            page = [replace(hit, fingerprint=find_fingerprint(self._entries[hit.key].document.body)) for hit in page]
+        page = [replace(hit, fingerprint=find_fingerprint(self._entries[hit.key].document.body)) for hit in page]
         return Hits(hits=tuple(page), total=len(scored), is_exact=True)
 
     def _sort(self, hits: list[Hit], sort: Sort) -> list[Hit]:

@@ -12,9 +12,10 @@ from tantivy import DocAddress, Query, Searcher
 from feedmill.adapters.index.tantivy.accessfilter import PermittedMatches, find_permitted
 from feedmill.adapters.index.tantivy.features import among, ask_bias, build_parts
 from feedmill.adapters.index.tantivy.query import build_unfiltered
-from feedmill.adapters.index.tantivy.schema import LINK_RANK_BITS
+from feedmill.adapters.index.tantivy.schema import MAX_RANK, RANK_BITS
 from feedmill.adapters.index.tantivy.words import WordQueries
 from feedmill.core.ranking.scoring import CandidateRow, ScoredCandidate, ScoredRow, rank
+from feedmill.core.text.fingerprints import join_fingerprint
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import Node
 from feedmill.model.ranking import Ranking, ScoreBias
@@ -23,12 +24,10 @@ from feedmill.model.search import Hit, Hits
 BIASED_WHOLE = 200
 """The number of results, moved by a bias, for which all parts of the score are computed."""
 
-LINK_RANKS = (1 << LINK_RANK_BITS) - 1
-
 PAIR_BYTES = 130
 """The size of a key and its score: the tuple, both numbers and a place in the list."""
 
-FINGERPRINT_BYTES = 140
+FINGERPRINT_BYTES = 150
 """The size of a fingerprint by its key: both numbers and a place in the table."""
 
 
@@ -121,10 +120,15 @@ class RankedSearch:
         If a bias reaches deeper, it first chooses which matches get all parts.
         """
         numbers = [int(key or 0) for key in keys]
-        # one field for both
-        linked = [int(value or 0) for value in self._values("link_rank", [address for _, address in pairs])]
-        fingerprints = {key: fingerprint for key, value in zip(numbers, linked, strict=True) if (fingerprint := value >> LINK_RANK_BITS)}
-        chosen, rest = self._list_candidates(pairs, numbers, linked), list[ScoredRow]()
+        # two fields hold a rank and half of a fingerprint each
+        addresses = [address for _, address in pairs]
+        ranks, linked = ([int(value or 0) for value in self._values(field, addresses)] for field in ("pagerank", "link_rank"))
+        fingerprints = {
+            key: fingerprint
+            for key, high, low in zip(numbers, ranks, linked, strict=True)
+            if (fingerprint := join_fingerprint(high >> RANK_BITS, low >> RANK_BITS))
+        }
+        chosen, rest = self._list_candidates(pairs, numbers, ranks, linked), list[ScoredRow]()
         # Without the other parts first, which are expensive; the bias's factors decide which matches get them.
         if self.bias is not None and len(chosen) > BIASED_WHOLE:
             by_key = {row[0]: row for row in chosen}
@@ -134,18 +138,19 @@ class RankedSearch:
         best = rank(chosen, self._score([row[0] for row in chosen], parts), self.ranking, self.now)
         return best + [(row[0], min(row[1], best[-1][1]), *row[2:]) for row in rest], fingerprints
 
-    def _list_candidates(self, pairs: Sequence[tuple[float, DocAddress]], numbers: list[int], linked: list[int]) -> list[CandidateRow]:
+    def _list_candidates(
+        self, pairs: Sequence[tuple[float, DocAddress]], numbers: list[int], ranks: list[int], linked: list[int]
+    ) -> list[CandidateRow]:
         addresses = [address for _, address in pairs]
-        ranks = self._values("pagerank", addresses)
         nothing: Sequence[int | float | None] = [None] * len(pairs)
-        link_ranks = [value & LINK_RANKS for value in linked] if self.ranking.links else [0] * len(pairs)
+        link_ranks = [value & MAX_RANK for value in linked] if self.ranking.links else [0] * len(pairs)
         dates = self._values("date", addresses) if self.ranking.freshness else nothing
         biases: Sequence[float | None] = nothing
         if self.bias is not None:
             raised, lowered = (self._score(numbers, queries) for queries in ask_bias(self.bias))
             biases = [raised.get(key, 0.0) - lowered.get(key, 0.0) for key in numbers]
         return [
-            (key, score, int(value or 0), link_rank, None if date is None else int(date), bias)
+            (key, score, value & MAX_RANK, link_rank, None if date is None else int(date), bias)
             for (score, _), key, value, link_rank, date, bias in zip(pairs, numbers, ranks, link_ranks, dates, biases, strict=True)
         ]
 

@@ -6,8 +6,8 @@ No text is stored: results read their texts from the store. The fields are:
 - The stems of all parts in one field, which finds and scores, since a word's weight is that of its whole document.
 - The stems of the title and of headings once more, and the words with accents.
 - The stems of the texts of links to the document, in their own field, so that link texts do not make a document longer.
-- Terms for exact matches in raw fields, and numbers for filters, sorting and ranking in fast fields. One of them holds the link rank and,
-  above it, the fingerprint of the text.
+- Terms for exact matches in raw fields, and numbers for filters, sorting and ranking in fast fields. Two of them hold the pagerank and the
+  link rank and, above these, the halves of the fingerprint of the text.
 - The words and stems of the navigation of a page, after signs of their own in the field of metadata words. So they make no document
   longer, and an index of the schema before is served meanwhile.
 - Metadata of any name in one field: its words after a digest of their name, its numbers and dates as terms that sort. One JSON object
@@ -44,16 +44,16 @@ from feedmill.core.ranking.indexterms import (
     url_term,
     url_words,
 )
-from feedmill.core.text.fingerprints import find_fingerprint
+from feedmill.core.text.fingerprints import find_fingerprint, split_fingerprint
 from feedmill.core.text.typedvalues import text_number_terms, typed_terms
 from feedmill.core.text.wordforms import MAX_WORD_BYTES
 from feedmill.model.search import IndexDocument
 
-SCHEMA_VERSION = 15
+SCHEMA_VERSION = 16
 # Older schemas whose folders are served until they are rebuilt. A schema may stay here only as long as all fields are the same and the
 # classes in them mean the same, so that access is decided, and documents are written, as in a new folder. Terms that it lacks are not
 # found.
-SERVED_VERSIONS = frozenset({10, 11, 12, 13, 14})
+SERVED_VERSIONS = frozenset({10, 11, 12, 13, 14, 15})
 
 WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
 COUNTED_FIELDS = ("stems", "title_stems", "heading_stems", "anchor_stems", "accented")
@@ -66,8 +66,11 @@ SAMPLES = 65_536
 HEADINGS_CHARACTERS, HEADINGS_SHARE = 300, 50
 
 
-LINK_RANK_BITS = 8
-"""The field of the link rank holds the fingerprint of the text above these bits. A field of its own would be another schema."""
+RANK_BITS = 8
+"""The fields of pagerank and link rank hold halves of the fingerprint of the text above these bits. Fields of their own would be another
+schema."""
+
+MAX_RANK = (1 << RANK_BITS) - 1
 
 TAGGED = "words"
 """The name of the analyzer of all text fields. It only splits at blanks: ``adapters/index/analysis`` has done all other analysis before."""
@@ -132,7 +135,6 @@ def make_entry(document: IndexDocument) -> Document:
         "access_class": document.access_class,
         "access": class_term(document.access_class),
         "sample": sample_of(document.key),
-        "pagerank": document.pagerank,
         "title": title.words,
         "body": body.words,
         "words_of_url": url.words,
@@ -154,9 +156,10 @@ def make_entry(document: IndexDocument) -> Document:
         fields["heading_stems"] = lay_out_whole(_cut_headings(document.headings, len(document.body)), stems).stems
     if document.anchors:
         fields["anchor_stems"] = lay_out_whole("\n".join(document.anchors), stems).stems
-    fingerprint = find_fingerprint(document.body)
-    if document.link_rank or fingerprint:
-        fields["link_rank"] = document.link_rank | fingerprint << LINK_RANK_BITS
+    high, low = split_fingerprint(find_fingerprint(document.body))
+    fields["pagerank"] = document.pagerank | high << RANK_BITS
+    if document.link_rank or low:
+        fields["link_rank"] = document.link_rank | low << RANK_BITS
     if values:
         fields["words_of_metadata"] = [value.words for value in values]
     tagged: list[str] = []

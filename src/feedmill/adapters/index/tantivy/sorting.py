@@ -4,26 +4,33 @@ The engine sorts by its fast fields, such as the date, and puts documents withou
 path inside a JSON field. A composite aggregation over such a path and the key lists exactly the pairs that a sorted page needs.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import tantivy
 
 from feedmill.adapters.index.reach import MAX_METADATA_REACH, RELEVANT
-from feedmill.adapters.index.tantivy.schema import build_schema
+from feedmill.adapters.index.tantivy.schema import RANK_BITS, build_schema
 from feedmill.core.text.analysis import fold_value
+from feedmill.core.text.fingerprints import join_fingerprint
 from feedmill.core.text.typedvalues import name_digest
 from feedmill.model.search import Hit, Hits, Sort
+
+MOST_FINGERPRINTS = 200
+"""Of so many hits of a page sorted by metadata the fingerprints are looked up, one by one."""
+
+_Page = tuple[list[Hit], int]
 
 
 def find_sorted(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, *, start: int, num: int) -> Hits:
     """Finds a page in a sort order. The scores are 0."""
     if sort.name:
-        keys, total = _by_metadata(searcher, query, sort, start, num)
+        hits, total = _by_metadata(searcher, query, sort, start, num)
     elif sort.is_whole:
-        keys, total = _by_date(searcher, query, sort, start, num)
+        hits, total = _by_date(searcher, query, sort, start, num)
     else:
-        keys, total = _relevant_by_date(searcher, query, sort, start, num)
-    return Hits(hits=tuple(Hit(key=key, score=0.0) for key in keys), total=total, is_exact=True)
+        hits, total = _relevant_by_date(searcher, query, sort, start, num)
+    return Hits(hits=tuple(hits), total=total, is_exact=True)
 
 
 def list_by_key(searcher: tantivy.Searcher, query: tantivy.Query, after: int, num: int) -> Hits:
@@ -42,22 +49,22 @@ def _order(sort: Sort) -> tantivy.Order:
     return tantivy.Order.Desc if sort.is_descending else tantivy.Order.Asc
 
 
-def _by_date(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, start: int, num: int) -> tuple[list[int], int]:
+def _by_date(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, start: int, num: int) -> _Page:
     # the engine panics if it must return no hits at all
     found = searcher.search(query, max(num, 1), count=True, order_by_field="date", order=_order(sort), offset=start)
-    return _keys(searcher, [address for _, address in found.hits[:num]]), _total(found)
+    return _read_hits(searcher, [address for _, address in found.hits[:num]]), _total(found)
 
 
-def _relevant_by_date(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, start: int, num: int) -> tuple[list[int], int]:
+def _relevant_by_date(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, start: int, num: int) -> _Page:
     found = searcher.search(query, RELEVANT, count=True)
     addresses = [address for _, address in found.hits]
     dates = searcher.fast_field_values("date", addresses) if addresses else []
     sign = -1 if sort.is_descending else 1
-    pairs = sorted(zip(dates, _keys(searcher, addresses), strict=True), key=lambda pair: (pair[0] is None, sign * int(pair[0] or 0)))
-    return [key for _, key in pairs[start:][:num]], _total(found)
+    pairs = sorted(zip(dates, addresses, strict=True), key=lambda pair: (pair[0] is None, sign * int(pair[0] or 0)))
+    return _read_hits(searcher, [address for _, address in pairs[start:][:num]]), _total(found)
 
 
-def _by_metadata(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, start: int, num: int) -> tuple[list[int], int]:
+def _by_metadata(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, start: int, num: int) -> _Page:
     total = _total(searcher.search(query, 1, count=True))
     # A composite aggregation has no offset: everything up to the end of the page is listed.
     end = min(start + num, MAX_METADATA_REACH)
@@ -68,7 +75,27 @@ def _by_metadata(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, s
     by_value = {"field": path, "order": order, "missing_bucket": True, "missing_order": "last"}
     sources = [{"value": {"terms": by_value}}, {"key": {"terms": {"field": "key"}}}]
     answer: dict[str, Any] = searcher.aggregate(query, {"page": {"composite": {"size": end, "sources": sources}}})
-    return [int(bucket["key"]["key"]) for bucket in answer["page"]["buckets"][start:end]], total
+    keys = [int(bucket["key"]["key"]) for bucket in answer["page"]["buckets"][start:end]]
+    fingerprints = {hit.key: hit.fingerprint for hit in _look_up(searcher, keys[:MOST_FINGERPRINTS])}
+    return [Hit(key=key, score=0.0, fingerprint=fingerprints.get(key, 0)) for key in keys], total
+
+
+def _look_up(searcher: tantivy.Searcher, keys: Sequence[int]) -> list[Hit]:
+    """Finds documents by their keys, in any order."""
+    chosen = [(tantivy.Occur.Should, tantivy.Query.term_query(build_schema(), "key", key, "basic")) for key in sorted(keys)]
+    found = searcher.search(tantivy.Query.boolean_query(chosen), max(len(keys), 1), count=False)
+    return _read_hits(searcher, [address for _, address in found.hits])
+
+
+def _read_hits(searcher: tantivy.Searcher, addresses: list[tantivy.DocAddress]) -> list[Hit]:
+    """Returns the hits at places of the index, with the fingerprints of their texts."""
+    if not addresses:
+        return []
+    high, low = (
+        [int(value or 0) >> RANK_BITS for value in searcher.fast_field_values(field, addresses)] for field in ("pagerank", "link_rank")
+    )
+    fingerprints = map(join_fingerprint, high, low)
+    return [Hit(key=key, score=0.0, fingerprint=mark) for key, mark in zip(_keys(searcher, addresses), fingerprints, strict=True)]
 
 
 def _keys(searcher: tantivy.Searcher, addresses: list[tantivy.DocAddress]) -> list[int]:
