@@ -29,6 +29,8 @@ COMMANDS = {
     "status": CommandPlace("status", "status", Section.RUN, "Show faults, queues, documents, index, processes.", "STATUS_EXAMPLES"),
     "doctor": CommandPlace("doctor", "doctor", Section.RUN, "Check machine, data folder and settings.", "DOCTOR_EXAMPLES"),
     "reindex": CommandPlace("reindex", "reindex", Section.RUN, "Build the index again.", "REINDEX_EXAMPLES"),
+    "backup": CommandPlace("backup", "backup", Section.RUN, "Write the data folder to a file.", "BACKUP_EXAMPLES"),
+    "restore": CommandPlace("backup", "restore", Section.RUN, "Make a data folder of a backup.", "RESTORE_EXAMPLES"),
     "conformance": CommandPlace("conformance", "conformance_app", Section.RUN, "Check a server, or a client, against a protocol."),
     "push": CommandPlace("push", "push", Section.FEED, "Push a feed file.", "PUSH_EXAMPLES"),
     "push-groups": CommandPlace("push", "push_groups", Section.FEED, "Push a groups feed file.", "PUSH_GROUPS_EXAMPLES"),

@@ -24,15 +24,18 @@ def make_config() -> Config:
 def migrate(store: SqlStore) -> str:
     """Upgrades the schema and returns its revision. Errors: Corrupt for a database of a newer release."""
     config = make_config()
-    script = ScriptDirectory.from_config(config)
     current = _current(store)
-    known = {revision.revision for revision in script.walk_revisions()}
-    if current is not None and current not in known:
+    if current is not None and not knows_schema(current):
         raise Corrupt(f"the store has schema {current}, which this release does not know; start the newer release again")
     config.attributes["engine"] = store.writer
     with translated():
         command.upgrade(config, "head")
-    return str(script.get_current_head())
+    return str(ScriptDirectory.from_config(config).get_current_head())
+
+
+def knows_schema(revision: str) -> bool:
+    """Returns whether this program can open or upgrade a store of a schema."""
+    return revision in {each.revision for each in ScriptDirectory.from_config(make_config()).walk_revisions()}
 
 
 def needs_migration(store: SqlStore) -> bool:

@@ -1,0 +1,62 @@
+"""Makes backups of a data folder and restores them."""
+
+from pathlib import Path
+
+from feedmill import __version__
+from feedmill.adapters.backups import (
+    STORE,
+    Description,
+    StoreSnapshot,
+    hold_links,
+    is_empty,
+    link_files,
+    read_description,
+    restore_files,
+    write_backup,
+)
+from feedmill.adapters.store.migrate import knows_schema
+from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.model.errors import BadRequest, Conflict
+
+
+def back_up(context: AppContext, file: Path) -> Description:
+    """Writes a backup of a data folder to a file, beside a running server too. Errors: BadRequest, Conflict, OSError."""
+    if context.settings.store.url or context.settings.blobs.url:
+        raise BadRequest("a backup holds a store and blobs of the data folder; back up what store.url and blobs.url name by its own tools")
+    if file.resolve().is_relative_to(context.data.resolve()):
+        raise BadRequest(f"'{file}' is in the data folder, which the next backup would copy; name a file elsewhere")
+    with hold_links(context.data) as links:
+        # Nobody commits meanwhile, so that the snapshot refers to linked files only. It takes a moment, whatever the size.
+        with context.store.writing():
+            snapshot = StoreSnapshot(context.data / STORE)
+            try:
+                link_files(context.data, links)
+            except BaseException:
+                snapshot.close()
+                raise
+        try:
+            snapshot.copy(links / STORE)
+        finally:
+            snapshot.close()
+        return write_backup(links, snapshot.schema, __version__, utc_now().isoformat(), file)
+
+
+def check_restorable(file: Path, data: Path) -> Description:
+    """Checks that a backup can be restored into a folder, and returns what it holds.
+
+    Errors: BadRequest for another file, and for a backup of a newer release; Conflict for a folder that is not empty; NotFound.
+    """
+    description = read_description(file)
+    if not knows_schema(description.schema):
+        raise BadRequest(
+            f"'{file}' was made by release {description.version} with schema {description.schema}, which this release does not know;"
+            " restore it with that release or a newer one"
+        )
+    if not is_empty(data):
+        raise Conflict(f"the data folder '{data}' is not empty; name a new one")
+    return description
+
+
+def restore(file: Path, data: Path) -> None:
+    """Writes a checked backup into an empty folder that this process has locked. Errors: BadRequest, Corrupt, OSError."""
+    restore_files(file, data)
