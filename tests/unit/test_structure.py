@@ -130,6 +130,11 @@ def test_page_has_its_structure() -> None:
     assert [place for _, place in structure.events] == [0, 5, 5, 5, 8, 11, 11, 11, 16, 16, 16, 16, 16, 17, 18]
 
 
+def test_structure_is_found_where_a_line_ends_within_a_tag() -> None:
+    _, structure, _ = read("<UL\nclass=x><li\n>One<li\tid=x>two</UL>")
+    assert [kind for kind, _ in structure.events] == [Kind.UNORDERED, Kind.ITEM, Kind.ITEM, Kind.END]
+
+
 def test_links_that_are_not_stored_are_known() -> None:
     body = "A <a href='mailto:a@b.com'>mail</a>, <a href='#x'>place</a>, <a rel=nofollow href=y>other</a>, <a href=x>page</a>"
     text, structure, _ = read(f"<p>{body} of this text with many other words so that it is no menu.</p>")

@@ -9,6 +9,8 @@ import re
 _TO_NEWLINE = bytes.maketrans(b"\x0b\x0c\r\t", b"\n\n\n ")
 CONTROLS = bytes(set(range(32)) - {9, 10, 11, 12, 13}) + b"\x7f"
 """The control characters that no text keeps."""
+PASSING = b"\x0e\x0f\x10\x11\x12\x13\x14\x15"
+"""Those by which a reader may mark places of its text for itself. It need not remove them, since they mean nothing to anyone else."""
 _UNWANTED = re.compile("[\x80-\x9f\u00ad\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff]|[\U0001fffe\U0001ffff]")
 _SEPARATORS = re.compile("[\u0085\u2028\u2029]")
 # what ``squeeze`` removes: all of the above and all white space, by the first bytes in UTF-8, which the search can jump to
@@ -22,7 +24,7 @@ _SQUEEZED = [
     (b"\xef\xbf", re.compile(rb"\xef\xbf[\xb9-\xbb\xbe\xbf]")),
     (b"\xf0\x9f\xbf", re.compile(rb"\xf0\x9f\xbf[\xbe\xbf]")),
 ]
-_BLANK_ASCII = b"\t\n\x0b\x0c\r \x00\x7f"
+_BLANK_ASCII = b"\t\n\x0b\x0c\r \x00\x7f" + PASSING
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
@@ -58,7 +60,10 @@ def unify_lines(text: str) -> str:
 
 
 def squeeze(text: str) -> bytes:
-    """Returns one byte for each character of the text that ``clean_text`` keeps, except white space. Control characters stay themselves."""
+    """Returns one byte for each character of the text that ``clean_text`` keeps, except white space.
+
+    Control characters stay themselves, except those that readers use for themselves.
+    """
     if text.isascii():
         return text.encode().translate(None, _BLANK_ASCII)
     data = text.encode("utf-8", "ignore")

@@ -53,6 +53,7 @@ _MAGIC = (
     (b".snd\0", "audio/basic"), (b"dns.\0", "audio/basic"), (b"MThd\0", "audio/midi"), (b"\xde\x12\x04\x95", "application/x-gettext-mo"),
     (b"\x95\x04\x12\xde", "application/x-gettext-mo"), (b"\0asm", "application/wasm"), (b"\x1bLua", "application/x-lua-bytecode"),
 )  # fmt: skip
+_ALL_MAGIC = tuple(magic for magic, _ in _MAGIC)
 # a comment is matched once and never retried as a longer one; otherwise a row of comments would take for ever
 _HTML_START = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,300}>\s*)?(?>(?:<!--.{0,2000}?-->\s*)*)<(?:!doctype\s+html|html)\b", re.I | re.S
@@ -77,6 +78,7 @@ _UPPER = bytes(range(128, 256))
 _SHORT_BYTES, _FEW_CONTROLS = 1_000, 12
 _LEAST_NOISE_BYTES, _MOST_DIFFERENT_BYTES = 256, 150
 _LOOKS_LIKE_MARKUP = re.compile(rb"</?(?:html|head|title|body|p|div|h[1-6]|br|a|span|td|li)\b[^<>]{0,200}>", re.I)
+_MIMETYPE = re.compile(r"[a-z0-9.+\-]{1,60}/[a-z0-9.+\-]{1,100}")
 _SUFFIX = re.compile(r"\.([A-Za-z0-9]{1,8})(?:[?#]|$)")
 _OF_SUFFIX = {
     "html": HTML, "htm": HTML, "xhtml": HTML, "txt": PLAIN, "md": MARKDOWN, "markdown": MARKDOWN, "eml": MAIL, "csv": "text/csv",
@@ -111,7 +113,7 @@ def normalize(declared: str | None) -> str | None:
         return None
     plain = declared.split(";", 1)[0].strip().lower()
     plain = _ALIASES.get(plain, plain)
-    return plain if re.fullmatch(r"[a-z0-9.+\-]{1,60}/[a-z0-9.+\-]{1,100}", plain) else None
+    return plain if _MIMETYPE.fullmatch(plain) else None
 
 
 _CLAIMS = ARCHIVES | {PDF, RTF, OLE, DOC, XLS, PPT, MSG, EPUB, DOCX, XLSX, PPTX, ODT, ODS, ODP}
@@ -126,7 +128,7 @@ def _by_magic(data: bytes, head: bytes) -> str | None:
     # Readers accept a header anywhere in the first 1,024 bytes (PDF Reference 1.7, appendix H), and a page may quote one.
     if b"%PDF-" in head[:1_024] and not _HTML_START.match(head):
         return PDF
-    for magic, mimetype in _MAGIC:
+    for magic, mimetype in _MAGIC if head.startswith(_ALL_MAGIC) else ():
         if head.startswith(magic):
             return _open_container(data, mimetype)
     if head[:4] == b"RIFF":
@@ -214,14 +216,14 @@ def _is_noise(head: bytes, controls: int) -> bool:
 
 
 def _detect_text(data: bytes, head: bytes, hint: str | None, url: str) -> str:
+    if hint is not None and hint not in (PLAIN, BINARY) and is_textual(hint):
+        return hint
     suffix = _SUFFIX.search(url.rsplit("/", 1)[-1])
     of_suffix = _OF_SUFFIX.get(suffix[1].lower()) if suffix else None
     # Tags in UTF-16 become visible to the patterns without decoding it: zero bytes and the mark are dropped.
     plain = head.replace(b"\0", b"").lstrip(b"\xff\xfe") if b"\0" in head[:4] or head[:1] in b"\xff\xfe" else head
-    if hint is None or hint in (PLAIN, BINARY) or not is_textual(hint):
-        found = _detect_unlabelled(plain, hint, of_suffix)
-        return XML if found == PLAIN and hint != PLAIN and _is_xml(plain, data[-_TAIL_BYTES:]) else found
-    return hint
+    found = _detect_unlabelled(plain, hint, of_suffix)
+    return XML if found == PLAIN and hint != PLAIN and _is_xml(plain, data[-_TAIL_BYTES:]) else found
 
 
 def _detect_unlabelled(head: bytes, hint: str | None, of_suffix: str | None) -> str:

@@ -1,13 +1,13 @@
 """The marks by which readers say what is a heading, a list or a table in the text that they return, and the structure that they make.
 
-A mark is two control characters: one that all marks begin with, and one for its kind. No text keeps control characters (``clean``), so
+A mark is three control characters: one that all marks begin with, and two for its kind. No text keeps control characters (``clean``), so
 the text is the same with marks and without them, whatever reads it. A document that brings such characters itself has a wrong structure,
 and its own text.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, product
 
 from feedmill.adapters.extract.clean import CONTROLS, squeeze, unify_lines
 from feedmill.core.text.structure import HEADINGS, MAX_EVENTS, Kind, encode_structure, list_digits
@@ -15,22 +15,24 @@ from feedmill.core.text.structure import HEADINGS, MAX_EVENTS, Kind, encode_stru
 SIGN = "\x01"
 """The first character of each mark."""
 
-_MARKED = [kind for kind in Kind if kind is not Kind.NOTHING]
-_SECONDS: dict[Kind, str] = dict(zip(_MARKED, map(chr, (*range(2, 9), *range(14, 32))), strict=False))
-# from the second characters to the letters of the storage format
-_LETTERS = bytes.maketrans("".join(_SECONDS.values()).encode(), "".join(kind.value for kind in _SECONDS).encode())
+_DIGITS = "\x02\x03\x04\x05\x06\x07"
+# two digits for each kind leave other control characters to the readers, whose own signs then keep a text in ASCII (``PASSING``)
+_PAIRS: dict[Kind, str] = dict(
+    zip((kind for kind in Kind if kind is not Kind.NOTHING), map("".join, product(_DIGITS, repeat=2)), strict=False)
+)
+_LETTERS = {pair.encode(): kind.value for kind, pair in _PAIRS.items()}
 _SIGN = SIGN.encode()
-_STARTS = SIGN + _SECONDS[Kind.PREFORMATTED]
-_ENDED = frozenset(_SECONDS[kind] for kind in Kind if kind in "ABCDEFuodtqpjeska")
-_MARKS = b"".join([SIGN.encode(), *(second.encode() for second in _SECONDS.values())])
-_MARK = re.compile(f"{SIGN}[{''.join(_SECONDS.values())}]")
+_STARTS = SIGN + _PAIRS[Kind.PREFORMATTED]
+_ENDED = frozenset(_PAIRS[kind] for kind in Kind if kind in "ABCDEFuodtqpjeska")
+_MARKS = (SIGN + _DIGITS).encode()
+_MARK = re.compile(f"{SIGN}[{_DIGITS}][{_DIGITS}]")
 _BLANKS = re.compile(r"\s{2,}")
 _TAB = 8
 
 
 def mark(kind: Kind) -> str:
     """Returns the mark of a kind."""
-    return SIGN + _SECONDS[kind]
+    return SIGN + _PAIRS[kind]
 
 
 END = mark(Kind.END)
@@ -54,7 +56,11 @@ def mark_list(items: Sequence[str]) -> str:
 
 def without_structure(text: str) -> str:
     """Returns a text without marks."""
-    return text.encode("utf-8", "surrogatepass").translate(None, _MARKS).decode("utf-8", "surrogatepass") if SIGN in text else text
+    return _drop(text, _MARKS) if SIGN in text else text
+
+
+def _drop(text: str, characters: bytes) -> str:
+    return text.encode("utf-8", "surrogatepass").translate(None, characters).decode("utf-8", "surrogatepass")
 
 
 def only_structure(text: str) -> str:
@@ -71,30 +77,27 @@ def build_structure(marked: str, unstored: Sequence[int]) -> str:
         return ""
     squeezed = squeeze(marked)
     pieces = squeezed.split(_SIGN)
-    seconds = b"".join([piece[:1] for piece in pieces[1:]])
     controls = len(squeezed) - len(squeezed.translate(None, CONTROLS))
-    if seconds.translate(None, _MARKS) or not 2 * len(seconds) == 2 * (len(pieces) - 1) == controls:
+    if controls != 3 * (len(pieces) - 1) or not _LETTERS.keys() >= {piece[:2] for piece in pieces[1:]}:
         pieces = _drop_strangers(pieces)
-        seconds = b"".join([piece[:1] for piece in pieces[1:]])
-    if not seconds:
-        return ""
     del pieces[MAX_EVENTS + 1 :]
-    letters = seconds[:MAX_EVENTS].translate(_LETTERS).decode()
-    distances = [len(pieces[0]), *[len(piece) - 1 for piece in pieces[1:-1]]]
+    if len(pieces) == 1:
+        return ""
+    letters = "".join([_LETTERS[piece[:2]] for piece in pieces[1:]])
+    distances = [len(pieces[0]), *[len(piece) - 2 for piece in pieces[1:-1]]]
     spaces = _find_spaces(marked) if Kind.PREFORMATTED.value in letters else []
     return encode_structure(letters, distances, unstored, spaces[:MAX_EVENTS])
 
 
 def _drop_strangers(pieces: list[bytes]) -> list[bytes]:
     """Returns the pieces of a text that has control characters of its own, without these."""
-    kept = [pieces[0].translate(None, CONTROLS)]
+    kept = [bytearray(pieces[0].translate(None, CONTROLS))]
     for piece in pieces[1:]:
-        second, rest = piece[:1], piece[1:].translate(None, CONTROLS)
-        if second in _MARKS and second:
-            kept.append(second + rest)
+        if (pair := piece[:2]) in _LETTERS:
+            kept.append(bytearray(pair + piece[2:].translate(None, CONTROLS)))
         else:
-            kept[-1] += second.translate(None, CONTROLS) + rest
-    return kept
+            kept[-1] += piece.translate(None, CONTROLS)
+    return list(map(bytes, kept))
 
 
 def _find_spaces(marked: str) -> list[tuple[int, int, int, int]]:
@@ -106,7 +109,7 @@ def _find_spaces(marked: str) -> list[tuple[int, int, int, int]]:
     end = number = last = 0
     while (start := marked.find(_STARTS, end)) >= 0:
         end = _find_end(marked, start)
-        text = unify_lines(without_structure(marked[start:end])).expandtabs(_TAB).rstrip()
+        text = unify_lines(_drop(marked[start:end], CONTROLS)).expandtabs(_TAB).rstrip()
         lines = text.lstrip("\n").split("\n")
         empty = 0
         for line, words in zip(lines, map(str.lstrip, lines), strict=True):
@@ -138,8 +141,8 @@ def _find_end(marked: str, start: int) -> int:
     """Returns where the mark is that ends what begins at a place."""
     depth = 0
     while start >= 0:
-        second = marked[start + 1 : start + 2]
-        depth += 1 if second in _ENDED else -1 if second == END[1] else 0
+        pair = marked[start + 1 : start + 3]
+        depth += 1 if pair in _ENDED else -1 if pair == END[1:] else 0
         if depth == 0:
             return start
         start = marked.find(SIGN, start + 1)

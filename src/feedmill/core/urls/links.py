@@ -10,8 +10,11 @@ from urllib.parse import urljoin
 
 from feedmill.model.extraction import Link
 
-# A path of plain segments can be appended to its page without the rules for relative URLs. Almost all links are such paths.
-_PLAIN_PATH = re.compile(r"/?(?:[\w%+~-][\w%+~.-]*/)*(?:[\w%+~-][\w%+~.-]*)", re.ASCII)
+# A path of plain segments can be appended to its page, or to a folder above it, without the rules for relative URLs. Almost all links are
+# such paths.
+_SEGMENTS = r"(?:[\w%+~-][\w%+~.-]*/)*(?:[\w%+~-][\w%+~.-]*)"
+_PLAIN_PATH = re.compile(f"/?{_SEGMENTS}", re.ASCII)
+_CLIMBING_PATH = re.compile(rf"(?:\./|((?:\.\./)+))((?:{_SEGMENTS})?)", re.ASCII)
 _HTTP_BASE = re.compile(r"(https?://[\w.-]+(?::\d+)?)/(?:[\w%+~-][\w%+~.-]*/)*(?:[\w%+~-][\w%+~.-]*)?(?=[?#]|$)", re.ASCII)
 _NOT_FOLLOWED = ("mailto:", "javascript:", "data:", "tel:")
 
@@ -24,14 +27,24 @@ def resolve_links(page: str, links: Iterable[Link]) -> tuple[Link, ...]:
 def resolve_each(page: str, links: Iterable[Link]) -> Iterator[Link | None]:
     """Yields each link of a page with its absolute URL, None for one that leads to no other document."""
     root, folder = _bases(page)
-    is_plain = _PLAIN_PATH.fullmatch
+    folders = [folder]
+    is_plain, read_climbing = _PLAIN_PATH.fullmatch, _CLIMBING_PATH.fullmatch
     for url, text in links:
         target = url.partition("#")[0] if "#" in url else url
         if root and is_plain(target):
             yield Link((root if target[0] == "/" else folder) + target, text)
+        elif root and (climbing := read_climbing(target)) is not None:
+            yield Link(_climb(root, folders, len(climbing[1] or "") // len("../")) + climbing[2], text)
         else:
             absolute = _resolve(page, target) if target else None
             yield Link(absolute, text) if absolute is not None else None
+
+
+def _climb(root: str, folders: list[str], steps: int) -> str:
+    """Returns the folder so many steps above that of the page, and adds what it needs to the known ones. Above the root is the root."""
+    while len(folders) <= steps and len(folders[-1]) > len(root) + 1:
+        folders.append(folders[-1][: folders[-1].rindex("/", 0, -1) + 1])
+    return folders[min(steps, len(folders) - 1)]
 
 
 def _resolve(page: str, target: str) -> str | None:

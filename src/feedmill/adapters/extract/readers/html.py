@@ -12,7 +12,7 @@ Source: Google Search Appliance, "Preparing for a Crawl", "Excluding Unwanted Te
 """
 
 import re
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 from urllib.parse import urljoin
 
@@ -24,6 +24,8 @@ from feedmill.adapters.extract.readers.htmlstructure import mark_structure
 from feedmill.adapters.extract.readers.navigation import (
     BOUNDARY,
     HEADINGS,
+    Anchor,
+    mark_headings,
     mark_links,
     mark_navigation,
     split_navigation,
@@ -44,6 +46,7 @@ _BLOCK_TAGS = (
 # ignoring letter case costs three times as much, and few pages need it
 _BLOCK, _BLOCK_ANY_CASE = re.compile(_BLOCK_TAGS), re.compile(_BLOCK_TAGS, re.IGNORECASE)
 _UPPER_TAG = re.compile(r"</?[A-Z]")
+_TAG_NAME = re.compile(r"<([a-z][a-z0-9]*)")
 _UNSEEN = ["script", "style", "noscript", "template", "iframe", "noembed", "noframes"]
 # each begins with a word that the search can jump to
 _HIDDEN_ATTRIBUTE, _HIDDEN_STYLE = re.compile(r"hidden(?<=\shidden)[\s>=/]"), re.compile(r"display\s*:\s*none")
@@ -65,27 +68,33 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
     lowered = source.lower()
     if is_costly(lowered):
         return _read_without_tree(source, limits)
-    source = _join_lines(source, lowered)
+    # what a page has: looking for elements that are not there takes longer
+    tags = set(_TAG_NAME.findall(lowered))
+    source = _join_lines(source, lowered, has_pre="pre" in tags)
     block = _BLOCK_ANY_CASE if _UPPER_TAG.search(source) else _BLOCK
     # With scripting, the parser takes what is in ``noscript`` as one text, which is
     # dropped below. Otherwise a paragraph of it in the head would become part of the body.
     tree = LexborHTMLParser(block.sub(f"{BOUNDARY}<", source), scripting=True)
     title = _find_title(tree)
     metadata, robots = _read_metas(tree, limits.metadata)
-    tree.strip_tags(_UNSEEN[:4] if "frame" not in lowered and "noembed" not in lowered else _UNSEEN, recursive=True)
+    if unseen := [tag for tag in _UNSEEN if tag in tags]:
+        tree.strip_tags(unseen, recursive=True)
     hidden: list[str] = []
-    if _HIDDEN_ATTRIBUTE.search(lowered) or _HIDDEN_STYLE.search(lowered):
+    if ("hidden" in lowered and _HIDDEN_ATTRIBUTE.search(lowered)) or _HIDDEN_STYLE.search(lowered):
         hidden = _take_hidden(tree)
-    if "<img" in lowered or "<area" in lowered:
+    if "img" in tags or "area" in tags:
         _put_alternatives(tree)
-    if 'href="#' in lowered or "href='#" in lowered or "href=#" in lowered:
+    if "#" in lowered and ('href="#' in lowered or "href='#" in lowered or "href=#" in lowered):
         _drop_permalinks(tree)
-    off = _obey_googleoff(tree) if "googleoff" in lowered else _SwitchedOff()
-    links, stored = _read_links(tree, _find_base(tree, url) if "<base" in lowered else None, off.anchors, limits.links)
-    outside = mark_navigation(tree, lowered)
-    headings = _read_headings(tree, outside)
-    mark_links(tree, lowered, stored, url.partition("#")[0].partition("?")[0].rpartition("/")[2])
-    mark_structure(tree, lowered)
+    off = _obey_googleoff(tree) if "googleoff" in lowered else _NOTHING_OFF
+    base = _find_base(tree, url) if "base" in tags else None
+    links, anchors = _read_links(tree, base, _list_own_starts(url), off.anchors, limits.links)
+    outside = mark_navigation(tree, lowered, tags)
+    elements = [(tag, tree.tags(tag)) for tag in HEADINGS if tag in tags]
+    headings = _read_headings([node for _, nodes in elements for node in nodes], outside)
+    mark_links(anchors)
+    mark_headings(elements)
+    mark_structure(tree, lowered, tags)
     for node, mark in off.quotes:
         words = node.text_content or ""
         node.replace_with(words[: len(words) - len(words.lstrip())] + mark + words.lstrip())
@@ -97,10 +106,10 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
     return Content(text=text, navigation=navigation, title=title, metadata=metadata, links=links, headings=headings, robots=robots)
 
 
-def _join_lines(source: str, lowered: str) -> str:
+def _join_lines(source: str, lowered: str, *, has_pre: bool) -> str:
     """Returns a page with blanks for its line ends, except in ``pre``. Shape: ``lowered`` is the page in lower case."""
-    if "<pre" not in lowered or len(lowered) != len(source):
-        return source if "<pre" in lowered else source.replace("\n", " ")
+    if not has_pre or len(lowered) != len(source):
+        return source if has_pre else source.replace("\n", " ")
     parts: list[str] = []
     end = 0
     while (start := lowered.find("<pre", end)) >= 0:
@@ -130,14 +139,11 @@ def _find_title(tree: LexborHTMLParser) -> str | None:
     return None
 
 
-def _read_headings(tree: LexborHTMLParser, outside: Set[int]) -> str:
-    """Returns the headings of the main text, the higher ones first. A single selector for all levels takes three times as long as one for
-    each.
-    """
-    found = [node for tag in HEADINGS for node in tree.tags(tag)]
+def _read_headings(found: Sequence[LexborNode], outside: Set[int]) -> str:
+    """Returns the headings of the main text, the higher ones first."""
     if outside:
         found = [node for node in found if node.mem_id not in outside]
-    return without_marks("\n".join([node.text() for node in found[:_MAX_HEADINGS]]))
+    return "\n".join([node.text() for node in found[:_MAX_HEADINGS]])
 
 
 def _read_metas(tree: LexborHTMLParser, limit: int) -> tuple[Metadata, frozenset[str]]:
@@ -177,7 +183,7 @@ def _take_hidden(tree: LexborHTMLParser) -> list[str]:
         inner.update(below.mem_id for below in node.css(_HIDDEN_SELECTOR))
         outer.append(node)
     for node in outer:
-        texts.append(without_marks(node.text(deep=True)))
+        texts.append(node.text(deep=True))
         node.decompose()
     return texts
 
@@ -209,29 +215,41 @@ def _find_base(tree: LexborHTMLParser, url: str) -> str | None:
     return None
 
 
-def _read_links(tree: LexborHTMLParser, base: str | None, mute: frozenset[int], limit: int) -> tuple[tuple[Link, ...], list[bool]]:
-    """Returns the links, and for each ``a`` with an address whether it is among the links."""
+def _list_own_starts(url: str) -> tuple[str, ...]:
+    """Returns how addresses of places of the page itself begin."""
+    name = url.partition("#")[0].partition("?")[0].rpartition("/")[2]
+    return ("#", f"{name}#") if name else ("#",)
+
+
+def _read_links(
+    tree: LexborHTMLParser, base: str | None, own: tuple[str, ...], mute: frozenset[int], limit: int
+) -> tuple[tuple[Link, ...], list[Anchor]]:
+    """Returns the links, and each ``a`` with an address."""
     links: list[Link] = []
-    stored: list[bool] = []
+    anchors: list[Anchor] = []
     for tag, attribute in (("a", "href"), ("area", "href"), ("frame", "src")):
         for node in tree.tags(tag):
-            if len(links) >= limit:
-                return tuple(links), stored
             attributes = node.attributes
-            href = _tidy_href(attributes.get(attribute))
-            is_link = _is_link(href) and "nofollow" not in (attributes.get("rel") or "").lower()
-            if tag == "a" and "href" in attributes:
-                stored.append(is_link)
-            if not is_link:
+            if attribute not in attributes:
                 continue
-            text = "" if mute and node.mem_id in mute else clean_line(node.text(), _ANCHOR_CHARACTERS)
-            links.append(Link(url=_join(base, href) if base else href, text=text))
-    return tuple(links), stored
+            written = attributes[attribute] or ""
+            href = _tidy_href(written)
+            is_stored = _is_link(href) and len(links) < limit and not ("rel" in attributes and _is_not_followed(attributes["rel"]))
+            if tag == "a":
+                anchors.append(Anchor(node, is_stored, written.startswith(own)))
+            if is_stored:
+                text = "" if mute and node.mem_id in mute else clean_line(node.text(), _ANCHOR_CHARACTERS)
+                links.append(Link(_join(base, href) if base else href, text))
+    return tuple(links), anchors
 
 
-def _tidy_href(href: str | None) -> str:
+def _is_not_followed(rel: str | None) -> bool:
+    return "nofollow" in (rel or "").lower()
+
+
+def _tidy_href(href: str) -> str:
     """Removes white space and control characters as browsers do. Source: WHATWG URL, "Basic URL parser", steps 1 to 3."""
-    href = (href or "").strip()
+    href = href.strip()
     return href if href.isprintable() else strip_controls(href.replace("\n", "").replace("\t", "").replace("\r", "").replace(BOUNDARY, ""))
 
 
@@ -251,6 +269,9 @@ class _SwitchedOff(NamedTuple):
 
     anchors: frozenset[int] = frozenset()
     quotes: tuple[tuple[LexborNode, str], ...] = ()
+
+
+_NOTHING_OFF = _SwitchedOff()
 
 
 def _obey_googleoff(tree: LexborHTMLParser) -> _SwitchedOff:

@@ -7,6 +7,7 @@ without marks.
 """
 
 import re
+from collections.abc import Set
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -26,36 +27,31 @@ _STARTING = {
     "li": Kind.ITEM, "dt": Kind.TERM, "dd": Kind.DESCRIPTION, "tr": Kind.ROW, "td": Kind.CELL, "th": Kind.HEADER_CELL,
 }  # fmt: skip
 _TAGS = [(tag, mark(kind), END) for tag, kind in _ENDED.items()] + [(tag, mark(kind), "") for tag, kind in _STARTING.items()]
-_PRESENT = re.compile(rf"<((?:{'|'.join(sorted([*_ENDED, *_STARTING], key=len, reverse=True))})[\s>])")
 _SPANS, _VALUES = re.compile(r"<t[dh]\s[^<>]*span"), re.compile(r"<li\s[^<>]*value")
+_COUNTED = re.compile(r"<ol\s[^<>]*(?:start|reversed)")
 _NUMBER = re.compile(r"\s*([+-]?[0-9]{1,9})")
 # no element is found by two parts of a selector
 _SPANNING = "td[colspan], td[rowspan]:not([colspan]), th[colspan], th[rowspan]:not([colspan])"
 
 
-def mark_structure(tree: LexborHTMLParser, lowered: str) -> None:
-    """Marks the elements of a tree. Shape: ``lowered`` is the page in lower case."""
-    # looking for elements that are not there takes longer than looking at the page
-    starts = set(_PRESENT.findall(lowered))
-    present = {start[:-1] for start in starts}
-    # few cells, lists and items have attributes at all
-    attributed = {start[:-1] for start in starts if start[-1] != ">"}
+def mark_structure(tree: LexborHTMLParser, lowered: str, tags: Set[str]) -> None:
+    """Marks the elements of a tree. Shape: ``lowered`` is the page in lower case, ``tags`` are the names in it."""
     left = MAX_MARKED
     for tag, begin, end in _TAGS:
-        if tag not in present:
+        if tag not in tags:
             continue
         for node in tree.tags(tag)[:left]:
             node.insert_before(begin)
             if end:
                 node.insert_after(end)
             left -= 1
-    if not attributed.isdisjoint(("td", "th")) and _SPANS.search(lowered):
+    if not tags.isdisjoint(("td", "th")) and _SPANS.search(lowered):
         for node in tree.css(_SPANNING)[:MAX_MARKED]:
             node.insert_before(_mark_spans(node))
-    if "ol" in attributed:
+    if "ol" in tags and _COUNTED.search(lowered):
         for node in tree.css("ol[start], ol[reversed]:not([start])")[:MAX_MARKED]:
             node.insert_before(_mark_start(node))
-    if "ol" in present and "li" in attributed and _VALUES.search(lowered):
+    if "ol" in tags and _VALUES.search(lowered):
         for node in tree.css("li[value]")[:MAX_MARKED]:
             if (number := _read_number(node, "value")) is not None:
                 node.insert_before(mark_numbers(number))

@@ -18,11 +18,13 @@ work is small and grows with the size of the page only.
 """
 
 import re
-from collections.abc import Sequence
-from itertools import chain, compress, islice, repeat
+from collections.abc import Sequence, Set
+from itertools import compress, islice
+from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from feedmill.adapters.extract.clean import PASSING
 from feedmill.adapters.extract.structure import END, mark, mark_heading, only_structure, without_structure
 from feedmill.core.text.structure import Kind
 from feedmill.core.text.textblob import QUOTED, UNQUOTED
@@ -31,27 +33,25 @@ BOUNDARY = "\f"
 """The white space before each block in the text of a tree. Line ends may be inside of a paragraph, where a page holds ``pre``."""
 GAP = "…"
 
-# noncharacters of Unicode, as those of ``textblob``; they are gone when the text is split
-_AROUND, _BEHIND = "\ufde0", "\ufde1"
-_MAIN, _MAIN_END = "\ufde2", "\ufde3"
-_LINK, _LINK_END = "\ufde4", "\ufde5"
-_HEADING = "\ufde6"
-_OWN_MARKS = re.compile("[\ufde0-\ufde6]")
-_PIECES = (_AROUND, _BEHIND, _MAIN, _MAIN_END)
-_PIECE = re.compile(f"[{''.join(_PIECES)}]")
+# control characters, which cleaning removes in any case; a landmark has two of them
+_LANDMARK_SIGN, _LINK, _LINK_END, _HEADING = "\x0e", "\x13", "\x14", "\x15"
+_AROUND, _BEHIND, _MAIN, _MAIN_END = (_LANDMARK_SIGN + second for second in "\x0f\x10\x11\x12")
+_OWN = PASSING.decode()
+_OWN_MARKS = re.compile(f"[{_OWN}]")
+_PIECE = re.compile(f"{_LANDMARK_SIGN}.")
 _LINKED = re.compile(f"{_LINK}[^{_LINK_END}]*{_LINK_END}?")
 _QUOTE_MARKS = re.compile(f"[{UNQUOTED}{QUOTED}]")
 _WORD = re.compile(r"\w+")
 _SPACELESS_LETTER = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff]")
 _SIGN = re.compile(f"{_LINK}[^\\w{_LINK}{_LINK_END}\f]{{1,4}}{_LINK_END}")
 _RIGHTS = re.compile(r"\s*(?:©|copyright\b)", re.IGNORECASE)
-_FILE_NAME = re.compile(r"[\w.-]+")
 # how some programs write the alternative of a sign beside its name: [Note] Note
-_REPEATED = re.compile(r"\[(\w[^\]\f]{0,40})\](?=[\s\x01-\x1f]*\1[\s\x01-\x1f]*\f)")
+_REPEATED = re.compile(r"\[(\w[^\]\f]{0,40})\](?=[\s\x01-\x07]*\1[\s\x01-\x07]*\f)")
 
 _LANDMARK_TAGS = ("nav", "header", "footer", "aside", "select", "button")
-# Each begins with letters that the search can jump to: one pattern for both, or a border of words first, takes ten times as long.
-_LANDMARK, _ROLE = re.compile(r"<(?:nav|header|footer|aside|main|select|button)\b"), re.compile(r"role\s*=")
+_LANDMARKS = frozenset({"main", *_LANDMARK_TAGS})
+# begins with letters that the search can jump to: a border of words first takes ten times as long
+_ROLE = re.compile(r"role\s*=")
 _ANYWHERE = frozenset({"nav", "select", "button"})
 _NAVIGATION_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "menu", "menubar", "toolbar", "tablist", "doc-toc"})
 _CONTENT_TAGS = frozenset({"main", "article", "section"})
@@ -62,8 +62,13 @@ _OTHER_VERSIONS = frozenset({"alternate"})
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _ANY_HEADING = ", ".join(HEADINGS)
 _CELLS = (mark(Kind.CELL), mark(Kind.HEADER_CELL))
-_STORED_LINK, _STORED_LINK_END = mark(Kind.LINK) + _LINK, _LINK_END + END
-_HEADINGS = [(tag, mark_heading(level) + _HEADING) for level, tag in enumerate(HEADINGS, 1)]
+_LINK_STARTS = {
+    (is_stored, is_inner): (mark(Kind.LINK) if is_stored else "") + _LINK * (1 + is_inner)
+    for is_stored in (False, True)
+    for is_inner in (False, True)
+}
+_STORED_LINK_END = _LINK_END + END
+_HEADING_STARTS = {tag: mark_heading(level) + _HEADING for level, tag in enumerate(HEADINGS, 1)}
 
 MAX_LANDMARKS = 500
 MAX_CLIMB = 60
@@ -79,63 +84,67 @@ LEAST_LINKS = 3
 LEAST_MAIN_SHARE = 0.02
 
 
-def mark_navigation(tree: LexborHTMLParser, lowered: str) -> frozenset[int]:
+class Anchor(NamedTuple):
+    """An ``a`` with an address: whether it is stored as a link, and whether it leads to a place of the page itself."""
+
+    node: LexborNode
+    is_stored: bool
+    is_inner: bool
+
+
+def mark_navigation(tree: LexborHTMLParser, lowered: str, tags: Set[str]) -> frozenset[int]:
     """Marks the elements of navigation in a tree, and returns the headings in them, by their places in the parser's memory.
 
-    Shape: ``lowered`` is the page in lower case. The titles and links of the page were read before.
+    Shape: ``lowered`` is the page in lower case, ``tags`` the names in it. The titles and links of the page were read before.
     """
-    marked = _mark_landmarks(tree) if _LANDMARK.search(lowered) or _ROLE.search(lowered) else []
+    marked = [] if tags.isdisjoint(_LANDMARKS) and _ROLE.search(lowered) is None else _mark_landmarks(tree)
     if _SEQUENCE.search(lowered):
         marked += _mark_sequence(tree)
     return frozenset(heading.mem_id for node in marked for heading in node.css(_ANY_HEADING))
 
 
-def mark_links(tree: LexborHTMLParser, lowered: str, stored: Sequence[bool], name: str) -> None:
-    """Marks links and headings, so that their share of a block can be measured, and that they are known in the text.
+def mark_links(anchors: Sequence[Anchor]) -> None:
+    """Marks the links of a page, so that their share of a block can be measured, and that they are known in the text.
 
-    Shape: as above, for each link whether it is stored, and the name of the page's file; the headings were read before.
+    Shape: all ``a`` with an address, in order.
     """
-    if "<a" in lowered:
-        for node, is_stored in zip(tree.css("a[href]")[:MAX_LINKS], chain(stored, repeat(False)), strict=False):
-            node.insert_before(_STORED_LINK if is_stored else _LINK)
-            node.insert_after(_STORED_LINK_END if is_stored else _LINK_END)
+    for node, is_stored, is_inner in anchors[:MAX_LINKS]:
         # links to places of the page itself count twice, since two of them are a table of contents already
-        for start in ("#", f"{name}#") if _FILE_NAME.fullmatch(name) else ("#",):
-            # looking at the page takes less time than looking for what is not there
-            if start.lower() not in lowered:
-                continue
-            for node in tree.css(f'a[href^="{start}"]')[:MAX_LINKS]:
-                node.insert_before(_LINK)
-    for tag, begin in _HEADINGS:
-        for node in tree.tags(tag)[:MAX_LINKS]:
+        node.insert_before(_LINK_STARTS[is_stored, is_inner])
+        node.insert_after(_STORED_LINK_END if is_stored else _LINK_END)
+
+
+def mark_headings(headings: Sequence[tuple[str, Sequence[LexborNode]]]) -> None:
+    """Marks the headings of a page. Shape: the elements of each tag; their texts were read before."""
+    for tag, nodes in headings:
+        begin = _HEADING_STARTS[tag]
+        for node in nodes[:MAX_LINKS]:
             node.insert_before(begin)
             node.insert_after(END)
 
 
 def without_marks(text: str) -> str:
-    """Returns a text without the marks of elements, except those of the structure."""
-    return text if text.isascii() else _OWN_MARKS.sub("", text)
+    """Returns a text without the characters that mark navigation."""
+    return _OWN_MARKS.sub("", text) if any(mark in text for mark in _OWN) else text
 
 
 def split_navigation(text: str) -> tuple[str, str]:
     """Returns the main text and the navigation of a marked text. Both keep the order of the page.
 
-    The marks of the structure stay in the main text, also those that stand in the navigation, so that each has its end.
+    The marks of the structure stay in the main text, also those that stand in the navigation, so that each has its end. The marks of
+    links and headings stay where they are.
     """
-    if text.isascii() or _OWN_MARKS.search(text) is None:
+    has_landmarks, has_links = _LANDMARK_SIGN in text, _LINK in text
+    if not (has_landmarks or has_links):
         return text, ""
     marked, blocks = text.split(BOUNDARY), without_structure(text).split(BOUNDARY)
-    # looking for each takes a thirtieth of the time of the pattern
-    has_landmarks = any(piece in text for piece in _PIECES)
     are_navigation = _find_landmarks(blocks) if has_landmarks else [False] * len(blocks)
     _add_dense(blocks, are_navigation, marked)
-    if _LINK in text:
+    if has_links:
         _add_edges(blocks, are_navigation)
     if UNQUOTED in text or QUOTED in text:
         return _split_quoted(blocks, are_navigation, marked)
-    # the marks go from both texts at once, and not from each of very many blocks
-    main = BOUNDARY.join(_put_gaps(blocks, are_navigation, marked))
-    return without_marks(main), without_marks(BOUNDARY.join(compress(blocks, are_navigation)))
+    return BOUNDARY.join(_put_gaps(blocks, are_navigation, marked)), BOUNDARY.join(compress(blocks, are_navigation))
 
 
 def without_signs(text: str) -> str:
@@ -167,11 +176,10 @@ def _split_quoted(blocks: list[str], are_navigation: list[bool], marked: list[st
     navigation: list[str] = []
     is_unquoted = False
     for piece, whole, is_navigation in zip(blocks, marked, are_navigation, strict=True):
-        words = _OWN_MARKS.sub("", piece)
-        marks = _QUOTE_MARKS.findall(words)
+        marks = _QUOTE_MARKS.findall(piece)
         if is_navigation:
-            navigation.append(f"{UNQUOTED}{words}{QUOTED}" if is_unquoted else words)
-        main.append("".join([*marks, only_structure(whole)]) if is_navigation else _OWN_MARKS.sub("", whole))
+            navigation.append(f"{UNQUOTED}{piece}{QUOTED}" if is_unquoted else piece)
+        main.append("".join([*marks, only_structure(whole)]) if is_navigation else whole)
         if marks:
             is_unquoted = marks[-1] == UNQUOTED
     return BOUNDARY.join(main), BOUNDARY.join(navigation)
@@ -274,7 +282,7 @@ def _find_landmarks(blocks: list[str]) -> list[bool]:
     # True for navigation, False for the main text, None for what is in neither
     found: list[bool | None] = []
     for block in blocks:
-        marks = [] if block.isascii() else _PIECE.findall(block)
+        marks = _PIECE.findall(block) if _LANDMARK_SIGN in block else []
         if marks:
             depth += marks.count(_AROUND)
             inside += marks.count(_MAIN)
@@ -375,7 +383,7 @@ def _count_dense(block: str) -> int:
     if _HEADING in block:
         return -1
     links = block.count(_LINK)
-    linked = _LINKED.findall(block)
+    linked = _LINKED.findall(block) if links > 1 else [_cut_link(block)]
     inside = sum(map(len, linked)) - links - len(linked)
     if not inside:
         return -1 if _WORD.search(_LINKED.sub(" ", block)) else 0
@@ -384,9 +392,15 @@ def _count_dense(block: str) -> int:
     # before the words are counted, which takes long in a paragraph
     if not is_dense and outside > LABEL_CHARACTERS:
         return -1
-    words = len(_WORD.findall(_LINKED.sub(" ", block)))
+    words = len(_WORD.findall(_LINKED.sub(" ", block) if links > 1 else block.replace(linked[0], " ")))
     # links with a short text, such as names of languages, may have a longer label
     return links if words < (SENTENCE_WORDS if is_dense else min(len(linked), LABEL_WORDS)) else -1
+
+
+def _cut_link(block: str) -> str:
+    """Returns the only link of a block with its marks. A pattern takes three times as long."""
+    start = block.find(_LINK)
+    return block[start : block.find(_LINK_END, start) + 1 or len(block)]
 
 
 def _add_edges(blocks: list[str], are_navigation: list[bool]) -> None:

@@ -39,8 +39,11 @@ def strip_markup(source: str) -> str:
 
 
 def _has_attribute_flood(source: str) -> bool:
-    for piece in source.split(">"):
-        # An attribute and its blank take two characters at least, so shorter pieces need not be counted.
+    pieces = source.split(">")
+    # An attribute and its blank take two characters at least, so shorter pieces need not be counted.
+    if max(map(len, pieces)) <= _MAX_ATTRIBUTES * 2:
+        return False
+    for piece in pieces:
         if len(piece) > _MAX_ATTRIBUTES * 2:
             start = piece.find("<")
             if start >= 0 and len(_BLANKS.findall(piece, start)) > _MAX_ATTRIBUTES:
@@ -49,6 +52,10 @@ def _has_attribute_flood(source: str) -> bool:
 
 
 def _is_deep(lowered: str) -> bool:
+    # no tag can be deeper than there are tags before it
+    starts = lowered.count("<") - lowered.count("</")
+    if starts * (starts + 1) // 2 * (1 + _LOOSE_WEIGHT) <= _MAX_STEPS:
+        return False
     depth = loose = steps = 0
     for closing, name in _TAG.findall(lowered):
         change = -1 if closing else 1
