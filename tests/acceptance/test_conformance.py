@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -48,6 +49,18 @@ def test_our_server_keeps_every_promise(server: Appliance, protocol: str, option
     assert (done.exit_code, report["held"]) == (0, len(report["cases"]))
     # the kit leaves no documents behind
     wait_until(lambda: count_left(server) == 0, lambda: f"the removal of the kit's documents, and saw last {count_left(server)}")
+
+
+def test_server_that_wants_a_token_is_tried_with_one(tmp_path: Path) -> None:
+    with running(tmp_path / "data", f"[gate]\nrequire_token = true\n{SETTINGS}") as server:
+        made = programs.run("tokens", "add", "kit", "--scope", "push", "--json", "--data", server.data)
+        token = json.loads(made.stdout)["token"]
+        urls = ["--url", f"http://127.0.0.1:{server.gate}", "--search-url", f"http://127.0.0.1:{server.search_port}"]
+        for protocol, case in (("gsa", "success-exact"), ("dataload", "reply-grammar")):
+            command = ["conformance", protocol, *urls, "--case", case, "--wait", "120", "--json"]
+            done = CliRunner().invoke(build_app(), [*command, "--token", token])
+            assert (done.exit_code, json.loads(done.stdout)["held"]) == (0, 1), done.output
+            assert CliRunner().invoke(build_app(), command).exit_code == 1
 
 
 def test_our_seedlist_keeps_every_promise(server: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:

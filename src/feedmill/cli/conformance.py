@@ -43,6 +43,16 @@ SearchUrl = Annotated[
     str, typer.Option("--search-url", metavar="URL", help="Its search port; without it, cases that search are not tried.")
 ]
 BaseUrl = Annotated[str, typer.Option("--base-url", metavar="URL", help="Where the URLs of pushed documents begin.")]
+PushToken = Annotated[
+    str,
+    typer.Option(
+        "--token",
+        metavar="TOKEN",
+        envvar="FEEDMILL_PUSH_TOKEN",
+        show_envvar=True,
+        help="A token of scope push, if the server wants one; only the variable hides it.",
+    ),
+]
 Only = Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case; may be repeated.")]
 WaitSeconds = Annotated[float, typer.Option("--wait", metavar="SECONDS", min=0.1, help="How long an effect may take.")]
 RequestSeconds = Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="How long one request may take.")]
@@ -104,6 +114,7 @@ def run_gsa(
     base_url: Annotated[
         str, typer.Option(metavar="URL", help="Where the URLs of fed documents begin.")
     ] = "http://conformance.example.com/",
+    token: PushToken = "",
     case: Only = None,
     wait: WaitSeconds = 60.0,
     timeout: RequestSeconds = 30.0,
@@ -117,7 +128,7 @@ def run_gsa(
     cases = _choose(GSA_CASES, case)
     trusted = str(certificate or "")
     target = Target(
-        feeds=Exchange(url, seconds=timeout, certificate=trusted),
+        feeds=Exchange(url, seconds=timeout, headers=_prove(token), certificate=trusted),
         search=Exchange(search_url, seconds=timeout, certificate=trusted) if search_url else None,
         user_header=user_header,
         base_url=base_url.rstrip("/") + "/",
@@ -136,6 +147,7 @@ def run_dataload(
     search_url: SearchUrl = "",
     profile: Annotated[str, typer.Option(metavar="NAME", help="The profile that is loaded.")] = "default",
     base_url: BaseUrl = BASE_URL,
+    token: PushToken = "",
     case: Only = None,
     wait: WaitSeconds = 60.0,
     timeout: RequestSeconds = 30.0,
@@ -149,7 +161,7 @@ def run_dataload(
     cases = _choose(dataload.CASES.cases, case)
     trusted = str(certificate or "")
     target = dataload.Target(
-        loads=Exchange(url, seconds=timeout, certificate=trusted),
+        loads=Exchange(url, seconds=timeout, headers=_prove(token), certificate=trusted),
         search=Exchange(search_url, seconds=timeout, certificate=trusted) if search_url else None,
         profile=profile,
         base_url=base_url.rstrip("/") + "/",
@@ -249,6 +261,11 @@ def run_authorization(
     )
     authorization.check_point(target)
     _report("authorization", url, _play(cases, lambda each: authorization.DecisionTrial(target, each)), as_json=as_json)
+
+
+def _prove(token: str) -> dict[str, str]:
+    """Returns the headers by which requests prove that they may push."""
+    return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 def _read_list_address(url: str) -> tuple[str, str, str]:
