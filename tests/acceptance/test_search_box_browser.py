@@ -222,6 +222,20 @@ def test_credentials_are_sent_only_if_asked_for(browser: Browser, site: Site) ->
             expect(page.get_by_role("alert")).to_contain_text("You may not search here")
 
 
+def test_suggestions_of_one_user_are_not_shown_to_the_next(browser: Browser, site: Site) -> None:
+    with opened(browser, site, site.write("users", "<feedmill-search></feedmill-search>"), troubles=("401",)) as page:
+        box, options = page.get_by_role("combobox"), page.get_by_role("option")
+        box.fill("trav")
+        expect(options.first).to_be_visible()
+        box.fill("")
+        expect(options).to_have_count(0)
+        page.evaluate("document.querySelector('feedmill-search').token = 'wrong'")
+        with page.expect_response("**/api/v1/suggest**") as answered:
+            box.fill("trav")
+        assert answered.value.status == 401
+        expect(options).to_have_count(0)
+
+
 def test_box_on_a_site_that_the_settings_do_not_name_says_that_it_cannot_search(browser: Browser, site: Site) -> None:
     path = site.write("foreign", "<feedmill-search></feedmill-search>")
     # the same server under another name is another origin; the browser logs what it refuses

@@ -194,13 +194,15 @@
       const text = this.input.value;
       this.#suggesting?.abort();
       if (this.getAttribute("suggest") === "off" || !text.trim() || text.length > 200) return this.#close();
-      if (this.#known.has(text)) return this.#offer(this.#known.get(text));
+      // the page may change the user or the collection meanwhile
+      const key = [this.token, this.getAttribute("site"), this.getAttribute("client"), text].join();
+      if (this.#known.has(key)) return this.#offer(this.#known.get(key));
       this.#suggesting = new AbortController();
       try {
         const { suggestions } = await this.#ask("suggest", { q: text, num: "8" }, this.#suggesting.signal);
         const others = suggestions.filter((one) => one.toLowerCase() !== text.trim().toLowerCase());
         if (this.#known.size > 100) this.#known.clear();
-        this.#known.set(text, others);
+        this.#known.set(key, others);
         if (this.input.value === text) this.#offer(others);
       } catch {
         // a suggestion that does not come is no error for anybody
