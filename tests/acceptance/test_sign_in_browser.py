@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests import programs
 from tests.appliance import Appliance, running
-from tests.browsers import PHONE, follow, launched, needs_chromium, new_page
+from tests.browsers import DESKTOP, PHONE, follow, launched, needs_chromium, new_page
 from tests.builders.requests import PASSWORD
 
 SETTINGS = """
@@ -59,8 +59,56 @@ def test_people_sign_in_and_out_without_script(browser: Browser, appliance: Appl
     cookie = next(each for each in page.context.cookies() if each["name"] == "GSA_SESSION_ID")
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Lax")
     follow(page, page.get_by_role("button", name="Sign out"))
+    expect(page.get_by_text("You are signed out.")).to_be_visible()
+    expect(page).to_have_url(f"http://127.0.0.1:{appliance.search_port}/?q=travel")
     expect(page.get_by_role("banner").get_by_role("link", name="Sign in")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("You are signed out.")).to_have_count(0)
     assert "GSA_SESSION_ID" not in {each["name"] for each in page.context.cookies()}
+    page.context.close()
+
+
+def sign_in(page: Page) -> None:
+    page.goto("/signin?to=/%3Fq%3Dtravel")
+    door = page.get_by_role("group", name="Default")
+    door.get_by_label("Name").fill("ann")
+    door.get_by_label("Password").fill(PASSWORD)
+    follow(page, page.get_by_role("button", name="Sign in"))
+
+
+def type_query(page: Page, text: str) -> None:
+    """Types a query, and lets so much time of the page pass that it searches for it."""
+    page.clock.pause_at(page.evaluate("Date.now()") + 1_000)
+    page.get_by_role("combobox").fill(text)
+    with page.expect_response(lambda answer: f"/?q={text}" in answer.url):
+        page.clock.run_for(1_100)
+
+
+def test_signing_out_is_announced_and_leads_back_to_what_was_typed(browser: Browser, appliance: Appliance) -> None:
+    page = new_page(browser, appliance, DESKTOP)
+    page.clock.install()
+    sign_in(page)
+    type_query(page, "hotel")
+    page.clock.resume()
+    expect(page.locator('.account input[name="to"][value="/?q=hotel"]')).to_have_count(1)
+    follow(page, page.get_by_role("button", name="Sign out"))
+    assert page.url.endswith("/?q=hotel")
+    expect(page.get_by_role("status").filter(has_text="You are signed out.")).to_be_attached()
+    page.context.close()
+
+
+def test_page_shows_that_another_tab_ended_the_session(browser: Browser, appliance: Appliance) -> None:
+    page = new_page(browser, appliance, DESKTOP)
+    page.clock.install()
+    sign_in(page)
+    other = page.context.new_page()
+    other.goto("/signout?to=/%3Fq%3Dtravel")
+    follow(other, other.get_by_role("button", name="Sign out everywhere"))
+    expect(other.get_by_text("You are signed out.")).to_be_visible()
+    assert other.url.endswith("/?q=travel")
+    # what the page has still shown is replaced with the next results, and its button leads back too
+    type_query(page, "hotel")
+    expect(page.get_by_role("banner").get_by_role("link", name="Sign in")).to_be_visible()
     page.context.close()
 
 

@@ -1,15 +1,20 @@
 """The languages of the pages: which one a request gets, and what of an answer depends on it."""
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 from hypothesis import given
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedmill.http.pages.languages import choose_language, find_tag, get_language, list_tags, read_accepted
-from feedmill.http.search.app import search_app
+from feedmill.http.search.app import SearchSite, search_app
+from feedmill.model.access import AccessFilter
 from feedmill.model.document import Attributes
+from feedmill.model.errors import Busy
 from feedmill.model.messages import counted, message
 from tests.anytext import any_text
 from tests.asgi import Answer
@@ -135,6 +140,48 @@ def test_error_offers_a_search_and_what_it_means(harness: SearchHarness) -> None
     assert "not found" not in page
     untranslated = ask_page(harness, "q=x&callback=1&lang=ar", "/suggest").text
     assert '<p dir="auto" lang="en">callback= is no name of a function' in untranslated
+
+
+def test_error_of_a_search_holds_its_query_and_a_link_to_try_it_again(harness: SearchHarness) -> None:
+    app = search_app(harness.services(), SearchSite(identify=make_failing(Busy("the store does not answer"))))
+    busy = ask(app, "/", "q=two+words&lang=de")
+    assert busy.status == 503
+    assert 'value="two words"' in busy.text
+    assert '<a class="again" href="/?q=two+words&amp;lang=de">Erneut versuchen</a>' in busy.text
+    assert "again" not in ask(app, "/none", "q=x").text
+    assert 'value=""' in ask(app, "//evil.example/", "q=x").text
+
+
+def test_unexpected_error_is_a_page_with_the_headers_of_one_and_without_its_reason(harness: SearchHarness) -> None:
+    site = SearchSite(identify=make_failing(ZeroDivisionError("a secret of the program")))
+    app = ForgivingApp(search_app(harness.services(), site))
+    page = ask(app, "/", "q=word&lang=de")
+    assert page.status == 500
+    assert "<h1>Auf dem Server ist etwas schiefgegangen</h1>" in page.text
+    assert 'value="word"' in page.text
+    assert "secret" not in page.text
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    assert (page.headers["x-content-type-options"], page.headers["cache-control"]) == ("nosniff", "private, no-cache")
+    answer = ask(app, "/api/v1/search", "q=word")
+    assert (answer.status, answer.json["detail"]) == (500, "internal error")
+
+
+def make_failing(error: Exception) -> Callable[[Request], AccessFilter]:
+    def fail(_request: Request) -> AccessFilter:
+        raise error
+
+    return fail
+
+
+class ForgivingApp:
+    """An application whose unexpected errors, which it raises behind its answer for the log, fail no test."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with contextlib.suppress(ZeroDivisionError):
+            await self._app(scope, receive, send)
 
 
 def test_values_of_users_are_escaped_inside_translations(harness: SearchHarness) -> None:

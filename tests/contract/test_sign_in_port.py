@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import ClassVar
+from urllib.parse import urlencode
 
 import pytest
 
@@ -223,10 +224,72 @@ def test_signing_in_on_the_page_leads_back_and_signing_out_ends_the_session(harn
     assert (names(harness), harness.seen[-1].method) == ([("Default", "", "ann")], SignInMethod.SESSION)
     form = read_form(page.text)
     saved = dict(browser.cookies)
-    assert browser.post(form.action, form.hidden).headers["location"] == "/"
+    assert browser.post(form.action, form.hidden).headers["location"] == "/?q=x"
     browser.cookies = saved
     browser.get("/?q=x")
     assert harness.seen[-1] == SIGNED_OUT
+    assert harness.events() == [("signin.accepted", "ann"), ("signout", "ann")]
+
+
+def test_page_after_signing_out_says_so_once_and_lists_the_same_query(harness: SignInHarness) -> None:
+    browser = harness.browser()
+    browser.sign_in("ann")
+    form = read_form(browser.get("/?q=x&select=@filetype:html&access=a&lang=de").text)
+    back = browser.post(form.action, form.hidden).headers["location"]
+    assert back == "/?q=x&select=%40filetype%3Ahtml&lang=de"
+    typed = browser.get(back, **{"x-feedmill-typing": "1"}).text
+    assert "abgemeldet" not in typed
+    assert '<p class="notice"><span>Sie sind abgemeldet.</span></p>' in browser.get(back).text
+    assert "abgemeldet" not in browser.get(back).text
+
+
+@pytest.mark.parametrize("target", ["", "/", "/signin", "//evil.example/?q=x", "https://evil.example/?q=x", "/cache?url=x", "/?access=a"])
+def test_signing_out_leads_to_no_other_page_than_a_list(harness: SignInHarness, target: str) -> None:
+    browser = harness.browser()
+    browser.sign_in("ann")
+    form = read_form(browser.get(f"/signout?{urlencode({'to': target})}").text)
+    assert browser.post(form.action, {**form.hidden, "to": target}).headers["location"] == "/"
+    assert "You are signed out." in browser.get("/").text
+
+
+def test_page_to_sign_out_leads_back_to_the_list(harness: SignInHarness) -> None:
+    browser = harness.browser()
+    browser.sign_in("ann")
+    assert '<a href="/signout?to=/%3Fq%3Dx" rel="nofollow"' in browser.get("/?q=x").text
+    form = read_form(browser.get("/signout?to=/%3Fq%3Dx").text)
+    assert browser.post(form.action, form.hidden).headers["location"] == "/?q=x"
+
+
+def test_signing_in_forgets_that_one_signed_out(harness: SignInHarness) -> None:
+    browser = harness.browser()
+    browser.sign_in("ann")
+    form = read_form(browser.get("/").text)
+    browser.post(form.action, form.hidden)
+    assert "You are signed out." in browser.get("/signin").text
+    browser.post(form.action, form.hidden)
+    browser.sign_in("ann")
+    form = read_form(browser.get("/").text)
+    assert "signed out" not in browser.get("/").text
+
+
+def test_page_says_that_a_session_has_ended_by_itself(harness: SignInHarness) -> None:
+    browser = harness.browser()
+    browser.sign_in("ann")
+    harness.clock.turn(minutes=61)
+    text = browser.get("/?q=x").text
+    assert "Your session has ended." in text
+    assert '<a href="/signin?to=/%3Fq%3Dx" rel="nofollow">Sign in again</a>' in text
+    assert "Your session has ended." in browser.get("/signin").text
+    browser.sign_in("ann")
+    assert "Your session has ended." not in browser.get("/?q=x").text
+
+
+def test_signing_out_after_the_session_ended_in_another_tab_leads_back_too(harness: SignInHarness) -> None:
+    browser = harness.browser()
+    browser.sign_in("ann")
+    form = read_form(browser.get("/?q=x").text)
+    browser.post(form.action, form.hidden)
+    assert browser.post(form.action, form.hidden).headers["location"] == "/?q=x"
     assert harness.events() == [("signin.accepted", "ann"), ("signout", "ann")]
 
 

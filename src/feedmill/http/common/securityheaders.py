@@ -11,6 +11,7 @@ XML holds texts of unknown authors, and a browser renders elements in XHTML's na
 
 import re
 from collections.abc import Sequence
+from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -18,7 +19,7 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 PAGE_WITH_SCRIPT = CONTENT_SECURITY_POLICY + "; script-src 'self'; connect-src 'self'"
-_HEADERS = {
+SECURITY_HEADERS: Final = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -26,7 +27,7 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-_RAW_HEADERS = tuple((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in _HEADERS.items())
+_RAW_HEADERS = tuple((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in SECURITY_HEADERS.items())
 
 _POLICY = b"content-security-policy"
 _XML = re.compile(rb"\s*[a-z0-9.+-]+/(?:[a-z0-9.+-]+\+)?xml(?:-[a-z-]+)?\s*(?:;|$)", re.IGNORECASE)  # RFC 7303, 4

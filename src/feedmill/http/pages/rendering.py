@@ -21,6 +21,7 @@ from feedmill.http.common.problems import Problem
 from feedmill.http.pages.branding import Brand, Brands
 from feedmill.http.pages.languages import PARAMETER, Choice, PageLanguage, choose_language, get_language, show_parameter
 from feedmill.model.messages import message
+from feedmill.telemetry.requestids import find_request_id
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 STATIC = Path(__file__).parents[1] / "static"
@@ -32,6 +33,10 @@ _ERROR_TITLES: Final = {
     Problem.FORBIDDEN: message("You may not do this"),
     Problem.BUSY: message("The search is not available now"),
 }
+_WITH_QUERY: Final = ("/", "/search", "/cache")
+_PASSING: Final = frozenset({Problem.BUSY, Problem.INTERNAL, Problem.TOO_MANY_FAILURES})
+"""Errors that may be over when the same request is sent again."""
+
 _REFUSED: Final = message("The request cannot be answered as it is")
 _FAILED: Final = message("Something went wrong on the server")
 
@@ -52,11 +57,22 @@ class Pages:
         return mark_language(HTMLResponse(self.render(name, choice, self.brands.find(request), **values), status, headers), choice)
 
     def respond_error(self, request: Request, problem: Problem, text: str, headers: Mapping[str, str]) -> HTMLResponse:
-        """Returns the page of an error. Shape: ``text`` says more than the status does, "" for nothing."""
-        title = _ERROR_TITLES.get(problem) or (_REFUSED if problem.status < 500 else _FAILED)
-        return self.respond(
-            request, "error.html", problem.status, headers, status=problem.status, code=problem.code, title=title, text=text
-        )
+        """Returns the page of an error. Shape: ``text`` says more than the status does, "" for nothing.
+
+        The page of a failed search has its query in the box, and a link to try it again if that may help.
+        """
+        has_query = request.url.path in _WITH_QUERY
+        may_pass = has_query and request.method == "GET" and problem in _PASSING
+        values = {
+            "status": problem.status,
+            "code": problem.code,
+            "title": _ERROR_TITLES.get(problem) or (_REFUSED if problem.status < 500 else _FAILED),
+            "text": text,
+            "query": request.query_params.get("q", "") if has_query else "",
+            "again": f"{request.url.path}?{request.url.query}" if may_pass else "",
+            "request_id": find_request_id() if problem.status >= 500 else "",
+        }
+        return self.respond(request, "error.html", problem.status, headers, **values)
 
     def render(self, name: str, choice: Choice, brand: Brand, /, **values: Any) -> str:
         """Returns a page as text."""

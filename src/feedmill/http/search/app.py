@@ -48,7 +48,7 @@ from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.openapi import build_openapi
 from feedmill.http.common.origin import OriginCheck
 from feedmill.http.common.paging import link_next
-from feedmill.http.common.problems import Problem, find_problem, make_answer, problem_of
+from feedmill.http.common.problems import Problem, answer_failure, find_problem, make_answer, problem_of
 from feedmill.http.common.proxyheaders import ProxyTrust
 from feedmill.http.common.requirements import (
     ADMINISTER,
@@ -64,7 +64,7 @@ from feedmill.http.common.requirements import (
 )
 from feedmill.http.common.resource import SEARCH_PORT
 from feedmill.http.common.searchthreads import SearchBounds, SearchThreads, find_deadline
-from feedmill.http.common.securityheaders import PAGE_WITH_SCRIPT, GuardHeaders
+from feedmill.http.common.securityheaders import PAGE_WITH_SCRIPT, SECURITY_HEADERS, GuardHeaders
 from feedmill.http.common.strictparameters import strict, strict_to
 from feedmill.http.common.stricttransport import StrictTransport
 from feedmill.http.pages.apidocs import docs_route
@@ -279,7 +279,11 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
             Middleware(AnonymousOrigins, allowed=site.allow_origins, own=site.list_public_origins()),
             Middleware(RoleCheck, challenge=site.signin.authenticator.challenge if site.signin else ""),
         ],
-        exception_handlers={FeedmillError: endpoints.answer_error, HTTPException: endpoints.answer_http_error},
+        exception_handlers={
+            FeedmillError: endpoints.answer_error,
+            HTTPException: endpoints.answer_http_error,
+            Exception: endpoints.answer_failure,
+        },
     )
 
 
@@ -341,8 +345,14 @@ class _Endpoints:
         page = replace(page, is_loosened=page.is_loosened and not _is_typing(request))
         shown = show_page(page, plan, show_parameter(find_choice(request)), typed=typed, chosen=_list_chosen(request))
         headers = {**PRIVATE_NO_CACHE, "Content-Security-Policy": PAGE_WITH_SCRIPT}
-        values = {"page": shown, "account": account, "similar_to": similar_to}
-        return self._pages.respond(request, "search.html", 200, headers, **values)
+        # a request that is sent while somebody types shows its results alone
+        notices = self.site.signin.notices if self.site.signin is not None and not _is_typing(request) else None
+        notice = notices.find(request) if notices is not None else None
+        values = {"page": shown, "account": account, "similar_to": similar_to, "notice": notice}
+        response = self._pages.respond(request, "search.html", 200, headers, **values)
+        if notices is not None:
+            notices.forget(request, response)
+        return response
 
     def search(self, request: Request) -> Response:
         """Returns the results of a search as JSON."""
@@ -407,6 +417,13 @@ class _Endpoints:
         if isinstance(exc, HTTPException) and exc.headers:
             response.headers.update(exc.headers)
         return response
+
+    async def answer_failure(self, request: Request, exc: Exception) -> Response:
+        """Returns the response to an unexpected error, which the server logs. It passes no middleware, so it has its own headers."""
+        if request.url.path.startswith("/api/"):
+            return await answer_failure(request, exc)
+        text = message("the search cannot be answered now; try again later")
+        return self._pages.respond_error(request, Problem.INTERNAL, text, {**PRIVATE_NO_CACHE, **SECURITY_HEADERS})
 
     def _respond_problem(self, request: Request, problem: Problem, text: str) -> Response:
         if request.url.path.startswith("/api/"):

@@ -32,7 +32,19 @@ LONG = 10
 """The number of values from which a facet has a field to search in it."""
 
 _RECENT = {1: message("Today"), 7: message("Past 7 days"), 30: message("Past 30 days"), 365: message("Past year")}
-_TYPES = {"html": message("Web page"), "txt": message("Plain text"), "md": "Markdown", "eml": message("Mail")}
+_TYPES = {
+    "html": message("Web page"),
+    "txt": message("Plain text"),
+    "md": "Markdown",
+    "eml": message("Mail"),
+    "man": message("Manual page"),
+    "doc": "Word (DOC)",
+    "docx": "Word (DOCX)",
+    "xls": "Excel (XLS)",
+    "xlsx": "Excel (XLSX)",
+    "ppt": "PowerPoint (PPT)",
+    "pptx": "PowerPoint (PPTX)",
+}
 
 Href = Callable[[SearchRequest], str]
 """Returns the link to the first page of a request."""

@@ -10,6 +10,7 @@ from feedmill.http.pages.rendering import Pages
 from feedmill.http.signin.cookies import Cookies
 from feedmill.http.signin.flows import Flows
 from feedmill.http.signin.forms import FormGuard
+from feedmill.http.signin.notices import Notices
 from feedmill.http.signin.openid import OpenIdRoutes
 from feedmill.http.signin.openidlogout import OpenIdLogoutRoutes
 from feedmill.http.signin.page import PAGE, Choice, PageTools, SignInPage
@@ -47,7 +48,7 @@ class SignInOptions:
 def build_signin(signing: SignInServices, options: SignInOptions) -> SignInSite:
     """Returns the sign-in of the search port."""
     cookies = Cookies(always_secure=options.secure_cookies or is_https(options.public_url))
-    guard = FormGuard(options.key, cookies)
+    guard, notices = FormGuard(options.key, cookies), Notices(cookies)
     clients = Clients(proxies=options.client_proxies, header=options.client_header, shared=options.proxy.trusted)
     authenticator = RequestAuthenticator(
         proxy=options.proxy,
@@ -69,6 +70,7 @@ def build_signin(signing: SignInServices, options: SignInOptions) -> SignInSite:
         authenticator=authenticator,
         check=signing.check,
         guard=guard,
+        notices=notices,
         auditing=signing.auditing,
         pages=pages,
         provider_logouts=provider_logouts,
@@ -95,6 +97,7 @@ def build_signin(signing: SignInServices, options: SignInOptions) -> SignInSite:
         authenticator=authenticator,
         check=signing.check,
         guard=guard,
+        notices=notices,
         pages=pages,
         routes=routes,
         has_choices=bool(choices),

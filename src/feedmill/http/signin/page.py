@@ -9,7 +9,7 @@ Signing in for one namespace preserves the session's users of the others, so one
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -22,6 +22,7 @@ from feedmill.http.common.requirements import USER, DeclaredRoute
 from feedmill.http.pages.rendering import Pages, add_parameters
 from feedmill.http.signin.cookies import SESSION, Cookies
 from feedmill.http.signin.forms import Fields, FormGuard, find_field, is_browser, read_form, read_target
+from feedmill.http.signin.notices import Notices
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
 from feedmill.http.signin.signout import ProviderLogouts
 from feedmill.http.signin.threads import run_slowly
@@ -37,6 +38,7 @@ OLD_PAGE = "/security-manager/samlauthn"
 SIGN_OUT = "/signout"
 TARGET_FIELD = "to"
 EVERYWHERE_FIELD = "everywhere"
+_LISTS = ("/", "/search")
 _WRONG = message("The name or the password is wrong.")
 _STRANGE = message("This form has expired. Please send it again.")
 
@@ -67,6 +69,7 @@ class PageTools:
     authenticator: RequestAuthenticator
     check: PasswordCheck
     guard: FormGuard
+    notices: Notices
     auditing: Auditing
     pages: Pages
     provider_logouts: ProviderLogouts
@@ -107,8 +110,9 @@ class SignInPage:
 
     def ask_sign_out(self, request: Request) -> Response:
         """Shows the form for signing out."""
-        code = self._tools.guard.code_of_session(request.scope)
-        return self._tools.pages.respond(request, "signout.html", 200, NO_STORE, code=code)
+        code = self._tools.guard.code_of_session(request.scope) if find_current_user(request).is_signed_in else ""
+        target = read_target_of_sign_out(request.query_params.get(TARGET_FIELD, ""))
+        return self._tools.pages.respond(request, "signout.html", 200, NO_STORE, code=code, target=target)
 
     async def sign_out(self, request: Request) -> Response:
         """Ends the session."""
@@ -125,6 +129,7 @@ class SignInPage:
         cookies = self._cookies
         text = self._tools.authenticator.sessions.begin(cookies.read(request.scope, SESSION), verified)
         cookies.put(response, request.scope, SESSION, text)
+        self._tools.notices.forget(request, response)
 
     @property
     def _cookies(self) -> Cookies:
@@ -185,8 +190,10 @@ class SignInPage:
             namespace_forms=self._list_namespace_forms(request, tried),
             choices=[(choice, f"{choice.href}?{write_target(target, repeated)}") for choice in self._tools.choices],
             problem=tried.problems.get("", ""),
+            notice=self._tools.notices.find(request) if not tried.problems else None,
         )
         self._tools.guard.put_cookie(response, request.scope, text)
+        self._tools.notices.forget(request, response)
         return response
 
     def _list_namespace_forms(self, request: Request, tried: _Attempt) -> list[NamespaceForm]:
@@ -203,9 +210,11 @@ class SignInPage:
         ]
 
     def _sign_out(self, request: Request, fields: Fields) -> Response:
-        if not self._tools.guard.is_ours(request.scope, fields):
-            return self.ask_sign_out(request)
         current_user = find_current_user(request)
+        target = read_target_of_sign_out(find_field(fields, TARGET_FIELD))
+        # a session that ended meanwhile needs no code to end: the form was sent from another tab, or after a long time
+        if current_user.is_signed_in and not self._tools.guard.is_ours(request.scope, fields):
+            return self.ask_sign_out(request)
         text = self._cookies.read(request.scope, SESSION)
         session = self._tools.authenticator.sessions.find(text) if text else None
         is_everywhere = bool(find_field(fields, EVERYWHERE_FIELD)) and current_user.method is SignInMethod.SESSION
@@ -219,20 +228,27 @@ class SignInPage:
             self._tools.auditing.log_event(AuditKind.SIGNED_OUT, actor=actor, address=address, details={"everywhere": is_everywhere})
         # comes last, because a provider may take time to return its logout address
         logouts = self._tools.provider_logouts.find_logouts(request, session.credentials) if session is not None else []
-        response: Response = RedirectResponse(
-            add_parameters("/", self._tools.pages.find_repeated(request)), status_code=303, headers=NO_STORE
-        )
+        back = target or add_parameters("/", self._tools.pages.find_repeated(request))
+        response: Response = RedirectResponse(back, status_code=303, headers=NO_STORE)
         if logouts:
             response = self._tools.provider_logouts.render(request, logouts)
         # The browser's cache may hold results that only this user may see.
         response.headers["Clear-Site-Data"] = '"cache"'
         self._cookies.drop(response, request.scope, SESSION)
+        self._tools.notices.remember_sign_out(request, response)
         return response
 
 
 def write_target(target: str, repeated: Mapping[str, str]) -> str:
     """Returns the query of an address that leads to signing in, and from there to ``target``."""
     return urlencode({TARGET_FIELD: target, **repeated}, safe="/", quote_via=quote)
+
+
+def read_target_of_sign_out(text: str) -> str:
+    """Returns the list of results to show after signing out, without what only a signed-in user may ask for; "" for any other text."""
+    parts = urlsplit(read_target(text))
+    pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] != "access"]
+    return f"{parts.path}?{urlencode(pairs)}" if parts.path in _LISTS and pairs else ""
 
 
 def _ask_to_wait(seconds: float) -> str:

@@ -87,8 +87,9 @@
     document.title = next.title;
     document.head.querySelector("link[rel=alternate]")?.remove();
     document.head.append(...next.head.querySelectorAll("link[rel=alternate]"));
-    const [signIn, other] = [document, next].map((one) => one.querySelector(".account a"));
-    if (signIn && other) signIn.href = other.getAttribute("href");
+    // signing in and out leads back to these results; the session may have ended, or begun in another tab
+    const [account, other] = [document, next].map((one) => one.querySelector(".account"));
+    if (account && other && !account.contains(document.activeElement)) account.replaceWith(other);
   };
 
   const announce = () => {

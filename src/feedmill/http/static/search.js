@@ -123,6 +123,10 @@
     form.requestSubmit();
   });
 
+  // --- a notice, such as that of signing out, is announced: what a page holds when it comes is not
+  const notice = document.querySelector(".notice");
+  if (notice) setTimeout(() => { announcement.textContent = notice.textContent.trim(); }, 300);
+
   // --- keys: "/" goes to the search box, up and down walk through the results
   const listLinks = () => [...document.querySelectorAll(".results h2 a")];
   document.addEventListener("keydown", (event) => {
