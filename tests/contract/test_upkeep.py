@@ -299,6 +299,22 @@ def test_files_beyond_the_budget_go_oldest_first_but_for_those_still_needed(harn
     assert harness.feed(oldest).state is FeedState.COMPLETED
 
 
+def test_feeds_of_the_archive_stay_with_their_files_until_its_days_are_over(harness: FeedHarness, tmp_path: Path) -> None:
+    files = FolderFeedFiles(tmp_path / "feeds")
+    feed_ids = [receive_file(harness, files, "hr", 400, applied=True, age_seconds=0) for _ in range(4)]
+    limits = replace(NO_REST, feeds_of_a_source=2, feed_files_bytes=500, archive=timedelta(days=2))
+    upkeep = upkeep_of(harness, tmp_path, open_blobs(tmp_path), limits, files)
+
+    refresh_regularly(upkeep)
+    assert list_names(files) == {file_of(harness, feed_id) for feed_id in feed_ids}
+
+    harness.now += timedelta(days=2, minutes=1)
+    refresh_regularly(upkeep)
+    with harness.store.reading() as unit:
+        assert [feed.id for feed in unit.feeds.reader.list_newest(None, 100)] == [feed_ids[3], feed_ids[2]]
+    assert len(list_names(files)) == 1
+
+
 def test_files_without_a_feed_go_after_an_hour(harness: FeedHarness, tmp_path: Path) -> None:
     files = FolderFeedFiles(tmp_path / "feeds")
     orphan, young, received = files.create(), files.create(), files.create()

@@ -64,7 +64,8 @@ def build_policy_acl_sweep(context: AppContext) -> PolicyAclSweep:
 
 def build_upkeep(context: AppContext) -> Upkeep:
     """Builds the service that removes what is no longer needed."""
-    limits = UpkeepLimits(history=timedelta(days=context.settings.history.days))
+    settings = context.settings
+    limits = UpkeepLimits(history=timedelta(days=settings.history.days), archive=timedelta(days=settings.archive.days))
     return Upkeep(store=context.store, files=context.files, blobs=context.blobs, garbage=context.blobs, clock=utc_now, limits=limits)
 
 

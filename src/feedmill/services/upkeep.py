@@ -29,9 +29,13 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepLimits:
-    """What is stored for how long. Units: bytes of received feeds; ``rest`` in multiples of the work before it."""
+    """What is stored for how long. Units: bytes of received feeds; ``rest`` in multiples of the work before it.
+
+    Feeds that are younger than ``archive`` stay with their bytes, however many they are.
+    """
 
     feeds_of_a_source: int = 1_000
+    archive: timedelta = timedelta(0)
     feed_files_bytes: int = 10 << 30
     history: timedelta = timedelta(days=90)
     rest: float = 4.0
@@ -116,7 +120,9 @@ class Upkeep:
     def _forget_feeds(self) -> Iterator[None]:
         """Removes feeds beyond the newest of their source: rows first, so that no row refers to a missing file."""
         with self._store.reading() as unit:
-            feeds = unit.feeds.upkeep.list_prunable(self._limits.feeds_of_a_source)
+            prunable = unit.feeds.upkeep.list_prunable(self._limits.feeds_of_a_source)
+        archived_since = self._clock() - self._limits.archive
+        feeds = [feed for feed in prunable if feed.received_at < archived_since]
         for batch in _batches(feeds):
             with self._store.writing() as unit:
                 unit.feeds.upkeep.remove([feed.id for feed in batch])
@@ -127,7 +133,7 @@ class Upkeep:
             yield
 
     def _tidy_files(self) -> Iterator[None]:
-        return tidy_feed_files(self._store, self._files, self._clock, self._limits.feed_files_bytes)
+        return tidy_feed_files(self._store, self._files, self._clock, self._limits.feed_files_bytes, self._limits.archive)
 
     def _forget_history(self) -> Iterator[None]:
         before = self._clock() - self._limits.history

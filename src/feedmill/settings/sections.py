@@ -26,7 +26,7 @@ from feedmill.settings.pulling import PullSourceSettings
 from feedmill.settings.section import NetworkList, PatternList, Section, SourceName
 from feedmill.settings.semantic import SemanticSettings
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, QuerySettings, SynonymSettings
-from feedmill.settings.signin import Audit, History, SignIn
+from feedmill.settings.signin import Archive, Audit, History, SignIn
 
 _IMAGE_SOURCE = re.compile(r"https?://(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::[0-9]{1,5})?")
 _ORIGIN = re.compile(r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?/?")
@@ -266,6 +266,7 @@ class Settings(Section):
     signin: SignIn = SignIn()
     audit: Audit = Audit()
     history: History = History()
+    archive: Archive = Archive()
     authorization: tuple[AuthorizationSettings, ...] = ()
     policy_acls: tuple[PolicyAclSettings, ...] = ()
     mechanisms: MechanismSettings = MechanismSettings()

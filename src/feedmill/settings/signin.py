@@ -1,4 +1,4 @@
-"""Settings of sign-in, and of how long the audit log and the history are stored."""
+"""Settings of sign-in, and of how long the audit log, the history and received feeds are stored."""
 
 import re
 from typing import Annotated
@@ -190,6 +190,12 @@ class Audit(Section):
     """How long the audit log is stored. Units: days, 0 = for ever."""
 
     days: Annotated[int, Field(ge=0, le=36_500)] = 365
+
+
+class Archive(Section):
+    """How long feeds are stored as they were received. Units: days; 0 for the newest feeds of each source alone."""
+
+    days: Annotated[int, Field(ge=0, le=3_650)] = 0
 
 
 class History(Section):

@@ -1,11 +1,13 @@
 """Keeps the feed folder within its budget.
 
-Rules: a file from which a feed must still be read stays, whatever the budget. A repaired copy is removed once its feed is applied. Files
-that no feed knows and files that are still being received are removed an hour after their last change: until then their feed's row may
-still be written. Of the rest, the oldest are removed first. Each ``yield`` ends one bounded piece of work.
+Rules: a file from which a feed must still be read stays, and so does one that is younger than the archive, whatever the budget. A repaired
+copy is removed once its feed is applied. Files that no feed knows and files that are still being received are removed an hour after their
+last change: until then their feed's row may still be written. Of the rest, the oldest are removed first. Each ``yield`` ends one bounded
+piece of work.
 """
 
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from itertools import islice
 
 import structlog
@@ -21,8 +23,9 @@ log = structlog.get_logger(__name__)
 _Found = tuple[str, int, float]
 
 
-def tidy_feed_files(store: Store, files: FeedFiles, clock: Clock, budget_bytes: int) -> Iterator[None]:
+def tidy_feed_files(store: Store, files: FeedFiles, clock: Clock, budget_bytes: int, archive: timedelta = timedelta(0)) -> Iterator[None]:
     """Goes through the folder once. Units: bytes of received files."""
+    archived_since = (clock() - archive).timestamp()
     spare: list[tuple[float, int, str]] = []
     total_bytes = 0
     for batch in _batches(files.list()):
@@ -36,7 +39,7 @@ def tidy_feed_files(store: Store, files: FeedFiles, clock: Clock, budget_bytes: 
                     log.info("feed_file_removed", file=name, bytes=size_bytes, reason="no feed needs it")
                 continue
             total_bytes += size_bytes
-            if use is FileUse.RECEIVED:
+            if use is FileUse.RECEIVED and changed_at < archived_since:
                 spare.append((changed_at, size_bytes, name))
         yield
     spare.sort()
