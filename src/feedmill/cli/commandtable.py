@@ -44,6 +44,7 @@ COMMANDS = {
     "search": CommandPlace("search", "search", Section.LOOK, "Search.", "SEARCH_EXAMPLES"),
     "why": CommandPlace("why", "why", Section.LOOK, "Say whether searches find a URL, and why not.", "WHY_EXAMPLES"),
     "documents": CommandPlace("documents", "documents_app", Section.LOOK, "List documents, or show one.", "DOCUMENTS_EXAMPLES"),
+    "compare": CommandPlace("compare", "compare_results", Section.LOOK, "Compare results with an old appliance's.", "COMPARE_EXAMPLES"),
     "access": CommandPlace("access", "access_app", Section.ACCESS, "Show which users may see a document, and why."),
     "policies": CommandPlace("policies", "policies_app", Section.ACCESS, "List, import and export policy ACLs.", "POLICIES_EXAMPLES"),
     "groups": CommandPlace("groups", "groups_app", Section.ACCESS, "Show groups, their members, a user's groups.", "GROUPS_EXAMPLES"),
