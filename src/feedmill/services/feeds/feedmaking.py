@@ -25,7 +25,7 @@ from urllib.parse import quote, urlsplit
 
 from pybase64 import b64encode
 
-from feedmill.model.errors import BadRequest, NotFound
+from feedmill.model.errors import BadRequest, Denied, NotFound
 from feedmill.model.feed import FeedKind
 from feedmill.ports.feedmaking import FeedParts, FeedWriter, FoundFile, OpenFeedParts, SourceFolder
 
@@ -90,15 +90,24 @@ OnFile = Callable[[FoundFile], None]
 
 
 def make_feeds(plan: FeedPlan, folder: SourceFolder, open_parts: OpenFeedParts, writer: FeedWriter, on_file: OnFile) -> WrittenFeed:
-    """Writes the feed files of a folder; a folder without files makes one empty feed. Errors: BadRequest for an impossible plan."""
+    """Writes the feed files of a folder; a folder without files makes one empty feed.
+
+    Errors: BadRequest for an impossible plan, Denied for a folder that cannot be read.
+    """
     _check_plan(plan, folder)
     left_out: list[tuple[str, str]] = []
+
+    def leave_out(path: Path, reason: str) -> None:
+        if path == plan.folder:
+            # an empty full feed would delete what the data source has
+            raise Denied(f"'{path}' {reason}")
+        left_out.append((str(path), reason))
 
     def head_of(number: int) -> bytes:
         return writer.begin_feed(plan.datasource, _kind_of(plan, number).value).encode()
 
     with open_parts(head_of, writer.END_FEED.encode()) as parts:
-        for found in find_files(plan, folder, lambda path, reason: left_out.append((str(path), reason))):
+        for found in find_files(plan, folder, leave_out):
             on_file(found)
             reason = _put_file(found, plan, folder, parts, writer)
             if reason:
