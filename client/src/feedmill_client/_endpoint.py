@@ -184,7 +184,8 @@ class Endpoint:
         text = response.body.decode("utf-8", "replace").strip()
         if text.lower() == "success":
             return response.headers.get("x-feedmill-feed")
-        if response.status in (404, 405):
+        # the feed port answers in plain text, so a problem in JSON is that of another port, which wants its own token first
+        if response.status in (404, 405) or (response.status in (401, 403) and read_problem(response) is not None):
             raise NotFound(f"{self.address.shown} accepts no feeds; give the address of the feed port, which is {FEED_PORT} by default")
         kind = Denied if "Unauthorized" in text else _find_error(response.status)
         raise self._make_error(kind, response, f"the server refused the feed with status {response.status}: {shorten(text)}")

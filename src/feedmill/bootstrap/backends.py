@@ -5,6 +5,7 @@ Another backend is one line in a table here, and its scheme in the checks of ``s
 
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
@@ -14,6 +15,7 @@ from feedmill.adapters.index.tantivy.entrybuilder import ProcessEntryBuilder
 from feedmill.adapters.index.tantivy.generations import TantivyGenerations
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.postgres import open_postgres
+from feedmill.adapters.store.revision import check_revision
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.model.errors import BadRequest
 from feedmill.ports import BlobGarbage, BlobStore, EntryBuilder, IndexGenerations
@@ -72,6 +74,12 @@ BLOBS: Final[Mapping[str, Callable[[Path, str], CollectedBlobs]]] = {"": _open_p
 def open_store(data: Path, settings: Settings) -> SqlStore:
     """Opens the store that the settings name. Every store has the schema of ``adapters/store``, which the migrations upgrade."""
     return find_builder(STORES, "store", settings.store.url)(data, settings.store.url)
+
+
+def check_store(data: Path, settings: Settings) -> None:
+    """Checks that this release can read the store. Errors: as ``check_revision``."""
+    with closing(open_store(data, settings)) as store:
+        check_revision(store)
 
 
 def open_generations(data: Path, settings: Settings) -> IndexGenerations:

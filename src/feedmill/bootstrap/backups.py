@@ -14,7 +14,7 @@ from feedmill.adapters.backups import (
     restore_files,
     write_backup,
 )
-from feedmill.adapters.store.migrate import knows_schema
+from feedmill.adapters.store.revision import knows_schema
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.model.errors import BadRequest, Conflict
 

@@ -40,7 +40,9 @@ _ACCESS_FILES = ("password_file", "keytab", "certificate", "key", "token_file", 
 _SOURCE_FILES = ("password_file", "stylesheet", "config", "directory")
 _SQLITE = "sqlite:///"
 _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-_SYNTAX_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+_MISQUOTED = ("Invalid value", "Expected newline or end of document after a statement")
+"""How the messages about values without quotes or brackets begin."""
+_SYNTAX_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +135,8 @@ def _read_file(reading: _Reading, path: Path) -> None:
         reading.values = tomllib.loads(text)
     except UnicodeDecodeError as exc:
         line = 1 + data.count(b"\n", 0, exc.start)
-        raise BadSettings([f"{path}:{line}: not UTF-8"]) from exc
+        column = exc.start - data.rfind(b"\n", 0, exc.start)
+        raise BadSettings([f"{path}:{line}:{column}: not UTF-8; save the file in this encoding"]) from exc
     except RecursionError as exc:
         raise BadSettings([f"{path}: nested too deeply"]) from exc
     except tomllib.TOMLDecodeError as exc:
@@ -144,8 +147,10 @@ def _read_file(reading: _Reading, path: Path) -> None:
 def _explain_syntax(path: Path, text: str, message: str) -> str:
     found = _SYNTAX_PLACE.search(message)
     line = int(found.group(1) or 1 + text.count("\n")) if found else 0
+    place = f"{path}:{line}:{found.group(2)}" if found and found.group(2) else f"{path}:{line}"
     reason = message[: found.start()] if found else message
-    return f"{path}:{line}: not TOML: {reason[:1].lower()}{reason[1:]}"
+    advice = "; text stands in quotes, a list in brackets" if reason.startswith(_MISQUOTED) else ""
+    return f"{place}: not TOML: {reason[:1].lower()}{reason[1:]}{advice}"
 
 
 def _read_environment(reading: _Reading, environment: Mapping[str, str]) -> None:

@@ -5,6 +5,7 @@ Messages of libraries that use ``logging`` have the same shape.
 """
 
 import logging
+import os
 import sys
 from collections.abc import MutableMapping
 from typing import Any, TextIO
@@ -20,7 +21,8 @@ _QUIET = ("uvicorn.access", "uvicorn.error", "alembic", "asyncio", "mcp", "spneg
 
 def configure_logs(role: str, *, level: str = "info", form: str = "auto", stream: TextIO | None = None) -> None:
     """Configures the log of this process; ``form`` is json, pretty, or auto: pretty on a terminal."""
-    target = stream or sys.stderr
+    # a parent that closed standard error wants no log
+    target = stream or sys.stderr or open(os.devnull, "w")  # noqa: SIM115 - open as long as the process
     is_pretty = form == "pretty" or (form == "auto" and target.isatty())
     number = logging.getLevelName(level.upper())
     shared: list[structlog.types.Processor] = [

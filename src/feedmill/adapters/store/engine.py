@@ -23,7 +23,7 @@ class SqlStore:
         on_close: Callable[[], None] | None = None,
     ) -> None:
         self.writer = writer
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self._turn = turn
         self._on_close = on_close
         self._policy_cache = PolicyCache()
@@ -39,7 +39,7 @@ class SqlStore:
     @contextmanager
     def reading(self) -> Iterator[UnitOfWork]:
         """Opens a read snapshot."""
-        with translated(), self._snapshot() as connection:
+        with translated(), self.snapshot() as connection:
             yield SqlUnit(connection, self._policy_cache)
 
     def close(self) -> None:

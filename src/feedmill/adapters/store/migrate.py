@@ -9,9 +9,9 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from feedmill.adapters.store.engine import SqlStore
+from feedmill.adapters.store.revision import knows_schema, newer_revision
 from feedmill.adapters.store.schema import metadata
 from feedmill.adapters.store.translation import translated
-from feedmill.model.errors import Corrupt
 
 
 def make_config() -> Config:
@@ -26,16 +26,11 @@ def migrate(store: SqlStore) -> str:
     config = make_config()
     current = _current(store)
     if current is not None and not knows_schema(current):
-        raise Corrupt(f"the store has schema {current}, which this release does not know; start the newer release again")
+        raise newer_revision(current)
     config.attributes["engine"] = store.writer
     with translated():
         command.upgrade(config, "head")
     return str(ScriptDirectory.from_config(config).get_current_head())
-
-
-def knows_schema(revision: str) -> bool:
-    """Returns whether this program can open or upgrade a store of a schema."""
-    return revision in {each.revision for each in ScriptDirectory.from_config(make_config()).walk_revisions()}
 
 
 def needs_migration(store: SqlStore) -> bool:

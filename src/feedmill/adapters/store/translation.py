@@ -41,6 +41,13 @@ _BY_CODE: tuple[tuple[str, type[FeedmillError]], ...] = (
 )
 
 
+_ADVICE = {
+    "SQLITE_FULL": "; free some space on the disk of the data folder",
+    "SQLITE_IOERR": "; is the disk of the data folder full?",
+    "SQLITE_CANTOPEN": "; do the files of the data folder belong to another user?",
+}
+
+
 def translate(error: exc.SQLAlchemyError) -> FeedmillError | None:
     """Returns the Feedmill error for a database's error, or None if it is a bug of this program."""
     if isinstance(error, exc.TimeoutError):
@@ -50,7 +57,7 @@ def translate(error: exc.SQLAlchemyError) -> FeedmillError | None:
     code = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "sqlite_errorname", None) or ""
     for beginning, meaning in _BY_CODE:
         if code.startswith(beginning):
-            return meaning(f"the store failed: {error.orig}")
+            return meaning(f"the store failed: {error.orig}{_ADVICE.get(beginning, '')}")
     # psycopg reports a connection that fails without a code, since no server sent one.
     if not code and isinstance(error, exc.OperationalError):
         return Busy(f"the store cannot be reached: {error.orig}")
