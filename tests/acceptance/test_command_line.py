@@ -9,7 +9,7 @@ from tests.appliance import Appliance, running
 from tests.builders.feedxml import make_feed, make_record
 from tests.waiting import wait_until
 
-SOUP = make_record("http://intranet.example.com/soup", "leek soup at noon", mimetype="text/plain")
+SOUP = make_record("http://intranet.example.com/soup", "leek soup at noon", [("kind", "menu")], mimetype="text/plain")
 FAULTY = make_record("", "nowhere", mimetype="text/plain")
 
 
@@ -40,6 +40,7 @@ def test_commands_without_a_server_do_the_work_themselves(tmp_path: Path) -> Non
     assert [result["url"] for result in run_json("search", "leek", "--data", data)[1]["results"]] == ["http://intranet.example.com/soup"]
     assert run_json("reindex", "--data", data)[1]["state"] == "done"
     assert run_json("search", "leek", "--data", data)[1]["total"] == 1
+    assert "kind: menu" in run("search", "leek", "--getfields", "kind", "--data", data)[1]
     assert "did you mean: leek" in run("search", "leak", "--data", data)[1]
     assert run_json("sources", "destroy", "menu", "--data", data) == (0, {"name": "menu", "state": "destroyed"})
     assert run_json("sources", "--data", data) == (0, [])
@@ -56,6 +57,11 @@ def test_commands_with_a_server_read_beside_it_and_write_through_it(tmp_path: Pa
         assert code == 0
         server.wait(pushed["id"])
         assert server.urls("leek") == ["http://intranet.example.com/soup"]
+        there = ("--datasource", "menu", "--feedtype", "full", "--url", f"http://127.0.0.1:{server.admin}")
+        code, _, err = run("push", good, *there)
+        assert (code, "accepts no feeds; give the address of the feed port" in err) == (1, True)
+        code, _, err = run("search", "leek", "--url", f"http://127.0.0.1:{server.gate}")
+        assert (code, "answers no searches (not found); give the address of the search port" in err) == (1, True)
         push_there = ("push", faulty, "--datasource", "menu", "--feedtype", "full", "--wait", "--url", f"http://127.0.0.1:{server.gate}")
         code, receipt = run_json(*push_there)
         assert (code, receipt["state"]) == (1, "completed with errors")

@@ -1,6 +1,8 @@
 """``feedmill config show`` and ``config init``: where a value comes from, and a first settings file."""
 
 import json
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -65,6 +67,14 @@ def test_first_file_has_every_usual_key_with_its_default_and_its_meaning(tmp_pat
     assert [table for table, keys in given.items() if not keys] == []
 
 
+def test_first_file_is_whole_or_not_there(tmp_path: Path) -> None:
+    limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000)); from feedmill.cli.main import main; main()"
+    command = [sys.executable, "-c", limited, "config", "init", str(tmp_path / "f.toml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, list(tmp_path.iterdir())) == (1, [])
+    assert done.stderr == "error: file too large\n"
+
+
 def test_first_file_overwrites_nothing(tmp_path: Path) -> None:
     config = tmp_path / "feedmill.toml"
     config.write_text("# mine\n")
@@ -83,3 +93,12 @@ def test_check_prints_warnings_first_and_where_all_settings_are(tmp_path: Path) 
     assert f"{config}:2" in text
     assert "'feedmill config show'" in text
     assert "search.port" not in text
+
+
+def test_output_that_cannot_be_written_is_a_failure_with_a_reason() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = programs.start("config", "show", "--json", stdout=full, stderr=subprocess.PIPE)
+        _, said = done.communicate()
+    assert (done.returncode, said.partition(":")[0]) == (1, "error")
+    assert "a disk is full" in said
+    assert "Traceback" not in said

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from feedmill.model.errors import Denied
 from feedmill.runtime.datafolder import prepare_folder
 from tests.appliance import Appliance
 from tests.builders.feedxml import make_feed, make_record
@@ -103,3 +104,51 @@ def test_closed_folder_stays_as_it_is(tmp_path: Path) -> None:
     (data / "file").chmod(0o644)
     prepare_folder(data)
     assert (data / "file").stat().st_mode & 0o777 == 0o644
+
+
+def test_first_start_leaves_files_of_others_as_they_are(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir(mode=0o755)
+    (data / "settings.toml").touch(mode=0o644)
+    prepare_folder(data)
+    assert (stat.S_IMODE(data.stat().st_mode), stat.S_IMODE((data / "settings.toml").stat().st_mode)) == (0o700, 0o644)
+
+
+def test_folder_of_the_system_is_refused_and_stays_open(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    for folder in (shared, Path("/")):
+        before = folder.stat().st_mode
+        with pytest.raises(Denied, match="is a folder of the system"):
+            prepare_folder(folder)
+        assert folder.stat().st_mode == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a folder of another user")
+def test_command_in_a_folder_of_another_user_says_whose_it_is() -> None:
+    with TemporaryDirectory() as folder:
+        done = run_as_nobody("feeds", "--data", folder)
+    assert done.returncode == 1
+    assert f"the folder '{folder}' belongs to root:root, mode 0700; run the command as root" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a folder of another user")
+def test_folder_that_cannot_be_read_makes_no_feed() -> None:
+    with TemporaryDirectory() as folder, TemporaryDirectory() as output:
+        os.chmod(output, 0o777)
+        done = run_as_nobody("make-feed", folder, "--datasource", "x", "--output", f"{output}/x.xml")
+        assert os.listdir(output) == []
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"'{folder}' cannot be read: Permission denied" in done.stderr
+
+
+def run_as_nobody(*words: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command as a user without rights, in folders outside that of the test, which others may not enter."""
+    # all code is loaded before the change of user, who may be unable to read it
+    code = (
+        "import os, sys; import feedmill.bootstrap.backends; from feedmill.cli.main import load_command, main; load_command(sys.argv[1])\n"
+        "import feedmill.cli.oserrors; os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "sys.argv = ['feedmill', *sys.argv[1:]]; main()"
+    )
+    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)

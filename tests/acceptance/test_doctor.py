@@ -3,7 +3,9 @@
 import json
 import os
 import socket
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from tests import programs
 from tests.appliance import running
 from tests.contract.samlserver import certify
+from tests.migratedstore import prepare_migrated
 
 FREE_PORTS = "[gate]\nport = 0\ntls_port = 0\n[search]\nport = 0\n[admin]\nport = 0\n[dtd]\nport = 0\n"
 
@@ -151,3 +154,20 @@ def test_server_that_starts_in_the_future_is_a_fault_of_the_clock(tmp_path: Path
         done = programs.run("doctor", "--data", data)
         assert done.returncode == 1
         assert "before the server started; set the clock" in done.stdout
+
+
+def test_data_folder_below_a_file_is_named(examine: Examine, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    code, found = examine(data=tmp_path / "file" / "data")
+    assert code == 1
+    assert f"because '{tmp_path / 'file'}' is no folder" in faults(found)[0]
+
+
+def test_store_of_another_release_is_named(examine: Examine, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    prepare_migrated(data)
+    with closing(sqlite3.connect(data / "store.sqlite")) as database, database:
+        database.execute("UPDATE alembic_version SET version_num = '9999'")
+    code, found = examine(data=data)
+    assert (code, found["store"][0][0]) == (1, "fault")
+    assert "start the newer release again" in found["store"][0][1]

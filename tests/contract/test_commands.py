@@ -2,8 +2,10 @@
 
 import json
 import re
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.cli.commandtable import COMMANDS
 from feedmill.cli.documents import LISTED_AT_ONCE
 from feedmill.cli.main import build_app
-from feedmill.model.errors import BadSettings, NotFound
+from feedmill.model.errors import BadSettings, Conflict, Corrupt, NotFound
 from tests.builders.documents import make_document, save
 from tests.builders.feedxml import make_feed, make_record
 from tests.migratedstore import open_migrated
@@ -36,7 +38,7 @@ def write(folder: Path, feed: bytes) -> Path:
 def test_validate_of_a_good_feed_exits_0(tmp_path: Path) -> None:
     done = run("validate", write(tmp_path, make_feed(SOUP)))
     assert done.exit_code == 0
-    assert "completed: 1 records, 1 included, 0 in error" in done.stdout
+    assert "completed: 1 record, 1 included, 0 in error" in done.stdout
 
 
 def test_validate_of_a_faulty_feed_exits_1_and_names_the_line(tmp_path: Path) -> None:
@@ -180,3 +182,63 @@ def test_command_that_is_mistyped_is_suggested() -> None:
     done = run("serv")
     assert done.exit_code == 2
     assert "Did you mean 'serve'" in done.output
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_usage_names_arguments_as_manuals_do(name: str) -> None:
+    help_text = run(name, "--help").stdout
+    assert not re.search(r"[{}]|<\w+>", help_text), help_text
+
+
+def test_example_of_the_program_is_no_wrong_use(tmp_path: Path) -> None:
+    push = next(line for line in run("--help").stdout.splitlines() if "feedmill push" in line).split()[1:]
+    feed = write(tmp_path, make_feed(SOUP))
+    done = run(*(feed if word == "feed.xml" else word for word in push), "--url", "http://127.0.0.1:1")
+    assert done.exit_code == 1
+
+
+def test_examples_stand_on_one_line_each() -> None:
+    lines = run("make-feed", "--help").stdout.splitlines()
+    assert (
+        "    feedmill make-feed manuals --datasource manuals --include '*.html' --include '*.pdf' --compress --output manuals.xml" in lines
+    )
+
+
+def test_help_of_a_group_shows_whole_sentences() -> None:
+    for name in ("access", "queue", "conformance"):
+        assert "..." not in run(name, "--help").stdout.partition("Commands:")[2], name
+
+
+@pytest.mark.parametrize("words", [["feeds", "show"], ["feeds", "log"], ["feeds", "resend"], ["tokens", "remove"]])
+def test_number_beyond_any_id_is_wrong_use(tmp_path: Path, words: list[str]) -> None:
+    done = run(*words, "99999999999999999999", "--data", tmp_path)
+    assert done.exit_code == 2
+    assert "is larger than any number here" in done.output
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "text"),
+    [
+        ("UPDATE alembic_version SET version_num = '9999'", Corrupt, "start the newer release again"),
+        ("UPDATE alembic_version SET version_num = '0003'", Conflict, "'feedmill serve' of this release upgrades it"),
+        ("DROP TABLE alembic_version", NotFound, "has no schema yet"),
+    ],
+)
+def test_store_of_another_release_is_refused_by_commands_that_read(tmp_path: Path, change: str, kind: type[Exception], text: str) -> None:
+    open_migrated(tmp_path / "store.sqlite").close()
+    with closing(sqlite3.connect(tmp_path / "store.sqlite")) as database, database:
+        database.execute(change)
+    for words in (["status"], ["search", "leek"], ["feeds"]):
+        done = run(*words, "--data", tmp_path)
+        assert isinstance(done.exception, kind), words
+        assert text in str(done.exception)
+
+
+def test_tables_are_not_folded_in_a_pipe() -> None:
+    lines = run("config", "show").stdout.splitlines()
+    assert len(lines) == 1 + len(json.loads(run("config", "show", "--json").stdout))
+
+
+@pytest.mark.parametrize("words", [["--facet", "@nosuch"], ["--select", "nosuch"]])
+def test_facet_that_does_not_exist_is_wrong_use(tmp_path: Path, words: list[str]) -> None:
+    assert run("search", "leek", *words, "--data", tmp_path).exit_code == 2

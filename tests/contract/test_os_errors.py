@@ -39,6 +39,11 @@ def test_error_without_a_path_is_its_own_text() -> None:
     assert describe_os_error(OSError(errno.EMFILE, "Too many open files")) == "too many open files"
 
 
+def test_full_disk_without_a_path_names_the_disks_that_it_may_be() -> None:
+    text = describe_os_error(OSError(errno.ENOSPC, "No space left on device"))
+    assert text.startswith("a disk is full: that of the data folder")
+
+
 def test_port_in_use_names_the_setting_and_the_process() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

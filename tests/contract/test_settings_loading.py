@@ -83,8 +83,10 @@ def test_settings_of_the_environment_take_lists_and_truth(tmp_path: Path) -> Non
         ('[search]\nimage_sources = ["https:"]', "f.toml:2: search.image_sources[1]: 'https:' is no origin of images"),
         ('[search]\nimage_sources = ["https://a; script-src *"]', "f.toml:2: search.image_sources[1]: 'https://a; script-src *' is no"),
         ('[logs]\nlevel = "loud"', "f.toml:2: logs.level: 'loud' is none of 'debug', 'info', 'warning' or 'error'"),
-        ("[gate\nport = 1", "f.toml:1: not TOML: "),
+        ("[gate\nport = 1", "f.toml:1:6: not TOML: "),
         ("[gate]\nport = ", "f.toml:2: not TOML: invalid value"),
+        ("[gate]\nbind = localhost", "f.toml:2:8: not TOML: invalid value; text stands in quotes"),
+        ("[gate]\nbind = 127.0.0.1", "f.toml:2:13: not TOML: expected newline or end of document after a statement; text stands in quotes"),
         ('[store]\nurl = "mysql://x"', "f.toml:2: store.url: must be empty or begin with postgresql://"),
         (
             '[[crawl.access]]\npattern = "x/"\nmake-public = true',
@@ -140,7 +142,7 @@ def test_settings_with_a_missing_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadSettings, match="cannot be read: No such file"):
         load_settings(tmp_path / "none.toml", {})
     (tmp_path / "f.toml").write_bytes(b"a = 1\nb = '\xff'\n")
-    with pytest.raises(BadSettings, match=r"f\.toml:2: not UTF-8"):
+    with pytest.raises(BadSettings, match=r"f\.toml:2:6: not UTF-8; save the file in this encoding"):
         load_settings(tmp_path / "f.toml", {})
 
 

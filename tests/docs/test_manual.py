@@ -167,10 +167,9 @@ def test_every_command_takes_the_shared_options(name: str, command: object) -> N
 
 @pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else "")
 def test_every_command_shows_examples(name: str, command: object) -> None:
-    if name not in ("config", "audit", "access", "policies", "adaptor", "conformance"):
-        epilog = getattr(command, "epilog", "") or ""
-        assert f"feedmill {name}" in epilog
-        assert epilog.startswith("Example")
+    epilog = getattr(command, "epilog", "") or ""
+    assert f"feedmill {name}" in epilog
+    assert epilog.startswith("Example")
 
 
 def test_every_admin_route_is_documented(tmp_path: Path) -> None:

@@ -82,3 +82,8 @@ def test_faults_stand_before_warnings_and_everything_else(capsys: pytest.Capture
     assert "source:     ok: database, run 7 completed, next 2026-11-27 21:14" in text
     assert text.count("no disk") == 1
     assert "\x1b" not in text
+
+
+def test_data_folder_without_a_server_has_that_fault_first(capsys: pytest.CaptureFixture[str]) -> None:
+    print_status(make_status(running=False, pid=None, roles={}, addresses={}))
+    assert capsys.readouterr().out.startswith("error:      no server runs on this data folder")

@@ -34,6 +34,16 @@ _Found = TypeVar("_Found")
 BATCH_LINES = 2_000
 BYTE_ORDER_MARK = "\ufeff"
 
+ACCESS_EXAMPLES = """Examples:
+
+  feedmill access explain http://intranet.example.com/a.html --user 'CORP\\ann'
+
+  feedmill access who http://intranet.example.com/a.html
+
+  feedmill access changes --since 2026-11-01 --user 'CORP\\ann'
+
+  feedmill access list nobody"""
+
 EXPLAIN_EXAMPLES = """Examples:
 
   feedmill access explain http://intranet.example.com/a.html --user 'CORP\\ann'

@@ -28,6 +28,12 @@ adaptor_app = typer.Typer(help="Check the commands of a command line adaptor.", 
 PIECE_BYTES = 262_144
 BYTE_ORDER_MARK = "\ufeff"
 
+ADAPTOR_EXAMPLES = """Examples:
+
+  feedmill adaptor check files --config feedmill.toml
+
+  ./lister | feedmill adaptor parse - --kind lister --strict"""
+
 PARSE_EXAMPLES = """Examples:
 
   feedmill adaptor parse listing.bin --kind lister --strict

@@ -15,6 +15,12 @@ from feedmill.services.auditing import ChainVerification, count_entries
 
 audit_app = typer.Typer(help="Check and export the audit log.", no_args_is_help=True, rich_markup_mode=None)
 
+AUDIT_EXAMPLES = """Examples:
+
+  feedmill audit verify
+
+  feedmill audit export --since 2026-11-01 --kind signin"""
+
 VERIFY_EXAMPLES = """Examples:
 
   feedmill audit verify

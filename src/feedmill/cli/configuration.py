@@ -1,14 +1,15 @@
 """``feedmill config``: checks the settings, shows them with their origin, and writes a settings file to start from."""
 
+import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from rich.table import Table
 
-from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, render_json, workplace
+from feedmill.cli.options import DATA, Config, Data, Json, amount, clean, console, print_json, render_json, workplace
 from feedmill.cli.workplace import Workplace
 from feedmill.http.admin.status import HIDDEN, list_settings
 from feedmill.model.errors import BadSettings, Conflict, Denied
@@ -18,6 +19,14 @@ from feedmill.settings.load import DEFAULT
 from feedmill.settings.starter import write_starter
 
 config_app = typer.Typer(help="Check the settings, show them, write a file of them.", no_args_is_help=True, rich_markup_mode=None)
+
+CONFIG_EXAMPLES = """Examples:
+
+  feedmill config init /etc/feedmill.toml
+
+  feedmill config check --config /etc/feedmill.toml
+
+  feedmill config show --changed"""
 
 CHECK_EXAMPLES = """Examples:
 
@@ -66,7 +75,7 @@ def check(data: Data = DATA, config: Config = None, as_json: Json = False) -> No
     out = console()
     for warning in loaded.warnings:
         out.print(clean(f"warning: {warning}"))
-    out.print(f"no faults, {len(loaded.warnings)} {'warning' if len(loaded.warnings) == 1 else 'warnings'}")
+    out.print(f"no faults, {amount(len(loaded.warnings), 'warning')}")
     print_changed(settings)
 
 
@@ -101,15 +110,27 @@ def init(file: NewFile = Path("feedmill.toml"), data: Data = DATA, config: Confi
     text = write_starter(reference.read_text(encoding="utf-8") if reference.is_file() else "")
     try:
         with file.open("x", encoding="utf-8") as written:
-            written.write(text)
+            _write_whole(written, text)
     except FileExistsError as exc:
         raise Conflict(f"'{file}' exists already; name another file, or remove it first") from exc
     except OSError as exc:
+        if exc.errno not in (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR):
+            raise
         raise Denied(f"'{file}' cannot be written: {exc.strerror}; name a file in a folder that exists and is yours") from exc
     if as_json:
         print_json({"file": str(file)})
     else:
         console().print(clean(f"wrote {file}; start the server with 'feedmill serve --config {file}'"))
+
+
+def _write_whole(file: TextIO, text: str) -> None:
+    """Writes a new file whole or, if the disk is full, not at all."""
+    try:
+        file.write(text)
+        file.flush()
+    except OSError:
+        Path(file.name).unlink()
+        raise
 
 
 @config_app.callback()

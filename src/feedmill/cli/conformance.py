@@ -62,6 +62,12 @@ Certificate = Annotated[
 
 conformance_app = typer.Typer(no_args_is_help=True, help="Check a server against a protocol, or serve a counterpart for clients.")
 
+CONFORMANCE_EXAMPLES = """Examples:
+
+  feedmill conformance gsa --url http://appliance.example.com:19900 --search-url http://appliance.example.com
+
+  feedmill conformance serve gsa --port 19900"""
+
 _GSA_EXAMPLES = """Example:
 
   feedmill conformance gsa --url http://127.0.0.1:19900 --search-url http://127.0.0.1:8080"""

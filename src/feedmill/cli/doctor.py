@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from feedmill.cli.options import DATA, Config, Json, clean, console, print_json, workplace
+from feedmill.cli.options import DATA, Config, Data, Json, amount, clean, console, print_json, workplace
 from feedmill.cli.oserrors import describe_os_error
 from feedmill.cli.workplace import Workplace
 from feedmill.model.errors import BadSettings, FeedmillError
@@ -20,11 +18,8 @@ DOCTOR_EXAMPLES = """Examples:
 
   feedmill doctor --json --data /var/lib/feedmill"""
 
-AnyFolder = Annotated[Path, typer.Option("--data", envvar="FEEDMILL_DATA", help="Data folder.", file_okay=False, readable=False)]
-"""A data folder that this user may be unable to read, which is a fault to explain and no wrong use."""
 
-
-def doctor(data: AnyFolder = DATA, config: Config = None, as_json: Json = False) -> None:
+def doctor(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Check settings, ports, data folder, disk, clock, certificates, names and sandbox, and say what to do about each fault.
 
     Exits 1 if there is a fault. Changes nothing.
@@ -74,4 +69,4 @@ def _print(findings: list[Finding], faults: int) -> None:
     for finding in findings:
         out.print(clean(f"{finding.state.value:<9}{finding.check:<13}{finding.text}"))
     warnings = sum(finding.state is State.WARNING for finding in findings)
-    out.print(f"{faults} {'fault' if faults == 1 else 'faults'}, {warnings} {'warning' if warnings == 1 else 'warnings'}")
+    out.print(f"{amount(faults, 'fault')}, {amount(warnings, 'warning')}")

@@ -6,7 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
-from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, print_json_list, workplace
+from feedmill.cli.options import (
+    DATA,
+    Config,
+    Data,
+    Json,
+    check_number,
+    clean,
+    console,
+    is_for_subcommand,
+    print_json,
+    print_json_list,
+    workplace,
+)
 from feedmill.http.feeds.receipts import render_document, render_past
 from feedmill.model.document import Document, Origin
 from feedmill.model.errors import NotFound
@@ -29,7 +41,7 @@ def list_documents(
     ctx: typer.Context,
     datasource: Annotated[str | None, typer.Option(help="Of one data source only.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many at most.")] = 100,
-    after: Annotated[int, typer.Option(min=0, help="Only documents with a greater id, to continue a list.")] = 0,
+    after: Annotated[int, typer.Option(min=0, callback=check_number, help="Only documents with a greater id, to continue a list.")] = 0,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,

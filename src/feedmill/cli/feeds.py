@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from feedmill.bootstrap.context import AppContext
+from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.intake import build_intake
 from feedmill.bootstrap.queues import build_queue_watch
-from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, workplace
+from feedmill.cli.options import DATA, Config, Data, Json, check_number, clean, console, is_for_subcommand, print_json, workplace
 from feedmill.cli.push import LOG_LINES, Wait, apply_here, explain_stuck, find_client, follow, print_entry, print_receipt, report
 from feedmill.cli.serverport import ServerPort
 from feedmill.cli.working import get_feed
@@ -34,7 +34,9 @@ FEEDS_EXAMPLES = """Examples:
 
 feeds_app = typer.Typer(invoke_without_command=True, help="List feeds, show one and its log, send one again.", rich_markup_mode=None)
 
-FeedId = Annotated[int, typer.Argument(metavar="ID", min=1, help="The id that the push printed, and 'feedmill feeds' lists.")]
+FeedId = Annotated[
+    int, typer.Argument(metavar="ID", min=1, callback=check_number, help="The id that the push printed, and 'feedmill feeds' lists.")
+]
 Source = Annotated[str, typer.Option("--datasource", metavar="NAME", help="Only feeds of this data source or group source.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=MAX_FEEDS, help="How many feeds at most.")]
 Receipt = dict[str, Any]
@@ -59,7 +61,7 @@ def list_again(datasource: Source = "", limit: Limit = 20, data: Data = DATA, co
 def show(feed_id: FeedId, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Show the receipt of a feed: its state, its counts and its errors."""
     with workplace(data, config).read() as context:
-        watch = build_queue_watch(context, lambda: find_start(data))
+        watch = build_queue_watch(context, lambda: find_start(data) or utc_now())
         receipt = _read_receipt(context, feed_id, watch)
     if as_json:
         print_json(receipt)

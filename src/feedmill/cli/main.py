@@ -7,14 +7,16 @@ Exit codes: 0 success, 1 failure or errors found, 2 wrong use. Errors go to stan
 import atexit
 import gc
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
-from typer.core import TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperGroup, TyperOption
 from typer.main import get_group
 
 from feedmill.cli.commandtable import COMMANDS, Section
@@ -24,13 +26,15 @@ EXAMPLES: Final = """Examples:
 
   feedmill serve --data /var/lib/feedmill --config /etc/feedmill.toml
 
-  feedmill push feed.xml
+  feedmill push feed.xml --datasource hr --feedtype full --wait
 
   feedmill why http://intranet.example.com/soup --user ann --query leek
 
   feedmill COMMAND --help explains a command and shows examples."""
 
 _VALUE_NAMES: Final = {"str": "TEXT", "list[str]": "TEXT", "int": "N", "int range": "N", "dir": "FOLDER", "file": "FILE", "path": "PATH"}
+
+_FIRST_SENTENCE: Final = re.compile(r"(?<=\.)\s|\n\n")
 
 UMASK: Final = 0o077
 """The umask of every command: only the owner may read what it writes."""
@@ -77,7 +81,7 @@ def build_app() -> typer.Typer:
     app = typer.Typer(
         name="feedmill",
         help="The open search appliance: feeds in over the old wire, documents out of search.",
-        epilog=EXAMPLES,
+        epilog=_keep_lines(EXAMPLES),
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -93,26 +97,45 @@ def load_command(name: str) -> Command:
     """Imports a command of ``COMMANDS``."""
     place = COMMANDS[name]
     module = import_module(f"feedmill.cli.{place.module}")
-    found, examples = getattr(module, place.name), getattr(module, place.examples) if place.examples else None
+    found, examples = getattr(module, place.name), getattr(module, place.examples)
     app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
     if isinstance(found, typer.Typer):
         app.add_typer(found, name=name, epilog=examples)
     else:
         app.command(name, epilog=examples)(found)
     command = get_group(app).commands[name]
-    _name_values(command)
+    _simplify_help(command)
     return command
 
 
-def _name_values(command: Command) -> None:
-    """Gives each option without a name for its value the one that fits its type, for the help of a command and of those within it."""
+def _simplify_help(command: Command) -> None:
+    """Writes the help of a command, and of those within it, as manuals do.
+
+    Values are named in capitals, types are left out, examples stand on one line each, and a list of commands shows whole sentences.
+    """
     context = typer.Context(command)
-    for option in command.params:
-        if isinstance(option, TyperOption) and option.metavar is None and not option.is_flag:
-            kind = option.display_type(context).strip("<>")
-            option.metavar = _VALUE_NAMES.get(kind, kind.removeprefix("list[").rstrip("]"))
+    for parameter in command.params:
+        if isinstance(parameter, TyperArgument):
+            parameter.display_type_rich = _name_no_type  # type: ignore[method-assign]
+        elif isinstance(parameter, TyperOption) and parameter.metavar is None and not parameter.is_flag:
+            kind = parameter.display_type(context).strip("<>")
+            parameter.metavar = _VALUE_NAMES.get(kind, kind.removeprefix("list[").rstrip("]"))
+    collect = command.collect_usage_pieces
+    command.collect_usage_pieces = lambda context: [piece.strip("{}") for piece in collect(context)]
+    command.epilog = _keep_lines(command.epilog or "")
     for within in getattr(command, "commands", {}).values():
-        _name_values(within)
+        within.short_help = _FIRST_SENTENCE.split(within.help or "", maxsplit=1)[0]
+        _simplify_help(within)
+
+
+def _name_no_type(ctx: object) -> str:
+    del ctx
+    return ""
+
+
+def _keep_lines(examples: str) -> str:
+    """Returns examples marked so that the help breaks no line of theirs: a command is copied from one line."""
+    return "\n\n".join(f"\b\n{part}" if part.startswith("  ") else part for part in examples.split("\n\n"))
 
 
 def _print_version(is_requested: bool) -> None:
@@ -159,7 +182,10 @@ def _report(exc: Exception) -> None:
 
     texts = exc.faults if isinstance(exc, BadSettings) else [describe_os_error(exc) if isinstance(exc, OSError) else str(exc)]
     if "--json" in sys.argv[1:]:
-        print_json({"error": "; ".join(texts)})
+        # the reason may be that nothing can be written there
+        with suppress(OSError):
+            print_json({"error": "; ".join(texts)})
+            sys.stdout.flush()
     for text in texts:
         error_console().print(clean(f"error: {text}"))
 

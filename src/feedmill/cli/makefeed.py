@@ -10,7 +10,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from feedmill.bootstrap.feedmaking import RecordFormat, count_files, make_feeds, make_feeds_of_records
-from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, print_json
+from feedmill.cli.options import DATA, Config, Data, Json, amount, clean, console, error_console, print_json
 from feedmill.core.documents.submission import check_datasource
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
@@ -125,7 +125,7 @@ def _report(made: WrittenFeed, datasource: str, *, as_json: bool) -> None:
         print_json(_render_feed(made))
     else:
         for file in made.files:
-            console().print(clean(f"{file.path}: {file.records} records, {file.size_bytes} bytes"))
+            console().print(clean(f"{file.path}: {amount(file.records, 'record')}, {amount(file.size_bytes, 'byte')}"))
             command = f"  feedmill push {shlex.quote(str(file.path))} --datasource {datasource} --feedtype {file.kind.value} --wait"
             console().print(clean(command))
     for path, reason in made.left_out:

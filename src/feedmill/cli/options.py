@@ -18,11 +18,20 @@ Groups = Annotated[list[str] | None, typer.Option("--group", metavar="G", help="
 
 At = Annotated[str | None, typer.Option("--at", metavar="TIME", help="The state at a date or time, in UTC by default.")]
 
-Data = Annotated[Path, typer.Option("--data", envvar="FEEDMILL_DATA", help="Data folder.", file_okay=False)]
-Config = Annotated[Path | None, typer.Option("--config", envvar="FEEDMILL_CONFIG", help="Settings file (TOML).", dir_okay=False)]
+# What this user may not read is no wrong use: the command itself fails, and says whose it is.
+Data = Annotated[Path, typer.Option("--data", envvar="FEEDMILL_DATA", help="Data folder.", file_okay=False, readable=False)]
+Config = Annotated[
+    Path | None, typer.Option("--config", envvar="FEEDMILL_CONFIG", help="Settings file (TOML).", dir_okay=False, readable=False)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Url = Annotated[str, typer.Option("--url", metavar="http://HOST:PORT", help="A server other than that of the data folder.")]
-InputFile = Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True)]
+InputFile = Annotated[Path, typer.Argument(metavar="FILE", help="The file to read.", exists=True, dir_okay=False, readable=False)]
+
+NARROWEST_TABLE, WIDEST_TABLE = 80, 100_000
+"""How many characters a table has at most, on a narrow terminal and in a pipe."""
+
+MAX_NUMBER = 2**63 - 1
+"""The largest number that the store holds."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 
@@ -54,6 +63,13 @@ def read_time(text: str) -> datetime:
     return moment
 
 
+def check_number(number: int) -> int:
+    """Returns a number in an argument that the store can hold. Errors: BadParameter."""
+    if abs(number) > MAX_NUMBER:
+        raise typer.BadParameter(f"{number} is larger than any number here")
+    return number
+
+
 def print_json(value: Any) -> None:
     """Prints one JSON value a line on standard output."""
     sys.stdout.write(render_json(value) + "\n")
@@ -79,10 +95,18 @@ def clean(text: str) -> str:
     return "".join(character if character.isprintable() or character in "\n\t" else "\ufffd" for character in shown)
 
 
+def amount(number: int, noun: str) -> str:
+    """Returns a number with its noun: ``1 record``, ``2 records``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def console() -> Console:
     """Returns the printer for people on standard output. Pass foreign text through ``clean`` first."""
     # In a pipe the library would break lines after 80 characters, except with ``soft_wrap``.
-    return Console(markup=False, highlight=False, soft_wrap=True)
+    printer = Console(markup=False, highlight=False, soft_wrap=True)
+    # Tables know no ``soft_wrap``: a narrower terminal wraps their lines itself, and other programs read a row from one line.
+    printer.width = max(printer.width, NARROWEST_TABLE) if printer.is_terminal else WIDEST_TABLE
+    return printer
 
 
 def error_console() -> Console:

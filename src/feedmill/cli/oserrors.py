@@ -13,7 +13,7 @@ from feedmill.runtime.datafolder import find_account
 def describe_os_error(exc: OSError) -> str:
     """Returns what failed and what to do, in lower case without a full stop."""
     if exc.filename is None:
-        return (exc.strerror or str(exc)).lower()
+        return _describe_without_path(exc)
     path = Path(os.fsdecode(exc.filename))
     match exc.errno:
         case errno.EACCES | errno.EPERM:
@@ -26,6 +26,13 @@ def describe_os_error(exc: OSError) -> str:
             return f"'{path}' is on a file system that is mounted read-only"
         case _:
             return f"'{path}': {(exc.strerror or str(exc)).lower()}"
+
+
+def _describe_without_path(exc: OSError) -> str:
+    """Returns what failed in the middle of reading or writing, where the system no longer says which file it is."""
+    if exc.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "a disk is full: that of the data folder, of the temporary files, or of the file for the output; free some of its space"
+    return (exc.strerror or str(exc)).lower()
 
 
 def _describe_permission(path: Path) -> str:

@@ -16,7 +16,7 @@ from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.feeds import find_effect_of
 from feedmill.bootstrap.intake import build_intake
 from feedmill.bootstrap.queues import build_queue_watch
-from feedmill.cli.options import DATA, Config, Data, InputFile, Json, Url, clean, console, error_console, print_json, workplace
+from feedmill.cli.options import DATA, Config, Data, InputFile, Json, Url, amount, clean, console, error_console, print_json, workplace
 from feedmill.cli.serverport import ServerPort
 from feedmill.cli.working import get_feed, work_until
 from feedmill.cli.workplace import Workplace
@@ -258,7 +258,7 @@ def print_receipt(receipt: Receipt) -> None:
     """Prints the state of a feed, its counts, and the beginning of its log."""
     out = console()
     out.print(f"feed {receipt['id']} of {receipt['datasource']}: {receipt['state']}")
-    out.print(f"{receipt['records']} records, {receipt['included']} included, {receipt['errors']} in error")
+    out.print(f"{amount(receipt['records'], 'record')}, {receipt['included']} included, {receipt['errors']} in error")
     print_entries(receipt["log"])
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from feedmill.bootstrap.crawllinks import build_crawl_requests
 from feedmill.cli.auditing import record_command
-from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, is_for_subcommand, print_json, workplace
+from feedmill.cli.options import DATA, Config, Data, Json, amount, clean, console, error_console, is_for_subcommand, print_json, workplace
 from feedmill.cli.workplace import Workplace
 from feedmill.http.admin.api.crawling import read_group, render_crawl_entry, render_life, render_overview
 from feedmill.model.crawling import CrawlGroup
@@ -160,7 +160,7 @@ def _do_in_parts(done: str, matching: str, after: str, place: Workplace, *, as_j
     if as_json:
         print_json({done: count})
     else:
-        console().print(f"{count} URL{'' if count == 1 else 's'} {done}")
+        console().print(f"{amount(count, 'URL')} {done}")
 
 
 def follow_parts(ask: Callable[[str], DonePart], count_known: Callable[[], int], after: str) -> int:
@@ -178,7 +178,7 @@ def follow_parts(ask: Callable[[str], DonePart], count_known: Callable[[], int],
                     return count
     except (KeyboardInterrupt, FeedmillError) as error:
         if count or after:
-            error_console().print(clean(f"{count} URLs are done; to continue with the others, add --after '{after}'"))
+            error_console().print(clean(f"{amount(count, 'URL')} done; to continue with the others, add --after '{after}'"))
         if isinstance(error, KeyboardInterrupt):
             raise typer.Exit(INTERRUPTED) from None
         raise

@@ -1,18 +1,34 @@
 """``feedmill search``: searches as a user who is not signed in, or as one whom the operator names."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from feedmill.cli.auditing import record_command
-from feedmill.cli.options import DATA, Config, Data, Groups, Json, Namespace, Url, clean, console, print_json, workplace
+from feedmill.cli.options import (
+    DATA,
+    Config,
+    Data,
+    Groups,
+    Json,
+    Namespace,
+    Url,
+    amount,
+    check_number,
+    clean,
+    console,
+    print_json,
+    workplace,
+)
 from feedmill.cli.serverport import ServerPort
 from feedmill.core.access.principals import read_identity
 from feedmill.core.query.selections import check_facet_names, check_selections
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.audit import AuditKind, Details
+from feedmill.model.errors import BadRequest, Denied, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.search import Match, SearchRequest
 from feedmill.wire.results.json import render_page
@@ -30,7 +46,7 @@ SEARCH_EXAMPLES = """Examples:
 
 def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="As typed on the search page.")],
-    start: Annotated[int, typer.Option(min=0, help="How many results to skip.")] = 0,
+    start: Annotated[int, typer.Option(min=0, callback=check_number, help="How many results to skip.")] = 0,
     num: Annotated[int, typer.Option(min=1, max=1000, help="How many results to show.")] = 10,
     match: Annotated[Match, typer.Option(help="How many of the words must occur.")] = Match.AUTO,
     facet: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A facet to count, such as department or @filetype.")] = None,
@@ -52,10 +68,9 @@ def search(
         raise typer.BadParameter("with --url a server decides who searches; sign in there with a token of scope search")
     if url:
         parameters = {"q": query, "start": start, "num": num, "match": match.value, "getfields": getfields}
-        page = ServerPort(base_url=url).get_json("/api/v1/search", parameters | {"facet": facet or [], "select": select or []})
+        page = _search_there(url, parameters | {"facet": facet or [], "select": select or []})
     else:
-        check_facet_names(facet or ())
-        check_selections(select or ())
+        _check_facets(facet or (), select or ())
         request = SearchRequest(
             query=query,
             start=start,
@@ -83,12 +98,27 @@ def search(
         _print_page(page, start)
 
 
+def _search_there(url: str, parameters: Mapping[str, Any]) -> Any:
+    try:
+        return ServerPort(base_url=url).get_json("/api/v1/search", parameters)
+    except (NotFound, Denied) as exc:
+        raise type(exc)(f"{url} answers no searches ({exc}); give the address of the search port, which is 8080 by default") from exc
+
+
+def _check_facets(names: Sequence[str], selections: Sequence[str]) -> None:
+    try:
+        check_facet_names(names)
+        check_selections(selections)
+    except BadRequest as exc:
+        raise typer.BadParameter(str(exc)) from exc
+
+
 def _print_page(page: dict[str, Any], start: int) -> None:
     out = console()
     for warning in page["warnings"]:
         out.print(clean(f"note: {warning}"))
     about = "" if page["exact"] else "about "
-    out.print(f"{about}{page['total']} {'result' if page['total'] == 1 else 'results'}")
+    out.print(f"{about}{amount(page['total'], 'result')}")
     if page.get("spelling"):
         out.print(clean(f"did you mean: {page['spelling']}"))
     for place, result in enumerate(page["results"], start + 1):
@@ -97,6 +127,8 @@ def _print_page(page: dict[str, Any], start: int) -> None:
         out.print(Text(clean(f"   {result['display_url']}"), style="green"))
         if result["snippet"]:
             out.print(Text("   ") + _highlight(result))
+        for name, values in result["metadata"].items():
+            out.print(Text(clean(f"   {name}: {'; '.join(values)}"), style="dim"))
     for facet in page["facets"]:
         out.print()
         out.print(Text(clean(facet["label"]), style="bold"))

@@ -1,5 +1,6 @@
 """``feedmill status``: shows what is wrong, then the server's work, and the settings that are not the default."""
 
+from feedmill.bootstrap.context import utc_now
 from feedmill.bootstrap.pulling import build_pull_requests
 from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.cli.configuration import print_changed
@@ -19,7 +20,8 @@ def status(data: Data = DATA, config: Config = None, as_json: Json = False) -> N
     """Show faults and warnings first, then the server, feeds, documents, queues, index, crawl, sources, and changed settings."""
     place = workplace(data, config)
     with place.read() as context:
-        watch = build_queue_watch(context, lambda: find_start(data))
+        # without a server nothing can move, which is no fault of a queue
+        watch = build_queue_watch(context, lambda: find_start(data) or utc_now())
         status = read_status(context.store, data, place.load(), watch, build_pull_requests(context))
     if as_json:
         print_json(status)

@@ -26,6 +26,8 @@ def print_status(status: Status) -> None:
 
 def list_faults(status: Status) -> Iterator[str]:
     """Yields what does not work as it should, each with its reason in a further line."""
+    if not status["running"]:
+        yield from _fault("no server runs on this data folder", "'feedmill serve' starts one; until then searches and feeds get no answer")
     for queue in status["queues"]:
         if queue["stuck"]:
             about = f", {queue['document']}" if queue["document"] else ""
@@ -55,7 +57,6 @@ def _fault(text: str, reason: str | None) -> Iterator[str]:
 
 def _describe_server(status: Status) -> Iterator[str]:
     if not status["running"]:
-        yield "server:     does not run"
         return
     yield f"server:     runs as process {status['pid']} since {status['started_at']}"
     for name, address in status["addresses"].items():

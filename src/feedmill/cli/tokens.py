@@ -8,7 +8,7 @@ from rich.table import Table
 
 from feedmill.bootstrap.signin import build_signing
 from feedmill.cli.auditing import record_command
-from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, workplace
+from feedmill.cli.options import DATA, Config, Data, Json, check_number, clean, console, is_for_subcommand, print_json, workplace
 from feedmill.cli.users import Namespace
 from feedmill.http.admin.api.signin import render_new_token, render_token
 from feedmill.model.identity import DEFAULT_NAMESPACE
@@ -106,7 +106,7 @@ def add(
 
 @tokens_app.command("remove", epilog="Example:\n\n  feedmill tokens remove 3")
 def remove(
-    token: Annotated[int, typer.Argument(metavar="ID", help="The token's number, as 'feedmill tokens' lists it.")],
+    token: Annotated[int, typer.Argument(metavar="ID", callback=check_number, help="The token's number, as 'feedmill tokens' lists it.")],
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, cast
 
 import typer
 
-from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json
+from feedmill.cli.options import DATA, Config, Data, InputFile, Json, amount, clean, console, print_json
 from feedmill.http.feeds.receipts import render_entry
 from feedmill.model.feed import FeedType, LogLevel
 from feedmill.ports.feedformats import FormatOptions
@@ -70,4 +70,5 @@ def _print_verdict(name: str, verdict: Validation) -> None:
         about = f" ({entry.url})" if entry.url else ""
         style = {LogLevel.ERROR: "red", LogLevel.WARNING: "yellow"}.get(entry.level)
         out.print(clean(f"{name}{line}: {entry.level.value}: {entry.reason}{about}"), style=style)
-    out.print(clean(f"{name}: {verdict.state.value}: {verdict.records} records, {verdict.included} included, {verdict.errors} in error"))
+    counts = f"{amount(verdict.records, 'record')}, {verdict.included} included, {verdict.errors} in error"
+    out.print(clean(f"{name}: {verdict.state.value}: {counts}"))

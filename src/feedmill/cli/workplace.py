@@ -37,9 +37,16 @@ class Workplace:
 
     @contextmanager
     def read(self) -> Iterator[AppContext]:
-        """Opens the context for reading, with or without a server. Errors: NotFound if the folder has no data."""
+        """Opens the context for reading, with or without a server.
+
+        Errors: NotFound if the folder has no data, Conflict and Corrupt if its data are of another release.
+        """
         loaded = self.load()
         self._check_stored(loaded.settings)
+        # slow to load
+        from feedmill.bootstrap.backends import check_store
+
+        check_store(self.data, loaded.settings)
         with open_context(self.data, loaded.settings) as context:
             yield context
 

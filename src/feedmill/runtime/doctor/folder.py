@@ -36,6 +36,10 @@ def check_folder(data: Path) -> Iterator[Finding]:
 
 def _check_parent(data: Path) -> Finding:
     parent = _find_existing(data)
+    beside = next(path for path in (data.absolute(), *data.absolute().parents) if path.parent == parent)
+    if os.path.lexists(beside):
+        text = f"'{data}' cannot be created, because '{beside}' is no folder"
+        return Finding("folder", State.FAULT, f"{text}; remove it, or name another one with --data")
     if os.access(parent, os.W_OK | os.X_OK):
         return Finding("folder", State.OK, f"'{data}' does not exist yet; 'feedmill serve' creates it")
     text = f"'{data}' does not exist or cannot be reached, and {_own_name()} may not create it in '{parent}'"
