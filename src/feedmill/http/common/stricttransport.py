@@ -1,8 +1,9 @@
 """Makes browsers use TLS alone (HSTS).
 
 The header is sent with responses over TLS: TLS of this port, or of a proxy in front. A proxy in front is assumed if the header ``Host``
-names ``signin.public_url`` and that begins with ``https``. A browser ignores the header over plain HTTP, so it is not sent there. It
-covers all ports of the host and stays in the browser. Therefore its time is a month, and it does not include subdomains.
+names ``signin.public_url`` and that begins with ``https``. Such a request counts as one of https from here on, so that addresses in
+responses (OpenSearch, Atom, redirects) are those that browsers use. A browser ignores the header over plain HTTP, so it is not sent
+there. It covers all ports of the host and stays in the browser. Therefore its time is a month, and it does not include subdomains.
 Source: RFC 6797, sections 6.1 and 7.2.
 """
 
@@ -32,6 +33,8 @@ class StrictTransport:
         if scope["type"] != "http" or not self._is_secure(scope):
             await self._app(scope, receive, send)
             return
+
+        scope["scheme"] = "https"
 
         async def send_with_header(message: Message) -> None:
             if message["type"] == "http.response.start":
