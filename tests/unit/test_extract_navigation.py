@@ -230,3 +230,45 @@ def test_hostile_page_costs_little(piece: str) -> None:
     found = read(piece * (1_000_000 // len(piece)))
     assert found.key == 1
     assert time.process_time() - began < 10
+
+
+def test_section_of_nothing_but_links_is_apart_with_its_heading() -> None:
+    body = f"<h1>Title</h1>{TAIL}<h2>See also</h2><p><a href=x>other page</a></p><h2>More</h2>{TAIL}<h2>Topics</h2><a href=y>last</a>"
+    assert split(body) == (f"Title {PROSE} … More {PROSE}", "See also other page Topics last")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<h1>Title</h1><p><a href=x>other page</a></p><h2>More</h2>",
+        f"<h2>See also</h2><p><a href=x>other page</a></p>{TAIL}",
+        f"{TAIL}<h2>See also</h2><p>A word about <a href=x>other page</a> and what it says on birds and fish in water</p>",
+    ],
+)
+def test_section_with_other_text_and_the_first_one_are_main_text(body: str) -> None:
+    assert split(body)[1] == ""
+
+
+def test_licence_behind_a_notice_of_rights_is_apart() -> None:
+    notice = (
+        "<p>Copyright 2026 The Heron Society.<p>All of this text is given to the world under the terms of the Heron License, Version 2."
+    )
+    menu = "<p><a href=a>one</a> | <a href=b>two</a> | <a href=c>three</a>"
+    text, navigation = split(f"<h1>Birds</h1>{TAIL}{notice}{menu}")
+    assert text == f"Birds {PROSE}"
+    assert "Heron License" in navigation
+    assert "Heron Society" in split(f"<h1>Birds</h1>{TAIL}{notice}{TAIL}{menu}")[0]
+
+
+def test_name_of_the_program_at_the_end_is_apart() -> None:
+    notice = "Generated on Sun Apr 10 2022 at 19:47:30 for the birds by <a href=http://d>Doxygen</a> 1.9.1"
+    body = f"<h1>Birds</h1>{TAIL}<address>{notice}</address>"
+    head = '<meta name="generator" content="Doxygen 1.9.1">'
+    assert split(body, head)[0] == f"Birds {PROSE}"
+    assert split(body)[0].endswith("1.9.1")
+
+
+def test_tooltips_that_a_style_sheet_hides_are_found_as_navigation() -> None:
+    tip = '<div class="ttc" id="a1"><div class="ttname"><a href=x>fly</a></div><div class="ttdeci">int fly(void)</div></div>'
+    assert split(f"<p>{PROSE}</p>{tip}", '<meta name="Generator" content="Doxygen 1.9.1">') == (PROSE, "fly int fly(void)")
+    assert split(f"<p>{PROSE}</p>{tip}")[0].endswith("int fly(void)")

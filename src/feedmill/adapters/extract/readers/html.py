@@ -54,6 +54,9 @@ _HIDDEN_SELECTOR = '[hidden], [style*="display:none" i], [style*="display: none"
 _GOOGLEOFF = re.compile(r"\s*google(off|on)\s*:\s*(index|anchor|snippet|all)\b", re.IGNORECASE)
 _ROBOTS = frozenset({"noindex", "nofollow", "noarchive", "nosnippet"})
 _ROBOTS_NAMES = frozenset({"robots", "googlebot", "gsa-crawler"})
+_PROGRAM = re.compile("[A-Za-z]{4,40}")
+# what programs hide by their own style sheets, which are not read: the declarations of the names in a piece of code, shown beside the mouse
+_TOOLTIPS = {"doxygen": "div.ttc"}
 _MAX_HEADINGS = 200
 _PERMALINK_CHARACTERS = 4
 _HEAD_CHARACTERS = 20_000
@@ -79,9 +82,10 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
     metadata, robots = _read_metas(tree, limits.metadata)
     if unseen := [tag for tag in _UNSEEN if tag in tags]:
         tree.strip_tags(unseen, recursive=True)
-    hidden: list[str] = []
+    program = _find_program(metadata)
+    hidden = _take_all(tree.css(_TOOLTIPS[program])) if program in _TOOLTIPS else []
     if ("hidden" in lowered and _HIDDEN_ATTRIBUTE.search(lowered)) or _HIDDEN_STYLE.search(lowered):
-        hidden = _take_hidden(tree)
+        hidden += _take_hidden(tree)
     if "img" in tags or "area" in tags:
         _put_alternatives(tree)
     if "#" in lowered and ('href="#' in lowered or "href='#" in lowered or "href=#" in lowered):
@@ -99,7 +103,7 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
         words = node.text_content or ""
         node.replace_with(words[: len(words) - len(words.lstrip())] + mark + words.lstrip())
     body = tree.body
-    text, navigation = split_navigation(without_signs(body.text(deep=True))) if body is not None else ("", "")
+    text, navigation = split_navigation(without_signs(body.text(deep=True)), program) if body is not None else ("", "")
     # which parts of hidden text such comments exclude is not known
     if hidden and "googleoff" not in lowered:
         navigation = BOUNDARY.join([navigation, *hidden])
@@ -164,6 +168,13 @@ def _read_metas(tree: LexborHTMLParser, limit: int) -> tuple[Metadata, frozenset
     return (*rules, *metadata), frozenset(robots)
 
 
+def _find_program(metadata: Metadata) -> str:
+    """Returns the name of the program that wrote a page, in lower case, "" if it does not say so."""
+    named = next((value for name, value in metadata if name.lower() == "generator"), "")
+    found = _PROGRAM.match(named)
+    return found[0].lower() if found else ""
+
+
 def _parse_robots(value: str) -> frozenset[str]:
     words = set(re.split(r"[\s,;]+", value.lower()))
     if "none" in words:
@@ -173,7 +184,6 @@ def _parse_robots(value: str) -> frozenset[str]:
 
 def _take_hidden(tree: LexborHTMLParser) -> list[str]:
     """Removes elements that are hidden, and returns their texts: scripts show them, so their words find the page as navigation does."""
-    texts: list[str] = []
     inner: set[int] = set()
     outer: list[LexborNode] = []
     for node in tree.css(_HIDDEN_SELECTOR):
@@ -182,7 +192,12 @@ def _take_hidden(tree: LexborHTMLParser) -> list[str]:
             continue
         inner.update(below.mem_id for below in node.css(_HIDDEN_SELECTOR))
         outer.append(node)
-    for node in outer:
+    return _take_all(outer)
+
+
+def _take_all(nodes: Sequence[LexborNode]) -> list[str]:
+    texts: list[str] = []
+    for node in nodes:
         texts.append(node.text(deep=True))
         node.decompose()
     return texts

@@ -9,7 +9,7 @@ Four signs make a text navigation. None of them is the name of a class, which ea
 - Link density: consecutive blocks that are hardly more than links, with the label before them ("Contents"). Cells of a table that has
   others between or beside them are data.
 - Edges: short texts before the first heading, and those beside other navigation at the beginning and the end of a page, such as the name
-  of its site, its date, its version and its rights.
+  of its site, its date, its version, its rights with the licence behind them, and the name of the program that wrote it.
 
 Where navigation stood inside of the main text, an ellipsis stands for it, so that no sentence continues behind a list of links.
 
@@ -128,11 +128,11 @@ def without_marks(text: str) -> str:
     return _OWN_MARKS.sub("", text) if any(mark in text for mark in _OWN) else text
 
 
-def split_navigation(text: str) -> tuple[str, str]:
+def split_navigation(text: str, program: str = "") -> tuple[str, str]:
     """Returns the main text and the navigation of a marked text. Both keep the order of the page.
 
-    The marks of the structure stay in the main text, also those that stand in the navigation, so that each has its end. The marks of
-    links and headings stay where they are.
+    Shape: ``program`` is the name of the program that wrote the page, in lower case. The marks of the structure stay in the main text, also
+    those that stand in the navigation, so that each has its end. The marks of links and headings stay where they are.
     """
     has_landmarks, has_links = _LANDMARK_SIGN in text, _LINK in text
     if not (has_landmarks or has_links):
@@ -141,7 +141,7 @@ def split_navigation(text: str) -> tuple[str, str]:
     are_navigation = _find_landmarks(blocks) if has_landmarks else [False] * len(blocks)
     _add_dense(blocks, are_navigation, marked)
     if has_links:
-        _add_edges(blocks, are_navigation)
+        _add_edges(blocks, are_navigation, program)
     if UNQUOTED in text or QUOTED in text:
         return _split_quoted(blocks, are_navigation, marked)
     return BOUNDARY.join(_put_gaps(blocks, are_navigation, marked)), BOUNDARY.join(compress(blocks, are_navigation))
@@ -335,11 +335,11 @@ def _add_dense(blocks: list[str], are_navigation: list[bool], marked: list[str])
                 # a sign between two links
                 run += [number] if run else []
                 continue
-        if links >= LEAST_LINKS:
+        if links >= LEAST_LINKS or (links and _is_section(blocks, are_navigation, run)):
             _take_run(blocks, are_navigation, marked, run)
         run.clear()
         links = 0
-    if links >= LEAST_LINKS:
+    if links >= LEAST_LINKS or (links and _is_section(blocks, are_navigation, run)):
         _take_run(blocks, are_navigation, marked, run)
 
 
@@ -354,6 +354,14 @@ def _take_run(blocks: list[str], are_navigation: list[bool], marked: list[str], 
         are_navigation[place] = True
     if before is not None and _is_label(blocks[before], None if behind is None else blocks[behind]):
         are_navigation[before] = True
+
+
+def _is_section(blocks: list[str], are_navigation: list[bool], run: list[int]) -> bool:
+    """Whether a run is all that stands below a heading with other text before it."""
+    before, behind = _find_words(blocks, range(run[0] - 1, -1, -1)), _find_words(blocks, range(run[-1] + 1, len(blocks)))
+    if before is None or _HEADING not in blocks[before] or (behind is not None and _HEADING not in blocks[behind]):
+        return False
+    return any(not are_navigation[place] and _WORD.search(blocks[place]) for place in range(before))
 
 
 def _find_words(blocks: list[str], places: range) -> int | None:
@@ -403,17 +411,23 @@ def _cut_link(block: str) -> str:
     return block[start : block.find(_LINK_END, start) + 1 or len(block)]
 
 
-def _add_edges(blocks: list[str], are_navigation: list[bool]) -> None:
+def _add_edges(blocks: list[str], are_navigation: list[bool], program: str) -> None:
     """Adds short texts at the beginning and the end of a page with sentences."""
     places = range(len(blocks))
     found = _list_edge(blocks, are_navigation, places, ends_at_heading=True)
-    found += _list_edge(blocks, are_navigation, places[::-1], ends_at_heading=False)
+    found += _list_edge(blocks, are_navigation, places[::-1], ends_at_heading=False, program=program)
     if found and _has_prose([block for block, is_navigation in zip(blocks, are_navigation, strict=True) if not is_navigation]):
         for place in found:
             are_navigation[place] = True
 
 
-def _list_edge(blocks: list[str], are_navigation: list[bool], places: range, *, ends_at_heading: bool) -> list[int]:
+def _follows_rights(blocks: list[str], place: int) -> bool:
+    """Whether a block says more about the rights that the block before it names."""
+    before = _find_words(blocks, range(place - 1, -1, -1))
+    return before is not None and _RIGHTS.match(blocks[before]) is not None
+
+
+def _list_edge(blocks: list[str], are_navigation: list[bool], places: range, *, ends_at_heading: bool, program: str = "") -> list[int]:
     """Returns the short texts from an edge of the page to the last navigation there, or to the first heading."""
     found: list[int] = []
     pending: list[int] = []
@@ -426,8 +440,9 @@ def _list_edge(blocks: list[str], are_navigation: list[bool], places: range, *, 
             if _HEADING in block:
                 return found + pending if ends_at_heading else found
             size += len(block)
-            is_rights = _RIGHTS.match(block) is not None
-            if size > EDGE_CHARACTERS or (_is_sentence(block) and not is_rights):
+            is_rights = _RIGHTS.match(block) is not None or (program != "" and program in block.lower())
+            ends = _is_sentence(block) and not is_rights and (ends_at_heading or not _follows_rights(blocks, place))
+            if size > EDGE_CHARACTERS or ends:
                 return found
             pending.append(place)
             if is_rights:
