@@ -275,6 +275,8 @@ def test_body_beyond_the_limit_is_refused_and_a_compressed_one_is_read(tmp_path:
     with open_dataload(tmp_path, (), config) as harness:
         source = Source(harness, "small")
         assert source.send("POST", [source.item("a", "x" * 3_000)]).status == 413
+        # by its length alone, before any of it came
+        assert source.send("POST", b"", {"content-length": "70000"}).status == 413
         packed = gzip.compress(json.dumps([source.item("a", "apples")]).encode())
         source.finish(source.send("POST", packed, {"content-encoding": "gzip"}))
         assert source.send("POST", gzip.compress(b"[" + b" " * 50_000 + b"]"), {"content-encoding": "gzip"}).status == 413

@@ -85,3 +85,10 @@ def test_scan_header_hostile_head_ends_soon(tail: bytes) -> None:
 )
 def test_is_surely_too_large_judges_by_length_and_form(length: int, content_type: str, coding: str, expected: bool) -> None:
     assert is_surely_too_large(length, content_type, coding, 1_000_000) is expected
+
+
+@pytest.mark.parametrize("content_type", ["", "application/json", "application/x-ndjson"])
+def test_body_that_is_the_feed_itself_is_too_large_beyond_the_limit(content_type: str) -> None:
+    assert is_surely_too_large(1_100_000, content_type, "", 1_000_000, is_bare=True)
+    assert not is_surely_too_large(1_000_000, content_type, "", 1_000_000, is_bare=True)
+    assert not is_surely_too_large(1_100_000, content_type, "gzip", 1_000_000, is_bare=True)

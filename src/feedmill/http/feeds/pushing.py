@@ -117,7 +117,8 @@ def open_reader(form: Form, headers: Headers, config: GateConfig, read: BodyRead
     """Returns a reader for the body of a request; ``read`` reads a body that is no form. Errors: TooLarge, by its headers alone."""
     content_type, coding = headers.get("content-type", ""), headers.get("content-encoding", "")
     length = headers.get("content-length", "")
-    if length.isdecimal() and is_surely_too_large(int(length), content_type, coding, config.max_feed_bytes):
+    bare = read is not None
+    if length.isdecimal() and is_surely_too_large(int(length), content_type, coding, config.max_feed_bytes, is_bare=bare):
         raise TooLarge(explain_limit(config.max_feed_bytes))
     limits = {"max_feed_bytes": config.max_feed_bytes, "max_inflation": config.max_inflation}
     return UploadReader(form, content_type=content_type, content_encoding=coding, body=read, **limits)

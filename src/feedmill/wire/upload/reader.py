@@ -158,11 +158,16 @@ def explain_limit(max_feed_bytes: int) -> str:
     return f"the feed is larger than {max_feed_bytes} bytes, which is what the setting {LIMIT_SETTING} allows; send it in several feeds"
 
 
-def is_surely_too_large(content_length: int, content_type: str, content_encoding: str, max_feed_bytes: int) -> bool:
-    """Returns whether a body of this length cannot hold a feed within the limit, before a byte of it is read."""
+def is_surely_too_large(
+    content_length: int, content_type: str, content_encoding: str, max_feed_bytes: int, *, is_bare: bool = False
+) -> bool:
+    """Returns whether a body of this length cannot hold a feed within the limit, before a byte of it is read.
+
+    ``is_bare``: the body is the feed itself, whatever its type.
+    """
     if content_encoding.strip().lower() not in ("", "identity"):
         return False
-    is_form = find_boundary(content_type) is None and "xml" not in content_type.lower()
+    is_form = not is_bare and find_boundary(content_type) is None and "xml" not in content_type.lower()
     return content_length > max_feed_bytes * (3 if is_form else 1) + OVERHEAD_BYTES
 
 
