@@ -456,6 +456,24 @@ def test_refusal_before_the_end_of_a_push_is_read(kind: str, tmp_path: Path) -> 
 
 
 @KINDS
+@pytest.mark.parametrize("size", [1_000, 3_000_000])
+def test_interim_response_within_a_push_does_not_end_it(kind: str, size: int) -> None:
+    bodies: list[bytes] = []
+
+    def greet(peer: socket.socket, head: bytes) -> None:
+        peer.sendall(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <x>\r\n")
+        first = peer.recv(1)
+        peer.sendall(b"\r\n")
+        bodies.append(first + read_body(peer, head))
+        peer.sendall(answer(RECEIPT, "202 Accepted"))
+
+    with running(greet) as server, open_client(kind, server) as client:
+        documents = [{"url": "http://a.example.com/", "content": "x" * 1_000}] * (size // 1_000)
+        assert client.push_documents(iter(documents), datasource="d").id == "7"
+    assert bodies[0].endswith(b"\r\n0\r\n\r\n")
+
+
+@KINDS
 def test_push_of_a_file_needs_little_memory_and_tells_its_progress(kind: str, tmp_path: Path) -> None:
     size, seen = 64 << 20, list[Progress]()
     file = tmp_path / "feed.xml"

@@ -1,6 +1,7 @@
 """One request and its response over one connection, by h11. This module does no I/O; see ``_flows``.
 
 - A server may refuse a request before it has read all of it. Its response is read all the same, and the rest of the body is not sent.
+- A server or a proxy may send interim responses (below 200) at any time, also while the body is sent, which then goes on.
 - Redirects are not followed, so that no other server gets a token.
 - An answer has as many bytes and lasts as long as the options allow; h11 limits its headers.
 """
@@ -22,6 +23,8 @@ from feedmill_client.options import Options
 
 MAX_INTERIM: Final = 20
 """So many responses with a status below 200 may come before the final one."""
+
+Event = h11.Event | type[h11.NEED_DATA | h11.PAUSED]
 
 
 class Silence(Exception):
@@ -76,12 +79,22 @@ class Line:
     proxy: Address | None = None
     protocol: h11.Connection = field(default_factory=lambda: h11.Connection(h11.CLIENT))
     idle_since: float = 0.0
+    interim: int = 0
+
+    def next_event(self) -> Event:
+        """Returns the next event but interim responses. Errors: h11.RemoteProtocolError; BadAnswer for too many of these."""
+        while isinstance(event := self.protocol.next_event(), h11.InformationalResponse):
+            self.interim += 1
+            if self.interim > MAX_INTERIM:
+                raise BadAnswer(f"it sends more than {MAX_INTERIM} responses with a status below 200")
+        return event
 
     def try_reuse(self) -> bool:
         """Returns whether another request can be sent, and prepares for it."""
         if self.protocol.our_state is not h11.DONE or self.protocol.their_state is not h11.DONE:
             return False
         self.protocol.start_next_cycle()
+        self.interim = 0
         return True
 
 
@@ -96,11 +109,11 @@ def converse(line: Line, address: Address, request: Request, options: Options, c
         target = f"http://{address.authority}{target}"
         headers += _make_proof(line.proxy)
     head = h11.Request(method=request.method, target=target, headers=headers)
-    was_cut = yield from _send(line, head, request.body, options)
+    was_cut, early = yield from _send(line, head, request.body, options)
     # a file that is downloaded may be of any size
     deadline = math.inf if request.sink is not None else clock() + max(options.timeouts.answer_seconds, request.patience_seconds)
     try:
-        return (yield from _receive(line, request, options, deadline, clock))
+        return (yield from _receive(line, request, options, deadline, clock, early))
     except OSError:
         if was_cut is not None:
             # the first error says more
@@ -151,23 +164,24 @@ def _make_headers(address: Address, request: Request, options: Options) -> list[
     return [*headers, ("Content-Type", request.body.content_type), framing]
 
 
-def _send(line: Line, head: h11.Request, body: Body | None, options: Options) -> Flow[OSError | None]:
-    """Sends a request, or what the server takes of it. Returns the error that ended it early."""
+def _send(line: Line, head: h11.Request, body: Body | None, options: Options) -> Flow[tuple[OSError | None, Event | None]]:
+    """Sends a request, or what the server takes of it. Returns the error that ended it early, and what the server has answered so far."""
     seconds = options.timeouts.silence_seconds
     data = line.protocol.send(head) or b""
     if body is None:
         data += line.protocol.send(h11.EndOfMessage()) or b""
         yield from perform(Send(line.connection, data, seconds))
-        return None
+        return None, None
     piece = yield from _read_piece(body)
     while piece:
         data += line.protocol.send(h11.Data(piece)) or b""
         try:
             yield from perform(Send(line.connection, data, seconds))
-            if line.connection.has_incoming():
-                return None
+            event = yield from _read_early(line, seconds)
         except OSError as error:
-            return error
+            return error, None
+        if event is not None:
+            return None, event
         data = b""
         piece = yield from _read_piece(body)
     data += line.protocol.send(h11.EndOfMessage()) or b""
@@ -175,7 +189,17 @@ def _send(line: Line, head: h11.Request, body: Body | None, options: Options) ->
         try:
             yield from perform(Send(line.connection, data, seconds))
         except OSError as error:
-            return error
+            return error, None
+    return None, None
+
+
+def _read_early(line: Line, seconds: float) -> Flow[Event | None]:
+    """Returns what the server says before it has the whole body, None if that is nothing or an interim response."""
+    while line.connection.has_incoming():
+        line.protocol.receive_data((yield from perform(Receive(line.connection, seconds))))
+        event = line.next_event()
+        if event is not h11.NEED_DATA:
+            return event
     return None
 
 
@@ -193,17 +217,15 @@ def _write(sink: Callable[[bytes], object], data: bytes) -> None:
         raise CallerFailure(exc) from exc
 
 
-def _receive(line: Line, request: Request, options: Options, deadline: float, clock: Callable[[], float]) -> Flow[Response]:
+def _receive(
+    line: Line, request: Request, options: Options, deadline: float, clock: Callable[[], float], early: Event | None
+) -> Flow[Response]:
     head: h11.Response | None = None
-    body, received, interim = bytearray(), 0, 0
+    body, received = bytearray(), 0
     while True:
-        event = line.protocol.next_event()
+        event, early = line.next_event() if early is None else early, None
         if event is h11.NEED_DATA:
             line.protocol.receive_data((yield from _read_more(line, request, options, deadline, clock)))
-        elif isinstance(event, h11.InformationalResponse):
-            interim += 1
-            if interim > MAX_INTERIM:
-                raise BadAnswer(f"it sends more than {MAX_INTERIM} responses with a status below 200")
         elif isinstance(event, h11.Response):
             head = event
         elif isinstance(event, h11.Data) and head is not None:
