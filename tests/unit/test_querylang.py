@@ -55,6 +55,13 @@ from feedmill.model.query import (
         ("a OR b c", And((Or((Word("a"), Word("b"))), Word("c")))),
         ("a b OR c OR d", And((Word("a"), Or((Word("b"), Word("c"), Word("d")))))),
         ('"a b" OR site:x.com', Or((Phrase("a b"), Site("x.com")))),
+        ("a AND b", And((Word("a"), Word("b")))),
+        ('a AND -b AND "c d" OR site:x.com', And((Word("a"), Not(Word("b")), Or((Phrase("c d"), Site("x.com")))))),
+        ("a and b", And((Word("a"), Word("and"), Word("b")))),
+        ("AND", Word("AND", is_fixed=True)),
+        ("AND b", And((Word("AND", is_fixed=True), Word("b")))),
+        ("a AND", And((Word("a"), Word("AND", is_fixed=True)))),
+        ("a +AND b", And((Word("a"), Word("AND", is_fixed=True), Word("b")))),
         ("a or b", And((Word("a"), Word("or"), Word("b")))),
         ("a -b", And((Word("a"), Not(Word("b"))))),
         ('-"a b"', Not(Phrase("a b"))),
@@ -225,7 +232,7 @@ _OPERATORS = "site: inmeta: info: inurl: allintitle: link: cache: related: dater
 _PIECES = st.sampled_from(
     [
         *_OPERATORS.split(),
-        *("a", "OR", '"', "-", " ", "=", "%20", "~", "é", "東", "(", ")", ":", "x-y", "2011-03-05", "7"),
+        *("a", "OR", "AND", '"', "-", " ", "=", "%20", "~", "é", "東", "(", ")", ":", "x-y", "2011-03-05", "7"),
         *".$*+",
         *("5..1.299", "kg", "€"),
         "..",

@@ -1,7 +1,7 @@
 """The query language: what a user types, as a tree.
 
     query    = { clause }                      all clauses must hold
-    clause   = term { "OR" term }              OR is upper case and binds tighter than the blank
+    clause   = term { "OR" term }              OR is upper case and binds tighter than the blank; AND between terms is the blank
     term     = [ "-" ] atom
     atom     = operator ":" value | '"' words '"' | number ".." number [ unit ] | word      quotes may be typographic ones
     operator = "site" | "inurl" | "intitle" | "intext" | "filetype" | "ext" | "daterange" | "inmeta" | "info" | "link" | "cache" | "related"
@@ -79,6 +79,7 @@ _UNKNOWN = re.compile(r"([a-z]{2,20}):(?!//|\d)", re.IGNORECASE)
 _ALONE = re.compile(r"(site|inurl|intitle|intext|filetype|ext|daterange|inmeta|info|link|cache|related):", re.IGNORECASE)
 # the value of a range operator without both ends
 _NO_ENDS = re.compile(r"(?:.*:)?\.{2,3}")
+_JOINS = ("AND", "OR")
 _OR_ALONE = message("OR without a term on both sides was ignored")
 # a range with nothing between its ends, or with a number at only one end
 _OPEN_RANGE = re.compile(r"(?:.*[0-9])?(?:\.{2,3}|\u2026)|(?:\.{2,3}|\u2026)\W?[0-9].*")
@@ -103,6 +104,7 @@ class _Reading:
     warnings: dict[str, None] = field(default_factory=dict)
     terms: int = 0
     joins_next: bool = False
+    is_last: bool = False
     is_full: bool = False
     placed: _Placed | None = None
     is_placed_out: bool = False
@@ -152,7 +154,9 @@ def parse_query(text: str) -> ParsedQuery:
         text = text[:MAX_CHARACTERS]
         reading.warn(message("only the first %(count)s characters of the query were read", count=MAX_CHARACTERS))
     # Characters that match no token, such as blanks, are skipped by ``finditer``.
-    for match in _TOKEN.finditer(text):
+    matches = list(_TOKEN.finditer(text))
+    for number, match in enumerate(matches, 1):
+        reading.is_last = number == len(matches)
         _read_token(match, reading)
         if reading.is_full:
             break
@@ -200,6 +204,9 @@ def _reads_operator(word: str, sign: str | None, reading: _Reading) -> bool:
             reading.joins_next = True
         else:
             reading.warn(_OR_ALONE)
+    elif word == "AND" and sign is None and reading.clauses and not reading.joins_next and not reading.is_last:
+        # all terms must hold without it too
+        return True
     elif bare in ("-", "+") and sign is None:
         reading.warn(_without_term(bare))
     elif _ALONE.fullmatch(bare):
@@ -224,7 +231,7 @@ def _read_atom(match: re.Match[str], reading: _Reading) -> Node | None:
             return Phrase(phrase)
         reading.warn(message("a pair of quotes without words was ignored"))
         return None
-    return _read_word(match["word"], reading, is_fixed=match["minus"] == "+" or match["word"][0] in "+-" or match["word"] == "OR")
+    return _read_word(match["word"], reading, is_fixed=match["minus"] == "+" or match["word"][0] in "+-" or match["word"] in _JOINS)
 
 
 def _read_word(word: str, reading: _Reading, *, is_fixed: bool) -> Node:
