@@ -148,7 +148,7 @@ def test_cache_shows_the_structure_of_a_page(tmp_path: Path) -> None:
         f"<a {link}>the <strong>form</strong></a>.</p>"
         '<ol dir="ltr"><li><p>One</p></li><li><p>Two</p></li></ol><dl dir="ltr"><dt><p>Cost</p></dt><dd><p>Ten</p></dd></dl>'
         '<blockquote dir="ltr"><p>Quoted</p></blockquote><h2>Parts</h2>'
-        '<div class="table" dir="ltr" role="region" tabindex="0" aria-label="Table">'
+        '<div class="table" dir="ltr" role="group" tabindex="0" aria-label="Table">'
         '<table dir="ltr"><tr><th><p>a</p></th><th><p>b</p></th></tr>'
         '<tr><td></td><td><p id="match2"><mark>needle</mark></p></td></tr></table>'
         "</div><pre>if x:    y</pre>"

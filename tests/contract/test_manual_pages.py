@@ -54,6 +54,15 @@ def test_every_page_is_shown_and_its_links_lead_to_pages_with_their_anchors(manu
         assert manual.find_picture(urljoin(f"/manual/{name}.html", picture.get("src") or "").removeprefix("/manual/")), picture.get("src")
 
 
+def test_examples_take_the_focus_and_header_cells_have_a_text(manual: PackagedManual) -> None:
+    for name in PAGES:
+        page = manual.find_page(name)
+        assert page is not None
+        tree = html.fromstring(f"<div>{page.html}</div>")
+        assert [node for node in tree.iter("pre") if node.get("tabindex") != "0"] == []
+        assert [node for node in tree.iter("th") if not node.text_content().strip()] == []
+
+
 def test_first_page_and_a_page_are_html_with_the_frame_of_the_search_page(harness: SearchHarness, manual: PackagedManual) -> None:
     first = read(harness, manual, "/manual/")
     assert (first.status, first.headers["content-type"]) == (200, "text/html; charset=utf-8")

@@ -6,7 +6,7 @@ the site that ``make docs`` builds. Nothing outside the manual is reachable: a p
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -70,8 +70,11 @@ class PackagedManual:
         for token in tokens:
             for child in token.children or ():
                 self._lead_on(name, child)
+        _empty_headers(tokens)
         title = headings[0].text if headings else name
-        return ManualPage(title=title, html=markdown.renderer.render(tokens, markdown.options, {}), headings=tuple(headings[1:]))
+        html = str(markdown.renderer.render(tokens, markdown.options, {}))
+        # an example that is wider than the page is scrolled with the keyboard too
+        return ManualPage(title=title, html=html.replace("<pre>", '<pre tabindex="0">'), headings=tuple(headings[1:]))
 
     def _lead_on(self, name: str, token: Token) -> None:
         """Changes the target of a link or a picture to its address on the search port."""
@@ -94,6 +97,13 @@ class PackagedManual:
         else:
             # a file of the repository, which the manual does not hold
             token.attrs.pop(attribute)
+
+
+def _empty_headers(tokens: Sequence[Token]) -> None:
+    """Makes header cells without a text plain cells, since a screen reader would announce a header without a name."""
+    for opening, content, closing in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if opening.type == "th_open" and not content.content.strip():
+            opening.tag = closing.tag = "td"
 
 
 def _name_headings(tokens: list[Token]) -> list[ManualHeading]:

@@ -33,7 +33,9 @@ _ERROR_TITLES: Final = {
     Problem.FORBIDDEN: message("You may not do this"),
     Problem.BUSY: message("The search is not available now"),
 }
-_WITH_QUERY: Final = ("/", "/search", "/cache")
+_WITH_QUERY: Final = ("/", "/cache")
+"""The paths whose errors hold the query. One of ``/search`` may name a document: its answer is that to any other one."""
+
 _PASSING: Final = frozenset({Problem.BUSY, Problem.INTERNAL, Problem.TOO_MANY_FAILURES})
 """Errors that may be over when the same request is sent again."""
 
