@@ -24,7 +24,8 @@ PAGE = (
 <p>&lt;img src=/escaped onerror=alert(1)&gt; &lt;script&gt;window.ran = 7&lt;/script&gt;</p>
 <p><a href="form.html" ping="/ping" onclick="window.ran = 8">The form</a></p>"""
     + """<table onclick="window.ran = 9" style="background: url(/table)"><tr><th background="/cell">Town<th>Costs of the whole journey
-<tr><td>Bern, with <a href="/bern">a needle</a><td><b onmouseover="window.ran = 10">three hundred and twenty francs without any food</b><td>by train and on foot
+<tr><td>Bern, with <a href="/bern">a needle</a>
+<td><b onmouseover="window.ran = 10">three hundred and twenty francs without any food</b><td>by train and on foot
 through the valley</table>
 <table><tr><th>Second<td>table</table>
 <ul style="list-style-image: url(/bullet)"><li>one<li><a href="jav&#x09;ascript:window.ran=11">two</a></ul>
