@@ -4,10 +4,11 @@ import ast
 import asyncio
 import inspect
 from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FunctionType
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -26,6 +27,7 @@ from feedmill_client import (
     FeedBuilder,
     GroupsBuilder,
     NotFound,
+    Port,
     PrincipalPush,
     Progress,
     SeedlistReader,
@@ -245,7 +247,18 @@ def test_client_runs_pull_sources(kind: str, administration: Either) -> None:
         other.list_sources()
 
 
-def test_client_asks_the_crawler_and_why(feeder: Either, administration: Either) -> None:
+def list_unread(read: Any, answer: Any) -> list[str]:
+    """Returns the members of an answer that its type does not have."""
+    if isinstance(read, list):
+        return [name for one, raw in zip(read, answer, strict=True) for name in list_unread(one, raw)]
+    if not is_dataclass(read):
+        return []
+    known = [each.name for each in fields(read)]
+    inner = [f"{name}.{found}" for name in known if name in answer for found in list_unread(getattr(read, name), answer[name])]
+    return [name for name in answer if name not in known] + inner
+
+
+def test_client_asks_the_crawler_and_why(doors: Appliance, feeder: Either, administration: Either) -> None:
     with serving(CrawlSite()) as site:
         site.pages["/page"] = html("crawlword")
         url = site.url("/page")
@@ -264,7 +277,16 @@ def test_client_asks_the_crawler_and_why(feeder: Either, administration: Either)
         assert administration.get_crawl().paused
         administration.resume_crawl()
         wait_until(lambda: administration.why(url, query="crawlword").searchable, "the fetched version")
-        assert administration.why(url).crawl is not None
+        found = administration.why(url, user="ann", query="crawlword")
+        assert found.crawl is not None
+        assert (found.query.matches, found.query.rank, found.access.public, found.access.decision) == (True, 1, True, "INDETERMINATE")
+        with Port(f"http://127.0.0.1:{doors.admin}", token=read_token(doors.data)) as port:
+            read = {
+                "/api/v1/crawl": administration.get_crawl(),
+                f"/api/v1/crawl/entry?url={url}": administration.get_crawl_entry(url),
+                f"/api/v1/why?url={url}&user=ann&query=crawlword": found,
+            }
+            assert [name for path, answer in read.items() for name in list_unread(answer, port.get_json(path))] == []
         missing = administration.why(f"{HOST}/never")
         assert (missing.searchable, bool(missing.causes)) == (False, True)
 

@@ -17,7 +17,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from feedmill_client._bodies import Progress
-    from feedmill_client.adminanswers import CrawlEntryShown, CrawlShown, Diagnosis, FetchShown, PullSourceShown, RunShown
+    from feedmill_client.adminanswers import (
+        CrawlEntryShown,
+        CrawlShown,
+        DecisionShown,
+        Diagnosis,
+        FailingSiteShown,
+        FetchShown,
+        MatchShown,
+        PolicyDecisionShown,
+        PullSourceShown,
+        QueryMatchShown,
+        RunShown,
+        StepShown,
+    )
     from feedmill_client.answers import (
         AclShown,
         DataSourceShown,
@@ -66,7 +79,8 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "_bodies": "Progress",
-    "adminanswers": "CrawlEntryShown CrawlShown Diagnosis FetchShown PullSourceShown RunShown",
+    "adminanswers": "CrawlEntryShown CrawlShown DecisionShown Diagnosis FailingSiteShown FetchShown MatchShown PolicyDecisionShown"
+    " PullSourceShown QueryMatchShown RunShown StepShown",
     "answers": "AclShown DataSourceShown DocumentDetails DocumentSummary EventShown FacetShown FacetValueShown KeyMatchShown LogLine"
     " Passages PassageShown PrincipalShown Problem Receipt ResultShown SearchAnswer StuckShown Suggestions",
     "asyncclients": "AsyncAdministration AsyncClient AsyncPort AsyncSeedlistReader",
@@ -103,6 +117,7 @@ __all__ = [
     "CrawlShown",
     "DataSourceShown",
     "DataloadBuilder",
+    "DecisionShown",
     "Denied",
     "Diagnosis",
     "DiskFull",
@@ -112,6 +127,7 @@ __all__ = [
     "EventShown",
     "FacetShown",
     "FacetValueShown",
+    "FailingSiteShown",
     "FeedBuilder",
     "FeedmillError",
     "FetchShown",
@@ -119,18 +135,21 @@ __all__ = [
     "ItemReply",
     "KeyMatchShown",
     "LogLine",
+    "MatchShown",
     "NotDone",
     "NotFound",
     "Options",
     "Overtaken",
     "PassageShown",
     "Passages",
+    "PolicyDecisionShown",
     "Port",
     "PrincipalPush",
     "PrincipalShown",
     "Problem",
     "Progress",
     "PullSourceShown",
+    "QueryMatchShown",
     "Receipt",
     "ResultShown",
     "Retries",
@@ -139,6 +158,7 @@ __all__ = [
     "SeedlistItem",
     "SeedlistReader",
     "ServerFault",
+    "StepShown",
     "Stuck",
     "StuckShown",
     "Suggestions",

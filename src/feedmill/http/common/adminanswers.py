@@ -107,43 +107,6 @@ class PolicyPrincipal(NamedPrincipal):
     access: str
 
 
-class MatchShown(PolicyPrincipal):
-    """The entry that decided."""
-
-    through: list[str] = Field(description="the groups by which it means the user")
-
-
-class StepShown(Answer):
-    """An ACL of the chain."""
-
-    url: str
-    inheritance_type: str
-    local: str
-    entry: MatchShown | None
-
-
-class PolicyDecisionShown(Answer):
-    """The decision of the policy for a URL."""
-
-    name: str
-    pattern: str
-    decision: str
-    entry: MatchShown | None
-
-
-class DecisionShown(Answer):
-    """Whether a user may see a URL, and why."""
-
-    url: str
-    user: str | None
-    decision: str = Field(description="PERMIT, DENY or INDETERMINATE, by the ACLs alone")
-    reason: str
-    path: list[StepShown]
-    policy: PolicyDecisionShown | None
-    combined: str = Field(description="the decision of ACLs and policy together")
-    public: bool
-
-
 class PrincipalVerdict(NamedPrincipal):
     """A principal, and the decision of the ACLs on it."""
 

@@ -9,7 +9,6 @@ from feedmill.http.common.adminanswers import (
     AuditVerified,
     CrawlRemoved,
     CrawlRequested,
-    DecisionShown,
     FindingsShown,
     Imported,
     ImportedPolicies,
@@ -26,7 +25,7 @@ from feedmill.http.common.adminanswers import (
 from feedmill.http.common.paging import CURSOR, make_limit
 from feedmill.http.common.requestbodies import NewToken, NewUser, SessionsOfUser, SettingValue, UserChange
 from feedmill.http.common.resource import ADMIN_PORT, Parameter, Resource
-from feedmill_client.adminanswers import CrawlEntryShown, CrawlShown, Diagnosis, PullSourceShown, RunShown
+from feedmill_client.adminanswers import CrawlEntryShown, CrawlShown, DecisionShown, Diagnosis, PullSourceShown, RunShown
 
 _LINES: Final = "application/jsonl"
 _DIGITS: Final = "[0-9]{1,18}"
