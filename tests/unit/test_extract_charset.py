@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.adapters.extract.charset import decode, find_codec
-from feedmill.adapters.extract.sniff import sniff
+from feedmill.adapters.extract.extract import extract
+from feedmill.adapters.extract.sniff import find_charset, sniff
 from feedmill.adapters.extract.utf16 import guess_utf16
+from feedmill.model.extraction import ExtractionLimits, Task
 
 TEXTS = {
     "shift_jis": "これは日本語のテキストです。文字コードを検出する試験です。",
@@ -31,6 +33,32 @@ TEXTS = {
 @pytest.mark.parametrize("charset", TEXTS)
 def test_decode_with_protocol_label_is_exact(charset: str) -> None:
     assert decode(TEXTS[charset].encode(charset), charset) == TEXTS[charset]
+
+
+@pytest.mark.parametrize(
+    ("declared", "charset"),
+    [
+        ("text/html; charset=ISO-8859-1", "ISO-8859-1"),
+        ("text/html;Charset = 'Shift_JIS' ; x=y", "Shift_JIS"),
+        ('text/html; boundary=a; charset="utf-8"', "utf-8"),
+        ("text/html; charset=", None),
+        ("text/html", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_charset_of_a_declared_type_is_found(declared: str | None, charset: str | None) -> None:
+    assert find_charset(declared) == charset
+
+
+@pytest.mark.parametrize("declared", ["text/plain; charset=iso-8859-1", "text/html; charset=iso-8859-1"])
+def test_declared_charset_decodes_what_a_detector_would_mistake(declared: str) -> None:
+    data = "Größe naïve".encode("latin-1")
+    assert extract(Task(key=1, url="http://a/", mimetype=declared, data=data), ExtractionLimits()).text == "Größe naïve"
+    stated = extract(Task(key=1, url="http://a/", mimetype="text/plain; charset=cp1251", data=data, charset="latin-1"), ExtractionLimits())
+    assert stated.text == "Größe naïve"
+    unicode = extract(Task(key=1, url="http://a/", mimetype=declared, data="Größe naïve".encode()), ExtractionLimits())
+    assert unicode.text == "Größe naïve"
 
 
 @pytest.mark.parametrize("charset", TEXTS)

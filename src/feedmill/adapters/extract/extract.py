@@ -52,6 +52,8 @@ _LEGACY = frozenset({sniff.DOC, sniff.XLS, sniff.PPT, sniff.RTF, sniff.EPUB, sni
 def extract(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int], bytes] = read_path) -> Extraction:
     """Extracts one document. Shape: ``read_file`` returns the first bytes of a path. Errors: none but those that end the process."""
     mimetype = sniff.normalize(task.mimetype) or sniff.BINARY
+    if task.charset is None:
+        task = replace(task, charset=sniff.find_charset(task.mimetype))
     try:
         if task.text_bytes:
             return _extract_around_text(task, limits, read_file)

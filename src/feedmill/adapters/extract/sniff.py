@@ -78,6 +78,7 @@ _UPPER = bytes(range(128, 256))
 _SHORT_BYTES, _FEW_CONTROLS = 1_000, 12
 _LEAST_NOISE_BYTES, _MOST_DIFFERENT_BYTES = 256, 150
 _LOOKS_LIKE_MARKUP = re.compile(rb"</?(?:html|head|title|body|p|div|h[1-6]|br|a|span|td|li)\b[^<>]{0,200}>", re.I)
+_CHARSET = re.compile(r"""(?i);\s*charset\s*=\s*["']?([^"';\s]{1,40})""")
 _MIMETYPE = re.compile(r"[a-z0-9.+\-]{1,60}/[a-z0-9.+\-]{1,100}")
 _SUFFIX = re.compile(r"\.([A-Za-z0-9]{1,8})(?:[?#]|$)")
 _OF_SUFFIX = {
@@ -114,6 +115,12 @@ def normalize(declared: str | None) -> str | None:
     plain = declared.split(";", 1)[0].strip().lower()
     plain = _ALIASES.get(plain, plain)
     return plain if _MIMETYPE.fullmatch(plain) else None
+
+
+def find_charset(declared: str | None) -> str | None:
+    """Returns the parameter ``charset`` of a declared media type, None if it has none."""
+    found = _CHARSET.search(declared or "")
+    return found[1] if found is not None else None
 
 
 _CLAIMS = ARCHIVES | {PDF, RTF, OLE, DOC, XLS, PPT, MSG, EPUB, DOCX, XLSX, PPTX, ODT, ODS, ODP}
