@@ -42,6 +42,23 @@ class PreparedQuery:
         return text
 
 
+class PreparedListing:
+    """A query whose values have names. Those that no run gives are constants of the query."""
+
+    def __init__(self, query: sa.Select[Any]) -> None:
+        self._query = query
+        self._compiled: dict[str, tuple[str, Sequence[str], Mapping[str, Any]]] = {}
+
+    def run(self, connection: sa.Connection, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """Returns all rows. Errors: SQLAlchemy's own."""
+        name = connection.dialect.name
+        if name not in self._compiled:
+            compiled = self._query.compile(dialect=_by_position(connection.dialect))
+            self._compiled[name] = str(compiled), compiled.positiontup or [], compiled.params
+        text, places, constants = self._compiled[name]
+        return run_text(connection, text, [values[place] if place in values else constants[place] for place in places])
+
+
 class PreparedChange:
     """A statement that changes rows, run for many rows at once.
 

@@ -130,14 +130,18 @@ TASK = tuple(
 """The columns of an index task, in the order in which they are read."""
 
 
+_STAGES = {stage.value: stage for stage in Stage}
+_LANES = {lane.value: lane for lane in Lane}
+
+
 def task_from_row(row: Sequence[Any]) -> IndexTask:
     """Returns the index task of a row with the columns above."""
     document_id, version, stage, lane, feed_id, datasource, revokes_access, is_refresh = row
     return IndexTask(
         document_id=document_id,
         version=version,
-        stage=Stage(stage),
-        lane=Lane(lane),
+        stage=_STAGES[stage],
+        lane=_LANES[lane],
         feed_id=feed_id or None,
         datasource=datasource,
         revokes_access=bool(revokes_access),

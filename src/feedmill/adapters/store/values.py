@@ -8,6 +8,8 @@ from typing import Any, overload
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _DECODER = json.JSONDecoder()
+# ``json.dumps`` makes an encoder for each value
+_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
 @overload
@@ -57,6 +59,6 @@ def loads(text: str) -> Any:
 
 def dumps(value: object) -> str:
     """Writes JSON that every database takes."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = _encode(value)
     # Escaped to ASCII, a lone surrogate is text that every database takes, and comes back as it was.
     return json.dumps(value, separators=(",", ":")) if _has_half_pair(text) else text

@@ -49,13 +49,15 @@ class WorkerHandle:
     busy_since: float = 0.0
     _unwritten: deque[memoryview] = field(default_factory=deque)
     _unwritten_bytes: int = 0
+    #: how many of the held tasks are files; counting them for each new task took longer than the rest of it
+    _files_held: int = 0
 
     @property
     def has_capacity(self) -> bool:
         """Returns whether another task may be sent to it."""
         is_leaving = self.closing or self.retiring
         is_full = len(self.held) >= MAX_HELD or self._unwritten_bytes >= _MAX_UNWRITTEN_BYTES
-        return not is_leaving and not is_full and sum(job.task.path is not None for job in self.held) < MAX_FILES
+        return not is_leaving and not is_full and self._files_held < MAX_FILES
 
     @property
     def wants_to_write(self) -> bool:
@@ -68,6 +70,7 @@ class WorkerHandle:
             self.busy_since = time.monotonic()
         self.held.append(job)
         if job.task.path is not None:
+            self._files_held += 1
             # a worker that is gone is noticed when its answers are read
             with contextlib.suppress(OSError):
                 send_file(self.files, job.task.path)
@@ -115,7 +118,9 @@ class WorkerHandle:
             return None
         self.busy_since = time.monotonic()
         self.answered += 1
-        return self.held.popleft()
+        job = self.held.popleft()
+        self._files_held -= job.task.path is not None
+        return job
 
     def close(self) -> None:
         """Closes the pipes and the socket."""

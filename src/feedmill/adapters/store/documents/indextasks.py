@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from feedmill.adapters.store import rows
-from feedmill.adapters.store.prepared import PreparedChange, PreparedQuery
+from feedmill.adapters.store.prepared import PreparedChange, PreparedListing, PreparedQuery
 from feedmill.adapters.store.schema import index_tasks, key_values, replaced_tasks
 from feedmill.adapters.store.statements import batches, insert, upsert
 from feedmill.adapters.store.values import now_micros
@@ -29,6 +29,23 @@ def _build_put(connection: sa.Connection) -> sa.ClauseElement:
     return statement.on_conflict_do_update(index_elements=["document_id"], set_=replaced)
 
 
+def _build_listing(*, is_of_lane: bool, is_after: bool) -> sa.Select[Any]:
+    order = (index_tasks.c.lane, index_tasks.c.feed_id, index_tasks.c.document_id)
+    query = sa.select(*rows.TASK).where(index_tasks.c.stage == sa.bindparam("stage_", type_=sa.Text)).order_by(*order)
+    if is_of_lane:
+        query = query.where(index_tasks.c.lane == sa.bindparam("lane_", type_=sa.Integer))
+    if is_after:
+        # Compared as a whole row: the next task in the order, wherever a lane or a feed ends.
+        last = [sa.bindparam(name, type_=sa.BigInteger) for name in ("after_lane_", "after_feed_", "after_document_")]
+        query = query.where(sa.tuple_(*order) > sa.tuple_(*last))
+    return query.limit(sa.bindparam("limit_", type_=sa.Integer))
+
+
+_LISTINGS = {
+    (is_of_lane, is_after): PreparedListing(_build_listing(is_of_lane=is_of_lane, is_after=is_after))
+    for is_of_lane in (False, True)
+    for is_after in (False, True)
+}
 _PUT = PreparedChange(_build_put, [column.name for column in index_tasks.columns])
 _ADVANCE = PreparedChange(
     lambda _: (
@@ -73,14 +90,13 @@ class SqlIndexTasks:
 
     def list(self, stage: Stage, limit: int, *, lane: Lane | None = None, after: IndexTask | None = None) -> list[IndexTask]:
         """Lists index tasks of a stage, quick lane first."""
-        order = (index_tasks.c.lane, index_tasks.c.feed_id, index_tasks.c.document_id)
-        query = sa.select(*rows.TASK).where(index_tasks.c.stage == stage.value).order_by(*order).limit(limit)
-        if after is not None:
-            # Compared as a whole row: the next task in the order, wherever a lane or a feed ends.
-            query = query.where(sa.tuple_(*order) > sa.tuple_(after.lane.value, after.feed_id or 0, after.document_id))
+        values: dict[str, Any] = {"stage_": stage.value, "limit_": limit}
         if lane is not None:
-            query = query.where(index_tasks.c.lane == lane.value)
-        return list(map(rows.task_from_row, self._connection.execute(query)))
+            values["lane_"] = lane.value
+        if after is not None:
+            values |= {"after_lane_": after.lane.value, "after_feed_": after.feed_id or 0, "after_document_": after.document_id}
+        listing = _LISTINGS[lane is not None, after is not None]
+        return list(map(rows.task_from_row, listing.run(self._connection, values)))
 
     def advance(self, done: Sequence[IndexTask]) -> None:
         """Moves tasks to the index stage if their versions are exactly these."""
