@@ -8,8 +8,7 @@ from feedmill.core.text.textblob import (
     decode_headings,
     decode_link_urls,
     decode_links,
-    decode_main_text,
-    decode_navigation,
+    decode_main_and_navigation,
     decode_quotable_navigation,
     decode_quotable_text,
     decode_text,
@@ -45,7 +44,7 @@ def test_passages_that_are_never_quoted_are_searched_alone(parts: list[tuple[str
 @given(TEXT, TEXT)
 def test_navigation_comes_back_apart_from_the_main_text(text: str, navigation: str) -> None:
     data = encode_text(text, [], "", navigation)
-    assert (decode_main_text(data), decode_navigation(data)) == (text, navigation)
+    assert decode_main_and_navigation(data) == (text, navigation)
     assert (decode_quotable_text(data), decode_quotable_navigation(data)) == (text, navigation)
     assert decode_text(data) == "\n".join(filter(None, (text, navigation)))
 
@@ -62,12 +61,12 @@ def test_whole_text_is_the_text_and_its_ranges_are_what_may_be_quoted(parts: lis
 
 def test_passage_of_navigation_that_is_never_quoted_is_searched() -> None:
     data = encode_text("main", [], "", f"menu {UNQUOTED}secret{QUOTED} end")
-    assert (decode_navigation(data), decode_quotable_navigation(data)) == ("menu secret end", "menu   end")
+    assert (decode_main_and_navigation(data)[1], decode_quotable_navigation(data)) == ("menu secret end", "menu   end")
 
 
 def test_text_with_the_marker_of_navigation_has_none() -> None:
     data = encode_text("one\ufdd2two", [], "", "menu\ufdd2end")
-    assert (decode_main_text(data), decode_navigation(data)) == ("onetwo", "menuend")
+    assert decode_main_and_navigation(data) == ("onetwo", "menuend")
 
 
 def test_text_that_was_stored_without_headings_has_none() -> None:

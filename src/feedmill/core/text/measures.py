@@ -44,12 +44,13 @@ _SIGNS = "$€£¥￥₹₩₽₴₺₪฿₫"
 _LETTER = r"[^\W\d_]"
 _UNIT = rf"(?:[%‰℃℉{_SIGNS}]|°?{_LETTER}(?:{_LETTER}|/(?={_LETTER})|[.-](?={_LETTER})){{0,{_MAX_UNIT - 1}}}[²³23$]?)"
 # Matches the first digit and only then looks back: searching for a character class is many times faster than searching for a position.
-_TEXT_NUMBER = re.compile(
-    rf"""[0-9](?<![0-9A-Za-z_.,].)
+_BEHIND_FIRST_DIGIT = rf"""(?<![0-9A-Za-z_.,].)
     (?: [0-9]{{0,2}}(?:[ {_HARD_GAPS}][0-9]{{3}})+(?:[.,][0-9]{{1,2}})?(?![.,:/{_QUOTES}]?[0-9])
-      | [0-9]*(?:[.,:/{_QUOTES}-][0-9]+)* )""".replace("[ ", "[\\ "),
-    re.VERBOSE,
-)
+      | [0-9]*(?:[.,:/{_QUOTES}-][0-9]+)* )""".replace("[ ", "[\\ ")
+_TEXT_NUMBER = re.compile("[0-9]" + _BEHIND_FIRST_DIGIT, re.VERBOSE)
+# searching for one character is ten times faster still
+_ZEROS_NUMBER = re.compile("0" + _BEHIND_FIRST_DIGIT, re.VERBOSE)
+_TO_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 _PHONE = re.compile(r"\+[0-9]{1,3}[ ./(-][0-9 ./()-]{6,}|\(\+?[0-9]{1,5}\)[ -]?[0-9]{2,}[0-9 ./-]{3,}")
 _BEHIND = re.compile(rf"[ {_HARD_GAPS}-]?({_UNIT})(?!\w)")
 _HEADING = re.compile(rf"[(\s]({_UNIT})(?:\)|:|\):)$")
@@ -130,8 +131,7 @@ def _iter_written(text: str) -> Iterator[tuple[str, str]]:
     """Yields the candidates for numbers in a text, each with its unit."""
     # Numbers inside of a telephone number are skipped.
     behind_phone = 0
-    for found in islice(_TEXT_NUMBER.finditer(text, 0, MAX_TEXT_CHARACTERS), MAX_TEXT_PLACES):
-        start, end = found.span()
+    for start, end in islice(_iter_places(text), MAX_TEXT_PLACES):
         if start < behind_phone:
             continue
         if start and text[start - 1] in "+(" and (phone := _PHONE.match(text, start - 1)) is not None:
@@ -139,7 +139,15 @@ def _iter_written(text: str) -> Iterator[tuple[str, str]]:
             continue
         unit = _find_unit_behind(text, end) if end - start <= _MAX_DIGITS else None
         if unit is not None:
-            yield found[0], unit or _find_unit_before(text, start)
+            yield text[start:end], unit or _find_unit_before(text, start)
+
+
+def _iter_places(text: str) -> Iterator[tuple[int, int]]:
+    """Yields the start and the end of each candidate for a number."""
+    if text.isascii():
+        zeros = text[:MAX_TEXT_CHARACTERS].encode().translate(_TO_ZEROS).decode()
+        return (found.span() for found in _ZEROS_NUMBER.finditer(zeros))
+    return (found.span() for found in _TEXT_NUMBER.finditer(text, 0, MAX_TEXT_CHARACTERS))
 
 
 def _find_unit_behind(text: str, end: int) -> str | None:

@@ -55,7 +55,7 @@ def encode_text(text: str, links: Sequence[Link], headings: str = "", navigation
 
 def decode_text(data: bytes) -> str:
     """Returns the whole text: the main text, then the navigation. Errors: Corrupt."""
-    main, navigation = decode_main_text(data), decode_navigation(data)
+    main, navigation = decode_main_and_navigation(data)
     return f"{main}\n{navigation}" if main and navigation else main or navigation
 
 
@@ -89,14 +89,15 @@ def _place(pieces: Iterable[tuple[str, bool]], start: int) -> Iterable[Range]:
         start += len(piece)
 
 
+def decode_main_and_navigation(data: bytes) -> tuple[str, str]:
+    """Returns the text without the navigation of its page, and that navigation. Errors: Corrupt."""
+    main, navigation = _split(data)
+    return _drop_marks(main), _drop_marks(navigation)
+
+
 def decode_main_text(data: bytes) -> str:
     """Returns the text without the navigation of its page. Errors: Corrupt."""
     return _drop_marks(_split(data)[0])
-
-
-def decode_navigation(data: bytes) -> str:
-    """Returns the navigation of the page, "" if there is none. Errors: Corrupt."""
-    return _drop_marks(_split(data)[1])
 
 
 def decode_quotable_text(data: bytes) -> str:

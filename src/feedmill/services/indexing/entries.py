@@ -16,7 +16,7 @@ from feedmill.core.documents.presentation import (
     text_metadata,
 )
 from feedmill.core.ranking.scoring import fed_rank
-from feedmill.core.text.textblob import decode_headings, decode_link_texts, decode_link_urls, decode_main_text, decode_navigation
+from feedmill.core.text.textblob import decode_headings, decode_link_texts, decode_link_urls, decode_main_and_navigation
 from feedmill.model.document import Document
 from feedmill.model.errors import Corrupt
 from feedmill.model.search import IndexDocument
@@ -44,9 +44,8 @@ def read_stored_text(blobs: BlobStore, document: Document) -> StoredText:
         return NO_TEXT
     try:
         data = blobs.read(document.text.blob)
-        return StoredText(
-            decode_main_text(data), decode_link_urls(data), decode_link_texts(data), decode_headings(data), decode_navigation(data)
-        )
+        main, navigation = decode_main_and_navigation(data)
+        return StoredText(main, decode_link_urls(data), decode_link_texts(data), decode_headings(data), navigation)
     except Corrupt as error:
         log.error("text_lost", url=document.url, reason=str(error))
         return NO_TEXT
