@@ -96,3 +96,19 @@ def test_search_port_answers_what_the_document_says(tmp_path: Path) -> None:
         assert problem.status in (400, 404)
         holds_exactly(Problem, problem.json)
     harness.store.close()
+
+
+@pytest.mark.parametrize("port", [SEARCH_PORT, FEED_PORT, ADMIN_PORT], ids=["search", "feeds", "admin"])
+def test_every_operation_says_how_other_errors_look(port: str) -> None:
+    document = build_openapi(port)
+    operations = [operation for methods in document["paths"].values() for operation in methods.values()]
+    for operation in operations:
+        content = operation["responses"]["default"]["content"]
+        assert content == {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+        # the port may want a token
+        assert "401" in operation["responses"]
+
+
+def test_new_entry_of_the_settings_is_answered_with_201() -> None:
+    responses = build_openapi(ADMIN_PORT)["paths"]["/api/v1/settings/{section}/{name}"]["put"]["responses"]
+    assert responses["201"]["content"] == responses["200"]["content"]

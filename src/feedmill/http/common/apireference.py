@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from feedmill.http.common.openapi import build_openapi
+from feedmill.http.common.openapi import OTHERS, build_openapi
 from feedmill.http.common.resource import ADMIN_PORT, FEED_PORT, SEARCH_PORT
 from feedmill.http.common.schemas import describe_type
 
@@ -25,6 +25,11 @@ Link: </api/v1/feeds?limit=20&cursor=NDE>; rel="next"
 A response that is an object has that cursor as `next_cursor` too, null on the last page. A cursor is opaque and belongs to its list; each
 other parameter stays as it was. Items that come or go between two requests move no other item to another page. `/api/v1/search` without
 a cursor pages by `start`, and its `cursor` [lists everything](search-api.md#everything).
+
+## Errors
+
+Every error is a [Problem](#problem). The tables list those that an operation has by itself; others may come from what stands before it,
+such as 421 for an unknown host name: see [errors](errors.md).
 
 ## Words for programs
 
@@ -58,6 +63,8 @@ def _operation(path: str, method: str, operation: dict[str, Any]) -> str:
         lines.append(f"\nThe body is {' or '.join(forms)}.\n")
     lines.append("\n| status | answer |\n|---|---|\n")
     for status, answer in operation["responses"].items():
+        if status == OTHERS:
+            continue
         (media, content), *_ = answer.get("content", {"": {}}).items()
         kind = _kind(content["schema"]) if media == "application/json" else f"bytes of `{media}`" if media else "empty"
         lines.append(f"| {status} | {kind if status.startswith('2') else answer['description']} |\n")

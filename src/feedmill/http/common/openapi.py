@@ -130,7 +130,7 @@ RESOURCES: Final = (
             make_limit(20),
             CURSOR,
         ),
-        errors=(400, 403),
+        errors=(400, 401, 403),
     ),
     Resource(
         port=FEED_PORT,
@@ -139,7 +139,7 @@ RESOURCES: Final = (
         summary="Returns a receipt.",
         answer=Receipt,
         parameters=(_FEED_ID,),
-        errors=(400, 403, 404),
+        errors=(400, 401, 403, 404),
     ),
     Resource(
         port=FEED_PORT,
@@ -148,7 +148,7 @@ RESOURCES: Final = (
         summary="Returns a feed's bytes as they were received.",
         answer=None,
         parameters=(_FEED_ID,),
-        errors=(400, 403, 404),
+        errors=(400, 401, 403, 404),
     ),
     Resource(
         port=FEED_PORT,
@@ -159,7 +159,7 @@ RESOURCES: Final = (
         method="post",
         status=202,
         parameters=(_FEED_ID,),
-        errors=(400, 403, 404, 503, 507),
+        errors=(400, 401, 403, 404, 503, 507),
     ),
     Resource(
         port=FEED_PORT,
@@ -168,7 +168,7 @@ RESOURCES: Final = (
         summary="Returns all data of a document, with its ACL and its history.",
         answer=DocumentDetails,
         parameters=(_URL,),
-        errors=(400, 403, 404),
+        errors=(400, 401, 403, 404),
     ),
     Resource(
         port=FEED_PORT,
@@ -184,7 +184,7 @@ RESOURCES: Final = (
             _DATASOURCE,
             Parameter("feedtype", "`full` replaces all documents of the data source", default="incremental"),
         ),
-        errors=(400, 403, 413, 503, 507),
+        errors=(400, 401, 403, 413, 503, 507),
     ),
     Resource(
         port=FEED_PORT,
@@ -196,7 +196,7 @@ RESOURCES: Final = (
         status=202,
         body=DocumentPush,
         parameters=(_URL, _DATASOURCE),
-        errors=(400, 403, 413, 503, 507),
+        errors=(400, 401, 403, 413, 503, 507),
     ),
     Resource(
         port=FEED_PORT,
@@ -207,7 +207,7 @@ RESOURCES: Final = (
         method="delete",
         status=202,
         parameters=(_URL, _DATASOURCE),
-        errors=(400, 403, 503, 507),
+        errors=(400, 401, 403, 503, 507),
     ),
     Resource(
         port=FEED_PORT,
@@ -217,7 +217,7 @@ RESOURCES: Final = (
         answer=DataSourceShown,
         is_list=True,
         parameters=(make_limit(None), CURSOR),
-        errors=(400, 403),
+        errors=(400, 401, 403),
     ),
     Resource(
         port=FEED_PORT,
@@ -230,7 +230,7 @@ RESOURCES: Final = (
             Parameter("name", "the data source", is_required=True),
             Parameter("destroy", "`true` deletes its name and feeds too", "boolean"),
         ),
-        errors=(400, 403, 404, 503),
+        errors=(400, 401, 403, 404, 503),
     ),
     *ADMIN_RESOURCES,
 )
@@ -247,6 +247,8 @@ _PROBLEMS: Final = {
     503: "the server is busy, try again: `busy`",
     507: "the disk is full: `disk_full`",
 }
+OTHERS: Final = "default"
+"""Stands for every status that an operation does not name."""
 _DONE: Final = {200: "done", 201: "added", 202: "accepted; the answer says how to follow it", 204: "done; the answer is empty"}
 _LINK: Final = {"description": 'leads to the next page (`rel="next"`); absent on the last one', "schema": {"type": "string"}}
 _TITLES: Final = {SEARCH_PORT: "search port", FEED_PORT: "feed port", ADMIN_PORT: "admin port"}
@@ -297,14 +299,15 @@ def _operation(resource: Resource) -> dict[str, Any]:
     if resource.answer is not None:
         reference = {"$ref": _REF.format(model=resource.answer.__name__)}
         content = {"application/json": {"schema": {"type": "array", "items": reference} if resource.is_list else reference}}
-    answers: dict[str, Any] = {str(resource.status): {"description": _DONE[resource.status]}}
-    if resource.status != 204:
-        answers[str(resource.status)]["content"] = content
+    answers: dict[str, Any] = {}
+    for status in (resource.status, *((201,) if resource.adds else ())):
+        answers[str(status)] = {"description": _DONE[status], **({"content": content} if status != 204 else {})}
     if any(parameter.name == CURSOR.name for parameter in resource.parameters):
         answers[str(resource.status)]["headers"] = {"Link": _LINK}
+    problem = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
     for status in resource.errors:
-        problem = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
         answers[str(status)] = {"description": _PROBLEMS[status], "content": problem}
+    answers[OTHERS] = {"description": "any other error", "content": problem}
     operation: dict[str, Any] = {
         "operationId": resource.name,
         "summary": resource.summary,

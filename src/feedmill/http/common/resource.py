@@ -33,7 +33,7 @@ class Resource:
     """A resource and its response with status ``status``.
 
     ``answer`` is its JSON type, a dataclass or a model of Pydantic, None for bytes of ``media_type``; a response with 204 is empty.
-    ``body`` is what a request sends: a JSON type, or the media type of bytes.
+    ``adds``: it may add something, which is answered with 201. ``body`` is what a request sends: a JSON type, or the media type of bytes.
     """
 
     port: str
@@ -44,6 +44,7 @@ class Resource:
     is_list: bool = False
     method: str = "get"
     status: int = 200
+    adds: bool = False
     media_type: str = "application/octet-stream"
     body: type[Any] | str | None = None
     is_body_list: bool = False
