@@ -186,6 +186,13 @@ def test_messages_become_documents(tmp_path: Path) -> None:
     assert b64decode(str(one.findtext("content"))) == first + b"\n"
 
 
+def test_messages_with_the_same_id_are_kept_apart_unless_they_are_the_same(tmp_path: Path) -> None:
+    texts = ("one", "two", "one", "three")
+    data = "".join(f"From a\nMessage-ID: <m@b>\n\n{text}\n\n" for text in texts)
+    root, _ = make(tmp_path, write(tmp_path / "m.mbox", data), "--base-url", "http://a/")
+    assert [found.get("url") for found in root.iter("record")] == ["http://a/m@b", "http://a/m@b-2", "http://a/m@b", "http://a/m@b-3"]
+
+
 def test_message_that_is_too_large_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("feedmill.wire.recordsources.mbox.MAX_RECORD_BYTES", 10)
     path = write(tmp_path / "m.mbox", b"From a\n\n" + b"x" * 20 + b"\n\nFrom b\n\nsmall\n")

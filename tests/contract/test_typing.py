@@ -38,6 +38,13 @@ def test_search_while_typing_is_not_counted_as_a_search(harness: SearchHarness) 
     assert (count("feedmill_query_seconds"), count("feedmill_typing_seconds")) == (searches + 1, typed + 1)
 
 
+def test_search_that_is_corrected_is_one_search(harness: SearchHarness) -> None:
+    harness.add([harness.make(f"http://a.com/{number}", "harvest", title="Harvest") for number in range(12)])
+    searches = count("feedmill_query_seconds")
+    assert "<mark>Harvest</mark>" in ask(search_app(harness.services()), "/", "q=harvets").text
+    assert count("feedmill_query_seconds") == searches + 1
+
+
 def test_search_while_typing_corrects_nothing(harness: SearchHarness) -> None:
     harness.add([harness.make(f"http://a.com/{number}", "harvest", title="Harvest") for number in range(12)])
     app = search_app(harness.services())

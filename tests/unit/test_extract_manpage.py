@@ -4,7 +4,9 @@ import time
 
 import pytest
 
+from feedmill.adapters.extract.clean import clean_text
 from feedmill.adapters.extract.extract import extract
+from feedmill.adapters.extract.readers.manpage import read_manual_page
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 
 MAN = r"""'\" t
@@ -123,3 +125,34 @@ def test_postscript_is_known_by_its_comments() -> None:
     assert (found.title, found.text) == ("Annual report", "report 7\nAnnual report")
     assert (found.reason or "").startswith("PostScript is a program")
     assert dict(found.metadata) == {"Title": "Annual report", "Creator": "dvips"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        (r".if n one;.if t two", "one"),
+        (r".ie t \{\;one;.B two;.\};.el \{\;three;.\};four", "three four"),
+        (r".ie n .B one;.el two", "one"),
+        (r".ie \n(.g \{\;one;.if t \{\;two;.\};.\};.el three", "one"),
+        (r".if !n one;.if !t two;'if n three", "two three"),
+        (r".nr x 2;.if \nx>1 one;.if \n(xx two;.if (\nx>2):(\n[x]=2) three;.if \nx-2 four", "one three"),
+        (r".if '\*[.T]'utf8' one;.if !'a'b' three;.if 'a'b' four", "one three"),
+        (r".ds s x;.if d s one;.if !d t two;.if r x three", "one two"),
+        (r".ie t .ie n one;.el two;.el three", "two"),
+        (r".if t \{one;.if n two \};three", "three"),
+        (r".while n one;.while n \{;two;.\};three", "three"),
+        (r".el one;.if;.ie;.if (((((;.if \{ two;\};four", "four"),
+    ],
+)
+def test_conditions_are_decided_as_for_a_terminal(lines: str, shown: str) -> None:
+    page = f".TH X 1\n.SH A\n{lines}\n".replace(";", "\n")
+    assert clean_text(read_manual_page(page.encode(), None).text, 1_000).replace("\n", " ") == f"A {shown}"
+
+
+@pytest.mark.parametrize(
+    "line", [".if " + "(" * 200_000, ".if n " * 50_000, ".ie t \\{\n" * 50_000, ".if \\na+" + "1+" * 100_000, ".if '" * 30_000]
+)
+def test_conditions_without_an_end_cost_little(line: str) -> None:
+    began = time.process_time()
+    read_manual_page(f".TH X 1\n{line}".encode(), None)
+    assert time.process_time() - began < 5

@@ -110,7 +110,7 @@ from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.clustering import FindClusters
 from feedmill.services.searching.searchservices import SearchServices
 from feedmill.services.searching.searchstate import PlannedSearch
-from feedmill.telemetry.metrics import QUERY_SECONDS, TYPING_SECONDS, TimedMetric
+from feedmill.telemetry.metrics import QUERY_SECONDS, TYPING_SECONDS
 from feedmill.wire.results.json import render_document, render_page
 
 log = structlog.get_logger(__name__)
@@ -321,12 +321,17 @@ class _Endpoints:
         url = find_related_url(search.plan)
         if url is not None:
             return self._show_similar(url, only_by_likeness(parameters), request)
-        plan, page = self._run(search, QUERY_SECONDS if parameters.corrects else TYPING_SECONDS)
-        if page.spelling and may_correct(page, plan.request) and LITERAL not in _list_chosen(request):
-            other, corrected = self._search(replace(parameters, query=page.spelling), request)
+        page, typed = self._searcher.find_page(search), ""
+        if page.spelling and may_correct(page, search.plan.request) and LITERAL not in _list_chosen(request):
+            other = self._prepare(replace(parameters, query=page.spelling), request)
+            corrected = self._searcher.find_page(other)
+            seconds = page.seconds + corrected.seconds
             if corrected.total:
-                return self.show_results(replace(corrected, seconds=page.seconds + corrected.seconds), other, request, typed=page.query)
-        return self.show_results(page, plan, request)
+                search, page, typed = other, corrected, page.query
+            page = replace(page, seconds=seconds)
+        # both are one search of the user
+        (QUERY_SECONDS if parameters.corrects else TYPING_SECONDS).observe(page.seconds)
+        return self.show_results(page, search.plan, request, typed=typed)
 
     def _show_similar(self, url: str, parameters: SearchRequest, request: Request) -> Response:
         search = self._prepare(parameters, request)
@@ -437,9 +442,9 @@ class _Endpoints:
     def _prepare(self, parameters: SearchRequest, request: Request) -> PlannedSearch:
         return self._searcher.prepare(parameters, self._identify(request), find_deadline(request))
 
-    def _run(self, search: PlannedSearch, durations: TimedMetric = QUERY_SECONDS) -> tuple[QueryPlan, ResultPage]:
+    def _run(self, search: PlannedSearch) -> tuple[QueryPlan, ResultPage]:
         page = self._searcher.find_page(search)
-        durations.observe(page.seconds)
+        QUERY_SECONDS.observe(page.seconds)
         return search.plan, page
 
 

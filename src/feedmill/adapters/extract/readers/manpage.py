@@ -1,7 +1,7 @@
 """Reads manual pages: the words that the macros of ``man`` and ``mdoc`` print, in paragraphs, with their sections as headings.
 
-A manual page is a program for a typesetter. This reader runs none of it: conditions, loops and definitions are skipped, and of unknown
-requests the words count. So each line is read once, whatever a page holds.
+A manual page is a program for a typesetter. This reader runs little of it: conditions choose what is read, as for a terminal; loops and
+definitions are skipped, and of unknown requests the words count. So each line is read once at most, whatever a page holds.
 Source: groff_man(7), groff_mdoc(7), groff_char(7); mandoc, mdoc(7), "MACRO OVERVIEW".
 """
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from feedmill.adapters.extract.charset import decode
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content
+from feedmill.adapters.extract.readers.manconditions import Conditions
 from feedmill.adapters.extract.structure import END, mark
 from feedmill.core.text.structure import Kind
 from feedmill.model.document import Metadata
@@ -56,6 +57,7 @@ _UNPRINTED = frozenset(
         "warn kern lg mk rt rj nm nn pc rd ex sv os tl IX shc hym hys Rs Re Xc \\}"
     ).split()
 )
+_CONDITIONAL, _DEFINING = frozenset({"if", "ie", "el", "while"}), frozenset({"nr", "ds", "de", "de1"})
 _SECTIONS, _ITEMS = frozenset({"SH", "SS", "Sh", "Ss"}), frozenset({"It"})
 # mdoc: what a macro puts around its words
 _AROUND = {
@@ -148,12 +150,18 @@ class _Page:
 def read_manual_page(data: bytes, charset: str | None) -> Content:
     """Reads a manual page. Errors: none, any text is a page."""
     page = _Page()
+    conditions = Conditions()
     skipped_until: str | None = None
     is_format = False
-    for line in decode(data, charset).replace("\r\n", "\n").split("\n"):
+    for written in decode(data, charset).replace("\r\n", "\n").split("\n"):
         if skipped_until is not None:
-            if line[:1] in (".", "'") and line[1:].strip() == skipped_until:
+            if written[:1] in (".", "'") and written[1:].strip() == skipped_until:
                 skipped_until = None
+            continue
+        if conditions.skips(written):
+            continue
+        line = _choose(conditions, written)
+        if written and not line:
             continue
         if is_format:
             # of a table: the format of its columns, up to a full stop
@@ -164,6 +172,8 @@ def read_manual_page(data: bytes, charset: str | None) -> Content:
             continue
         request = _REQUEST.match(line)
         name, rest = (request[1] or "", request[2].strip()) if request else ("", "")
+        if name in _DEFINING:
+            conditions.define(name, rest)
         if name in ("de", "de1", "am", "ami", "dei", "ig"):
             skipped_until = rest.split()[-1] if name == "ig" and rest else "."
         elif name == "TS":
@@ -185,6 +195,13 @@ def read_manual_page(data: bytes, charset: str | None) -> Content:
         headings="\n".join(page.headings[:_MAX_HEADINGS]),
         metadata=_make_metadata(page),
     )
+
+
+def _choose(conditions: Conditions, line: str) -> str:
+    """Returns the line that stands behind conditions, "" if none is to be read."""
+    while (request := _REQUEST.match(line)) is not None and request[1] in _CONDITIONAL:
+        line = conditions.choose(request[1], request[2])
+    return line
 
 
 def _add_text(page: _Page, line: str) -> None:
