@@ -1,6 +1,7 @@
 """A backup is made beside a running server, and a folder that is restored from it serves what there was."""
 
 import json
+import os
 import tarfile
 from collections.abc import Iterator
 from io import BytesIO
@@ -142,4 +143,14 @@ def test_backup_is_its_owners_alone_and_not_in_the_folder(server: Appliance, bac
     code, said = run("backup", server.data / "inside.tar", "--data", server.data)
     assert (code, "in the data folder" in said["error"]) == (1, True)
     assert not list(server.data.glob("backup-*"))
+
+
+def test_backup_replaces_earlier_files_only(server: Appliance, backup: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for file in (pipe, tmp_path / "absent" / "feedmill.tar"):
+        code, said = run("backup", file, "--data", server.data)
+        assert code == 1
+        assert str(file.parent if file.parent.name == "absent" else file) in said["error"]
+    assert pipe.is_fifo()
     assert run("backup", backup, "--data", server.data)[0] == 0

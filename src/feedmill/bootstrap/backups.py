@@ -23,6 +23,10 @@ def back_up(context: AppContext, file: Path) -> Description:
     """Writes a backup of a data folder to a file, beside a running server too. Errors: BadRequest, Conflict, OSError."""
     if context.settings.store.url or context.settings.blobs.url:
         raise BadRequest("a backup holds a store and blobs of the data folder; back up what store.url and blobs.url name by its own tools")
+    if file.exists() and not file.is_file():
+        raise BadRequest(f"'{file}' is no file that a backup may replace; name a file in a folder")
+    if not file.parent.is_dir():
+        raise BadRequest(f"there is no folder '{file.parent}' for the backup; create it first")
     if file.resolve().is_relative_to(context.data.resolve()):
         raise BadRequest(f"'{file}' is in the data folder, which the next backup would copy; name a file elsewhere")
     with hold_links(context.data) as links:
