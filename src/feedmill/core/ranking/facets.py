@@ -22,6 +22,7 @@ from feedmill.model.query import BuiltInEquals, DateRange, MetaDates, MetaEquals
 MAX_COUNTED_NAMES = 100
 MAX_COUNTED_VALUES = 2_000
 MAX_VALUES_SHOWN = 100
+_NUMBER_SIGNS = frozenset("0123456789-+.")
 
 KINDS = {FacetType.INTEGER: NUMBER, FacetType.FLOAT: NUMBER, FacetType.CURRENCY: NUMBER, FacetType.DATE: DATE}
 BUILT_IN_NAMES = frozenset(one.value for one in BuiltIn)
@@ -159,18 +160,31 @@ def merge_spellings(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[str, i
 
 
 def order_values(facet: Facet, counts: Mapping[str, tuple[str, int]]) -> tuple[FacetValue, ...]:
-    """Returns the most frequent values, sorted by frequency; numbers and dates are sorted by value."""
+    """Returns the most frequent values, sorted by frequency; those of a number or date facet are sorted by value.
+
+    Texts that are equally frequent are sorted as texts, behind those that are numbers, which are sorted by value.
+    """
     shown = sorted(counts.values(), key=lambda pair: (-pair[1], pair[0]))
-    if facet.type is not FacetType.STRING:
+    if facet.type is FacetType.STRING:
+        shown = shown[:MAX_VALUES_SHOWN]
+        # reading a number costs more than all the rest, and few names have numbers
+        if any(text[:1] in _NUMBER_SIGNS for text, _ in shown):
+            shown.sort(key=lambda pair: (-pair[1], *_order_of(pair[0])))
+    else:
         keyed = [(place, pair) for pair in shown if (place := _place(facet.type, pair[0])) is not None]
         shown = [pair for _, pair in sorted(keyed[:MAX_VALUES_SHOWN], key=lambda one: one[0])]
-    return tuple(FacetValue(value=text, count=count) for text, count in shown[:MAX_VALUES_SHOWN])
+    return tuple(FacetValue(value=text, count=count) for text, count in shown)
 
 
 def order_ranges(facet: Facet, counts: Sequence[int]) -> tuple[FacetValue, ...]:
     """Returns a facet's ranges that have a count, in the order of the settings. Shape: one count for each range."""
     pairs = zip(facet.ranges, counts, strict=True)
     return tuple(FacetValue(value=None, range=wanted, count=count) for wanted, count in pairs if count)
+
+
+def _order_of(text: str) -> tuple[bool, float, str]:
+    number = read_number(text)
+    return number is None, number or 0.0, text
 
 
 def _place(kind: FacetType, text: str) -> float | None:
