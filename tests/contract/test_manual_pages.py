@@ -54,12 +54,12 @@ def test_every_page_is_shown_and_its_links_lead_to_pages_with_their_anchors(manu
         assert manual.find_picture(urljoin(f"/manual/{name}.html", picture.get("src") or "").removeprefix("/manual/")), picture.get("src")
 
 
-def test_examples_take_the_focus_and_header_cells_have_a_text(manual: PackagedManual) -> None:
+def test_examples_and_tables_take_the_focus_and_header_cells_have_a_text(manual: PackagedManual) -> None:
     for name in PAGES:
         page = manual.find_page(name)
         assert page is not None
         tree = html.fromstring(f"<div>{page.html}</div>")
-        assert [node for node in tree.iter("pre") if node.get("tabindex") != "0"] == []
+        assert [node for node in tree.iter("pre", "table") if node.get("tabindex") != "0"] == []
         assert [node for node in tree.iter("th") if not str(node.xpath("string()")).strip()] == []
 
 

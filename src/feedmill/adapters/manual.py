@@ -73,8 +73,9 @@ class PackagedManual:
         _empty_headers(tokens)
         title = headings[0].text if headings else name
         html = str(markdown.renderer.render(tokens, markdown.options, {}))
-        # an example that is wider than the page is scrolled with the keyboard too
-        return ManualPage(title=title, html=html.replace("<pre>", '<pre tabindex="0">'), headings=tuple(headings[1:]))
+        # examples and tables that are wider than the page are scrolled with the keyboard too
+        html = html.replace("<pre>", '<pre tabindex="0">').replace("<table>", '<table tabindex="0">')
+        return ManualPage(title=title, html=html, headings=tuple(headings[1:]))
 
     def _lead_on(self, name: str, token: Token) -> None:
         """Changes the target of a link or a picture to its address on the search port."""
