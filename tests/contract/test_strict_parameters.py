@@ -29,6 +29,7 @@ REFUSED = {
     "cursor=*&sort=date:D:S:d1": "cursor lists by number; leave out sort",
     "explain=yes": "explain is 'yes'; give one of: 0, 1",
     "%3Cscript%3E=1": "'<script>' is unknown",
+    "q=caf%E9": "'q' is not UTF-8; percent-encode the bytes of its UTF-8 form",
     "q=x&%FF=1": r"'\ufffd' is not UTF-8",
 }
 TAKEN = ["", "q=", "num=0", "num=1000", "match=ALL", "facet=a&facet=b", "sort=date:D:S:d1", "sort=meta:size:D", "as_dt=i", "num=&start="]
