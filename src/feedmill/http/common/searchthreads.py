@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.types import Receive
 
 from feedmill.http.common.clientaddress import Clients
+from feedmill.http.common.searchadmission import Admission
 from feedmill.http.common.searchconcurrency import SearchSlots
 from feedmill.model.messages import message
 from feedmill.ports.counts import LocalPlaces, SearchPlaces
@@ -64,6 +65,7 @@ class SearchThreads:
     def __init__(self, bounds: SearchBounds, clients: Clients) -> None:
         self._bounds = bounds
         self._slots = SearchSlots(bounds.at_once, clients, bounds.places, bounds.processes)
+        self._admission = Admission()
 
     def endpoint(self, act: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
         """Returns an endpoint that runs another one in a thread and within the bounds."""
@@ -86,14 +88,6 @@ class SearchThreads:
             )
             raise HTTPException(503, text, {"retry-after": str(RETRY_SECONDS)})
         request.scope[_KEY] = deadline
-        # The search itself counts as a job, so its slot is free only after its thread and all its engine jobs have ended.
-        deadline.begin_job()
-
-        def work() -> T:
-            try:
-                return act(*args, **kwargs)
-            finally:
-                deadline.end_job()
 
         def leave() -> None:
             # the event loop may end before the engine does
@@ -102,6 +96,28 @@ class SearchThreads:
 
         watching: list[asyncio.Task[None]] = []
         later = loop.call_later(WATCHED_SECONDS, lambda: watching.append(loop.create_task(_watch(request.receive, deadline))))
+        try:
+            return await self._run_admitted(deadline, partial(act, *args, **kwargs))
+        finally:
+            later.cancel()
+            for task in watching:
+                task.cancel()
+            deadline.when_idle(leave)
+            if deadline.is_cut:
+                SEARCHES_BOUNDED.add("gone" if deadline.is_cancelled else "deadline")
+
+    async def _run_admitted(self, deadline: Deadline, act: Callable[[], T]) -> T:
+        """Runs a search in a thread as soon as it is admitted."""
+        turn = await self._admission.enter()
+        # The search itself counts as a job, so its slot is free only after its thread and all its engine jobs have ended.
+        deadline.begin_job()
+
+        def work() -> T:
+            try:
+                return act()
+            finally:
+                deadline.end_job()
+
         job = _THREADS.submit(work)
         try:
             return await asyncio.wrap_future(job)
@@ -109,12 +125,7 @@ class SearchThreads:
             # The thread never ran ``work``, so its ``finally`` did not either.
             if job.cancelled():
                 deadline.end_job()
-            later.cancel()
-            for task in watching:
-                task.cancel()
-            deadline.when_idle(leave)
-            if deadline.is_cut:
-                SEARCHES_BOUNDED.add("gone" if deadline.is_cancelled else "deadline")
+            self._admission.leave(turn)
 
 
 async def _watch(receive: Receive, deadline: Deadline) -> None:
