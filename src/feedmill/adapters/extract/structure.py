@@ -78,12 +78,14 @@ def build_structure(marked: str, unstored: Sequence[int]) -> str:
     squeezed = squeeze(marked)
     pieces = squeezed.split(_SIGN)
     controls = len(squeezed) - len(squeezed.translate(None, CONTROLS))
-    if controls != 3 * (len(pieces) - 1) or not _LETTERS.keys() >= {piece[:2] for piece in pieces[1:]}:
+    pairs = [piece[:2] for piece in pieces[1:]]
+    if controls != 3 * len(pairs) or not _LETTERS.keys() >= set(pairs):
         pieces = _drop_strangers(pieces)
+        pairs = [piece[:2] for piece in pieces[1:]]
     del pieces[MAX_EVENTS + 1 :]
-    if len(pieces) == 1:
+    if not pairs:
         return ""
-    letters = "".join([_LETTERS[piece[:2]] for piece in pieces[1:]])
+    letters = "".join(map(_LETTERS.__getitem__, pairs[:MAX_EVENTS]))
     distances = [len(pieces[0]), *[len(piece) - 2 for piece in pieces[1:-1]]]
     spaces = _find_spaces(marked) if Kind.PREFORMATTED.value in letters else []
     return encode_structure(letters, distances, unstored, spaces[:MAX_EVENTS])

@@ -97,10 +97,13 @@ def mark_navigation(tree: LexborHTMLParser, lowered: str, tags: Set[str]) -> fro
 
     Shape: ``lowered`` is the page in lower case, ``tags`` the names in it. The titles and links of the page were read before.
     """
-    marked = [] if tags.isdisjoint(_LANDMARKS) and _ROLE.search(lowered) is None else _mark_landmarks(tree)
+    has_roles = _ROLE.search(lowered) is not None
+    marked = _mark_landmarks(tree, tags, has_roles=has_roles) if has_roles or not tags.isdisjoint(_LANDMARKS) else []
     if _SEQUENCE.search(lowered):
         marked += _mark_sequence(tree)
-    return frozenset(heading.mem_id for node in marked for heading in node.css(_ANY_HEADING))
+    return (
+        frozenset(heading.mem_id for node in marked for heading in node.css(_ANY_HEADING)) if not tags.isdisjoint(HEADINGS) else frozenset()
+    )
 
 
 def mark_links(anchors: Sequence[Anchor]) -> None:
@@ -188,13 +191,17 @@ def _split_quoted(blocks: list[str], are_navigation: list[bool], marked: list[st
 # --- marking --------------------------------------------------------------------------------------------------------------------
 
 
-def _mark_landmarks(tree: LexborHTMLParser) -> list[LexborNode]:
-    mains = [*tree.tags("main"), *(node for node in tree.css('[role="main" i]') if node.tag != "main")][:MAX_LANDMARKS]
+def _mark_landmarks(tree: LexborHTMLParser, tags: Set[str], *, has_roles: bool) -> list[LexborNode]:
+    with_roles = tree.css("[role]") if has_roles else []
+    mains = [
+        *tree.tags("main"),
+        *(node for node in with_roles if node.tag != "main" and (node.attributes.get("role") or "").lower() == "main"),
+    ][:MAX_LANDMARKS]
     marked = {node.mem_id for node in mains}
     for node in mains:
         if node.tag not in ("html", "body"):
             _surround(node, _MAIN, _MAIN_END)
-    named = [node for tag in _LANDMARK_TAGS for node in tree.tags(tag)] + tree.css("[role]")
+    named = [node for tag in _LANDMARK_TAGS if tag in tags for node in tree.tags(tag)] + with_roles
     found: list[LexborNode] = []
     for node in named[:MAX_LANDMARKS]:
         if node.mem_id not in marked and _is_landmark(node):
