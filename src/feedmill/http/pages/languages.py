@@ -37,7 +37,7 @@ _LOCALES: Final = {"en": "en_001"}
 _TAG: Final = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}")
 _SIZES: Final = (("digital-gigabyte", 10**9), ("digital-megabyte", 10**6), ("digital-kilobyte", 10**3))
 _DIRECTION_MARKS: Final = re.compile("[\u061c\u200e\u200f]")
-_JOINED_UNIT: Final = re.compile(r"([0-9])([A-Za-z]+)|([A-Za-z]+)([0-9])")
+_JOINED_UNIT: Final = re.compile(r"([0-9])([A-Za-z]{1,20})|([A-Za-z]{1,20})([0-9])")
 _OLDER_CODES: Final = {"iw": "he", "in": "id", "ji": "yi"}
 
 

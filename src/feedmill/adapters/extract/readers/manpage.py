@@ -199,9 +199,12 @@ def read_manual_page(data: bytes, charset: str | None) -> Content:
 
 def _choose(conditions: Conditions, line: str) -> str:
     """Returns the line that stands behind conditions, "" if none is to be read."""
-    while (request := _REQUEST.match(line)) is not None and request[1] in _CONDITIONAL:
+    for _ in range(_DEEPEST):
+        request = _REQUEST.match(line)
+        if request is None or request[1] not in _CONDITIONAL:
+            return line
         line = conditions.choose(request[1], request[2])
-    return line
+    return ""
 
 
 def _add_text(page: _Page, line: str) -> None:
