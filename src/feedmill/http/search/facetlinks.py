@@ -153,7 +153,7 @@ def _list_selected(facet: Facet, selections: Sequence[Selection]) -> list[Select
 
 def _show_facet(counts: FacetCounts, selections: Sequence[Selection], today: date | None) -> ShownFacet:
     facet, selected = counts.facet, _list_selected(counts.facet, selections)
-    values, found = [], set[Selection]()
+    values, found, counted = list[ShownValue](), set[Selection](), [value.count for value in counts.values]
     for value in counts.values:
         same = [one for one in selected if _is_same(one, facet, value)]
         found.update(same)
@@ -167,13 +167,14 @@ def _show_facet(counts: FacetCounts, selections: Sequence[Selection], today: dat
         for one in unlisted
         if one is not in_fields
     ]
-    # What is selected stays in sight, whatever its place.
-    late = [value for value in values[SHOWN_AT_ONCE:] if value.is_selected]
-    first = [*absent, *values[:SHOWN_AT_ONCE], *late]
+    # What is selected stays in sight, whatever its place. Of values in another order than by frequency, the most frequent are in sight.
+    frequent = range(len(values)) if facet.ranges or counts_days(facet) else sorted(range(len(values)), key=lambda place: -counted[place])
+    in_sight = set(frequent[:SHOWN_AT_ONCE])
+    first = [*absent, *(value for place, value in enumerate(values) if place in in_sight or value.is_selected)]
     return ShownFacet(
         label=_label_facet(facet),
         values=tuple(first),
-        more=tuple(one for one in values[SHOWN_AT_ONCE:MAX_LISTED] if one not in first),
+        more=tuple(one for one in values[:MAX_LISTED] if one not in first),
         days=days,
     )
 
