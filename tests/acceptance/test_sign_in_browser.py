@@ -97,6 +97,19 @@ def test_signing_out_is_announced_and_leads_back_to_what_was_typed(browser: Brow
     page.context.close()
 
 
+def test_long_name_of_a_user_takes_no_line_of_its_own_on_a_phone(browser: Browser, appliance: Appliance) -> None:
+    page = new_page(browser, appliance, PHONE)
+    sign_in(page)
+    page.evaluate("document.querySelector('.account bdi').textContent = 'CORP/' + 'alexandra.longname.'.repeat(5)")
+    name = page.get_by_role("link", name="Signed in as").bounding_box()
+    button = page.get_by_role("button", name="Sign out").bounding_box()
+    assert name is not None
+    assert button is not None
+    assert name["x"] + name["width"] <= button["x"]
+    assert abs(name["y"] + name["height"] / 2 - button["y"] - button["height"] / 2) < 4
+    page.context.close()
+
+
 def test_page_shows_that_another_tab_ended_the_session(browser: Browser, appliance: Appliance) -> None:
     page = new_page(browser, appliance, DESKTOP)
     page.clock.install()
