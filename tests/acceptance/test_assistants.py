@@ -75,10 +75,18 @@ def fetch(served: Served, who: str, *ids: str) -> list[Any]:
     return asyncio.run(call(served, who, "auto", *(("fetch", {"id": each}) for each in ids)))
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.parametrize(
-    ("who", "names"),
-    [("ann", {"open", "ann"}), ("ann by password", {"open", "ann"}), ("bob", {"open", "bob"}), ("nobody", {"open"})],
+    ("who", "names", "mode"),
+    [
+        ("ann", {"open", "ann"}, "auto"),
+        ("ann", {"open", "ann"}, "legacy"),
+        ("ann by password", {"open", "ann"}, "auto"),
+        pytest.param("ann by password", {"open", "ann"}, "legacy", marks=pytest.mark.thorough),
+        ("bob", {"open", "bob"}, "auto"),
+        pytest.param("bob", {"open", "bob"}, "legacy", marks=pytest.mark.thorough),
+        ("nobody", {"open"}, "auto"),
+        pytest.param("nobody", {"open"}, "legacy", marks=pytest.mark.thorough),
+    ],
 )
 def test_assistant_finds_what_its_user_may_see(served: Served, who: str, names: set[str], mode: str) -> None:
     assert find_ids(served, who, "merger plan", mode) == {URLS[name] for name in names}

@@ -44,7 +44,7 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["light", "dark"])
 def test_branded_pages_are_clean_for_axe_in_every_direction(browser: Browser, appliance: Appliance, dark: bool) -> None:
     page = new_page(browser, appliance, PHONE, dark=dark)
     for path in ("/", "/?q=needle", "/?q=needle&lang=ar", "/?q=nothing&lang=ja", "/signin?lang=he", "/nothing-here"):

@@ -82,7 +82,7 @@ def test_hostile_document_runs_and_loads_nothing(browser: Browser, appliance: Ap
     page.context.close()
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["light", "dark"])
 def test_page_with_lists_and_tables_is_clean_for_axe(browser: Browser, appliance: Appliance, dark: bool) -> None:
     from axe_playwright_python.sync_playwright import Axe
 

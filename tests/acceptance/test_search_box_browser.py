@@ -175,7 +175,7 @@ def test_box_finds_nothing_and_says_so(browser: Browser, site: Site) -> None:
         expect(page.get_by_role("button", name="Suchen")).to_be_visible()
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", [pytest.param(False, marks=pytest.mark.thorough), True], ids=["light", "dark"])
 def test_box_is_clean_for_axe_and_fits_a_phone(browser: Browser, site: Site, dark: bool) -> None:
     from axe_playwright_python.sync_playwright import Axe
 

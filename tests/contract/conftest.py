@@ -174,8 +174,21 @@ def empty_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlS
 @pytest.fixture(params=["sqlite", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlStore]:
     """Opens a fresh migrated store on each database."""
+    with opened_store(request, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)])
+def store_of_service(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlStore]:
+    """Does as ``store`` for tests of services with many cases: in every run on one database, since ``test_store_*`` hold both alike."""
+    with opened_store(request, tmp_path) as opened:
+        yield opened
+
+
+@contextmanager
+def opened_store(request: pytest.FixtureRequest, folder: Path) -> Iterator[SqlStore]:
     if request.param == "sqlite":
-        opened = open_migrated(tmp_path / "store.sqlite")
+        opened = open_migrated(folder / "store.sqlite")
     else:
         opened = open_postgres(request.getfixturevalue("migrated_postgres"))
         with opened.writer.begin() as connection:

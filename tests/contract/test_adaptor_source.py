@@ -22,8 +22,8 @@ from tests.waiting import wait_until
 
 
 @pytest.fixture
-def harness(store: SqlStore, tmp_path: Path) -> AdaptorHarness:
-    harness = AdaptorHarness(store=store, folder=tmp_path)
+def harness(store_of_service: SqlStore, tmp_path: Path) -> AdaptorHarness:
+    harness = AdaptorHarness(store=store_of_service, folder=tmp_path)
     harness.prepare()
     return harness
 

@@ -30,8 +30,8 @@ from tests.contract.test_crawl_updates import request
 
 
 @pytest.fixture
-def harness(store: SqlStore) -> CrawlHarness:
-    return CrawlHarness(store=store)
+def harness(store_of_service: SqlStore) -> CrawlHarness:
+    return CrawlHarness(store=store_of_service)
 
 
 # --- what a fetch changes -------------------------------------------------------------------------------------------------------

@@ -42,8 +42,8 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def harness(store: SqlStore) -> PullHarness:
-    return PullHarness(store=store)
+def harness(store_of_service: SqlStore) -> PullHarness:
+    return PullHarness(store=store_of_service)
 
 
 # --- what a run changes ---------------------------------------------------------------------------------------------------------

@@ -60,8 +60,8 @@ def _as_any(value: object) -> Any:
 
 
 @pytest.fixture
-def seedlist(store: SqlStore) -> Seedlist:
-    return Seedlist(store)
+def seedlist(store_of_service: SqlStore) -> Seedlist:
+    return Seedlist(store_of_service)
 
 
 @pytest.mark.parametrize(
