@@ -19,32 +19,54 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-from tests.appliance import Appliance, running
 from tests.thorough import IS_THOROUGH, count_cases, count_examples
 
 LONGEST = (
-    "test_extractor_pool.py",
-    "test_faults_steps.py",
+    "test_rendering.py",
     "test_faults_disk.py",
-    "test_adaptor_source.py",
+    "test_extractor_pool.py",
+    "test_slow_clients.py",
+    "test_faults_steps.py",
+    "test_crawler.py",
+    "test_crawling.py",
+    "test_hostile_requests.py",
     "test_faults_hostile.py",
+    "test_web_processes.py",
+    "test_typing_browser.py",
+    "test_semantic_search.py",
     "test_search_page_browser.py",
+    "test_search_box_browser.py",
+    "test_faults_stop.py",
+    "test_adaptor_source.py",
+    "test_database_source.py",
     "test_pulling.py",
     "test_site.py",
+    "test_store.py",
     "test_directory.py",
     "test_faults_kill.py",
     "test_faults_clients.py",
-    "test_store.py",
-    "test_dataload.py",
     "test_migrations.py",
-    "test_database_source.py",
-    "test_slow_clients.py",
-    "test_sign_in_browser.py",
+    "test_dataload.py",
+    "test_promises_reload.py",
     "test_conformance.py",
+    "test_regex_growth.py",
+    "test_ldap_hostile.py",
+    "test_fetcher.py",
+    "test_faults_table.py",
+    "test_faults_large.py",
+    "test_promises_settings.py",
+    "test_pull_sources.py",
+    "test_access_changes.py",
+    "test_openid_hostile.py",
+    "test_sign_in_browser.py",
+    "test_branded_page_browser.py",
+    "test_cached_copy_browser.py",
     "test_indexing.py",
-    "test_crawling.py",
 )
 """The files that take longest, the longest first."""
+
+WORKER_BYTES = 1_500_000_000
+"""The memory that a worker of a run may take with its servers and browsers."""
 
 LEFT_OUT = pytest.StashKey[list[str]]()
 """The names of the tests that this run leaves out since it is not thorough."""
@@ -58,13 +80,6 @@ NAMESPACES = "permits no namespaces"
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", settings.get_profile("explore"), derandomize=True, max_examples=count_examples())
 settings.load_profile("same")
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
-    """Returns a server with default settings, shared by all tests that keep to data sources and hosts of their own."""
-    with running(tmp_path_factory.mktemp("server") / "data") as appliance:
-        yield appliance
 
 
 @pytest.fixture(autouse=True)
@@ -110,10 +125,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
 
 
+def pytest_collectstart() -> None:
+    """Searches for no garbage while tests are collected: there is little, and each search passes through all that was collected."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Leaves what collection has made out of every later search for garbage: it lasts as long as the process."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -123,8 +144,12 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Returns how many tests run at once: 1.5 times the cores that this process may use, since a third of a run is waiting for servers."""
-    return len(os.sched_getaffinity(0)) * 3 // 2
+    """Returns how many tests run at once: two for each core that this process may use, since half of a run is waiting for servers.
+
+    A worker takes some 1.3 GB with its servers. Where memory is short, there are fewer.
+    """
+    memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(1, min(len(os.sched_getaffinity(0)) * 2, memory_bytes // WORKER_BYTES))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,6 +11,7 @@ import pytest
 
 from feedmill.model.errors import Denied
 from feedmill.runtime.datafolder import prepare_folder
+from tests import programs
 from tests.appliance import Appliance
 from tests.builders.feedxml import make_feed, make_record
 
@@ -65,12 +66,13 @@ def use(appliance: Appliance) -> None:
 def test_command_writes_for_its_owner_alone(tmp_path: Path) -> None:
     data, feed, made = tmp_path / "data", tmp_path / "feed.xml", tmp_path / "made.xml"
     feed.write_bytes(FEED)
-    code = "import os, sys; os.umask(0o022); from feedmill.cli.main import main; sys.argv = ['feedmill', *sys.argv[1:]]; main()"
-    for arguments in (
-        ["push", str(feed), "--data", str(data), "--datasource", "test", "--feedtype", "incremental", "--wait"],
-        ["make-feed", str(tmp_path), "--include", "*.xml", "--datasource", "test", "--output", str(made)],
-    ):
-        subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, check=True)
+    before = os.umask(0o022)
+    try:
+        pushed = programs.run("push", feed, "--data", data, "--datasource", "test", "--feedtype", "incremental", "--wait")
+        written = programs.run("make-feed", tmp_path, "--include", "*.xml", "--datasource", "test", "--output", made)
+    finally:
+        os.umask(before)
+    assert (pushed.returncode, written.returncode) == (0, 0), pushed.stderr + written.stderr
     assert list_open(data) == {}
     assert made.stat().st_mode & 0o777 == 0o600
 
