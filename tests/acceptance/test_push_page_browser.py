@@ -45,3 +45,12 @@ def test_refused_push_shows_why(browser: Browser, server: Appliance) -> None:
     page.get_by_role("button", name="Push").click()
     expect(page.get_by_role("status")).to_contain_text("which is no source's name")
     page.context.close()
+
+
+def test_page_leads_to_its_manual(browser: Browser, server: Appliance) -> None:
+    page = new_page(browser, server, DESKTOP)
+    page.goto(f"http://127.0.0.1:{server.gate}/push")
+    page.get_by_role("link", name="Feed port").click()
+    page.wait_for_url(f"http://127.0.0.1:{server.search_port}/manual/reference/feed-port.html")
+    assert page.get_by_role("heading", level=1).inner_text() == "Feed port"
+    page.context.close()
