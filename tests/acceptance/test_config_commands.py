@@ -67,6 +67,14 @@ def test_first_file_has_every_usual_key_with_its_default_and_its_meaning(tmp_pat
     assert [table for table, keys in given.items() if not keys] == []
 
 
+def test_check_says_if_no_file_was_named(tmp_path: Path) -> None:
+    file = tmp_path / "f.toml"
+    file.touch()
+    note = "no settings file was named"
+    assert note in programs.run("config", "check").stdout
+    assert note not in programs.run("config", "check", "--config", file).stdout
+
+
 def test_first_file_is_whole_or_not_there(tmp_path: Path) -> None:
     limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000)); from feedmill.cli.main import main; main()"
     command = [sys.executable, "-c", limited, "config", "init", str(tmp_path / "f.toml")]

@@ -87,6 +87,13 @@ def test_settings_of_the_environment_take_lists_and_truth(tmp_path: Path) -> Non
         ("[gate]\nport = ", "f.toml:2: not TOML: invalid value"),
         ("[gate]\nbind = localhost", "f.toml:2:8: not TOML: invalid value; text stands in quotes"),
         ("[gate]\nbind = 127.0.0.1", "f.toml:2:13: not TOML: expected newline or end of document after a statement; text stands in quotes"),
+        ("[gate]\nport = 1\nport = 2", "f.toml:3: not TOML: the key stands there already; give each table and each key once"),
+        ("[gate]\n[gate]", "f.toml:2:6: not TOML: gate stands there already; give each table and each key once"),
+        (
+            "[sources.user_tokens]\nurl = 'x'",
+            "f.toml:1: sources: must be a list of tables, each with a header in double brackets: [[sources]]",
+        ),
+        ('[[synonyms]]\ntwo_way = [["a"]]', "f.toml:2: synonyms[1].two_way[1]: must have at least 2 entries, and has 1"),
         ('[store]\nurl = "mysql://x"', "f.toml:2: store.url: must be empty or begin with postgresql://"),
         (
             '[[crawl.access]]\npattern = "x/"\nmake-public = true',

@@ -99,7 +99,7 @@ def build_adaptor_authorizer(context: AppContext, rule: AuthorizationRule) -> Ad
 def _get_adaptor(settings: Settings, name: str) -> AdaptorSourceSettings:
     source = next((each for each in settings.sources if each.name == name), None)
     if not isinstance(source, AdaptorSourceSettings):
-        raise NotFound(f"the settings have no source {name} of kind adaptor")
+        raise NotFound(f"the settings have no source {name} of kind adaptor; is the settings file named, with --config or FEEDMILL_CONFIG?")
     return source
 
 

@@ -46,6 +46,8 @@ INIT_EXAMPLES = """Examples:
 
   feedmill config init /etc/feedmill.toml"""
 
+NO_FILE = "no settings file was named, so only the environment was checked; name one with --config or FEEDMILL_CONFIG"
+
 SHOW_ALL = "'feedmill config show' lists all settings with their origin"
 
 Changed = Annotated[bool, typer.Option("--changed", help="Only settings that are not the default.")]
@@ -75,6 +77,8 @@ def check(data: Data = DATA, config: Config = None, as_json: Json = False) -> No
     out = console()
     for warning in loaded.warnings:
         out.print(clean(f"warning: {warning}"))
+    if config is None:
+        out.print(NO_FILE)
     out.print(f"no faults, {amount(len(loaded.warnings), 'warning')}")
     print_changed(settings)
 

@@ -30,6 +30,10 @@ def explain(error: ErrorDetails) -> str:
         return "unknown key" + suggest(str(error["loc"][-1]), keys_at(error["loc"][:-1]))
     if kind == "missing":
         return "this key must be given"
+    if kind == "tuple_type" and isinstance(error["input"], dict) and keys_at(error["loc"]):
+        return f"must be a list of tables, each with a header in double brackets: [[{'.'.join(map(str, error['loc']))}]]"
+    if kind == "too_short":
+        return f"must have at least {context['min_length']} entries, and has {context['actual_length']}"
     if kind in _WANTED:
         return f"must be {_WANTED[kind]}, not {_describe(error['input'])}"
     if kind in ("greater_than_equal", "greater_than", "less_than_equal", "less_than"):

@@ -28,12 +28,15 @@ def find_lines(text: str) -> dict[KeyPath, int]:
 
 
 def nearest_line(lines: dict[KeyPath, int], path: KeyPath) -> int:
-    """Returns the line of a path or of the nearest table that encloses it, 0 if there is none."""
+    """Returns the line of a path or of the nearest table that encloses it, 0 if there is none.
+
+    A table without a line of its own, whose header only names one within it, has the first line of what it contains.
+    """
     for length in range(len(path), 0, -1):
         line = lines.get(path[:length])
         if line is not None:
             return line
-    return 0
+    return min((line for known, line in lines.items() if known[: len(path)] == path), default=0)
 
 
 class _Scanner:

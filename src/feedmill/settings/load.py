@@ -40,6 +40,8 @@ _ACCESS_FILES = ("password_file", "keytab", "certificate", "key", "token_file", 
 _SOURCE_FILES = ("password_file", "stylesheet", "config", "directory")
 _SQLITE = "sqlite:///"
 _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+_CLASH = re.compile(r"Cannot (?:declare|overwrite|mutate)(?: immutable namespace| a value)?(.*?)(?: twice)?")
+"""The messages about a table or key that stands there twice; the path of a table follows as a tuple of Python."""
 _MISQUOTED = ("Invalid value", "Expected newline or end of document after a statement")
 """How the messages about values without quotes or brackets begin."""
 _SYNTAX_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
@@ -149,6 +151,9 @@ def _explain_syntax(path: Path, text: str, message: str) -> str:
     line = int(found.group(1) or 1 + text.count("\n")) if found else 0
     place = f"{path}:{line}:{found.group(2)}" if found and found.group(2) else f"{path}:{line}"
     reason = message[: found.start()] if found else message
+    if clash := _CLASH.fullmatch(reason):
+        name = ".".join(re.findall(r"'([^']*)'", clash.group(1))) or "the key"
+        return f"{place}: not TOML: {name} stands there already; give each table and each key once"
     advice = "; text stands in quotes, a list in brackets" if reason.startswith(_MISQUOTED) else ""
     return f"{place}: not TOML: {reason[:1].lower()}{reason[1:]}{advice}"
 

@@ -95,4 +95,6 @@ class PullRequests:
 
     def _check_source(self, name: str) -> None:
         if name not in self._sources:
-            raise NotFound(f"the settings have no source '{name}' in [[sources]]")
+            raise NotFound(
+                f"the settings have no source '{name}' in [[sources]]; is the settings file named, with --config or FEEDMILL_CONFIG?"
+            )
