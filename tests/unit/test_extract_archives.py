@@ -127,6 +127,12 @@ def test_seven_zip_without_compression_is_read() -> None:
     assert read(SEVEN_ZIPS["copy"]).text == "a.txt\nwords of the first"
 
 
+def test_part_of_a_seven_zip_says_so() -> None:
+    found = read(SEVEN_ZIPS["copy"][:-1])
+    assert (found.text, found.mimetype) == ("", sniff.SEVEN_ZIP)
+    assert found.reason == "the directory of the archive is missing: the file is one part of several, or it is cut"
+
+
 def test_encrypted_files_are_left_out_by_name() -> None:
     assert (read(SEVEN_ZIPS["encrypted"]).text, read(SEVEN_ZIPS["encrypted"]).reason) == ("a.txt", "a.txt: it is encrypted")
     assert read(SEVEN_ZIPS["encrypted names"]).reason == "the directory of the archive cannot be read: it is encrypted"

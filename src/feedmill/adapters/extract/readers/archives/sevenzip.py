@@ -258,7 +258,9 @@ def _read_directory(data: bytes, unpacking: Unpacking) -> tuple[_Streams, list[s
     """Returns the streams, and the names of the files that have bytes, in the order of the streams."""
     offset, size = int.from_bytes(data[12:20], "little"), int.from_bytes(data[20:28], "little")
     start = _SIGNATURE_BYTES + offset
-    if size > MAX_HEADER_BYTES or start + size > len(data):
+    if start + size > len(data):
+        raise Unreadable("the directory of the archive is missing: the file is one part of several, or it is cut")
+    if size > MAX_HEADER_BYTES:
         raise EOFError
     if not size:
         return _Streams(), []
