@@ -66,7 +66,7 @@ def test_tokens_are_made_listed_and_removed(tmp_path: Path) -> None:
     assert [token["id"] for token in json.loads(run(tmp_path, "tokens").stdout)] == [made["id"]]
     assert run(tmp_path, "tokens", "remove", str(made["id"])).exit_code == 0
     assert isinstance(run(tmp_path, "tokens", "remove", str(made["id"])).exception, NotFound)
-    assert isinstance(run(tmp_path, "tokens", "add", "x", "--scope", "search", "--user", "nobody").exception, NotFound)
+    assert isinstance(run(tmp_path, "tokens", "add", "x", "--scope", "view", "--user", "nobody").exception, NotFound)
 
 
 def test_audit_shows_what_commands_did_and_can_be_checked(tmp_path: Path) -> None:
