@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Final, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -65,7 +66,8 @@ class SearchThreads:
     def __init__(self, bounds: SearchBounds, clients: Clients) -> None:
         self._bounds = bounds
         self._slots = SearchSlots(bounds.at_once, clients, bounds.places, bounds.processes)
-        self._admission = Admission()
+        # a process has one event loop; each client of the tests has one of its own
+        self._admissions: WeakKeyDictionary[asyncio.AbstractEventLoop, Admission] = WeakKeyDictionary()
 
     def endpoint(self, act: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
         """Returns an endpoint that runs another one in a thread and within the bounds."""
@@ -108,7 +110,8 @@ class SearchThreads:
 
     async def _run_admitted(self, deadline: Deadline, act: Callable[[], T]) -> T:
         """Runs a search in a thread as soon as it is admitted."""
-        turn = await self._admission.enter()
+        admission = self._admissions.setdefault(asyncio.get_running_loop(), Admission())
+        turn = await admission.enter()
         # The search itself counts as a job, so its slot is free only after its thread and all its engine jobs have ended.
         deadline.begin_job()
 
@@ -125,7 +128,7 @@ class SearchThreads:
             # The thread never ran ``work``, so its ``finally`` did not either.
             if job.cancelled():
                 deadline.end_job()
-            self._admission.leave(turn)
+            admission.leave(turn)
 
 
 async def _watch(receive: Receive, deadline: Deadline) -> None:
