@@ -17,7 +17,7 @@ _SIGNS: Final = ("feedmill.lock", "store.sqlite")
 """The files by which a folder is known to be a data folder."""
 
 _OF_THE_SYSTEM: Final = frozenset(
-    "/ /bin /boot /dev /etc /home /lib /lib64 /media /opt /run /sbin /srv /sys /usr /usr/local /var /var/lib".split()
+    "/ /bin /boot /dev /dev/shm /etc /home /lib /lib64 /media /opt /run /sbin /srv /sys /tmp /usr /usr/local /var /var/lib /var/tmp".split()
 )
 """Folders that must stay open to all accounts. Source: Filesystem Hierarchy Standard 3.0."""
 
@@ -33,7 +33,9 @@ def prepare_folder(data: Path) -> None:
     known = data.stat()
     if not known.st_mode & OTHERS:
         return
-    if known.st_mode & stat.S_ISVTX or str(data.resolve()) in _OF_THE_SYSTEM:
+    # a file system in memory that was mounted for this program has the mode of /tmp, and is its own
+    is_shared = bool(known.st_mode & stat.S_ISVTX) and not os.path.ismount(data)
+    if is_shared or str(data.resolve()) in _OF_THE_SYSTEM:
         raise Denied(f"'{data}' is a folder of the system, which others need; name a folder of its own, such as '{data / 'feedmill'}'")
     mode = f"{stat.S_IMODE(known.st_mode):04o}"
     if os.geteuid() not in (0, known.st_uid):
