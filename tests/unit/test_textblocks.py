@@ -114,6 +114,14 @@ def test_text_beside_the_cells_of_a_table_adds_none() -> None:
     ]
 
 
+def test_text_of_tables_without_cells_stays_in_its_place() -> None:
+    nested = build("one two three", (Kind.TABLE, 0), (Kind.TABLE, 3), (Kind.HEADING_1, 6), (Kind.END, 11))
+    assert [each.kind for each in nested] == [None, None, Kind.HEADING_1]
+    text = "one two"
+    behind_empty_rows = build(text, (Kind.TABLE, 0), (Kind.CELL, 0), (Kind.ROW, 3), (Kind.ROW, 3), (Kind.ROW, 3))
+    assert [text[each.start : each.end] for each in list_leaves(behind_empty_rows)] == ["one", "two"]
+
+
 def test_table_that_arranges_a_page_is_not_shown() -> None:
     events = [(Kind.TABLE, 0), (Kind.ROW, 0), (Kind.CELL, 0), (Kind.CELL, 1)]
     inner = [(Kind.TABLE, 1), (Kind.ROW, 1), (Kind.CELL, 1), (Kind.CELL, 2), (Kind.END, 3), (Kind.END, 3)]

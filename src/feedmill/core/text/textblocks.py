@@ -193,6 +193,10 @@ class _Builder:
         #: the number of a line among all preformatted ones, and where it starts
         self._line = self._line_start = 0
         self._path = [Block()]
+        #: among which blocks a container stands, by the identity of the container
+        self._siblings: dict[int, list[Block]] = {}
+        #: the last cell of a table, by the identity of the table
+        self._last_cells: dict[int, Block] = {}
         #: what has no end yet, None for what counts for nothing; and how many blocks were open before
         self._opened: list[tuple[Kind | None, int]] = []
         self._styles: list[Kind] = []
@@ -332,7 +336,7 @@ class _Builder:
             self._open(None)
         else:
             block = Block(kind=kind, numbers=numbers)
-            self._add_block(block)
+            self._siblings[id(block)] = self._add_block(block)
             self._open(kind)
             self._path.append(block)
 
@@ -365,30 +369,36 @@ class _Builder:
         else:
             del self._path[place + 2 :]
         self._push(kind, numbers)
+        if kind in _CELLS:
+            self._last_cells[id(self._path[place])] = self._path[-1]
 
     def _push(self, kind: Kind, numbers: tuple[int, ...] = ()) -> None:
         block = Block(kind=kind, numbers=numbers)
         self._path[-1].blocks.append(block)
         self._path.append(block)
 
-    def _add_block(self, block: Block) -> None:
-        """Adds a block where it may be: in an item of a list, in a cell of a table."""
+    def _add_block(self, block: Block) -> list[Block]:
+        """Adds a block where it may be: in an item of a list, in a cell of a table. Returns the blocks among which it stands."""
         top = self._path[-1]
         if top.kind in (Kind.TABLE, Kind.ROW):
-            self._add_beside_cells(block)
-            return
+            return self._add_beside_cells(block)
         if top.kind in _INSIDE:
             self._push(_INSIDE[top.kind])
         self._path[-1].blocks.append(block)
+        return self._path[-1].blocks
 
-    def _add_beside_cells(self, block: Block) -> None:
+    def _add_beside_cells(self, block: Block) -> list[Block]:
         """Adds a block that is in a table and in none of its cells: before the table if it has no cells yet, else to the last one."""
-        place = max(place for place, other in enumerate(self._path) if other.kind is Kind.TABLE)
-        cells = [row.blocks[-1] for row in self._path[place].blocks[-2:] if row.blocks]
-        if cells:
-            cells[-1].blocks.append(block)
-        else:
-            self._path[place - 1].blocks.insert(-1, block)
+        table = next(other for other in reversed(self._path) if other.kind is Kind.TABLE)
+        cell = self._last_cells.get(id(table))
+        if cell is not None:
+            cell.blocks.append(block)
+            return cell.blocks
+        siblings = self._siblings[id(table)]
+        # behind it are only the tables without cells that it is in
+        behind = next(number for number, other in enumerate(reversed(siblings)) if other is table)
+        siblings.insert(len(siblings) - 1 - behind, block)
+        return siblings
 
 
 def _tidy(block: Block) -> list[Block]:
