@@ -111,7 +111,8 @@ def test_closed_folder_stays_as_it_is(tmp_path: Path) -> None:
 def test_first_start_leaves_files_of_others_as_they_are(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir(mode=0o755)
-    (data / "settings.toml").touch(mode=0o644)
+    (data / "settings.toml").touch()
+    (data / "settings.toml").chmod(0o644)
     prepare_folder(data)
     assert (stat.S_IMODE(data.stat().st_mode), stat.S_IMODE((data / "settings.toml").stat().st_mode)) == (0o700, 0o644)
 

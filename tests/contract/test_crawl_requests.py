@@ -106,7 +106,7 @@ def test_request_for_many_urls_that_is_interrupted_says_how_to_continue(capsys: 
     with pytest.raises(Exit) as ended:
         follow_parts(ask, lambda: 3, "")
     assert ended.value.exit_code == 130
-    assert f"2 URLs are done; to continue with the others, add --after '{url('b/1')}'" in capsys.readouterr().err
+    assert f"2 URLs done; to continue with the others, add --after '{url('b/1')}'" in capsys.readouterr().err
 
 
 def test_recrawl_of_a_known_url_means_it_alone(harness: FeedHarness, requests: CrawlRequests) -> None:
