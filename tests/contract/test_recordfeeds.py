@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import time
 from base64 import b64decode, b64encode
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +193,13 @@ def test_messages_with_the_same_id_are_kept_apart_unless_they_are_the_same(tmp_p
     data = "".join(f"From a\nMessage-ID: <m@b>\n\n{text}\n\n" for text in texts)
     root, _ = make(tmp_path, write(tmp_path / "m.mbox", data), "--base-url", "http://a/")
     assert [found.get("url") for found in root.iter("record")] == ["http://a/m@b", "http://a/m@b-2", "http://a/m@b", "http://a/m@b-3"]
+
+
+def test_many_messages_with_the_same_id_cost_little() -> None:
+    data = "".join(f"From a\nMessage-ID: <m@b>\n\n{number}\n\n" for number in range(50_000))
+    began = time.process_time()
+    assert sum(1 for _ in iter_messages(BytesIO(data.encode()), "http://a/")) == 50_000
+    assert time.process_time() - began < 10
 
 
 def test_message_that_is_too_large_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

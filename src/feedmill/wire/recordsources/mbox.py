@@ -46,19 +46,16 @@ class _Names:
     """The names of messages, of which no two different messages have the same."""
 
     def __init__(self) -> None:
-        #: the digests of the messages of each Message-ID, by its own
-        self._digests: dict[bytes, list[bytes]] = {}
+        #: of each Message-ID, by its digest, which message has which place, by the digest of the message
+        self._places: dict[bytes, dict[bytes, int]] = {}
 
     def choose(self, message: bytearray, number: int) -> str:
         """Returns the name of a message by its Message-ID, or by its number in the file."""
         name = _find_header(message, b"message-id").strip().strip("<>")
         if not name:
             return f"message-{number}"
-        found = self._digests.setdefault(blake2b(name.encode(), digest_size=16).digest(), [])
-        digest = blake2b(message, digest_size=16).digest()
-        if digest not in found:
-            found.append(digest)
-        place = found.index(digest) + 1
+        places = self._places.setdefault(blake2b(name.encode(), digest_size=16).digest(), {})
+        place = places.setdefault(blake2b(message, digest_size=16).digest(), len(places) + 1)
         return name if place == 1 else f"{name}-{place}"
 
 
