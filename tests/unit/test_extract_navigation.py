@@ -232,6 +232,13 @@ def test_hostile_page_costs_little(piece: str) -> None:
     assert time.process_time() - began < 10
 
 
+def test_sections_of_links_below_much_navigation_cost_little() -> None:
+    menu, sections = "".join(f"<div>w{n}</div>" for n in range(20_000)), "".join(f"<h2>s{n}</h2><p><a href=x>n</a>" for n in range(20_000))
+    began = time.process_time()
+    read(f"<nav>{menu}</nav>{sections}")
+    assert time.process_time() - began < 10
+
+
 def test_section_of_nothing_but_links_is_apart_with_its_heading() -> None:
     body = f"<h1>Title</h1>{TAIL}<h2>See also</h2><p><a href=x>other page</a></p><h2>More</h2>{TAIL}<h2>Topics</h2><a href=y>last</a>"
     assert split(body) == (f"Title {PROSE} … More {PROSE}", "See also other page Topics last")

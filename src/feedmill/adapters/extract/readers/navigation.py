@@ -18,7 +18,7 @@ work is small and grows with the size of the page only.
 """
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from itertools import compress, islice
 from typing import NamedTuple
 
@@ -101,9 +101,9 @@ def mark_navigation(tree: LexborHTMLParser, lowered: str, tags: Set[str]) -> fro
     marked = _mark_landmarks(tree, tags, has_roles=has_roles) if has_roles or not tags.isdisjoint(_LANDMARKS) else []
     if _SEQUENCE.search(lowered):
         marked += _mark_sequence(tree)
-    return (
-        frozenset(heading.mem_id for node in marked for heading in node.css(_ANY_HEADING)) if not tags.isdisjoint(HEADINGS) else frozenset()
-    )
+    if tags.isdisjoint(HEADINGS):
+        return frozenset()
+    return frozenset(heading.mem_id for node in marked for heading in node.css(_ANY_HEADING))
 
 
 def mark_links(anchors: Sequence[Anchor]) -> None:
@@ -325,6 +325,20 @@ def _is_sentence(block: str) -> bool:
 
 def _add_dense(blocks: list[str], are_navigation: list[bool], marked: list[str]) -> None:
     """Adds runs of blocks that are hardly more than links. Shape: ``marked`` are the blocks with the marks of the structure."""
+    main = 0
+    for run, links in _iter_runs(blocks, are_navigation):
+        before, behind = _find_words(blocks, range(run[0] - 1, -1, -1)), _find_words(blocks, range(run[-1] + 1, len(blocks)))
+        if links < LEAST_LINKS:
+            # where the main text begins only moves on, since no navigation becomes main text
+            while main < run[0] and (are_navigation[main] or not _WORD.search(blocks[main])):
+                main += 1
+            if before is None or main >= before or not _is_section(blocks, before, behind):
+                continue
+        _take_run(blocks, are_navigation, marked, run, before, behind)
+
+
+def _iter_runs(blocks: list[str], are_navigation: list[bool]) -> Iterator[tuple[list[int], int]]:
+    """Yields the runs of blocks that are hardly more than links, each with the number of its links."""
     run: list[int] = []
     links = 0
     for number, block in enumerate(blocks):
@@ -342,17 +356,20 @@ def _add_dense(blocks: list[str], are_navigation: list[bool], marked: list[str])
                 # a sign between two links
                 run += [number] if run else []
                 continue
-        if links >= LEAST_LINKS or (links and _is_section(blocks, are_navigation, run)):
-            _take_run(blocks, are_navigation, marked, run)
-        run.clear()
-        links = 0
-    if links >= LEAST_LINKS or (links and _is_section(blocks, are_navigation, run)):
-        _take_run(blocks, are_navigation, marked, run)
+        if links:
+            yield run, links
+        run, links = [], 0
+    if links:
+        yield run, links
 
 
-def _take_run(blocks: list[str], are_navigation: list[bool], marked: list[str], run: list[int]) -> None:
-    """Makes a run navigation with the label before it, unless it is a part of the data of a table."""
-    before, behind = _find_words(blocks, range(run[0] - 1, -1, -1)), _find_words(blocks, range(run[-1] + 1, len(blocks)))
+def _take_run(
+    blocks: list[str], are_navigation: list[bool], marked: list[str], run: list[int], before: int | None, behind: int | None
+) -> None:
+    """Makes a run navigation with the label before it, unless it is a part of the data of a table.
+
+    Shape: the places of the text before it and behind it, None for none.
+    """
     if sum(_begins_cell(marked[place]) for place in run) > 1:
         beside = [place for place in (before, behind) if place is not None and not are_navigation[place]]
         if any(_is_in_cell(marked, blocks, place) and not _is_sentence(blocks[place]) for place in beside):
@@ -363,12 +380,9 @@ def _take_run(blocks: list[str], are_navigation: list[bool], marked: list[str], 
         are_navigation[before] = True
 
 
-def _is_section(blocks: list[str], are_navigation: list[bool], run: list[int]) -> bool:
-    """Whether a run is all that stands below a heading with other text before it."""
-    before, behind = _find_words(blocks, range(run[0] - 1, -1, -1)), _find_words(blocks, range(run[-1] + 1, len(blocks)))
-    if before is None or _HEADING not in blocks[before] or (behind is not None and _HEADING not in blocks[behind]):
-        return False
-    return any(not are_navigation[place] and _WORD.search(blocks[place]) for place in range(before))
+def _is_section(blocks: list[str], before: int, behind: int | None) -> bool:
+    """Whether what is between two places is all that stands below a heading."""
+    return _HEADING in blocks[before] and (behind is None or _HEADING in blocks[behind])
 
 
 def _find_words(blocks: list[str], places: range) -> int | None:
