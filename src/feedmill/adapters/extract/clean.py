@@ -12,36 +12,29 @@ CONTROLS = bytes(set(range(32)) - {9, 10, 11, 12, 13}) + b"\x7f"
 """The control characters that no text keeps."""
 PASSING = b"\x0e\x0f\x10\x11\x12\x13\x14\x15"
 """Those by which a reader may mark places of its text for itself. It need not remove them, since they mean nothing to anyone else."""
-_UNWANTED = re.compile("[\x80-\x9f\u00ad\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff]|[\U0001fffe\U0001ffff]")
-_SEPARATORS = re.compile("[\u0085\u2028\u2029]")
-# the same by their first bytes in UTF-8, which the search can jump to: a class of characters takes ten times as long
-_LINE_ENDS = (b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
-_STRIPPED = [
-    (b"\xc2", re.compile(rb"\xc2[\x80-\x9f\xad]")),
-    (b"\xe2\x80", re.compile(rb"\xe2\x80[\x8b\xaa-\xae]")),
-    (b"\xe2\x81", re.compile(rb"\xe2\x81[\xa0\xa6-\xa9]")),
-    (b"\xef\xbb\xbf", re.compile(rb"\xef\xbb\xbf")),
-    (b"\xef\xbf", re.compile(rb"\xef\xbf[\xb9-\xbb\xbe\xbf]")),
-    (b"\xf0\x9f\xbf", re.compile(rb"\xf0\x9f\xbf[\xbe\xbf]")),
-]
-_BLANK = [
-    (b"\xc2\xa0", re.compile(rb"\xc2\xa0")),
-    (b"\xe1\x9a\x80", re.compile(rb"\xe1\x9a\x80")),
-    (b"\xe2\x80", re.compile(rb"\xe2\x80[\x80-\x8a\xaf]")),
-    (b"\xe2\x81\x9f", re.compile(rb"\xe2\x81\x9f")),
-    (b"\xe3\x80\x80", re.compile(rb"\xe3\x80\x80")),
-]
-# what ``squeeze`` removes: all of the above and all white space
-_SQUEEZED = [
-    (b"\xc2", re.compile(rb"\xc2[\x80-\xa0\xad]")),
-    (b"\xe2\x80", re.compile(rb"\xe2\x80[\x80-\x8b\xa8-\xaf]")),
-    (b"\xe2\x81", re.compile(rb"\xe2\x81[\x9f\xa0\xa6-\xa9]")),
-    (b"\xe3\x80\x80", re.compile(rb"\xe3\x80\x80")),
-    (b"\xe1\x9a\x80", re.compile(rb"\xe1\x9a\x80")),
-    (b"\xef\xbb\xbf", re.compile(rb"\xef\xbb\xbf")),
-    (b"\xef\xbf", re.compile(rb"\xef\xbf[\xb9-\xbb\xbe\xbf]")),
-    (b"\xf0\x9f\xbf", re.compile(rb"\xf0\x9f\xbf[\xbe\xbf]")),
-]
+
+
+def _by_beginning(characters: str) -> list[tuple[bytes, re.Pattern[bytes]]]:
+    """Returns patterns of characters in UTF-8, each with the bytes before the last one of those that it finds.
+
+    The search can jump to these bytes: a class of characters takes ten times as long.
+    """
+    groups: dict[bytes, bytes] = {}
+    for data in map(str.encode, characters):
+        groups[data[:-1]] = groups.get(data[:-1], b"") + data[-1:]
+    return [(beginning, re.compile(re.escape(beginning) + b"[" + re.escape(ends) + b"]")) for beginning, ends in groups.items()]
+
+
+_UNSEEN_RANGES = (
+    (0x80, 0x9F), (0xAD, 0xAD), (0x200B, 0x200B), (0x202A, 0x202E), (0x2060, 0x2060), (0x2066, 0x2069), (0xFEFF, 0xFEFF),
+    (0xFFF9, 0xFFFB), (0xFFFE, 0xFFFF), (0x1FFFE, 0x1FFFF),
+)  # fmt: skip
+_UNSEEN = "".join(chr(code) for first, last in _UNSEEN_RANGES for code in range(first, last + 1))
+_LINE_ENDS = "\x85\u2028\u2029"
+_BLANKS = "\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+_TO_LINE_FEEDS, _STRIPPED, _TO_BLANKS = map(_by_beginning, (_LINE_ENDS, _UNSEEN, _BLANKS))
+# what ``squeeze`` removes: all of the above at once
+_SQUEEZED = _by_beginning(_UNSEEN + _LINE_ENDS[1:] + _BLANKS)
 _BLANKS_IN_A_ROW = re.compile("  +")
 _BLANK_ASCII = b"\t\n\x0b\x0c\r \x00\x7f" + PASSING
 _CONTINUATION = bytes(range(0x80, 0xC0))
@@ -58,11 +51,11 @@ def strip_controls(text: str) -> str:
 def _strip(text: str) -> bytes:
     # Encoding with ``ignore`` drops lone surrogates, which no UTF-8 can hold.
     data = text.encode("utf-8", "ignore")
-    if not text.isascii():
-        for end in _LINE_ENDS:
-            data = data.replace(end, b"\n")
-        data = _replace(data, _STRIPPED, b"")
-    return data.translate(_TO_NEWLINE, CONTROLS)
+    return (data if text.isascii() else _strip_beyond_ascii(data)).translate(_TO_NEWLINE, CONTROLS)
+
+
+def _strip_beyond_ascii(data: bytes) -> bytes:
+    return _replace(_replace(data, _TO_LINE_FEEDS, b"\n"), _STRIPPED, b"")
 
 
 def _replace(data: bytes, patterns: Sequence[tuple[bytes, re.Pattern[bytes]]], by: bytes) -> bytes:
@@ -76,7 +69,7 @@ def clean_text(text: str, limit: int) -> str:
     """Returns the text with every line collapsed and empty lines gone. Units: at most ``limit`` characters."""
     data = _strip(text)
     if not text.isascii():
-        data = _replace(data, _BLANK, b" ")
+        data = _replace(data, _TO_BLANKS, b" ")
     text = data.decode("utf-8", "ignore")
     if "  " in text:
         text = _BLANKS_IN_A_ROW.sub(" ", text)
@@ -86,7 +79,7 @@ def clean_text(text: str, limit: int) -> str:
 def unify_lines(text: str) -> str:
     """Returns the text with line feeds for all line ends, and without the characters beyond ASCII that ``clean_text`` removes."""
     if not text.isascii():
-        text = _UNWANTED.sub("", _SEPARATORS.sub("\n", text))
+        text = _strip_beyond_ascii(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").replace("\v", "\n")
 
 
