@@ -48,6 +48,12 @@ def mark_numbers(*numbers: int) -> str:
     return "".join([mark(kind) for number in numbers for kind in list_digits(number)])
 
 
+def mark_cell(columns: int = 1, rows: int = 1, *, is_header: bool = False) -> str:
+    """Returns the mark of a cell of a table, with the columns and rows that it spans."""
+    numbers = mark_numbers(columns, rows) if columns > 1 or rows > 1 else ""
+    return mark(Kind.HEADER_CELL if is_header else Kind.CELL) + numbers
+
+
 def mark_list(items: Sequence[str]) -> str:
     """Returns a marked list, each item on its lines, "" for no items."""
     marked = "\n".join(mark(Kind.ITEM) + item for item in items)

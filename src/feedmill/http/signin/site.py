@@ -61,9 +61,9 @@ class SignInSite:
         href = f"{PAGE}?{query}"
         if current_user.is_signed_in:
             name = ", ".join(write_user(user) for user in current_user.identity.users) or current_user.label
-            code = self.guard.code_of_session(request.scope) if current_user.method is SignInMethod.SESSION else ""
             if current_user.method is not SignInMethod.SESSION:
                 return ShownAccount(name=name, target=target)
+            code = self.guard.code_of_session(request.scope)
             return ShownAccount(name=name, code=code, href=href, leave=f"{SIGN_OUT}?{query}", target=target)
         return ShownAccount(href=href, target=target) if self.is_offered() else None
 

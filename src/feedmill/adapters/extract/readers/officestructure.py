@@ -13,7 +13,7 @@ from lxml import etree
 
 from feedmill.adapters.extract.readers.officeheadings import DRAWING, PRESENTATION, WORD, find_level, find_title_type
 from feedmill.adapters.extract.readers.officexml import Marker, read_number
-from feedmill.adapters.extract.structure import END, mark, mark_heading, mark_numbers
+from feedmill.adapters.extract.structure import END, mark, mark_cell, mark_heading, mark_numbers
 from feedmill.core.text.structure import Kind
 
 _DEEPEST = 8
@@ -130,9 +130,7 @@ class WordMarker(Marker):
         height = self._heights.get(node, 1)
         if not height:
             return ""
-        width = _read_width(node)
-        numbers = mark_numbers(width, height) if width > 1 or height > 1 else ""
-        return mark(Kind.HEADER_CELL if self._is_header else Kind.CELL) + numbers
+        return mark_cell(_read_width(node), height, is_header=self._is_header)
 
     def _mark_link(self, url: str | None, node: etree._Element) -> tuple[str, str]:
         begin = self._begin_link(url, (text.text or "" for text in node.iter(f"{_W}t"))) if url else ""
@@ -369,7 +367,7 @@ def _mark_slide_cell(node: etree._Element) -> str:
         # it is a part of the cell beside it or above it
         return ""
     width, height = (read_number(node.get(name), digits=3) or 1 for name in ("gridSpan", "rowSpan"))
-    return mark(Kind.CELL) + (mark_numbers(width, height) if width > 1 or height > 1 else "")
+    return mark_cell(width, height)
 
 
 def _find_shape(shape: etree._Element) -> str:

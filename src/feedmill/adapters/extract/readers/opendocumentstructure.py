@@ -6,7 +6,7 @@ Source: OASIS OpenDocument 1.3 part 3, sections 5.1, 5.3, 6.1.8, 9.1, 16.27.2, 1
 from lxml import etree
 
 from feedmill.adapters.extract.readers.officexml import Marker, read_number
-from feedmill.adapters.extract.structure import END, mark, mark_heading, mark_numbers
+from feedmill.adapters.extract.structure import END, mark, mark_cell, mark_heading, mark_numbers
 from feedmill.core.text.structure import Kind
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -70,11 +70,11 @@ class OpenDocumentMarker(Marker):
                 return mark(Kind.TABLE), END
             case "table-cell":
                 count = read_number(node.get(f"{_TABLE}number-columns-repeated")) or 1
-                cell = mark(Kind.HEADER_CELL if self._is_header else Kind.CELL)
                 width, height = (read_number(node.get(f"{_TABLE}number-{name}-spanned"), digits=3) or 1 for name in ("columns", "rows"))
-                if width > 1 or height > 1:
-                    return cell + mark_numbers(width, height), ""
-                return cell, cell * (count - 1 if count <= _REPEATED else 0)
+                cell = mark_cell(width, height, is_header=self._is_header)
+                # a cell that spans others is not repeated
+                is_repeated = count <= _REPEATED and width == height == 1
+                return cell, cell * (count - 1) if is_repeated else ""
             case "table-header-rows":
                 self._is_header = True
                 return "", ""
