@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from feedmill.core.query.selections import find_built_in
-from feedmill.core.query.sites import is_collection_name
+from feedmill.core.query.sites import NAME_RULE, is_collection_name
 from feedmill.core.ranking.facets import read_facet_range
 from feedmill.model.errors import BadRequest
 from feedmill.model.facets import BuiltIn, FacetType
@@ -26,7 +26,7 @@ _ADDRESS = re.compile(r"https?://[^\s\x00-\x20\x7f\"<>\\^`{|}]+", re.IGNORECASE)
 
 def _check_name(text: str) -> str:
     if not is_collection_name(text):
-        raise ValueError(f"'{text[:80]}' is no name here; it has 1 to 200 letters, digits, _ and -, and begins without -")
+        raise ValueError(f"'{text[:80]}' is no name here; it has {NAME_RULE}")
     return text
 
 

@@ -9,7 +9,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.adapters.store.revision import knows_schema, newer_revision
+from feedmill.adapters.store.revision import find_revision, knows_schema, newer_revision
 from feedmill.adapters.store.schema import metadata
 from feedmill.adapters.store.translation import translated
 
@@ -24,7 +24,7 @@ def make_config() -> Config:
 def migrate(store: SqlStore) -> str:
     """Upgrades the schema and returns its revision. Errors: Corrupt for a database of a newer release."""
     config = make_config()
-    current = _current(store)
+    current = find_revision(store)
     if current is not None and not knows_schema(current):
         raise newer_revision(current)
     config.attributes["engine"] = store.writer
@@ -35,12 +35,7 @@ def migrate(store: SqlStore) -> str:
 
 def needs_migration(store: SqlStore) -> bool:
     """Returns whether the schema is older or newer than this program's."""
-    return _current(store) != ScriptDirectory.from_config(make_config()).get_current_head()
-
-
-def _current(store: SqlStore) -> str | None:
-    with translated(), store.writer.connect() as connection:
-        return MigrationContext.configure(connection).get_current_revision()
+    return find_revision(store) != ScriptDirectory.from_config(make_config()).get_current_head()
 
 
 def schema_differences(store: SqlStore) -> list[str]:

@@ -20,6 +20,9 @@ from feedmill.model.query import And, Info, LinksTo, MatchAll, Node, Not, Or
 from feedmill.model.serving import DEFAULT_COLLECTION, Collection
 
 MAX_NAMES = 100
+NAME_RULE = "1 to 200 letters, digits, _ and -, and begins without -"
+"""What a valid name of a collection or a front end has, for the texts of errors."""
+
 MAX_DEPTH = 20
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,199}")

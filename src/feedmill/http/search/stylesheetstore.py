@@ -1,6 +1,6 @@
 """Gets and sets the stylesheets of front ends: their files in the repository, their paths in the settings."""
 
-from feedmill.core.query.sites import is_collection_name
+from feedmill.core.query.sites import NAME_RULE, is_collection_name
 from feedmill.http.search.frontends import StylesheetEngine
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
 from feedmill.settings.editing import ALWAYS, Condition, SettingsEditor, SettingsEntry
@@ -35,7 +35,7 @@ class StylesheetStore:
         except NotFound:
             value, found = {"name": name}, Condition(is_new=True)
         if not is_collection_name(name):
-            raise BadRequest(f"'{name[:80]}' is no name of a front end; it has 1 to 200 letters, digits, _ and -, and begins without -")
+            raise BadRequest(f"'{name[:80]}' is no name of a front end; it has {NAME_RULE}")
         path = self._repository.write_stylesheet(name, data)
         entry, _ = self._editor.put(SECTION, name, value | {"stylesheet": path}, found if condition == ALWAYS else condition)
         self._repository.delete_others(name, path)

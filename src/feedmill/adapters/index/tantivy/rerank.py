@@ -12,10 +12,9 @@ from tantivy import DocAddress, Query, Searcher
 from feedmill.adapters.index.tantivy.accessfilter import PermittedMatches, find_permitted
 from feedmill.adapters.index.tantivy.features import among, ask_bias, build_parts
 from feedmill.adapters.index.tantivy.query import build_unfiltered
-from feedmill.adapters.index.tantivy.schema import MAX_RANK, RANK_BITS
+from feedmill.adapters.index.tantivy.schema import MAX_RANK, RANK_FIELDS, read_fingerprint
 from feedmill.adapters.index.tantivy.words import WordQueries
 from feedmill.core.ranking.scoring import CandidateRow, ScoredCandidate, ScoredRow, rank
-from feedmill.core.text.fingerprints import join_fingerprint
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import Node
 from feedmill.model.ranking import Ranking, ScoreBias
@@ -120,13 +119,10 @@ class RankedSearch:
         If a bias reaches deeper, it first chooses which matches get all parts.
         """
         numbers = [int(key or 0) for key in keys]
-        # two fields hold a rank and half of a fingerprint each
         addresses = [address for _, address in pairs]
-        ranks, linked = ([int(value or 0) for value in self._values(field, addresses)] for field in ("pagerank", "link_rank"))
+        ranks, linked = ([int(value or 0) for value in self._values(field, addresses)] for field in RANK_FIELDS)
         fingerprints = {
-            key: fingerprint
-            for key, high, low in zip(numbers, ranks, linked, strict=True)
-            if (fingerprint := join_fingerprint(high >> RANK_BITS, low >> RANK_BITS))
+            key: fingerprint for key, *values in zip(numbers, ranks, linked, strict=True) if (fingerprint := read_fingerprint(*values))
         }
         chosen, rest = self._list_candidates(pairs, numbers, ranks, linked), list[ScoredRow]()
         # Without the other parts first, which are expensive; the bias's factors decide which matches get them.

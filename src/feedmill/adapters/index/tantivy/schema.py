@@ -44,7 +44,7 @@ from feedmill.core.ranking.indexterms import (
     url_term,
     url_words,
 )
-from feedmill.core.text.fingerprints import find_fingerprint, split_fingerprint
+from feedmill.core.text.fingerprints import find_fingerprint, join_fingerprint, split_fingerprint
 from feedmill.core.text.typedvalues import text_number_terms, typed_terms
 from feedmill.core.text.wordforms import MAX_WORD_BYTES
 from feedmill.model.search import IndexDocument
@@ -71,6 +71,8 @@ RANK_BITS = 8
 schema."""
 
 MAX_RANK = (1 << RANK_BITS) - 1
+RANK_FIELDS = ("pagerank", "link_rank")
+"""The fields that hold a rank and half of a fingerprint each."""
 
 TAGGED = "words"
 """The name of the analyzer of all text fields. It only splits at blanks: ``adapters/index/analysis`` has done all other analysis before."""
@@ -119,6 +121,11 @@ def sample_of(key: int) -> int:
     # Multiplicative hashing: the factor is the prime next to 2**32 / the golden ratio, and scatters neighbouring keys over 32 bits. The
     # product with SAMPLES, shifted by 32, scales them to the range.
     return (key * 2_654_435_761 & 0xFFFF_FFFF) * SAMPLES >> 32
+
+
+def read_fingerprint(pagerank: int, link_rank: int) -> int:
+    """Returns the fingerprint of a text by the values of the rank fields, 0 if it has none."""
+    return join_fingerprint(pagerank >> RANK_BITS, link_rank >> RANK_BITS)
 
 
 def make_entry(document: IndexDocument) -> Document:

@@ -10,9 +10,8 @@ from typing import Any
 import tantivy
 
 from feedmill.adapters.index.reach import MAX_METADATA_REACH, RELEVANT
-from feedmill.adapters.index.tantivy.schema import RANK_BITS, build_schema
+from feedmill.adapters.index.tantivy.schema import RANK_FIELDS, build_schema, read_fingerprint
 from feedmill.core.text.analysis import fold_value
-from feedmill.core.text.fingerprints import join_fingerprint
 from feedmill.core.text.typedvalues import name_digest
 from feedmill.model.search import Hit, Hits, Sort
 
@@ -91,10 +90,8 @@ def _read_hits(searcher: tantivy.Searcher, addresses: list[tantivy.DocAddress]) 
     """Returns the hits at places of the index, with the fingerprints of their texts."""
     if not addresses:
         return []
-    high, low = (
-        [int(value or 0) >> RANK_BITS for value in searcher.fast_field_values(field, addresses)] for field in ("pagerank", "link_rank")
-    )
-    fingerprints = map(join_fingerprint, high, low)
+    ranks, linked = ([int(value or 0) for value in searcher.fast_field_values(field, addresses)] for field in RANK_FIELDS)
+    fingerprints = map(read_fingerprint, ranks, linked)
     return [Hit(key=key, score=0.0, fingerprint=mark) for key, mark in zip(_keys(searcher, addresses), fingerprints, strict=True)]
 
 
