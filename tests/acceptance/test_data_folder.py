@@ -150,8 +150,10 @@ def run_as_nobody(*words: str) -> subprocess.CompletedProcess[str]:
     """Runs a command as a user without rights, in folders outside that of the test, which others may not enter."""
     # all code is loaded before the change of user, who may be unable to read it
     code = (
-        "import os, sys; import feedmill.bootstrap.backends; from feedmill.cli.main import load_command, main; load_command(sys.argv[1])\n"
-        "import feedmill.cli.oserrors; os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
-        "sys.argv = ['feedmill', *sys.argv[1:]]; main()"
+        "import os, pkgutil, sys; import feedmill.bootstrap, feedmill.cli, feedmill.runtime, feedmill.settings, rich.console\n"
+        "for layer in (feedmill.bootstrap, feedmill.cli, feedmill.runtime, feedmill.settings):\n"
+        "    for module in pkgutil.walk_packages(layer.__path__, layer.__name__ + '.'): __import__(module.name)\n"
+        "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "from feedmill.cli.main import main; sys.argv = ['feedmill', *sys.argv[1:]]; main()"
     )
     return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)

@@ -18,10 +18,16 @@ from feedmill.cli.main import build_app
 from feedmill.model.errors import BadSettings, Conflict, Corrupt, NotFound
 from tests.builders.documents import make_document, save
 from tests.builders.feedxml import make_feed, make_record
-from tests.migratedstore import open_migrated
+from tests.migratedstore import open_migrated, prepare_migrated
 
 SOUP = make_record("http://intranet.example.com/soup", "leek soup", mimetype="text/plain")
 SLOW_PACKAGES = {"alembic", "sqlalchemy", "tantivy"}
+SLOW_FOR_HELP = {
+    *SLOW_PACKAGES,
+    *("aiohttp", "argon2", "cryptography", "fastapi", "h11", "lxml", "networkx", "numpy", "prometheus_client", "rich", "starlette"),
+    *("structlog", "uvicorn", "feedmill.adapters", "feedmill.bootstrap", "feedmill.http", "feedmill.ports", "feedmill.services"),
+    *("feedmill.runtime", "feedmill.settings", "feedmill.telemetry"),
+}
 FAULTY = make_record("", "nowhere", mimetype="text/plain")
 
 
@@ -145,18 +151,61 @@ def test_policies_are_taken_from_a_file_listed_and_written_out(tmp_path: Path) -
     assert {one["name"] for one in unresolved} == {"staff", "all"}
 
 
-def test_commands_load_the_store_and_the_engine_only_when_they_open_a_folder() -> None:
-    light = [name for name in COMMANDS if name != "serve"]
-    assert find_loaded(*light) == set()
-    # the roles of a server share the memory of what its parent has loaded
-    assert find_loaded("serve") == SLOW_PACKAGES
+SHOW_ALL_HELP = """
+import sys
+from typer.testing import CliRunner
+from feedmill.cli.commandtable import COMMANDS
+from feedmill.cli.main import build_app, load_command
+for name in COMMANDS:
+    for within in ((), *((each,) for each in getattr(load_command(name), "commands", {}))):
+        done = CliRunner().invoke(build_app(), [name, *within, "--help"])
+        assert done.exit_code == 0 and done.stdout.startswith("Usage:"), (name, within, done.output)
+print(*sys.modules)
+"""
 
 
-def find_loaded(*names: str) -> set[str]:
-    """Returns the packages, of those that are slow to load, that a process has loaded with these commands."""
-    code = "import sys; from feedmill.cli.main import load_command; [load_command(name) for name in sys.argv[1:]]; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code, *names], check=True, capture_output=True, text=True)
-    return SLOW_PACKAGES.intersection(done.stdout.split())
+def test_help_of_any_command_loads_nothing_that_only_its_work_needs() -> None:
+    assert find_loaded(SHOW_ALL_HELP, SLOW_FOR_HELP) == set()
+
+
+def test_commands_that_send_requests_or_read_a_file_load_no_store_and_no_engine(tmp_path: Path) -> None:
+    feed = write(tmp_path, make_feed(SOUP))
+    code = f"""
+import sys
+from typer.testing import CliRunner
+from feedmill.cli.main import build_app
+def run(*words): return CliRunner().invoke(build_app(), words).exit_code
+assert run("validate", {str(feed)!r}) == 0
+assert run("config", "check") == 0
+assert run("push", {str(feed)!r}, "--datasource", "a", "--feedtype", "full", "--url", "http://127.0.0.1:1") == 1
+assert run("search", "soup", "--url", "http://127.0.0.1:1") == 1
+print(*sys.modules)
+"""
+    assert find_loaded(code, {*SLOW_PACKAGES, "lxml", "numpy"}) == set()
+
+
+def test_commands_that_read_the_store_load_no_engine(tmp_path: Path) -> None:
+    prepare_migrated(tmp_path / "d")
+    code = f"""
+import sys
+from typer.testing import CliRunner
+from feedmill.cli.main import build_app
+for words in (["status"], ["feeds"], ["sources"], ["documents"], ["users"], ["tokens"]):
+    assert CliRunner().invoke(build_app(), [*words, "--data", {str(tmp_path / "d")!r}]).exit_code == 0, words
+print(*sys.modules)
+"""
+    assert find_loaded(code, {"tantivy"}) == set()
+
+
+def test_roles_share_the_memory_of_what_the_parent_of_a_server_has_loaded() -> None:
+    code = "import sys; from feedmill.runtime.roles import ROLES; [role.load() for role in ROLES]; print(*sys.modules)"
+    assert find_loaded(code, {"sqlalchemy", "tantivy"}) == {"sqlalchemy", "tantivy"}
+
+
+def find_loaded(code: str, packages: set[str]) -> set[str]:
+    """Returns those of the packages that a process has loaded after running code that prints the names of all."""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return packages.intersection(done.stdout.split())
 
 
 def test_help_lists_every_command_and_imports_none() -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.bootstrap.backends import BLOBS, INDEXES, STORES, find_builder, open_generations
+from feedmill.bootstrap.backends import BLOBS, STORES, find_builder
+from feedmill.bootstrap.indexbackends import INDEXES, open_generations
 from feedmill.model.errors import BadRequest
 from feedmill.settings import Settings, load_settings
 

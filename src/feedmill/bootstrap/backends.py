@@ -1,24 +1,20 @@
-"""Chooses the adapters for the store, the index and the blobs by the scheme of their setting ``url``.
+"""Chooses the adapters for the store and the blobs by the scheme of their setting ``url``; ``indexbackends`` does so for the index.
 
-Another backend is one line in a table here, and its scheme in the checks of ``settings.sections``. "" is the backend in the data folder.
+Another backend is one line in a table, and its scheme in the checks of ``settings.sections``. "" is the backend in the data folder.
 """
 
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from feedmill.adapters.blobs.packed import PackedBlobs
-from feedmill.adapters.index.tantivy.entrybuilder import ProcessEntryBuilder
-from feedmill.adapters.index.tantivy.generations import TantivyGenerations
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.revision import check_revision
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.model.errors import BadRequest
-from feedmill.ports import BlobGarbage, BlobStore, EntryBuilder, IndexGenerations
+from feedmill.ports import BlobGarbage, BlobStore
 from feedmill.settings import Settings
 
 CONTENT_RESERVE_BYTES: Final = 32_000_000
@@ -29,15 +25,6 @@ _Built = TypeVar("_Built")
 
 class CollectedBlobs(BlobStore, BlobGarbage, Protocol):
     """A blob store with the garbage collection of its blobs."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexBackend:
-    """What one engine builds for a data folder."""
-
-    open_generations: Callable[[Path], IndexGenerations]
-    #: None if the engine builds no entries in a process of its own.
-    build_entry_builder: Callable[[Path], EntryBuilder | None]
 
 
 def _open_sqlite(data: Path, _url: str) -> SqlStore:
@@ -52,22 +39,12 @@ def _open_packs(data: Path, role: str) -> CollectedBlobs:
     return PackedBlobs(data / "blobs", role=role, reserve_bytes=CONTENT_RESERVE_BYTES)
 
 
-def _open_tantivy(data: Path) -> IndexGenerations:
-    return TantivyGenerations(data / "index")
-
-
-def _build_tantivy_entries(data: Path) -> EntryBuilder:
-    return ProcessEntryBuilder(data / "index" / "apart", (sys.executable, "-m", "feedmill.runtime.entrybuilding"))
-
-
 STORES: Final[Mapping[str, Callable[[Path, str], SqlStore]]] = {
     "": _open_sqlite,
     "sqlite": _open_sqlite,
     "postgresql": _open_postgres,
     "postgresql+psycopg": _open_postgres,
 }
-TANTIVY: Final = IndexBackend(open_generations=_open_tantivy, build_entry_builder=_build_tantivy_entries)
-INDEXES: Final[Mapping[str, IndexBackend]] = {"": TANTIVY, "tantivy": TANTIVY}
 BLOBS: Final[Mapping[str, Callable[[Path, str], CollectedBlobs]]] = {"": _open_packs, "file": _open_packs}
 
 
@@ -80,16 +57,6 @@ def check_store(data: Path, settings: Settings) -> None:
     """Checks that this release can read the store. Errors: as ``check_revision``."""
     with closing(open_store(data, settings)) as store:
         check_revision(store)
-
-
-def open_generations(data: Path, settings: Settings) -> IndexGenerations:
-    """Opens the generations of the index that the settings name."""
-    return find_builder(INDEXES, "index", settings.index.url).open_generations(data)
-
-
-def build_entry_builder(data: Path, settings: Settings) -> EntryBuilder | None:
-    """Builds the adapter that builds the entries of costly documents in a process of its own; None for an index without one."""
-    return find_builder(INDEXES, "index", settings.index.url).build_entry_builder(data)
 
 
 def open_blobs(data: Path, settings: Settings, role: str) -> CollectedBlobs:

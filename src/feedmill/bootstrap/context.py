@@ -57,13 +57,14 @@ class Place:
 class AppContext:
     """What all services of one process share while they work on one data folder.
 
-    The fields are ports. ``backends`` chooses the adapters of the store, the index and the blobs.
+    The fields are ports. ``backends`` and ``indexbackends`` choose the adapters of the store, the blobs and the index.
     """
 
     data: Path
     settings: Settings
     store: Store
-    index: IndexGenerations
+    #: Opens the generations of the index.
+    index: Callable[[], IndexGenerations]
     blobs: "CollectedBlobs"
     files: FeedFiles
     notifier: ProcessNotifier
@@ -81,17 +82,23 @@ class AppContext:
         self.store.close()
 
 
+def _open_index(data: Path, settings: Settings) -> IndexGenerations:
+    from feedmill.bootstrap.indexbackends import open_generations
+
+    return open_generations(data, settings)
+
+
 @contextmanager
 def open_context(data: Path, settings: Settings, role: str = "command", place: Place | None = None) -> Iterator[AppContext]:
     """Opens a data folder whose store is migrated, and closes it after the block."""
     # they take half a second to load, and a command that only sends requests to a server opens no context
-    from feedmill.bootstrap.backends import CONTENT_RESERVE_BYTES, open_blobs, open_generations, open_store
+    from feedmill.bootstrap.backends import CONTENT_RESERVE_BYTES, open_blobs, open_store
 
     context = AppContext(
         data=data,
         settings=settings,
         store=open_store(data, settings),
-        index=open_generations(data, settings),
+        index=lambda: _open_index(data, settings),
         blobs=open_blobs(data, settings, role),
         files=FolderFeedFiles(data / "feeds", reserve_bytes=RESERVE_BYTES),
         notifier=SocketNotifier(data, role, list_subscribers),

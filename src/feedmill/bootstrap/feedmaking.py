@@ -1,13 +1,13 @@
 """Makes feeds of a folder, or of a file of another program, in the appliance's XML."""
 
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO
 
 from feedmill.adapters.feedparts import FolderFeedParts
 from feedmill.adapters.recordfiles import iter_lines, iter_sitemap, open_unpacked
 from feedmill.adapters.sourcefolder import DiskSourceFolder
+from feedmill.model.feedmaking import RecordFormat
 from feedmill.services.feeds import feedmaking
 from feedmill.services.feeds.feedmaking import FeedPlan, OnFile, WrittenFeed
 from feedmill.services.feeds.recordfeeds import RecordPlan, make_record_feeds
@@ -18,15 +18,6 @@ from feedmill.wire.recordsources.render import render_record
 from feedmill.wire.recordsources.sitemap import iter_sitemap_records
 from feedmill.wire.recordsources.table import iter_rows
 from feedmill_client import feedxml
-
-
-class RecordFormat(StrEnum):
-    """The formats of files that hold documents."""
-
-    CSV = "csv"
-    JSONL = "jsonl"
-    MBOX = "mbox"
-    SITEMAP = "sitemap"
 
 
 def make_feeds(plan: FeedPlan, on_file: OnFile = lambda _: None) -> WrittenFeed:

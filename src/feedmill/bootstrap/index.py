@@ -4,9 +4,9 @@ import os
 
 from feedmill import __version__
 from feedmill.adapters.extract.pool.extractor import ExtractorPool
-from feedmill.bootstrap.backends import build_entry_builder
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.crawllinks import build_date_rules, build_link_following
+from feedmill.bootstrap.indexbackends import build_entry_builder
 from feedmill.bootstrap.searchconfig import build_search_config_provider
 from feedmill.model.extraction import ExtractionLimits
 from feedmill.runtime.roles import EXTRACTOR, INDEXER
@@ -59,7 +59,7 @@ def build_indexing(context: AppContext) -> Indexing:
         following=build_link_following(context),
         embeds=context.settings.semantic.is_on,
     )
-    return Indexing(tools, context.index, on_committed=metrics.count_commit)
+    return Indexing(tools, context.index(), on_committed=metrics.count_commit)
 
 
 def _build_failure_recorder() -> FailureRecorder:

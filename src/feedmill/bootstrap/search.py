@@ -51,9 +51,10 @@ def build_search_services(context: AppContext) -> SearchServices:
     limits = limits_of(context.settings.late_binding, context.settings.mechanisms)
     # one for all, because it reports all servers whose circuit is open
     breaker = CircuitBreaker(time.monotonic, limits, build_circuit_note(context))
+    generations = context.index()
     return wire_search_services(
         context.store,
-        lambda name: context.index.open_index(name, ranking),
+        lambda name: generations.open_index(name, ranking),
         context.blobs,
         search_config=build_search_config_provider(context),
         permissions=PermissionCache(context.store, order=early_order_of(context)),

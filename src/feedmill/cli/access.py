@@ -5,29 +5,30 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, TextIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, TextIO, TypeAlias, TypeVar
 
 import typer
 
-from feedmill.bootstrap.access import build_access_review, build_explaining
 from feedmill.cli.accesschanges import CHANGES_EXAMPLES, list_changes
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, At, Config, Data, Groups, Json, Namespace, clean, console, print_json, read_time, workplace
 from feedmill.core.access.explanation import describe_match, describe_principal
 from feedmill.core.access.principals import read_identity
+from feedmill.model.accessfinding import Finding
 from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.decision import Decision
 from feedmill.model.document import Document
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.policyacl import EarlyDecision
-from feedmill.services.access.accessreview import Finding
-from feedmill.services.access.explaining import AccessQuestion
 from feedmill.wire.decisions import parse_question, render_decision, render_early_decision, render_named, render_principal
+
+if TYPE_CHECKING:
+    from feedmill.services.access.explaining import AccessQuestion
 
 access_app = typer.Typer(help="Show which users may see a document, and why.", no_args_is_help=True, rich_markup_mode=None)
 
-ExplainMany = Callable[[Sequence[AccessQuestion]], list[Decision]]
+ExplainMany: TypeAlias = "Callable[[Sequence[AccessQuestion]], list[Decision]]"
 
 _Found = TypeVar("_Found")
 
@@ -82,6 +83,9 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Decide what the ACLs of a URL say to a user, and print the whole explanation. With --batch, decide many."""
+    from feedmill.bootstrap.access import build_explaining
+    from feedmill.services.access.explaining import AccessQuestion
+
     if (url is None) is (batch is None):
         raise typer.BadParameter("give either a URL or --batch FILE")
     if batch is not None and (user is not None or groups or namespace != DEFAULT_NAMESPACE):
@@ -114,6 +118,8 @@ def who(
     as_json: Json = False,
 ) -> None:
     """List the users and groups that the ACLs of a URL name, with the decision for each of them alone."""
+    from feedmill.bootstrap.access import build_explaining
+
     moment = None if at is None else read_time(at)
     with workplace(data, config).read() as context:
         record_command(context, "access who", {"url": url, "at": at or ""}, AuditKind.DECISION_REQUESTED)
@@ -136,6 +142,8 @@ def list_findings(
     as_json: Json = False,
 ) -> None:
     """List documents that no user can see, groups of ACLs that no groups feed defines, or public documents among restricted ones."""
+    from feedmill.bootstrap.access import build_access_review
+
     with workplace(data, config).read() as context:
         record_command(context, "access list", {"finding": finding.value}, AuditKind.DECISION_REQUESTED)
         review = build_access_review(context)
@@ -216,7 +224,7 @@ def _answer_lines(explain_many: ExplainMany, lines: TextIO, *, as_json: bool) ->
         is_over = len(chunk) < BATCH_LINES
 
 
-def _answer_chunk(explain_many: ExplainMany, chunk: Sequence[tuple[AccessQuestion, str | None]], *, as_json: bool) -> None:
+def _answer_chunk(explain_many: ExplainMany, chunk: "Sequence[tuple[AccessQuestion, str | None]]", *, as_json: bool) -> None:
     decisions = explain_many([question for question, _ in chunk])
     if as_json:
         for decision, (_, user) in zip(decisions, chunk, strict=True):
@@ -225,7 +233,9 @@ def _answer_chunk(explain_many: ExplainMany, chunk: Sequence[tuple[AccessQuestio
         sys.stdout.write("".join(f"{decision.verdict.value}\n" for decision in decisions))
 
 
-def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[AccessQuestion, str | None]]:
+def _parse_lines(lines: Iterable[str]) -> "Iterator[tuple[AccessQuestion, str | None]]":
+    from feedmill.services.access.explaining import AccessQuestion
+
     for number, line in enumerate(lines, start=1):
         text = line.removeprefix(BYTE_ORDER_MARK).strip()
         if not text:

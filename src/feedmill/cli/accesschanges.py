@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from feedmill.bootstrap.access import build_access_changes
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Groups, Json, Namespace, clean, console, print_json, read_time, workplace
 from feedmill.core.access.principals import read_identity
@@ -33,6 +32,8 @@ def list_changes(
     as_json: Json = False,
 ) -> None:
     """List documents that a user could not see at one time and can see at another, or the other way round, with the cause."""
+    from feedmill.bootstrap.access import build_access_changes
+
     first, last = read_time(since), None if until is None else read_time(until)
     with workplace(data, config).read() as context:
         details: dict[str, Detail] = {"user": user or "", "namespace": namespace, "groups": groups or []}

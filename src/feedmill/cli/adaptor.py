@@ -7,21 +7,22 @@ from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, BinaryIO, assert_never
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, assert_never
 
 import typer
 
-from feedmill.bootstrap.pulling import build_adaptor
 from feedmill.cli.options import DATA, Config, Data, Json, clean, print_json, render_json, workplace
 from feedmill.model.errors import BadRequest, BadStream
 from feedmill.model.pulling import RunMode
-from feedmill.services.pulling.adaptors import AdaptorSource
 from feedmill.wire.commandstream.authorizer import AuthorizerReader
 from feedmill.wire.commandstream.commands import CommandReader
 from feedmill.wire.commandstream.json import BatchedStream, parse_batched, render_decision, render_listed, render_remark, render_retrieved
 from feedmill.wire.commandstream.lister import ListerReader
 from feedmill.wire.commandstream.retriever import RetrieverReader
 from feedmill.wire.commandstream.schema import Decisions, ListedDocument, RetrievedDocument, StreamKind
+
+if TYPE_CHECKING:
+    from feedmill.services.pulling.adaptors import AdaptorSource
 
 adaptor_app = typer.Typer(help="Check the commands of a command line adaptor.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -99,6 +100,8 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Call the lister of a source and its retriever for one document, print what they say, and change nothing."""
+    from feedmill.bootstrap.pulling import build_adaptor
+
     settings = workplace(data, config).load().settings
     with TemporaryDirectory(prefix="feedmill-adaptor-") as folder, closing(build_adaptor(settings, name, Path(folder))) as source:
         total, first = 0, None
@@ -114,7 +117,7 @@ def check(
             _check_document(source, identifier, as_json=as_json)
 
 
-def _check_document(source: AdaptorSource, identifier: str, *, as_json: bool) -> None:
+def _check_document(source: "AdaptorSource", identifier: str, *, as_json: bool) -> None:
     found = source.read_document(identifier)
     if found.content is not None:
         found.content.close()

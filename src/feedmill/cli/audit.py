@@ -2,16 +2,17 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from feedmill.bootstrap.audit import open_auditing
 from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, read_time, workplace
 from feedmill.core.audit.hashchain import check_lines, render_entry
 from feedmill.model.audit import AuditEntry
 from feedmill.model.errors import Corrupt
-from feedmill.services.auditing import ChainVerification, count_entries
+
+if TYPE_CHECKING:
+    from feedmill.services.auditing import ChainVerification
 
 audit_app = typer.Typer(help="Check and export the audit log.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -50,6 +51,8 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Check that no entry was changed, removed or inserted; exit 1 and print the first such place."""
+    from feedmill.bootstrap.audit import open_auditing
+
     wanted = _read_expected(expect)
     if file is not None:
         checked = _verify_entries(check_lines(_iter_file(file)), wanted)
@@ -75,6 +78,8 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Print the entries, one JSON object a line, byte for byte as they are stored."""
+    from feedmill.bootstrap.audit import open_auditing
+
     del as_json  # the output is JSON either way
     first, last = (read_time(text) if text else None for text in (since, until))
     with workplace(data, config).read() as context:
@@ -91,7 +96,9 @@ def _read_expected(text: str) -> tuple[int, str] | None:
     return int(number), digest.strip()
 
 
-def _verify_entries(entries: Iterable[AuditEntry], expected: tuple[int, str] | None) -> ChainVerification:
+def _verify_entries(entries: Iterable[AuditEntry], expected: tuple[int, str] | None) -> "ChainVerification":
+    from feedmill.services.auditing import count_entries
+
     is_met = expected is None
 
     def watch() -> Iterator[AuditEntry]:

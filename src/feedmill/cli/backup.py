@@ -8,7 +8,6 @@ import typer
 
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json, workplace
-from feedmill.runtime.runstate import hold_data
 
 BACKUP_EXAMPLES = """Example:
 
@@ -37,6 +36,8 @@ def backup(
 
 def restore(file: InputFile, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Make a data folder of a backup. The folder must be empty; a server that starts on it builds its index."""
+    from feedmill.runtime.runstate import hold_data
+
     del config
     from feedmill.bootstrap.backups import check_restorable
     from feedmill.bootstrap.backups import restore as restore_backup

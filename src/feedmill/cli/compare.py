@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from feedmill.cli.options import DATA, Config, Data, Json, Url, clean, console, print_json, workplace
-from feedmill.conformance.comparison import Difference, SearchServer, compare
 from feedmill.model.errors import NotFound
+
+if TYPE_CHECKING:
+    from feedmill.conformance.comparison import Difference, SearchServer
 
 COMPARE_EXAMPLES = """Examples:
 
@@ -30,6 +32,8 @@ def compare_results(
     as_json: Json = False,
 ) -> None:
     """Compare the results of public searches on an old appliance and on this server. Exit 1 if a query cannot be compared."""
+    from feedmill.conformance.comparison import SearchServer, compare
+
     before = SearchServer(old, seconds=seconds)
     after = _find_server(data, config, url, seconds)
     found = []
@@ -49,7 +53,9 @@ def compare_results(
         raise typer.Exit(1)
 
 
-def _find_server(data: Path, config: Path | None, url: str, seconds: float) -> SearchServer:
+def _find_server(data: Path, config: Path | None, url: str, seconds: float) -> "SearchServer":
+    from feedmill.conformance.comparison import SearchServer
+
     if url:
         return SearchServer(url, seconds=seconds)
     place = workplace(data, config)
@@ -65,7 +71,7 @@ def _read_queries(path: Path) -> Iterator[str]:
         yield from filter(None, map(str.strip, lines))
 
 
-def _render(difference: Difference) -> dict[str, Any]:
+def _render(difference: "Difference") -> dict[str, Any]:
     if difference.error:
         return {"query": difference.query, "error": difference.error}
     return {
@@ -76,7 +82,7 @@ def _render(difference: Difference) -> dict[str, Any]:
     }
 
 
-def _print(difference: Difference) -> None:
+def _print(difference: "Difference") -> None:
     out = console()
     if difference.error:
         out.print(clean(f"error: {difference.query}: {difference.error}"))
@@ -87,7 +93,7 @@ def _print(difference: Difference) -> None:
             out.print(clean(f"      {sign} {url}"))
 
 
-def _sum_up(found: list[Difference]) -> dict[str, Any]:
+def _sum_up(found: "list[Difference]") -> dict[str, Any]:
     """Returns the summary. ``overlap`` is the mean of the queries that were compared, None if there is none."""
     compared = [difference for difference in found if not difference.error]
     return {

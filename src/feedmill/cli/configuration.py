@@ -4,19 +4,19 @@ import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
-from rich.table import Table
 
-from feedmill.cli.options import DATA, Config, Data, Json, amount, clean, console, print_json, render_json, workplace
-from feedmill.cli.workplace import Workplace
-from feedmill.http.admin.status import HIDDEN, list_settings
+from feedmill.cli.options import DATA, Config, Data, Json, amount, clean, console, make_table, print_json, render_json, workplace
 from feedmill.model.errors import BadSettings, Conflict, Denied
 from feedmill.model.serving import StoredSetting
-from feedmill.settings import LoadedSettings, load_settings
-from feedmill.settings.load import DEFAULT
-from feedmill.settings.starter import write_starter
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from feedmill.cli.workplace import Workplace
+    from feedmill.settings import LoadedSettings
 
 config_app = typer.Typer(help="Check the settings, show them, write a file of them.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -62,6 +62,9 @@ def check(data: Data = DATA, config: Config = None, as_json: Json = False) -> No
 
     Warnings alone exit 0.
     """
+    from feedmill.http.admin.status import list_settings
+    from feedmill.settings import load_settings
+
     del data  # every command accepts it, and file and environment do not depend on it
     try:
         loaded = load_settings(config, os.environ)
@@ -89,6 +92,8 @@ def show(changed: Changed = False, data: Data = DATA, config: Config = None, as_
 
     If a server runs on the data folder, these are its settings, otherwise those of file and environment, with those that were set by API.
     """
+    from feedmill.http.admin.status import list_settings
+
     place = workplace(data, config)
     loaded, stored = _read_settings(place)
     settings: ShownSettings = list_settings(loaded, stored)
@@ -106,6 +111,8 @@ def init(file: NewFile = Path("feedmill.toml"), data: Data = DATA, config: Confi
 
     A file that exists is never overwritten.
     """
+    from feedmill.settings.starter import write_starter
+
     del data, config  # every command accepts them, and the file starts from the defaults
     # slow to load
     from feedmill.adapters.manual import PackagedManual
@@ -142,7 +149,7 @@ def _group() -> None:
     """Check the settings, show them, write a file of them."""
 
 
-def _read_settings(place: Workplace) -> tuple[LoadedSettings, tuple[StoredSetting, ...]]:
+def _read_settings(place: "Workplace") -> "tuple[LoadedSettings, tuple[StoredSetting, ...]]":
     """Returns the settings in force and those that were set by API. A data folder without data holds none."""
     if not place.has_data():
         return place.load(), ()
@@ -152,6 +159,8 @@ def _read_settings(place: Workplace) -> tuple[LoadedSettings, tuple[StoredSettin
 
 def find_changed(settings: ShownSettings) -> ShownSettings:
     """Returns the settings that are not the default."""
+    from feedmill.settings.load import DEFAULT
+
     return {key: setting for key, setting in settings.items() if setting["origin"] != DEFAULT}
 
 
@@ -164,9 +173,11 @@ def print_changed(settings: ShownSettings) -> None:
     out.print(SHOW_ALL if changed else f"all settings are the default; {SHOW_ALL}")
 
 
-def settings_table(settings: ShownSettings) -> Table:
+def settings_table(settings: ShownSettings) -> "Table":
     """Returns settings as a table: key, value, origin."""
-    table = Table("setting", "value", "from", box=None, header_style="bold", pad_edge=False)
+    from feedmill.http.admin.status import HIDDEN
+
+    table = make_table("setting", "value", "from")
     for key, setting in settings.items():
         value = setting["value"]
         table.add_row(clean(key), clean(value if value == HIDDEN else render_json(value)), clean(setting["origin"]))

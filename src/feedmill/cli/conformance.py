@@ -11,25 +11,17 @@ from contextlib import nullcontext
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, print_json
-from feedmill.conformance import authorization, commandstreams, dataload, seedlist
 from feedmill.conformance.cases import Case, Outcome, Result, Trial, run_cases
-from feedmill.conformance.counterparts.adaptor import Adaptor
-from feedmill.conformance.counterparts.appliance import Appliance
-from feedmill.conformance.counterparts.dataload import DataloadServer
-from feedmill.conformance.counterparts.script import AdaptorScript, ApplianceScript, DataloadScript, Script, SeedlistScript, read_script
-from feedmill.conformance.counterparts.seedlist import SeedlistServer
-from feedmill.conformance.counterparts.server import Counterpart, serving
-from feedmill.conformance.exchange import Exchange
-from feedmill.conformance.gsa import CASES as GSA_CASES
-from feedmill.conformance.gsa.site import serving_site
-from feedmill.conformance.gsa.trial import FeedTrial, Target, check_feed_port, check_search_port
+
+if TYPE_CHECKING:
+    from feedmill.conformance.counterparts.script import Script
+    from feedmill.conformance.counterparts.server import Counterpart
 
 AT_ONCE = 4
 BASE_URL = "http://conformance.example.com/"
@@ -130,6 +122,11 @@ def run_gsa(
     as_json: Json = False,
 ) -> None:
     """Run the cases of the Google Search Appliance: feed port, feeds, ACLs, search protocol and crawling."""
+    from feedmill.conformance.exchange import Exchange
+    from feedmill.conformance.gsa import CASES as GSA_CASES
+    from feedmill.conformance.gsa.site import serving_site
+    from feedmill.conformance.gsa.trial import FeedTrial, Target, check_feed_port, check_search_port
+
     del data, config
     cases = _choose(GSA_CASES, case)
     trusted = str(certificate or "")
@@ -163,6 +160,9 @@ def run_dataload(
     as_json: Json = False,
 ) -> None:
     """Run the cases of Thunderstone's dataload: items, replies and the search of a profile."""
+    from feedmill.conformance import dataload
+    from feedmill.conformance.exchange import Exchange
+
     del data, config
     cases = _choose(dataload.CASES.cases, case)
     trusted = str(certificate or "")
@@ -195,6 +195,9 @@ def run_seedlist(
     as_json: Json = False,
 ) -> None:
     """Run the cases of seedlists: pages, timestamps, entries and access. They only read."""
+    from feedmill.conformance import seedlist
+    from feedmill.conformance.exchange import Exchange
+
     del data, config, search_url
     cases = _choose(seedlist.CASES.cases, case)
     whole, name, password = _read_list_address(url)
@@ -228,6 +231,8 @@ def run_commands(
     as_json: Json = False,
 ) -> None:
     """Run the cases of command line adaptors: what a lister, a retriever and an authorizer print."""
+    from feedmill.conformance import commandstreams
+
     del data, config
     cases = _choose(commandstreams.CASES.cases, case)
     target = commandstreams.Target(
@@ -258,6 +263,9 @@ def run_authorization(
     as_json: Json = False,
 ) -> None:
     """Run the cases of SAML authorization: several queries in one request. They change nothing."""
+    from feedmill.conformance import authorization
+    from feedmill.conformance.exchange import Exchange
+
     del data, config
     cases = _choose(authorization.CASES.cases, case)
     parts = urlsplit(url if "://" in url else f"http://{url}")
@@ -310,6 +318,8 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Serve a counterpart for tests of clients, until SIGTERM or SIGINT."""
+    from feedmill.conformance.counterparts.server import serving
+
     del data, config
     if record is not None:
         record.mkdir(parents=True, exist_ok=True)
@@ -326,8 +336,14 @@ def serve(
         is_over.wait()
 
 
-def _make_counterpart(kind: Kind, script: Path | None, record: Path | None) -> tuple[Counterpart, Script]:
+def _make_counterpart(kind: Kind, script: Path | None, record: Path | None) -> "tuple[Counterpart, Script]":
     """Returns a counterpart and its script. Errors: BadSettings."""
+    from feedmill.conformance.counterparts.adaptor import Adaptor
+    from feedmill.conformance.counterparts.appliance import Appliance
+    from feedmill.conformance.counterparts.dataload import DataloadServer
+    from feedmill.conformance.counterparts.script import AdaptorScript, ApplianceScript, DataloadScript, SeedlistScript, read_script
+    from feedmill.conformance.counterparts.seedlist import SeedlistServer
+
     if kind is Kind.GSA:
         for_appliance = read_script(script, ApplianceScript)
         return Appliance(for_appliance, record), for_appliance
@@ -350,6 +366,8 @@ def _choose(cases: Sequence[Case[T]], names: Sequence[str] | None) -> list[Case[
 
 
 def _play(cases: Sequence[Case[T]], open_trial: Callable[[Case[T]], T]) -> list[Result]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=error_console(), transient=True, disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("running the cases", total=len(cases))

@@ -2,15 +2,18 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import typer
 
 from feedmill.cli.options import DATA, Config, Data, Json, amount, clean, console, print_json, workplace
 from feedmill.cli.oserrors import describe_os_error
-from feedmill.cli.workplace import Workplace
 from feedmill.model.errors import BadSettings, FeedmillError
-from feedmill.runtime.doctor import Finding, State, check_machine, check_settings_in_force
-from feedmill.settings import LoadedSettings
+
+if TYPE_CHECKING:
+    from feedmill.cli.workplace import Workplace
+    from feedmill.runtime.doctor import Finding
+    from feedmill.settings import LoadedSettings
 
 DOCTOR_EXAMPLES = """Examples:
 
@@ -24,6 +27,8 @@ def doctor(data: Data = DATA, config: Config = None, as_json: Json = False) -> N
 
     Exits 1 if there is a fault. Changes nothing.
     """
+    from feedmill.runtime.doctor import State
+
     findings = list(_examine(workplace(data, config)))
     faults = sum(finding.state is State.FAULT for finding in findings)
     if as_json:
@@ -34,7 +39,9 @@ def doctor(data: Data = DATA, config: Config = None, as_json: Json = False) -> N
         raise typer.Exit(1)
 
 
-def _examine(place: Workplace) -> Iterator[Finding]:
+def _examine(place: "Workplace") -> "Iterator[Finding]":
+    from feedmill.runtime.doctor import Finding, State, check_machine, check_settings_in_force
+
     server = place.find_server()
     loaded: LoadedSettings | None = None
     try:
@@ -57,14 +64,16 @@ def _examine(place: Workplace) -> Iterator[Finding]:
     yield from check_machine(place.data, server, newest)
 
 
-def _find_newest(place: Workplace) -> datetime | None:
+def _find_newest(place: "Workplace") -> datetime | None:
     """Returns when the newest feed was received, None if there is none."""
     with place.read() as context, context.store.reading() as unit:
         feeds = unit.feeds.reader.list_newest(None, 1)
     return feeds[0].received_at if feeds else None
 
 
-def _print(findings: list[Finding], faults: int) -> None:
+def _print(findings: "list[Finding]", faults: int) -> None:
+    from feedmill.runtime.doctor import State
+
     out = console()
     for finding in findings:
         out.print(clean(f"{finding.state.value:<9}{finding.check:<13}{finding.text}"))

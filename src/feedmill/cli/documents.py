@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,11 +19,11 @@ from feedmill.cli.options import (
     print_json_list,
     workplace,
 )
-from feedmill.http.feeds.receipts import render_document, render_past
 from feedmill.model.document import Document, Origin
 from feedmill.model.errors import NotFound
-from feedmill.ports import Store, UnitOfWork
-from feedmill.services.inspection import find_status, find_url_history, inspect_url
+
+if TYPE_CHECKING:
+    from feedmill.ports import Store, UnitOfWork
 
 LISTED_AT_ONCE = 1_000
 
@@ -72,6 +72,9 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a URL: state, metadata and ACL of its document, and its history, also after its deletion."""
+    from feedmill.http.feeds.receipts import render_document, render_past
+    from feedmill.services.inspection import find_url_history, inspect_url
+
     with workplace(data, config).read() as context:
         try:
             shown = render_document(inspect_url(context.store, url))
@@ -83,7 +86,7 @@ def show(
         _print_document(shown)
 
 
-def _iter_rows(store: Store, datasource: str | None, after: int, at_once: int) -> Iterator[dict[str, Any]]:
+def _iter_rows(store: "Store", datasource: str | None, after: int, at_once: int) -> Iterator[dict[str, Any]]:
     """Yields documents, a bounded number for each read. No transaction is open while the caller processes them."""
     while True:
         with store.reading() as unit:
@@ -95,7 +98,9 @@ def _iter_rows(store: Store, datasource: str | None, after: int, at_once: int) -
         after = rows[-1]["id"]
 
 
-def _render_documents(unit: UnitOfWork, found: list[Document]) -> list[dict[str, Any]]:
+def _render_documents(unit: "UnitOfWork", found: list[Document]) -> list[dict[str, Any]]:
+    from feedmill.services.inspection import find_status
+
     ids = [document.id for document in found if document.id is not None]
     tasks, failures = unit.processing.index_tasks.find_many(ids), unit.processing.failures.find_many(ids)
     entries = unit.feeds.crawling.queue.find_many([document.url for document in found if document.origin is Origin.WEB])

@@ -1,22 +1,31 @@
 """``feedmill feeds``: lists received feeds, shows the receipt and the log of one, and sends one again."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
-from feedmill.bootstrap.context import AppContext, utc_now
-from feedmill.bootstrap.intake import build_intake
-from feedmill.bootstrap.queues import build_queue_watch
-from feedmill.cli.options import DATA, Config, Data, Json, check_number, clean, console, is_for_subcommand, print_json, workplace
+from feedmill.cli.options import (
+    DATA,
+    Config,
+    Data,
+    Json,
+    check_number,
+    clean,
+    console,
+    is_for_subcommand,
+    make_table,
+    print_json,
+    workplace,
+)
 from feedmill.cli.push import LOG_LINES, Wait, apply_here, explain_stuck, find_client, follow, print_entry, print_receipt, report
-from feedmill.cli.serverport import ServerPort
 from feedmill.cli.working import get_feed
-from feedmill.http.feeds.receipts import render_feed
 from feedmill.model.feed import Feed, FeedTarget
-from feedmill.runtime.runstate import find_start
-from feedmill.services.queues import QueueWatch
+
+if TYPE_CHECKING:
+    from feedmill.bootstrap.context import AppContext
+    from feedmill.cli.serverport import ServerPort
+    from feedmill.services.queues import QueueWatch
 
 MAX_FEEDS = 1_000
 
@@ -60,6 +69,10 @@ def list_again(datasource: Source = "", limit: Limit = 20, data: Data = DATA, co
 @feeds_app.command("show", epilog="Example:\n\n  feedmill feeds show 17")
 def show(feed_id: FeedId, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Show the receipt of a feed: its state, its counts and its errors."""
+    from feedmill.bootstrap.context import utc_now
+    from feedmill.bootstrap.queues import build_queue_watch
+    from feedmill.runtime.runstate import find_start
+
     with workplace(data, config).read() as context:
         watch = build_queue_watch(context, lambda: find_start(data) or utc_now())
         receipt = _read_receipt(context, feed_id, watch)
@@ -87,6 +100,8 @@ def resend(feed_id: FeedId, wait: Wait = False, data: Data = DATA, config: Confi
 
     A full feed replaces everything that its data source has pushed since.
     """
+    from feedmill.bootstrap.intake import build_intake
+
     place = workplace(data, config)
     client = find_client(place)
     if client is not None:
@@ -98,15 +113,15 @@ def resend(feed_id: FeedId, wait: Wait = False, data: Data = DATA, config: Confi
 
 
 def _list_feeds(data: Path, config: Path | None, datasource: str, limit: int, *, as_json: bool) -> None:
+    from feedmill.http.feeds.receipts import render_feed
+
     with workplace(data, config).read() as context, context.store.reading() as unit:
         feeds = unit.feeds.reader.list_newest(datasource or None, limit)
     if as_json:
         print_json([render_feed(feed, ()) for feed in feeds])
         return
     # narrow enough for a terminal of 80 characters, so that no state is broken over two lines
-    table = Table(
-        "id", "data source", "type", "received (UTC)", "records", "errors", "state", box=None, header_style="bold", pad_edge=False
-    )
+    table = make_table("id", "data source", "type", "received (UTC)", "records", "errors", "state")
     for feed in feeds:
         kind = f"{feed.kind.operation.value} groups" if feed.kind.target is FeedTarget.GROUPS else feed.kind.operation.value
         records = "" if feed.records is None else str(feed.records)
@@ -121,7 +136,9 @@ def _describe_state(feed: Feed) -> str:
     return feed.state.value
 
 
-def _read_receipt(context: AppContext, feed_id: int, watch: QueueWatch | None = None) -> Receipt:
+def _read_receipt(context: "AppContext", feed_id: int, watch: "QueueWatch | None" = None) -> Receipt:
+    from feedmill.http.feeds.receipts import render_feed
+
     with context.store.reading() as unit:
         feed, log = unit.feeds.reader.get(feed_id), unit.feeds.log.list_log(feed_id, LOG_LINES)
     return render_feed(feed, log, None if watch is None else watch.find_for(feed))
@@ -137,7 +154,7 @@ def _print_feed(receipt: Receipt) -> None:
         out.print(clean(stuck))
 
 
-def _resend_there(client: ServerPort, feed_id: int, *, wait: bool, as_json: bool) -> None:
+def _resend_there(client: "ServerPort", feed_id: int, *, wait: bool, as_json: bool) -> None:
     receipt = client.post_json(f"/api/v1/feeds/{feed_id}/resend")
     if wait:
         report(follow(client, receipt["id"]), as_json=as_json)

@@ -1,23 +1,36 @@
 """``feedmill groups``: shows the group sources, the members of a group, and the groups of a user."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
-from feedmill.bootstrap.access import build_group_lookup
 from feedmill.cli.auditing import record_command
-from feedmill.cli.options import DATA, Config, Data, Groups, Json, Namespace, clean, console, is_for_subcommand, print_json, workplace
+from feedmill.cli.options import (
+    DATA,
+    Config,
+    Data,
+    Groups,
+    Json,
+    Namespace,
+    clean,
+    console,
+    is_for_subcommand,
+    make_table,
+    print_json,
+    workplace,
+)
 from feedmill.core.access.explanation import describe_path, describe_principal, describe_subject
 from feedmill.core.access.principals import read_identity, read_subject
 from feedmill.model.access import Principal, Scope
 from feedmill.model.audit import AuditKind, Details
 from feedmill.model.errors import BadFeed, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE, Subject
-from feedmill.ports import SourcedDefinition
-from feedmill.services.access.grouplookup import GroupLookup
 from feedmill.wire.decisions import render_principal
+
+if TYPE_CHECKING:
+    from feedmill.ports import SourcedDefinition
+    from feedmill.services.access.grouplookup import GroupLookup
 
 GROUPS_EXAMPLES = """Examples:
 
@@ -35,6 +48,8 @@ def list_sources(ctx: typer.Context, data: Data = DATA, config: Config = None, a
     """List the group sources with the number of their groups and memberships."""
     if is_for_subcommand(ctx):
         return
+    from feedmill.bootstrap.access import build_group_lookup
+
     with workplace(data, config).read() as context:
         sources = build_group_lookup(context).list_sources()
     if as_json:
@@ -50,7 +65,7 @@ def list_sources(ctx: typer.Context, data: Data = DATA, config: Config = None, a
             ]
         )
         return
-    table = Table("group source", "groups", "memberships", "newest feed", box=None, header_style="bold", pad_edge=False)
+    table = make_table("group source", "groups", "memberships", "newest feed")
     for source in sources:
         table.add_row(clean(source.name), str(source.definitions), str(source.memberships), str(source.feeds[-1]))
     console().print(table)
@@ -66,6 +81,8 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show who is in a group, by which source and feed, and which groups contain it."""
+    from feedmill.bootstrap.access import build_group_lookup
+
     group = read_subject(Scope.GROUP, name, namespace)
     with workplace(data, config).read() as context:
         record_command(context, "groups show", {"group": name, "namespace": namespace}, AuditKind.DECISION_REQUESTED)
@@ -97,6 +114,8 @@ def list_of(
     as_json: Json = False,
 ) -> None:
     """List the groups that the groups database adds to a user, each with the path to it."""
+    from feedmill.bootstrap.access import build_group_lookup
+
     with workplace(data, config).read() as context:
         details: Details = {"user": user, "namespace": namespace, "groups": groups or []}
         record_command(context, "groups of", details, AuditKind.DECISION_REQUESTED)
@@ -109,7 +128,7 @@ def list_of(
         console().print(clean(f"no groups feed names {user}; letter case, domain and namespace count where the feed says so"))
 
 
-def _render_definition(lookup: GroupLookup, group: Subject, definition: SourcedDefinition, limit: int) -> dict[str, Any]:
+def _render_definition(lookup: "GroupLookup", group: Subject, definition: "SourcedDefinition", limit: int) -> dict[str, Any]:
     """Returns a definition; without its feed, ``members`` is null and ``reason`` says why."""
     members: list[Principal] | None = None
     reason = None

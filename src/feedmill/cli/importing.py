@@ -9,9 +9,6 @@ import typer
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json, workplace
 from feedmill.model.errors import BadRequest
-from feedmill.settings.editing import MAX_STORED_BYTES, SettingsEditor
-from feedmill.settings.importing import KINDS, import_text
-from feedmill_client.port import quote_name
 
 IMPORT_EXAMPLES = """Examples:
 
@@ -36,6 +33,10 @@ def import_settings(
     as_json: Json = False,
 ) -> None:
     """Import KeyMatches, related queries or synonyms of an old appliance into the settings."""
+    from feedmill.settings.editing import SettingsEditor
+    from feedmill.settings.importing import KINDS, import_text
+    from feedmill_client.port import quote_name
+
     if kind not in KINDS:
         raise typer.BadParameter(f"'{kind}' is none of {', '.join(KINDS)}", param_hint="KIND")
     name = name or ("imported" if kind == "synonyms" else "default_frontend")
@@ -60,6 +61,8 @@ def import_settings(
 
 def read_exported(file: Path) -> bytes:
     """Returns the bytes of an exported file. Errors: BadRequest if it is larger than the settings can hold."""
+    from feedmill.settings.editing import MAX_STORED_BYTES
+
     with file.open("rb") as stream:
         content = stream.read(MAX_STORED_BYTES + 1)
     if len(content) > MAX_STORED_BYTES:

@@ -105,6 +105,7 @@ def load_command(name: str) -> Command:
         app.command(name, epilog=examples)(found)
     command = get_group(app).commands[name]
     _simplify_help(command)
+    _configure_log_when_run(command)
     return command
 
 
@@ -126,6 +127,23 @@ def _simplify_help(command: Command) -> None:
     for within in getattr(command, "commands", {}).values():
         within.short_help = _FIRST_SENTENCE.split(within.help or "", maxsplit=1)[0]
         _simplify_help(within)
+
+
+def _configure_log_when_run(command: Command) -> None:
+    """Has a command, and those within it, configure the log before they run. Their help needs none, and it is slow to load."""
+    invoke, within = command.invoke, getattr(command, "commands", None)
+
+    def invoke_with_log(context: typer.Context) -> Any:
+        # a group of commands is invoked for each command within it too, whose arguments follow
+        if within is None or not context.args:
+            from feedmill.telemetry.logs import configure_logs
+
+            configure_logs("command", level="warning")
+        return invoke(context)
+
+    command.invoke = invoke_with_log
+    for each in (within or {}).values():
+        _configure_log_when_run(each)
 
 
 def _name_no_type(ctx: object) -> str:
@@ -151,10 +169,6 @@ def _program(
 ) -> None:
     """The open search appliance: feeds in over the old wire, documents out of search."""
     del show_version
-    # not before a command runs: the help needs no log
-    from feedmill.telemetry.logs import configure_logs
-
-    configure_logs("command", level="warning")
 
 
 def main() -> None:

@@ -4,19 +4,19 @@ import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from feedmill.bootstrap.feedmaking import RecordFormat, count_files, make_feeds, make_feeds_of_records
 from feedmill.cli.options import DATA, Config, Data, Json, amount, clean, console, error_console, print_json
 from feedmill.core.documents.submission import check_datasource
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
-from feedmill.ports.feedmaking import FoundFile
-from feedmill.services.feeds.feedmaking import DEFAULT_MAX_BYTES, FeedPlan, WrittenFeed
-from feedmill.services.feeds.recordfeeds import RecordPlan
+from feedmill.model.feedmaking import DEFAULT_MAX_BYTES, RecordFormat
+
+if TYPE_CHECKING:
+    from feedmill.ports.feedmaking import FoundFile
+    from feedmill.services.feeds.feedmaking import FeedPlan, WrittenFeed
 
 DEFAULT_BASE = "http://files.example.localhost"
 """The host of files without a base URL; no network has this name."""
@@ -67,6 +67,10 @@ def make_feed(
     as_json: Json = False,
 ) -> None:
     """Make a feed of all files in a folder, or of a CSV, JSON lines, mbox or sitemap. Large feeds are split; push the parts in order."""
+    from feedmill.bootstrap.feedmaking import make_feeds_of_records
+    from feedmill.services.feeds.feedmaking import FeedPlan
+    from feedmill.services.feeds.recordfeeds import RecordPlan
+
     del data, config
     try:
         check_datasource(datasource)
@@ -106,7 +110,11 @@ def _find_format(source: str) -> RecordFormat:
     return SUFFIXES[suffix]
 
 
-def _make_with_progress(plan: FeedPlan) -> WrittenFeed:
+def _make_with_progress(plan: "FeedPlan") -> "WrittenFeed":
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from feedmill.bootstrap.feedmaking import count_files, make_feeds
+
     if not sys.stderr.isatty():
         return make_feeds(plan)
     total = count_files(plan)
@@ -114,13 +122,13 @@ def _make_with_progress(plan: FeedPlan) -> WrittenFeed:
     with Progress(*columns, console=error_console(), transient=True) as progress:
         task = progress.add_task("", total=total)
 
-        def _advance(_found: FoundFile) -> None:
+        def _advance(_found: "FoundFile") -> None:
             progress.advance(task)
 
         return make_feeds(plan, _advance)
 
 
-def _report(made: WrittenFeed, datasource: str, *, as_json: bool) -> None:
+def _report(made: "WrittenFeed", datasource: str, *, as_json: bool) -> None:
     if as_json:
         print_json(_render_feed(made))
     else:
@@ -134,7 +142,7 @@ def _report(made: WrittenFeed, datasource: str, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _render_feed(made: WrittenFeed) -> dict[str, Any]:
+def _render_feed(made: "WrittenFeed") -> dict[str, Any]:
     files = [
         {"path": str(file.path), "feedtype": file.kind.value, "records": file.records, "size_bytes": file.size_bytes} for file in made.files
     ]

@@ -5,13 +5,15 @@ import sys
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
-from feedmill.cli.workplace import Workplace
-from feedmill.core.text.dates import parse_iso
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from feedmill.cli.workplace import Workplace
 
 Namespace = Annotated[str, typer.Option("--namespace", metavar="N", help="The namespace of user and groups.")]
 Groups = Annotated[list[str] | None, typer.Option("--group", metavar="G", help="A further group of the user; may be repeated.")]
@@ -39,8 +41,10 @@ DATA = Path("data")
 """The default data folder."""
 
 
-def workplace(data: Path, config: Path | None) -> Workplace:
+def workplace(data: Path, config: Path | None) -> "Workplace":
     """Returns the workplace of a command."""
+    from feedmill.cli.workplace import Workplace
+
     return Workplace(data=data, config=config)
 
 
@@ -57,6 +61,8 @@ def is_for_subcommand(context: typer.Context) -> bool:
 
 def read_time(text: str) -> datetime:
     """Returns the date or time in an argument. Errors: BadParameter."""
+    from feedmill.core.text.dates import parse_iso
+
     moment = parse_iso(text)
     if moment is None:
         raise typer.BadParameter(f"'{text}' is no time; write 2026-03-01 or 2026-03-01T12:30:00")
@@ -100,8 +106,10 @@ def amount(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def console() -> Console:
+def console() -> "Console":
     """Returns the printer for people on standard output. Pass foreign text through ``clean`` first."""
+    from rich.console import Console
+
     # In a pipe the library would break lines after 80 characters, except with ``soft_wrap``.
     printer = Console(markup=False, highlight=False, soft_wrap=True)
     # Tables know no ``soft_wrap``: a narrower terminal wraps their lines itself, and other programs read a row from one line.
@@ -109,6 +117,15 @@ def console() -> Console:
     return printer
 
 
-def error_console() -> Console:
+def error_console() -> "Console":
     """Returns the printer of progress and errors on standard error."""
+    from rich.console import Console
+
     return Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
+
+
+def make_table(*columns: str) -> "Table":
+    """Returns a table without lines, with these titles of its columns."""
+    from rich.table import Table
+
+    return Table(*columns, box=None, header_style="bold", pad_edge=False)

@@ -7,8 +7,6 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from feedmill.runtime.datafolder import find_account
-
 
 def describe_os_error(exc: OSError) -> str:
     """Returns what failed and what to do, in lower case without a full stop."""
@@ -59,6 +57,8 @@ def _is_reachable(path: Path) -> bool:
 
 
 def _name_user(number: int) -> str:
+    from feedmill.runtime.datafolder import find_account
+
     return find_account(number) or str(number)
 
 

@@ -9,9 +9,6 @@ import typer
 from feedmill.cli.auditing import record_command
 from feedmill.cli.importing import as_body, read_exported
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json, workplace
-from feedmill.http.admin.api.policies import describe_policies, export_policies
-from feedmill.settings.editing import SettingsEditor
-from feedmill.settings.policyfiles import import_policies
 
 policies_app = typer.Typer(help="Look at policy ACLs, import and export them.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -35,6 +32,8 @@ def list_policies(
     as_json: Json = False,
 ) -> None:
     """List the policy ACLs in force."""
+    from feedmill.http.admin.api.policies import describe_policies
+
     with workplace(data, config).read() as context:
         answer = describe_policies(context.store, url)
     if as_json:
@@ -54,6 +53,8 @@ def _describe_principals(policy: dict[str, Any]) -> str:
 @policies_app.command("export", epilog="Example:\n\n  feedmill policies export > policies.txt")
 def export(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Write the policy ACLs in force to standard output, as lines of text."""
+    from feedmill.http.admin.api.policies import export_policies
+
     with workplace(data, config).read() as context:
         text = export_policies(context.store)
     if as_json:
@@ -71,6 +72,9 @@ def import_file(
     as_json: Json = False,
 ) -> None:
     """Set the policy ACLs of a file, as if by API; an existing pattern gets the file's users and groups."""
+    from feedmill.settings.editing import SettingsEditor
+    from feedmill.settings.policyfiles import import_policies
+
     content = read_exported(file)
     place = workplace(data, config)
     server = place.find_server()

@@ -2,19 +2,18 @@
 
 import time
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feedmill.bootstrap.context import AppContext
-from feedmill.bootstrap.pulling import build_pull_requests, build_puller
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, print_json, workplace
-from feedmill.cli.serverport import ServerPort
 from feedmill.cli.working import workers
-from feedmill.http.admin.api.pulling import render_run
 from feedmill.model.pulling import RunRequest, RunState
-from feedmill_client.port import quote_name
+
+if TYPE_CHECKING:
+    from feedmill.bootstrap.context import AppContext
+    from feedmill.cli.serverport import ServerPort
 
 _POLL_SECONDS = 0.05
 _MAX_POLL_SECONDS = 1.0
@@ -45,6 +44,9 @@ def run(
 
 def list_runs(name: Name, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """List the runs of a pull source, newest first."""
+    from feedmill.bootstrap.pulling import build_pull_requests
+    from feedmill.http.admin.api.pulling import render_run
+
     with workplace(data, config).read() as context:
         listed = [render_run(run) for run in build_pull_requests(context).list_runs(name)]
     if as_json:
@@ -68,6 +70,9 @@ def resume(name: Name, data: Data = DATA, config: Config = None, as_json: Json =
 
 
 def _pause(name: str, data: Data, config: Config, *, is_paused: bool, as_json: bool) -> None:
+    from feedmill.bootstrap.pulling import build_pull_requests
+    from feedmill_client.port import quote_name
+
     place = workplace(data, config)
     server = place.find_server()
     if server is not None:
@@ -82,7 +87,9 @@ def _pause(name: str, data: Data, config: Config, *, is_paused: bool, as_json: b
         console().print(f"{clean(name)} is {'paused' if is_paused else 'resumed'}")
 
 
-def _run_there(client: ServerPort, name: str, request: RunRequest) -> dict[str, Any]:
+def _run_there(client: "ServerPort", name: str, request: RunRequest) -> dict[str, Any]:
+    from feedmill_client.port import quote_name
+
     given = {"full": request.is_full, "dry_run": request.is_dry, "force": request.is_forced}
     shown = client.send_json("POST", f"/api/v1/sources/{quote_name(name)}/runs", {}, {key: "1" for key, is_set in given.items() if is_set})
     seconds = _POLL_SECONDS
@@ -93,8 +100,11 @@ def _run_there(client: ServerPort, name: str, request: RunRequest) -> dict[str, 
     return dict(shown)
 
 
-def _run_here(context: AppContext, name: str, request: RunRequest) -> dict[str, Any]:
+def _run_here(context: "AppContext", name: str, request: RunRequest) -> dict[str, Any]:
     """Runs a source in this process, and makes its documents searchable."""
+    from feedmill.bootstrap.pulling import build_pull_requests, build_puller
+    from feedmill.http.admin.api.pulling import render_run
+
     requests = build_pull_requests(context)
     record_command(context, "sources run", {"name": name})
     queued = requests.request_run(name, request)
@@ -109,7 +119,7 @@ def _run_here(context: AppContext, name: str, request: RunRequest) -> dict[str, 
     return render_run(requests.get_run(queued.id))
 
 
-def _has_tasks(context: AppContext) -> bool:
+def _has_tasks(context: "AppContext") -> bool:
     with context.store.reading() as unit:
         return any(unit.processing.index_tasks.count().values())
 

@@ -7,26 +7,22 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from feedmill.bootstrap.context import AppContext, utc_now
-from feedmill.bootstrap.feeds import find_effect_of
-from feedmill.bootstrap.intake import build_intake
-from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, Url, amount, clean, console, error_console, print_json, workplace
-from feedmill.cli.serverport import ServerPort
 from feedmill.cli.working import get_feed, work_until
-from feedmill.cli.workplace import Workplace
 from feedmill.core.documents.submission import Submission, check_datasource, read_groups_submission, read_submission
-from feedmill.http.feeds.receipts import render_entry, render_feed
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedState
-from feedmill.wire.registry import GSAFEED, GSAGROUPS
 from feedmill_client.answers import StuckShown
 from feedmill_client.decoding import decode
+
+if TYPE_CHECKING:
+    from feedmill.bootstrap.context import AppContext
+    from feedmill.cli.serverport import ServerPort
+    from feedmill.cli.workplace import Workplace
 
 LOG_LINES = 1_000
 SHOWN_ERRORS = 50
@@ -87,7 +83,7 @@ def push(
 ) -> None:
     """Push a feed file. Without a server on the data folder and without --url, this command applies the feed itself."""
     _check_name(datasource)
-    feed = _Outgoing("/xmlfeed", {"datasource": datasource, "feedtype": feedtype.value}, GSAFEED, read_submission)
+    feed = _Outgoing("/xmlfeed", {"datasource": datasource, "feedtype": feedtype.value}, read_submission)
     if dry_run:
         if url:
             raise typer.BadParameter("a dry run reads the store of the data folder: give --data, not --url", param_hint="--dry-run")
@@ -110,27 +106,30 @@ def push_groups(
     """Push a groups feed file. Without a server on the data folder and without --url, this command applies the feed itself."""
     _check_name(groupsource, "groupsource")
     fields = {"groupsource": groupsource, "feedtype": feedtype.value}
-    feed = _Outgoing("/xmlgroups", fields, GSAGROUPS, partial(read_groups_submission, has_data=True))
+    feed = _Outgoing("/xmlgroups", fields, partial(read_groups_submission, has_data=True))
     _push(feed, file, workplace(data, config), url, token, wait=wait, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
 class _Outgoing:
-    """A feed to push: the path that receives it, its fields, its format, and the meaning of these without a server."""
+    """A feed to push: the path that receives it, its fields, and the meaning of these without a server."""
 
     path: str
     fields: dict[str, str]
-    format: str
     read: Callable[[Mapping[str, str]], Submission]
 
     def make_submission(self) -> Submission:
         """Returns what the fields mean."""
-        return replace(self.read(self.fields), format=self.format)
+        from feedmill.wire.registry import GSAFEED, GSAGROUPS
+
+        return replace(self.read(self.fields), format=GSAGROUPS if self.path == "/xmlgroups" else GSAFEED)
 
 
-def _push(feed: _Outgoing, file: Path, place: Workplace, url: str, token: str, *, wait: bool, as_json: bool) -> None:
+def _push(feed: _Outgoing, file: Path, place: "Workplace", url: str, token: str, *, wait: bool, as_json: bool) -> None:
     client = find_client(place, url, token)
     if client is None:
+        from feedmill.bootstrap.intake import build_intake
+
         with place.work(may_begin=True) as context, file.open("rb") as stream:
             feed_id = build_intake(context).receive_feed(stream, feed.make_submission(), client="command line")
             report(apply_here(context, feed_id), as_json=as_json)
@@ -138,8 +137,11 @@ def _push(feed: _Outgoing, file: Path, place: Workplace, url: str, token: str, *
         _push_there(client, feed.path, feed.fields, file, wait=wait, as_json=as_json)
 
 
-def _try(feed: _Outgoing, file: Path, place: Workplace, *, as_json: bool) -> None:
+def _try(feed: _Outgoing, file: Path, place: "Workplace", *, as_json: bool) -> None:
     """Prints what a feed would do. Exits with 1 if a record is in error."""
+    from feedmill.bootstrap.feeds import find_effect_of
+    from feedmill.http.feeds.receipts import render_entry
+
     with place.read() as context:
         effect = find_effect_of(context, lambda: file.open("rb"), feed.make_submission())
     log = [render_entry(entry) for entry in effect.log]
@@ -153,8 +155,10 @@ def _try(feed: _Outgoing, file: Path, place: Workplace, *, as_json: bool) -> Non
         raise typer.Exit(1)
 
 
-def send_file(client: ServerPort, path: str, fields: dict[str, str], file: Path) -> str | None:
+def send_file(client: "ServerPort", path: str, fields: dict[str, str], file: Path) -> str | None:
     """Sends a file, with a progress bar on a terminal, and returns the feed's id."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=error_console(), transient=True, disable=not sys.stderr.isatty()) as progress:
         # The library would take square brackets as markup.
@@ -162,8 +166,10 @@ def send_file(client: ServerPort, path: str, fields: dict[str, str], file: Path)
         return client.push(path, fields, file, lambda sent: progress.update(task, completed=sent.sent_bytes))
 
 
-def follow(client: ServerPort, feed_id: str) -> Receipt:
+def follow(client: "ServerPort", feed_id: str) -> Receipt:
     """Polls a feed's receipt until the feed is over or waits in a stuck queue. Shows the number of records on a terminal."""
+    from rich.progress import Progress, TextColumn
+
     pause = _FIRST_POLL_SECONDS
     with Progress(
         TextColumn("feed {task.fields[feed]}: {task.fields[state]}, {task.completed:.0f} of {task.fields[records]} records"),
@@ -195,8 +201,10 @@ def _check_name(name: str, field: str = "datasource") -> None:
         raise typer.BadParameter(str(exc)) from exc
 
 
-def find_client(place: Workplace, url: str = "", token: str = "") -> ServerPort | None:
+def find_client(place: "Workplace", url: str = "", token: str = "") -> "ServerPort | None":
     """Returns a client of a feed port. If the caller has no token, the server of this machine gets its own one."""
+    from feedmill.cli.serverport import ServerPort
+
     if url:
         return ServerPort(base_url=url, token=token)
     server = place.find_server()
@@ -206,7 +214,7 @@ def find_client(place: Workplace, url: str = "", token: str = "") -> ServerPort 
     return replace(client, token=token) if token else client
 
 
-def _push_there(client: ServerPort, path: str, fields: dict[str, str], file: Path, *, wait: bool, as_json: bool) -> None:
+def _push_there(client: "ServerPort", path: str, fields: dict[str, str], file: Path, *, wait: bool, as_json: bool) -> None:
     feed_id = send_file(client, path, fields, file)
     if wait and feed_id is None:
         raise BadRequest("the server accepted the feed but returns no receipts, so its progress is unknown")
@@ -218,8 +226,12 @@ def _push_there(client: ServerPort, path: str, fields: dict[str, str], file: Pat
         console().print(clean(feed_id or "Success"))
 
 
-def apply_here(context: AppContext, feed_id: int) -> Receipt:
+def apply_here(context: "AppContext", feed_id: int) -> Receipt:
     """Applies a stored feed in this process, until searches find all of it or its queue is stuck. Returns its receipt."""
+    from feedmill.bootstrap.context import utc_now
+    from feedmill.bootstrap.queues import build_queue_watch
+    from feedmill.http.feeds.receipts import render_feed
+
     begun_at = utc_now()
     watch = build_queue_watch(context, lambda: begun_at)
 

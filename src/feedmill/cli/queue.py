@@ -4,20 +4,31 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
-from feedmill.bootstrap.crawllinks import build_crawl_requests
 from feedmill.cli.auditing import record_command
-from feedmill.cli.options import DATA, Config, Data, Json, amount, clean, console, error_console, is_for_subcommand, print_json, workplace
-from feedmill.cli.workplace import Workplace
-from feedmill.http.admin.api.crawling import read_group, render_crawl_entry, render_life, render_overview
+from feedmill.cli.options import (
+    DATA,
+    Config,
+    Data,
+    Json,
+    amount,
+    clean,
+    console,
+    error_console,
+    is_for_subcommand,
+    make_table,
+    print_json,
+    workplace,
+)
 from feedmill.model.crawling import CrawlGroup
 from feedmill.model.errors import FeedmillError, NotFound
-from feedmill.services.crawling.requesting import CrawlRequests, DonePart, describe_no_match
+
+if TYPE_CHECKING:
+    from feedmill.cli.workplace import Workplace
+    from feedmill.services.crawling.requesting import CrawlRequests, DonePart
 
 LISTED_AT_ONCE = 1_000
 INTERRUPTED = 130
@@ -60,6 +71,9 @@ def show_queue(
     """Show how many URLs each site has in which state, and list URLs."""
     if is_for_subcommand(ctx):
         return
+    from feedmill.bootstrap.crawllinks import build_crawl_requests
+    from feedmill.http.admin.api.crawling import read_group, render_crawl_entry, render_overview
+
     wanted = read_group(group)
     with workplace(data, config).read() as context:
         requests = build_crawl_requests(context)
@@ -87,6 +101,9 @@ def show_url(
     as_json: Json = False,
 ) -> None:
     """Show the life of a URL: its state, its last ten fetches, when it is due, and which pages link to it."""
+    from feedmill.bootstrap.crawllinks import build_crawl_requests
+    from feedmill.http.admin.api.crawling import render_life
+
     with workplace(data, config).read() as context:
         shown = render_life(build_crawl_requests(context).get_life(url))
     if as_json:
@@ -125,23 +142,31 @@ class _Changing:
     method: str
     path: str
     command: str
-    do_part: Callable[[CrawlRequests, str, str], DonePart]
+    do_part: "Callable[[CrawlRequests, str, str], DonePart]"
 
 
 _CHANGING = {
-    "removed": _Changing("DELETE", "/api/v1/crawl/queue", "queue remove", CrawlRequests.remove_part),
-    "requested": _Changing("POST", "/api/v1/crawl/recrawl", "recrawl", CrawlRequests.recrawl_part),
+    "removed": _Changing(
+        "DELETE", "/api/v1/crawl/queue", "queue remove", lambda requests, matching, after: requests.remove_part(matching, after)
+    ),
+    "requested": _Changing(
+        "POST", "/api/v1/crawl/recrawl", "recrawl", lambda requests, matching, after: requests.recrawl_part(matching, after)
+    ),
 }
 
 
-def _do_in_parts(done: str, matching: str, after: str, place: Workplace, *, as_json: bool) -> None:
+def _do_in_parts(done: str, matching: str, after: str, place: "Workplace", *, as_json: bool) -> None:
     """Changes the URLs that match, part by part, so that the command may be interrupted at any time."""
+    from feedmill.bootstrap.crawllinks import build_crawl_requests
+    from feedmill.http.admin.api.crawling import render_overview
+    from feedmill.services.crawling.requesting import DonePart, describe_no_match
+
     changing = _CHANGING[done]
     server = place.find_server()
     if server is not None:
         client = place.client(server, "admin")
 
-        def ask(after: str) -> DonePart:
+        def ask(after: str) -> "DonePart":
             answer = client.send_json(changing.method, changing.path, {}, {"url": matching, "after": after})
             return DonePart(count=answer[done], compared=answer["compared"], after=answer["after"] or "")
 
@@ -163,8 +188,10 @@ def _do_in_parts(done: str, matching: str, after: str, place: Workplace, *, as_j
         console().print(f"{amount(count, 'URL')} {done}")
 
 
-def follow_parts(ask: Callable[[str], DonePart], count_known: Callable[[], int], after: str) -> int:
+def follow_parts(ask: "Callable[[str], DonePart]", count_known: Callable[[], int], after: str) -> int:
     """Does part after part, with a progress bar on a terminal. Returns how many URLs matched. An interruption says how to continue."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("compared"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     is_shown, count = sys.stderr.isatty(), 0
     try:
@@ -185,6 +212,8 @@ def follow_parts(ask: Callable[[str], DonePart], count_known: Callable[[], int],
 
 
 def _pause(data: Data, config: Config, *, is_paused: bool, as_json: bool) -> None:
+    from feedmill.bootstrap.crawllinks import build_crawl_requests
+
     place = workplace(data, config)
     server = place.find_server()
     if server is not None:
@@ -205,7 +234,7 @@ def _print_overview(overview: dict[str, Any]) -> None:
     for site in overview["failing_sites"]:
         out.print(clean(f"failing:  {site['site']} since {site['failed_at']}, next attempt {site['retry_at']}: {site['reason'] or ''}"))
     groups = [group.value for group in CrawlGroup]
-    table = Table("site", *groups, box=None, header_style="bold", pad_edge=False)
+    table = make_table("site", *groups)
     for site in islice(overview["sites"], LISTED_AT_ONCE):
         table.add_row(clean(site["site"]), *(str(site[group]) for group in groups))
     out.print(table)

@@ -1,16 +1,16 @@
 """``feedmill reindex``: builds the index again from the store. No feed has to be pushed again."""
 
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from feedmill.bootstrap.context import AppContext
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, workplace
 from feedmill.cli.working import work_until
-from feedmill.services.indexing.rebuilding import request_rebuild
-from feedmill.services.keyvalues import INDEX_REBUILD
+
+if TYPE_CHECKING:
+    from feedmill.bootstrap.context import AppContext
 
 REINDEX_EXAMPLES = """Examples:
 
@@ -26,6 +26,8 @@ def reindex(
     as_json: Json = False,
 ) -> None:
     """Build the index again. Searches use the old index until the new one is complete."""
+    from feedmill.services.indexing.rebuilding import request_rebuild
+
     place = workplace(data, config)
     server = place.find_server()
     if server is None:
@@ -46,6 +48,8 @@ def reindex(
         console().print(f"index {folder} {'serves' if is_done else 'is being built'}")
 
 
-def _is_rebuilding(context: AppContext) -> bool:
+def _is_rebuilding(context: "AppContext") -> bool:
+    from feedmill.services.keyvalues import INDEX_REBUILD
+
     with context.store.reading() as unit:
         return bool(unit.state.key_values.get(INDEX_REBUILD))

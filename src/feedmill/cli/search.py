@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.text import Text
 
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import (
@@ -23,15 +22,15 @@ from feedmill.cli.options import (
     print_json,
     workplace,
 )
-from feedmill.cli.serverport import ServerPort
 from feedmill.core.access.principals import read_identity
-from feedmill.core.query.selections import check_facet_names, check_selections
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.audit import AuditKind, Details
 from feedmill.model.errors import BadRequest, Denied, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.search import Match, SearchRequest
-from feedmill.wire.results.json import render_page
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 SEARCH_EXAMPLES = """Examples:
 
@@ -81,8 +80,8 @@ def search(
             selected=tuple(select or ()),
             is_strict=True,
         )
-        # with a server elsewhere, the engine is not imported
         from feedmill.bootstrap.search import build_search_services
+        from feedmill.wire.results.json import render_page
 
         with workplace(data, config).read() as context:
             services = build_search_services(context)
@@ -99,6 +98,8 @@ def search(
 
 
 def _search_there(url: str, parameters: Mapping[str, Any]) -> Any:
+    from feedmill.cli.serverport import ServerPort
+
     try:
         return ServerPort(base_url=url).get_json("/api/v1/search", parameters)
     except (NotFound, Denied) as exc:
@@ -106,6 +107,8 @@ def _search_there(url: str, parameters: Mapping[str, Any]) -> Any:
 
 
 def _check_facets(names: Sequence[str], selections: Sequence[str]) -> None:
+    from feedmill.core.query.selections import check_facet_names, check_selections
+
     try:
         check_facet_names(names)
         check_selections(selections)
@@ -114,6 +117,8 @@ def _check_facets(names: Sequence[str], selections: Sequence[str]) -> None:
 
 
 def _print_page(page: dict[str, Any], start: int) -> None:
+    from rich.text import Text
+
     out = console()
     for warning in page["warnings"]:
         out.print(clean(f"note: {warning}"))
@@ -141,7 +146,9 @@ def _end(end: float | str | None) -> str:
     return "" if end is None else str(end)
 
 
-def _highlight(result: dict[str, Any]) -> Text:
+def _highlight(result: dict[str, Any]) -> "Text":
+    from rich.text import Text
+
     text = Text(clean(result["snippet"]).replace("\n", " "))
     for begin, end in result.get("snippet_marks", ()):
         text.stylize("bold", begin, end)

@@ -6,9 +6,6 @@ from typing import Annotated
 import typer
 
 from feedmill.cli.options import DATA, Config, Data
-from feedmill.runtime.parent import run_parent
-from feedmill.settings import load_settings
-from feedmill.telemetry.logs import configure_logs
 
 SERVE_EXAMPLES = """Examples:
 
@@ -26,6 +23,10 @@ def serve(
 
     Prints 'ready' when all ports respond. The log goes to standard error. SIGHUP reads the settings again.
     """
+    from feedmill.runtime.parent import run_parent
+    from feedmill.settings import load_settings
+    from feedmill.telemetry.logs import configure_logs
+
     if as_json:
         os.environ["FEEDMILL_LOGS_FORMAT"] = "json"
     loaded = load_settings(config, os.environ)

@@ -3,18 +3,12 @@
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from feedmill.bootstrap.intake import build_intake
-from feedmill.bootstrap.pulling import build_pull_requests
 from feedmill.cli import pulling
 from feedmill.cli.auditing import record_command
-from feedmill.cli.options import DATA, Config, Data, Json, console, is_for_subcommand, print_json, workplace
+from feedmill.cli.options import DATA, Config, Data, Json, console, is_for_subcommand, make_table, print_json, workplace
 from feedmill.cli.working import get_feed, work_until
-from feedmill.http.admin.api.pulling import render_pull_source
-from feedmill.http.feeds.receipts import render_source
 from feedmill.model.errors import NotFound
-from feedmill_client.port import quote_name
 
 sources_app = typer.Typer(
     invoke_without_command=True, help="List data sources, delete or destroy one; run pull sources.", rich_markup_mode=None
@@ -38,6 +32,10 @@ def list_sources(ctx: typer.Context, data: Data = DATA, config: Config = None, a
     """List data sources with their kind, documents and feeds."""
     if is_for_subcommand(ctx):
         return
+    from feedmill.bootstrap.pulling import build_pull_requests
+    from feedmill.http.admin.api.pulling import render_pull_source
+    from feedmill.http.feeds.receipts import render_source
+
     with workplace(data, config).read() as context, context.store.reading() as unit:
         listed = [render_source(source) for source in unit.feeds.sources.list()]
         pulled = {source.name: render_pull_source(source) for source in build_pull_requests(context).list_sources()}
@@ -47,7 +45,7 @@ def list_sources(ctx: typer.Context, data: Data = DATA, config: Config = None, a
     if as_json:
         print_json(listed)
         return
-    table = Table("name", "kind", "documents", "feeds", "pulled", box=None, header_style="bold", pad_edge=False)
+    table = make_table("name", "kind", "documents", "feeds", "pulled")
     for source in listed:
         pulled_text = pulling.describe_pull(source["pull"]) if "pull" in source else ""
         table.add_row(source["name"], source["kind"], str(source["documents"]), str(source["feeds"]), pulled_text)
@@ -73,6 +71,8 @@ sources_app.command("resume", epilog="Example:\n\n  feedmill sources resume staf
 
 
 def _remove(name: str, data: Data, config: Config, *, destroy: bool, as_json: bool) -> None:
+    from feedmill_client.port import quote_name
+
     place = workplace(data, config)
     server = place.find_server()
     if server is not None:
@@ -87,6 +87,8 @@ def _remove(name: str, data: Data, config: Config, *, destroy: bool, as_json: bo
 
 
 def _remove_here(name: str, data: Data, config: Config, *, destroy: bool) -> None:
+    from feedmill.bootstrap.intake import build_intake
+
     with workplace(data, config).work() as context:
         record_command(context, f"sources {'destroy' if destroy else 'delete'}", {"name": name})
         feed_id = build_intake(context).request_removal(name, destroy=destroy, client="command line")

@@ -1,13 +1,8 @@
 """``feedmill status``: shows what is wrong, then the server's work, and the settings that are not the default."""
 
-from feedmill.bootstrap.context import utc_now
-from feedmill.bootstrap.pulling import build_pull_requests
-from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.cli.configuration import print_changed
 from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, workplace
 from feedmill.cli.statusscreen import print_status
-from feedmill.http.admin.status import read_status
-from feedmill.runtime.runstate import find_start
 
 STATUS_EXAMPLES = """Examples:
 
@@ -18,6 +13,12 @@ STATUS_EXAMPLES = """Examples:
 
 def status(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Show faults and warnings first, then the server, feeds, documents, queues, index, crawl, sources, and changed settings."""
+    from feedmill.bootstrap.context import utc_now
+    from feedmill.bootstrap.pulling import build_pull_requests
+    from feedmill.bootstrap.queues import build_queue_watch
+    from feedmill.http.admin.status import read_status
+    from feedmill.runtime.runstate import find_start
+
     place = workplace(data, config)
     with place.read() as context:
         # without a server nothing can move, which is no fault of a queue

@@ -4,13 +4,22 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from feedmill.bootstrap.signin import build_signing
 from feedmill.cli.auditing import record_command
-from feedmill.cli.options import DATA, Config, Data, Json, check_number, clean, console, is_for_subcommand, print_json, workplace
+from feedmill.cli.options import (
+    DATA,
+    Config,
+    Data,
+    Json,
+    check_number,
+    clean,
+    console,
+    is_for_subcommand,
+    make_table,
+    print_json,
+    workplace,
+)
 from feedmill.cli.users import Namespace
-from feedmill.http.admin.api.signin import render_new_token, render_token
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.signin import TokenScope
 
@@ -45,12 +54,14 @@ def list_again(data: Data = DATA, config: Config = None, as_json: Json = False) 
 
 
 def _list_tokens(data: Path, config: Path | None, *, as_json: bool) -> None:
+    from feedmill.http.admin.api.signin import render_token
+
     with workplace(data, config).read() as context, context.store.reading() as unit:
         listed = [render_token(token) for token in unit.signin.api_tokens.list_all()]
     if as_json:
         print_json(listed)
         return
-    table = Table("id", "label", "scopes", "for", "expires", "used", box=None, header_style="bold", pad_edge=False)
+    table = make_table("id", "label", "scopes", "for", "expires", "used")
     for token in listed:
         expires, used = (token["expires_at"] or "never")[:10], (token["used_at"] or "never")[:10]
         table.add_row(
@@ -80,6 +91,9 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Make a token and print it; it cannot be shown again."""
+    from feedmill.bootstrap.signin import build_signing
+    from feedmill.http.admin.api.signin import render_new_token
+
     place, sources = workplace(data, config), list(datasource or ())
     server = place.find_server()
     if server is not None:
@@ -112,6 +126,8 @@ def remove(
     as_json: Json = False,
 ) -> None:
     """Remove a token, which is invalid from now on."""
+    from feedmill.bootstrap.signin import build_signing
+
     place = workplace(data, config)
     server = place.find_server()
     if server is not None:

@@ -5,15 +5,24 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from feedmill.bootstrap.signin import build_signing
 from feedmill.cli.auditing import record_command
-from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, is_for_subcommand, print_json, workplace
+from feedmill.cli.options import (
+    DATA,
+    Config,
+    Data,
+    Json,
+    clean,
+    console,
+    error_console,
+    is_for_subcommand,
+    make_table,
+    print_json,
+    workplace,
+)
 from feedmill.core.access.principals import read_subject
 from feedmill.core.signin.accounts import MAX_PASSWORD_BYTES, WEAK_BELOW_CHARACTERS, is_weak
 from feedmill.core.signin.sessiondigests import digest_of_user
-from feedmill.http.admin.api.signin import render_account
 from feedmill.model.access import Scope
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
@@ -64,6 +73,9 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add a local user. Without --password-stdin, type the password at a prompt."""
+    from feedmill.bootstrap.signin import build_signing
+    from feedmill.http.admin.api.signin import render_account
+
     body = {"name": name, "namespace": namespace, "role": role.value, "password": _read_password(from_stdin=password_stdin)}
     place = workplace(data, config)
     server = place.find_server()
@@ -106,6 +118,8 @@ def role_of(
 @users_app.command("remove", epilog="Example:\n\n  feedmill users remove ann --namespace ad")
 def remove(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Remove a local user, with their sessions and tokens."""
+    from feedmill.bootstrap.signin import build_signing
+
     place = workplace(data, config)
     server = place.find_server()
     if server is not None:
@@ -120,6 +134,8 @@ def remove(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = DA
 @users_app.command("signout", epilog="Example:\n\n  feedmill users signout ann --namespace ad")
 def sign_out(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """End all sessions of a user, local or of a provider. Passwords and tokens stay as they are."""
+    from feedmill.bootstrap.signin import build_signing
+
     place = workplace(data, config)
     server = place.find_server()
     if server is not None:
@@ -133,18 +149,23 @@ def sign_out(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = 
 
 
 def _list_accounts(data: Data, config: Config, *, as_json: bool) -> None:
+    from feedmill.http.admin.api.signin import render_account
+
     with workplace(data, config).read() as context, context.store.reading() as unit:
         listed = [render_account(account) for account in unit.signin.accounts.list_all()]
     if as_json:
         print_json(listed)
         return
-    table = Table("name", "namespace", "role", "changed", box=None, header_style="bold", pad_edge=False)
+    table = make_table("name", "namespace", "role", "changed")
     for user in listed:
         table.add_row(clean(user["name"]), clean(user["namespace"]), user["role"], user["changed_at"][:19])
     console().print(table)
 
 
 def _change(name: str, namespace: str, body: dict[str, str], data: Data, config: Config, *, as_json: bool) -> None:
+    from feedmill.bootstrap.signin import build_signing
+    from feedmill.http.admin.api.signin import render_account
+
     place = workplace(data, config)
     server = place.find_server()
     if server is not None:

@@ -2,18 +2,15 @@
 
 import os
 from tempfile import SpooledTemporaryFile
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import typer
 
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, amount, clean, console, print_json
-from feedmill.http.feeds.receipts import render_entry
 from feedmill.model.feed import FeedType, LogLevel
-from feedmill.ports.feedformats import FormatOptions
-from feedmill.services.feeds.validation import Validation
-from feedmill.services.feeds.validation import validate as validate_feed
-from feedmill.settings import load_settings
-from feedmill.wire.registry import FORMATS
+
+if TYPE_CHECKING:
+    from feedmill.services.feeds.validation import Validation
 
 SPOOL_BYTES = 1_000_000
 
@@ -26,6 +23,11 @@ VALIDATE_EXAMPLES = """Examples:
 
 def validate(file: InputFile, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Read a feed as the server would and print every error with its line. Exit 0 if it would end completed, otherwise 1."""
+    from feedmill.ports.feedformats import FormatOptions
+    from feedmill.services.feeds.validation import validate as validate_feed
+    from feedmill.settings import load_settings
+    from feedmill.wire.registry import FORMATS
+
     del data
     gate = load_settings(config, os.environ).settings.gate
     verdict = validate_feed(
@@ -51,7 +53,9 @@ def _new_spool() -> BinaryIO:
     return cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOL_BYTES))
 
 
-def _render_verdict(verdict: Validation) -> dict[str, Any]:
+def _render_verdict(verdict: "Validation") -> dict[str, Any]:
+    from feedmill.http.feeds.receipts import render_entry
+
     return {
         "state": verdict.state.value,
         "datasource": verdict.datasource,
@@ -63,7 +67,7 @@ def _render_verdict(verdict: Validation) -> dict[str, Any]:
     }
 
 
-def _print_verdict(name: str, verdict: Validation) -> None:
+def _print_verdict(name: str, verdict: "Validation") -> None:
     out = console()
     for entry in verdict.log:
         line = f":{entry.line}" if entry.line else ""

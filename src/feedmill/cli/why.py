@@ -4,14 +4,11 @@ from typing import Annotated, Any
 
 import typer
 
-from feedmill.bootstrap.diagnosis import build_diagnosing
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Groups, Json, Namespace, clean, console, print_json, workplace
 from feedmill.core.access.principals import read_identity
-from feedmill.http.admin.api.diagnosis import render_diagnosis
 from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.identity import DEFAULT_NAMESPACE
-from feedmill.services.diagnosis import DiagnosisQuestion
 
 WHY_EXAMPLES = """Examples:
 
@@ -34,6 +31,10 @@ def why(
     as_json: Json = False,
 ) -> None:
     """Say whether searches find a URL, and why not: patterns, robots.txt, HTTP status, extraction, the index, access, the query."""
+    from feedmill.bootstrap.diagnosis import build_diagnosing
+    from feedmill.http.admin.api.diagnosis import render_diagnosis
+    from feedmill.services.diagnosis import DiagnosisQuestion
+
     identity = read_identity(user, namespace, groups or ()) if user or groups else None
     with workplace(data, config).read() as context:
         if identity is not None:

@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from feedmill.bootstrap.context import AppContext, open_context
-from feedmill.cli.serverport import ServerPort
 from feedmill.model.errors import NotFound
-from feedmill.runtime.admintoken import read_token
-from feedmill.runtime.runstate import RunState, find_server, hold_data
-from feedmill.settings import LoadedSettings, Settings, load_settings, read_snapshot
+
+if TYPE_CHECKING:
+    from feedmill.bootstrap.context import AppContext
+    from feedmill.cli.serverport import ServerPort
+    from feedmill.runtime.runstate import RunState
+    from feedmill.settings import LoadedSettings, Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,43 +27,49 @@ class Workplace:
     data: Path
     config: Path | None
 
-    def find_server(self) -> RunState | None:
+    def find_server(self) -> "RunState | None":
         """Returns the server that runs here, None if there is none."""
+        from feedmill.runtime.runstate import find_server
+
         return find_server(self.data)
 
-    def load(self) -> LoadedSettings:
+    def load(self) -> "LoadedSettings":
         """Returns the settings in force: those of the running server, otherwise those of file and environment. Errors: BadSettings."""
+        from feedmill.settings import load_settings, read_snapshot
+
         if self.find_server() is not None:
             return read_snapshot(self.data)
         return load_settings(self.config, os.environ)
 
     @contextmanager
-    def read(self) -> Iterator[AppContext]:
+    def read(self) -> "Iterator[AppContext]":
         """Opens the context for reading, with or without a server.
 
         Errors: NotFound if the folder has no data, Conflict and Corrupt if its data are of another release.
         """
+        from feedmill.bootstrap.backends import check_store
+        from feedmill.bootstrap.context import open_context
+
         loaded = self.load()
         self._check_stored(loaded.settings)
-        # slow to load
-        from feedmill.bootstrap.backends import check_store
-
         check_store(self.data, loaded.settings)
         with open_context(self.data, loaded.settings) as context:
             yield context
 
     @contextmanager
-    def work(self, *, may_begin: bool = False) -> Iterator[AppContext]:
+    def work(self, *, may_begin: bool = False) -> "Iterator[AppContext]":
         """Opens the context for changes, for this command alone; ``may_begin`` creates a new one.
 
         Errors: Conflict while another process has the lock, NotFound if the folder has no data.
         """
+        from feedmill.bootstrap.context import open_context
+        from feedmill.runtime.migration import migrate
+        from feedmill.runtime.runstate import hold_data
+        from feedmill.settings import load_settings
+
         settings = load_settings(self.config, os.environ).settings
         if not may_begin:
             self._check_stored(settings)
-        # slow to load, and not needed if a server runs
-        from feedmill.runtime.migration import migrate
-
         with hold_data(self.data):
             migrate(self.data, settings)
             with open_context(self.data, settings) as context:
@@ -71,23 +79,27 @@ class Workplace:
         """Returns whether the folder has a store, or the settings name one elsewhere. Errors: BadSettings."""
         return self._has_store(self.load().settings)
 
-    def _has_store(self, settings: Settings) -> bool:
+    def _has_store(self, settings: "Settings") -> bool:
         return bool(settings.store.url) or (self.data / "store.sqlite").exists()
 
-    def _check_stored(self, settings: Settings) -> None:
+    def _check_stored(self, settings: "Settings") -> None:
         if not self._has_store(settings):
             raise NotFound(f"'{self.data}' has no data yet; start a server with 'feedmill serve --data {self.data}' or push a feed")
 
-    def client(self, server: RunState, listener: str) -> ServerPort:
+    def client(self, server: "RunState", listener: str) -> "ServerPort":
         """Returns a client of a listener of the running server. On the admin and the feed port it sends the server's own token.
 
         Errors: NotFound if there is no such token.
         """
+        from feedmill.cli.serverport import ServerPort
+        from feedmill.runtime.admintoken import read_token
+        from feedmill.settings import read_snapshot
+
         token = read_token(self.data) if listener in ("admin", "gate") else ""
         return ServerPort(base_url=server.url(listener), token=token, certificate=_certificate(read_snapshot(self.data).settings, listener))
 
 
-def _certificate(settings: Settings, listener: str) -> str:
+def _certificate(settings: "Settings", listener: str) -> str:
     if listener == "search":
         return settings.search.certificate
     return settings.admin.certificate if listener == "admin" else settings.gate.certificate

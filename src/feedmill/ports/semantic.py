@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence, Set
 from datetime import datetime
-from typing import Protocol
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from feedmill.model.semantic import Embedding, EmbeddingChange, Neighbour, QueuedEmbedding
 
-Vectors = npt.NDArray[np.float32]
+if TYPE_CHECKING:
+    # every process imports the ports, and few of them search among vectors
+    import numpy as np
+    import numpy.typing as npt
+
+Vectors: TypeAlias = "npt.NDArray[np.float32]"
 """One vector in each row, of length 1; one of zeros is near to nothing."""
 
 

@@ -8,11 +8,11 @@
 """
 
 from collections.abc import Iterator, Sequence
-from enum import Enum
 
 from feedmill.core.access.classes import class_of
 from feedmill.core.access.principals import digest_of, folded_key, key_of
 from feedmill.model.access import AccessClass, ClassMap, Principal, Scope
+from feedmill.model.accessfinding import Finding
 from feedmill.model.document import Document
 from feedmill.model.policyacl import EARLY_ORDER, EarlyMechanism
 from feedmill.ports import Store, UnitOfWork
@@ -26,14 +26,6 @@ FIRST_AT_ONCE, MOST_AT_ONCE = 1_000, 20_000
 
 _Moment = tuple[int, int, int]
 """The newest class, the newest version of an ACL, the generation of the policies."""
-
-
-class Finding(Enum):
-    """The lists of the review."""
-
-    NOBODY = "nobody"
-    UNRESOLVED = "unresolved"
-    PUBLIC = "public"
 
 
 class AccessReview:

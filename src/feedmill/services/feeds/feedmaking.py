@@ -27,9 +27,9 @@ from pybase64 import b64encode
 
 from feedmill.model.errors import BadRequest, Denied, NotFound
 from feedmill.model.feed import FeedKind
+from feedmill.model.feedmaking import DEFAULT_MAX_BYTES
 from feedmill.ports.feedmaking import FeedParts, FeedWriter, FoundFile, OpenFeedParts, SourceFolder
 
-DEFAULT_MAX_BYTES = 1_000_000_000
 PIECE_BYTES = 3 * 262_144
 _RECORD_BYTES = 1_000
 _MORE_TYPES = {

@@ -26,10 +26,11 @@ from feedmill.http.common.bodies import read_body
 from feedmill.http.common.paging import NO_CURSOR, link_next, read_cursor, read_limit, write_cursor
 from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.common.times import find_time
+from feedmill.model.accessfinding import Finding
 from feedmill.model.audit import Detail
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE, Identity
-from feedmill.services.access.accessreview import AccessReview, Finding
+from feedmill.services.access.accessreview import AccessReview
 from feedmill.services.access.explaining import AccessQuestion, Explaining
 from feedmill.services.access.history.changes import AccessChanges
 from feedmill.wire.decisions import parse_question, render_change, render_decision, render_early_decision, render_named, render_principal
