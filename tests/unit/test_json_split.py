@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.model.errors import BadFeed, BadRequest
-from feedmill.wire.jsondocuments import split
 from feedmill.wire.jsondocuments.body import ArrayBody, LinesBody, ObjectBody
 from feedmill.wire.jsondocuments.split import ArraySplitter, LineSplitter, Piece, Splitter
 from feedmill.wire.upload.form import BodyReader
@@ -102,15 +101,17 @@ def test_body_that_is_no_array_is_refused(body: str, size: int) -> None:
         read_all(ArrayBody(), body.encode("latin-1"), size)
 
 
-@pytest.mark.parametrize("body", ["", " \n ", "not json", "<xml/>\n<xml/>", "\xff\xfe"])
+@pytest.mark.parametrize("body", ["", " \n ", "not json", "<xml/>\n<xml/>", "\xff\xfe", pytest.param("x" * 2_000_000, id="long")])
 def test_body_without_a_line_of_json_is_refused(body: str) -> None:
     with pytest.raises(BadRequest):
-        read_all(LinesBody(), body.encode("latin-1"))
+        read_all(LinesBody(), body.encode("latin-1"), 1_000)
 
 
-@pytest.mark.parametrize("body", ['{"url": "a"}', "bad\n{}", '{"url": ', "[1]\n", "\xef\xbb\xbf{}"])
+@pytest.mark.parametrize(
+    "body", ['{"url": "a"}', "bad\n{}", '{"url": ', "[1]\n", "\xef\xbb\xbf{}", pytest.param('{"content": "' + "x" * 2_000_000, id="long")]
+)
 def test_body_with_a_line_that_looks_like_json_passes(body: str) -> None:
-    assert read_all(LinesBody(), body.encode("latin-1")) == body.encode("latin-1")
+    assert read_all(LinesBody(), body.encode("latin-1"), 1_000) == body.encode("latin-1")
 
 
 @pytest.mark.parametrize(
@@ -121,11 +122,10 @@ def test_body_that_is_not_one_object_is_refused(body: str) -> None:
         read_all(ObjectBody("http://a.example.com/"), body.encode("latin-1"), 1)
 
 
-def test_item_beyond_a_bound_costs_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split, "MAX_ITEM_BYTES", 100)
+def test_item_beyond_a_bound_costs_itself_alone() -> None:
     deep = "[" * 40 + "]" * 40
     data = f'[{{"a": "{"x" * 200}"}}, {deep}, {{"b": 1}}]'.encode()
-    pieces = split_all(ArraySplitter(), data, 7)
+    pieces = split_all(ArraySplitter(100), data, 7)
     assert [bool(piece.fault) for piece in pieces] == [True, True, False]
     assert pieces[2].text == b'{"b": 1}'
     assert "larger than" in pieces[0].fault
@@ -169,6 +169,19 @@ def test_refusal_of_one_object_names_line_and_column_of_the_body(body: str, plac
 def test_number_of_many_digits_is_json(number: str) -> None:
     body = f'[{{"a": {number}}}]'.encode()
     assert read_all(ArrayBody(), body, 100) == body
+
+
+@pytest.mark.parametrize("blanks", [1, 65_536, 200_001])
+def test_white_space_behind_an_item_is_no_part_of_it(blanks: int) -> None:
+    body = b'[{"a": 1}' + b" " * blanks + b", 2" + b"\n" * blanks + b"]"
+    assert [piece.text for piece in split_all(ArraySplitter(), body, 1_000_000)] == [b'{"a": 1}', b"2"]
+
+
+@pytest.mark.parametrize("escapes", [1, 2, 100_001])
+@pytest.mark.parametrize("size", [1_000, 1_001, 1_000_000])
+def test_escapes_are_read_wherever_the_body_is_cut(escapes: int, size: int) -> None:
+    item = b'{"a": "' + rb"\\" * escapes + rb"\"]" + b'"}'
+    assert [piece.text for piece in split_all(ArraySplitter(), b"[" + item + b"]", size)] == [item]
 
 
 def test_white_space_before_an_object_is_limited() -> None:

@@ -22,7 +22,7 @@ class ArrayBody:
 
     def __init__(self, name: str = "") -> None:
         self._name = name
-        self._splitter = ArraySplitter()
+        self._splitter = ArraySplitter(_CHECKED_BYTES)
         self._is_begun = False
 
     @property
@@ -59,7 +59,7 @@ class LinesBody:
     """Reads a body of one object a line. Implements ``wire.upload.form.BodyReader``."""
 
     def __init__(self) -> None:
-        self._splitter = LineSplitter()
+        self._splitter = LineSplitter(_CHECKED_BYTES)
         self._is_begun = False
         self._has_object = False
 
@@ -131,7 +131,7 @@ class ObjectBody:
 
 
 def _check_item(piece: Piece, name: str) -> None:
-    if len(piece.text) > _CHECKED_BYTES or piece.fault:
+    if piece.fault:
         return
     try:
         # a number of any length is JSON; whether it can be stored is decided later
@@ -143,7 +143,9 @@ def _check_item(piece: Piece, name: str) -> None:
 
 
 def _may_be_object(piece: Piece) -> bool:
-    if piece.fault or piece.text.startswith(b"{"):
+    if piece.fault:
+        return piece.first in (b"{", BOM[:1])
+    if piece.text.startswith(b"{"):
         return True
     try:
         json.loads(piece.text.decode("utf-8"), parse_int=len)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from feedmill.model.change import Change, InvalidRecord, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.feed import FeedHeader, LogEntry
-from feedmill.ports.feedformats import FormatOptions
+from feedmill.ports.feedformats import EVERYTHING, FormatOptions
 from feedmill.wire.gsafeed.adapt import Adapter
 from feedmill.wire.jsondocuments.record import find_url, read_record
-from feedmill.wire.jsondocuments.split import BOM, WHITE_SPACE, ArraySplitter, LineSplitter, Piece, Splitter
+from feedmill.wire.jsondocuments.split import BOM, MAX_ITEM_BYTES, WHITE_SPACE, ArraySplitter, LineSplitter, Piece, Splitter
 from feedmill.wire.tokens import Unreadable
 
 
@@ -52,14 +52,15 @@ class JsonParser:
 class JsonFormat:
     """Implements ``ports.feedformats.FeedFormat``."""
 
-    def __init__(self, options: FormatOptions, open_splitter: Callable[[], Splitter]) -> None:
+    def __init__(self, options: FormatOptions, open_splitter: Callable[[int], Splitter]) -> None:
         self._options = options
         self._open_splitter = open_splitter
         self._adapter = Adapter(feedtype=options.feedtype, require_fqdn=options.require_fqdn)
 
     def parse(self, skip: int) -> JsonParser:
         """Returns a parser for one reading."""
-        return JsonParser(self._open_splitter(), skip)
+        # A reading that passes on no item keeps nothing of them.
+        return JsonParser(self._open_splitter(0 if skip == EVERYTHING else MAX_ITEM_BYTES), skip)
 
     def convert(self, item: Piece) -> Change:
         """Returns the change that an object requests."""

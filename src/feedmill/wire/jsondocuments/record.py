@@ -28,6 +28,7 @@ from feedmill.wire.tokens import MAX_NAME_CHARACTERS, Unreadable, shorten
 MAX_TITLE_CHARACTERS: Final = 1_000
 MAX_MIMETYPE_CHARACTERS: Final = 255
 MAX_DIGITS: Final = 1_000
+_SLICE_CHARACTERS: Final = 1_048_576
 
 _MEMBERS: Final = (
     "url",
@@ -261,7 +262,10 @@ def _read_content(members: Members, spool: Spool, max_inflated_bytes: int) -> Co
         raise Unreadable(f'the member "{name}" is {_name_type(value)} and not a text')
     writer = ContentWriter(None if encoded is None else "base64binary", spool=spool, max_inflated_bytes=max_inflated_bytes)
     try:
-        content = writer.close(value)
+        # in slices, because each step of decoding copies what it is given
+        for start in range(0, len(value), _SLICE_CHARACTERS):
+            writer.write(value[start : start + _SLICE_CHARACTERS])
+        content = writer.close("")
     except UnicodeEncodeError as exc:
         writer.discard()
         raise Unreadable(f'the member "{name}" holds half of a surrogate pair') from exc

@@ -1,7 +1,8 @@
 """Splits a JSON array, or JSON lines, into the bytes of its items, in pieces of any size.
 
 Only quotes, escapes, brackets and commas are read here. An item is bounded in size and depth; one beyond a bound is counted and
-dropped, and the items after it are found nevertheless. Source: RFC 8259; ndjson.org for JSON lines.
+dropped, and the items after it are found nevertheless. A reader that needs less of each item lowers the bound. Source: RFC 8259;
+ndjson.org for JSON lines.
 """
 
 import json
@@ -23,8 +24,10 @@ BOM: Final = b"\xef\xbb\xbf"
 
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
 """The bytes with which no character begins. Source: RFC 3629, 3."""
-_STRING_MARK: Final = re.compile(rb'["\\]')
+_REST_OF_STRING: Final = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+"""What a text holds up to its quote, or to an escape that the data cuts. Source: RFC 8259, 7."""
 _MARK: Final = re.compile(rb'["{}\[\],]')
+_TAIL_BYTES: Final = 65_536
 _INNER_MARK: Final = re.compile(rb'["{}\[\]]')
 _TOO_LARGE: Final = f"the item is larger than {MAX_ITEM_BYTES} bytes; send the document in a feed of XML"
 _TOO_DEEP: Final = f"the item is nested deeper than {MAX_DEPTH} levels"
@@ -35,15 +38,16 @@ class Piece:
     """The bytes of one item, not yet decoded.
 
     Units: ``number``, ``line`` and ``column`` count from 1, a column in characters; ``offset`` is the byte at which the item begins.
-    ``fault`` says why ``text`` is empty.
+    ``fault`` says why ``text`` is empty; ``first`` is the first byte also then. A text may have tens of megabytes, so it is never copied.
     """
 
     number: int
     line: int
     column: int
     offset: int
-    text: bytes = b""
+    text: bytes | bytearray = b""
     fault: str = ""
+    first: bytes = b""
 
     def explain(self, error: json.JSONDecodeError) -> str:
         """Returns why the item is no JSON, and where in the body."""
@@ -72,12 +76,14 @@ class _Part(Enum):
 class _Item:
     """The bytes of the item that is being read."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._text = bytearray()
         self._fault = ""
         self._line, self._column = 1, 1
         self._offset = 0
         self._begin: tuple[int, int, int] | None = None
+        self._first = b""
 
     def add(self, data: bytes) -> None:
         """Appends bytes, and counts lines, columns and bytes."""
@@ -86,9 +92,9 @@ class _Item:
             self._pass(data[: len(data) - len(stripped)])
             if not stripped:
                 return
-            self._begin, data = (self._line, self._column, self._offset), stripped
+            self._begin, self._first, data = (self._line, self._column, self._offset), stripped[:1], stripped
         self._pass(data)
-        if not self._fault and len(self._text) + len(data) > MAX_ITEM_BYTES:
+        if not self._fault and len(self._text) + len(data) > self._max_bytes:
             self.fail(_TOO_LARGE)
         if not self._fault:
             self._text += data
@@ -126,7 +132,9 @@ class _Item:
         if self._begin is None:
             return None
         line, column, offset = self._begin
-        piece = Piece(number=number, line=line, column=column, offset=offset, text=bytes(self._text.rstrip(WHITE_SPACE)), fault=self._fault)
+        text = self._text
+        _strip_end(text)
+        piece = Piece(number=number, line=line, column=column, offset=offset, text=text, fault=self._fault, first=self._first)
         self._text, self._fault, self._begin = bytearray(), "", None
         return piece
 
@@ -140,13 +148,20 @@ def count_characters(data: bytes) -> int:
     return len(data) if data.isascii() else len(data.translate(None, _CONTINUATION))
 
 
-class ArraySplitter:
-    """Splits a JSON array into its items."""
+def _strip_end(text: bytearray) -> None:
+    """Removes white space at the end, without a copy of the text."""
+    while text and text[-1] in WHITE_SPACE:
+        tail = text[-_TAIL_BYTES:]
+        del text[len(text) - len(tail) + len(tail.rstrip(WHITE_SPACE)) :]
 
-    def __init__(self) -> None:
+
+class ArraySplitter:
+    """Splits a JSON array into its items. Units: an item of more than ``max_item_bytes`` is a fault."""
+
+    def __init__(self, max_item_bytes: int = MAX_ITEM_BYTES) -> None:
         self.count = 0
         self._part = _Part.BEFORE
-        self._item = _Item()
+        self._item = _Item(max_item_bytes)
         self._depth = 0
         self._is_in_string = False
         self._is_escaped = False
@@ -208,19 +223,16 @@ class ArraySplitter:
         if self._is_escaped:
             self._is_escaped = False
             at += 1
-        mark = _STRING_MARK.search(data, at)
-        while mark is not None and mark[0] == b"\\":
-            if mark.end() == len(data):
-                self._is_escaped = True
-                mark = None
-                break
-            mark = _STRING_MARK.search(data, mark.end() + 1)
-        if mark is None:
-            self._item.add(data[begin:])
-            return len(data)
-        self._is_in_string = False
-        self._item.add(data[begin : mark.end()])
-        return mark.end()
+        # The pattern matches at every place: an empty text too has an end.
+        match = _REST_OF_STRING.match(data, at)
+        end = at if match is None else match.end()
+        if data[end : end + 1] == b'"':
+            self._is_in_string = False
+            self._item.add(data[begin : end + 1])
+            return end + 1
+        self._is_escaped = end < len(data)
+        self._item.add(data[begin:])
+        return len(data)
 
     def _read_structure(self, data: bytes, at: int, found: list[Piece]) -> int:
         begin = at
@@ -263,11 +275,11 @@ class ArraySplitter:
 
 
 class LineSplitter:
-    """Splits JSON lines. Blank lines are no items."""
+    """Splits JSON lines. Blank lines are no items. Units: as above."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_item_bytes: int = MAX_ITEM_BYTES) -> None:
         self.count = 0
-        self._item = _Item()
+        self._item = _Item(max_item_bytes)
 
     def feed(self, data: bytes) -> list[Piece]:
         """Reads the next bytes and returns the lines that ended in them."""
