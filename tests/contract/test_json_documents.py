@@ -252,6 +252,8 @@ def test_put_with_a_url_within_is_an_error_of_its_item(source: Source) -> None:
         ("PUT", {"url": "http://a.example.com/", "feedtype": "full"}, "'feedtype' is unknown"),
         ("DELETE", {"url": " "}, "url is missing"),
         ("PUT", {"url": "http://a.example.com/" + "x" * MAX_URL_CHARACTERS}, "longer than"),
+        ("PUT", {"url": "nosuch"}, "parameter url: the url needs a scheme and a host"),
+        ("DELETE", {"url": "http://a.example.com/\x00"}, "parameter url: the url holds the character U+0000"),
     ],
 )
 def test_senseless_parameter_is_named(source: Source, method: str, query: dict[str, str], part: str) -> None:

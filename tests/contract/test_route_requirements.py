@@ -53,7 +53,7 @@ POST          /api/v1/policy-acls/import                    viewer / administrat
 GET,HEAD      /api/v1/sources                               viewer / manager
 GET,HEAD      /api/v1/sources/{name}/runs                   viewer / manager
 POST          /api/v1/sources/{name}/runs                   viewer / manager
-GET,HEAD      /api/v1/runs/{id:int}                         viewer / manager
+GET,HEAD      /api/v1/runs/{id}                             viewer / manager
 POST          /api/v1/sources/{name}/pause                  viewer / manager
 POST          /api/v1/sources/{name}/resume                 viewer / manager
 GET,HEAD      /api/v1/crawl                                 viewer / manager

@@ -25,6 +25,19 @@ REFUSED = {
     "lr=lang_de%7C%3F": "lr is 'lang_de|?'",
     "site=(": "site is '('; give names of collections, joined by | or .",
     "site=a%7C": "site is 'a|'",
+    "lr=(lang_de": "lr is '(lang_de'",
+    "client=nosuch": "client is 'nosuch', which is no front end of the settings",
+    "requiredfields=(department:sales": "requiredfields is '(department:sales'; give NAME, NAME:VALUE or NAME?WORDS",
+    "requiredfields=a)": "requiredfields is 'a)'",
+    "requiredfields=a.": "requiredfields is 'a.'",
+    "requiredfields=a%7C%7Cb": "requiredfields is 'a||b'",
+    "requiredfields=()": "requiredfields is '()'",
+    "requiredfields=(a)(b)": "requiredfields is '(a)(b)'",
+    "requiredfields=-.a": "requiredfields is '-.a'",
+    "requiredfields=:x": "requiredfields is ':x'",
+    "partialfields=((a:b)": "partialfields is '((a:b)'; give NAME or NAME:WORDS",
+    "dnavs=inmeta:a%3Db+word": "dnavs is 'inmeta:a=b word'; give restrictions such as inmeta:NAME=VALUE",
+    "getfields=" + "a." * 200: "getfields is 'a.a.",
     "cursor=*&start=5": "cursor lists by number; leave out start",
     "cursor=*&sort=date:D:S:d1": "cursor lists by number; leave out sort",
     "explain=yes": "explain is 'yes'; give one of: 0, 1",
@@ -41,6 +54,11 @@ TAKEN += [
     "site=a.-(b%7Cc)",
     "site=%20",
     "cursor=*&start=0&sort=",
+    "client=default_frontend",
+    "requiredfields=-(a:b%7Cc).-d.e%3Fx y*",
+    "partialfields=((a:b).c)",
+    "dnavs=inmeta:a%3Db inmeta:c",
+    "as_dt=E&as_ft=I&as_occt=URL",
 ]
 
 
@@ -71,7 +89,16 @@ def test_protocol_of_the_appliance_stays_lenient(harness: SearchHarness, query: 
     assert ask(search_app(harness.services()), "/search", f"{query}&q=x&output=xml").status == 200
 
 
-@pytest.mark.parametrize("path", ["/api/v1/suggest?num=51", "/api/v1/documents?url=http://a/&user=ann", "/api/v1/openapi.json?v=1"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/suggest?num=51",
+        "/api/v1/suggest?site=(",
+        "/api/v1/suggest?client=nosuch",
+        "/api/v1/documents?url=http://a/&user=ann",
+        "/api/v1/openapi.json?v=1",
+    ],
+)
 def test_other_resources_refuse_too(harness: SearchHarness, path: str) -> None:
     name, _, query = path.partition("?")
     assert ask(search_app(harness.services()), name, query).status == 400

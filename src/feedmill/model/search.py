@@ -170,7 +170,7 @@ class SearchRequest:
     navigation: str = ""
     #: what the user selected of facets, each ``NAME:VALUE`` or ``NAME:LOW..HIGH``
     selected: tuple[str, ...] = ()
-    #: a selection without meaning is an error, else a warning
+    #: a selection without meaning and a front end that does not exist are errors, else a warning and the default one
     is_strict: bool = False
     #: with a cursor, documents are in the order of their numbers, whatever ``start`` and ``sort`` say
     cursor: Cursor | None = None

@@ -14,7 +14,7 @@ Source: Search Protocol Reference, "Request Format" and "Filtering by metadata".
 import re
 from dataclasses import dataclass, replace
 
-from feedmill.core.query.fields import read_fields, read_tree
+from feedmill.core.query.fields import is_tree, read_fields, read_tree
 from feedmill.core.query.language import parse_query
 from feedmill.core.query.nodes import join_all, parts_of
 from feedmill.core.query.selections import read_selections
@@ -161,17 +161,33 @@ def read_languages(text: str) -> tuple[Node | None, tuple[str, ...]]:
     unknown: list[str] = []
 
     def read_term(piece: str) -> Node | None:
-        is_out = piece.startswith("-")
-        found = _LANGUAGE_CODE.fullmatch(piece.removeprefix("-").strip())
-        if found is None:
+        node = _read_language(piece)
+        if node is None:
             unknown.append(piece)
-            return None
-        node = _language_of(found[1].lower())
-        return Not(node) if is_out else node
+        return node
 
     node, is_cut = read_tree(text, read_term)
     warnings = [message("lr=: %(text)s is no language and was passed over", text=piece[:50]) for piece in unknown[:3]]
     return node, (*warnings, *((message("%(parameter)s= is too long and was cut", parameter="lr"),) if is_cut else ()))
+
+
+def is_language_list(text: str) -> bool:
+    """Whether ``read_languages`` reads all of a text as the grammar has it."""
+    return is_tree(text, _read_language)
+
+
+def is_navigation(text: str) -> bool:
+    """Whether a text holds restrictions alone: a word in it would be ignored."""
+    return not any(isinstance(part, Plain | MatchAll) for part in parts_of(_parse_or_blank(text).root))
+
+
+def _read_language(piece: str) -> Node | None:
+    """Returns the restriction to a language, None for a text that names none."""
+    found = _LANGUAGE_CODE.fullmatch(piece.removeprefix("-").strip())
+    if found is None:
+        return None
+    node = _language_of(found[1].lower())
+    return Not(node) if piece.startswith("-") else node
 
 
 def _language_of(code: str) -> Node:

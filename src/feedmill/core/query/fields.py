@@ -10,6 +10,7 @@
 - The text is split first, and each name and value is percent-decoded afterwards. Front ends encode twice, so a ``%2E`` is still encoded
   after the request was decoded once, and separates nothing.
 - No text is an error: unmatched parentheses are ignored. Terms and depth are bounded; terms beyond the bounds are omitted with a warning.
+  ``is_field_list`` says whether a text follows the grammar within the bounds, for callers that refuse others.
 Source: Search Protocol Reference, "Filtering by metadata".
 """
 
@@ -87,6 +88,33 @@ def read_tree(text: str, read_term: Callable[[str], Node | None]) -> tuple[Node 
     while len(groups) > 1:
         _close_last(groups)
     return groups[0].close(), is_cut
+
+
+def is_field_list(text: str, *, is_partial: bool) -> bool:
+    """Whether ``read_fields`` reads all of a text as the grammar has it."""
+    return is_tree(text, lambda piece: _read_field(piece, is_partial=is_partial))
+
+
+def is_tree(text: str, read_term: Callable[[str], Node | None]) -> bool:
+    """Whether ``read_tree`` reads all of a text as the grammar has it: each parenthesis has its match, no term is missing or invalid."""
+    depth, terms, is_term_next, previous = 0, 0, True, ""
+    for piece in _pieces(text):
+        if (piece in ("(", "-") or piece not in (")", ".", "|")) is not is_term_next or (previous == "-" and piece != "("):
+            return False
+        if piece == "(":
+            depth += 1
+        elif piece == ")":
+            depth -= 1
+        elif piece in (".", "|"):
+            is_term_next = True
+        elif piece != "-":
+            terms, is_term_next = terms + 1, False
+            if read_term(piece) is None:
+                return False
+        if not 0 <= depth <= MAX_DEPTH:
+            return False
+        previous = piece
+    return depth == 0 and not is_term_next and terms <= MAX_TERMS and len(text) <= MAX_CHARACTERS
 
 
 def _pieces(text: str) -> Iterator[str]:

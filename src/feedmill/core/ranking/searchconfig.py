@@ -1,7 +1,7 @@
 """Compiles the search settings, and plans each request under them.
 
 - Collections and the removed URLs of a front end become parts of the query, so hits, totals and all counts respect them.
-- A front end that is not configured is the default one, which removes nothing unless configured to.
+- A front end that is not configured is the default one, which removes nothing unless configured to. A strict request may not name one.
 - KeyMatches and related queries depend on the query as the user typed it.
 """
 
@@ -15,6 +15,7 @@ from feedmill.core.query.terms import read_words
 from feedmill.core.ranking.bias import prepare_bias
 from feedmill.core.ranking.keymatches import KeyMatchTable, RelatedTable
 from feedmill.core.urls.patterns import PatternSet
+from feedmill.model.errors import BadRequest
 from feedmill.model.query import MatchAll, Node, Not
 from feedmill.model.search import SearchRequest
 from feedmill.model.serving import DEFAULT_FRONTEND, FrontEnd, Serving
@@ -46,8 +47,15 @@ class CompiledSearchConfig:
         """Returns a front end; the default one for a name that is not configured."""
         return self._frontends.get(name) or self._frontends[DEFAULT_FRONTEND]
 
+    def check_frontend(self, name: str) -> None:
+        """Refuses a front end that is not configured. Errors: BadRequest, naming the parameter."""
+        if name and name not in self._frontends:
+            raise BadRequest(f"parameter client is {name[:80]!a}, which is no front end of the settings; leave it out for the default one")
+
     def plan(self, request: SearchRequest) -> QueryPlan:
-        """Plans a request: parses its texts, and adds what these settings say about it."""
+        """Plans a request: parses its texts, and adds what these settings say about it. Errors: BadRequest, for a strict request alone."""
+        if request.is_strict:
+            self.check_frontend(request.client)
         parsed, frontend = read_request(request), self.get_frontend(request.client)
         query_words = read_words(parsed.typed)
         is_open = request.expands and not holds_operator(parsed.typed)

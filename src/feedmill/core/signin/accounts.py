@@ -25,7 +25,7 @@ def read_user(text: str, namespace: str = DEFAULT_NAMESPACE) -> Subject:
     if len(text) > MAX_NAME_CHARACTERS or len(namespace) > MAX_NAME_CHARACTERS:
         raise BadRequest(f"names of users and namespaces have at most {MAX_NAME_CHARACTERS} characters")
     if not text.isprintable() or not namespace.isprintable() or ":" in text:
-        raise BadRequest("a user's name holds no colon and no control characters")
+        raise BadRequest("names of users and namespaces hold no control characters, those of users no colon")
     if not namespace.strip() or namespace != namespace.strip():
         raise BadRequest("a namespace is not empty and has no blanks at its ends")
     return user

@@ -182,7 +182,9 @@ RESOURCES: Final = (
         is_body_list=True,
         parameters=(
             _DATASOURCE,
-            Parameter("feedtype", "`full` replaces all documents of the data source", default="incremental"),
+            Parameter(
+                "feedtype", "`full` replaces all documents of the data source", default="incremental", values=("incremental", "full")
+            ),
         ),
         errors=(400, 401, 403, 413, 503, 507),
     ),

@@ -17,13 +17,14 @@ from starlette.responses import Response
 from feedmill.http.common.openapi import RESOURCES
 from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.common.resource import Parameter, Resource
-from feedmill.model.errors import BadRequest
+from feedmill.model.errors import BadRequest, NotFound
 
 Endpoint = Callable[[Request], Response | Awaitable[Response]]
 
 _SHOWN_CHARACTERS: Final = 80
 _CONVERTER: Final = re.compile(r":[a-z]{1,10}\}")
 _INTEGER: Final = re.compile(r"[0-9]{1,9}")
+_ID: Final = re.compile(r"[0-9]{1,18}")
 _FLAGS: Final = ("true", "false", "1", "0")
 
 
@@ -112,6 +113,13 @@ def _check_value(parameter: Parameter, value: str) -> None:
         raise BadRequest(f"parameter {name} is {_show(value)}; give one of: {', '.join(parameter.values)}")
     elif parameter.pattern and re.fullmatch(parameter.pattern, value) is None:
         raise BadRequest(f"parameter {name} is {_show(value)}; it is {parameter.meaning}")
+
+
+def read_id(text: str, thing: str) -> int:
+    """Returns the number of a thing in a path. Errors: NotFound for a text that is no number that the store can hold."""
+    if _ID.fullmatch(text) is None:
+        raise NotFound(f"there is no {thing} {_show(text)}; ids are numbers")
+    return int(text)
 
 
 def _show(text: str) -> str:

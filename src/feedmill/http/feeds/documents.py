@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from feedmill.core.documents.submission import Submission, read_submission
-from feedmill.core.urls.validation import MAX_URL_CHARACTERS
+from feedmill.core.urls.validation import find_url_fault
 from feedmill.http.common.answers import TRUSTED, Body, drop
 from feedmill.http.common.problems import find_problem, send_problem
 from feedmill.http.common.strictparameters import check_encoding
@@ -107,10 +107,8 @@ def _read_request(scope: Scope) -> _Request:
         return _Request(submission=submission, body=LinesBody() if is_lines else ArrayBody())
     values = _read_parameters(query, ("url", "datasource"))
     url = values.get("url", "").strip()
-    if not 0 < len(url) <= MAX_URL_CHARACTERS:
-        raise BadRequest(
-            f"parameter url is missing or longer than {MAX_URL_CHARACTERS} characters; give the document's URL, percent-encoded"
-        )
+    if fault := find_url_fault(url) or ("the url holds the character U+0000" if "\x00" in url else ""):
+        raise BadRequest(f"parameter url: {fault}; give the document's URL, percent-encoded")
     submission = _make_submission(values, JSON_ARRAY)
     if scope["method"] == "PUT":
         return _Request(submission=submission, body=ObjectBody(url))
@@ -127,7 +125,7 @@ def _read_parameters(query: QueryParams, known: tuple[str, ...]) -> dict[str, st
 
 
 def _make_submission(values: Mapping[str, str], feed_format: str) -> Submission:
-    feedtype = values.get("feedtype", _FEEDTYPES[0])
+    feedtype = values.get("feedtype", _FEEDTYPES[0]).lower()
     if feedtype not in _FEEDTYPES:
         raise BadRequest(f"parameter feedtype is {feedtype[:80]!a}; give one of {', '.join(_FEEDTYPES)}")
     return replace(read_submission({"datasource": values.get("datasource", ""), "feedtype": feedtype}), format=feed_format)

@@ -13,7 +13,7 @@ from feedmill.http.common.openapi import build_openapi
 from feedmill.http.common.paging import cut_page, link_next, read_cursor, read_limit, write_cursor
 from feedmill.http.common.requirements import DeclaredRoute
 from feedmill.http.common.resource import FEED_PORT
-from feedmill.http.common.strictparameters import strict, strict_to
+from feedmill.http.common.strictparameters import read_id, strict, strict_to
 from feedmill.http.feeds.pushing import FEED_HEADER
 from feedmill.http.feeds.pushtoken import find_right
 from feedmill.http.feeds.receipts import Json, render_document, render_feed, render_source
@@ -89,13 +89,13 @@ class FeedResources:
         return JSONResponse(listed[:limit], headers=link_next(request, cursor))
 
     async def show_feed(self, request: Request) -> Response:
-        feed_id = _read_id(request.path_params["feed_id"])
+        feed_id = read_id(request.path_params["feed_id"], "feed")
         right = find_right(request.scope)
         return JSONResponse(await self._run_in_workers(lambda: self._render_feed(feed_id, right)))
 
     async def send_content(self, request: Request) -> Response:
         """Sends a feed's bytes as they were received. They are a download, because a feed may hold script that a browser would run."""
-        feed_id = _read_id(request.path_params["feed_id"])
+        feed_id = read_id(request.path_params["feed_id"], "feed")
         right = find_right(request.scope)
         stream, feed = await self._run_in_workers(lambda: self._open_content(feed_id, right))
         suffix = _SUFFIXES.get(feed.format, "xml")
@@ -108,7 +108,7 @@ class FeedResources:
 
     async def resend_feed(self, request: Request) -> Response:
         """Accepts the bytes of an earlier feed again, as a new feed."""
-        feed_id = _read_id(request.path_params["feed_id"])
+        feed_id = read_id(request.path_params["feed_id"], "feed")
         client = request.client.host if request.client else ""
         right = find_right(request.scope)
         receipt = await self._run_in_workers(lambda: self._resend(feed_id, client, right))
@@ -237,12 +237,6 @@ def iter_file(stream: BinaryIO, size_bytes: int) -> Iterator[bytes]:
         while size_bytes > 0 and (piece := stream.read(min(size_bytes, _READ_BYTES))):
             size_bytes -= len(piece)
             yield piece
-
-
-def _read_id(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
-        raise NotFound(f"there is no feed {text[:80]!a}; ids are numbers")
-    return int(text)
 
 
 def _read_flag(text: str | None) -> bool:

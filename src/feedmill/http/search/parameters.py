@@ -8,11 +8,13 @@ Source: Search Protocol Reference, "Request Format", "Sorting", "Filtering by me
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import astuple, replace
+from functools import partial
 from urllib.parse import quote, unquote
 
-from feedmill.core.query.builder import read_languages
+from feedmill.core.query.builder import is_language_list, is_navigation
+from feedmill.core.query.fields import is_field_list
 from feedmill.core.query.sites import is_site_list
 from feedmill.model.errors import BadRequest
 from feedmill.model.search import AdvancedSearch, Cursor, Match, Occurrence, SearchRequest, Sort
@@ -24,6 +26,7 @@ MAX_FIELDS = 200
 DEFAULT_KEYMATCHES = 3
 MAX_KEYMATCHES = 50
 
+_JOINED = "joined by | or ., every ( with its ), signs within a name or value percent-encoded twice"
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _OCCURRENCES = {"title": Occurrence.TITLE, "url": Occurrence.URL}
 _FIELDS = {
@@ -36,6 +39,15 @@ _FIELDS = {
     "as_filetype": "filetype",
     "as_lq": "links_to",
 }
+_READABLE: Mapping[str, tuple[Callable[[str], bool], str]] = {
+    "lr": (is_language_list, "languages such as lang_fr or -lang_zh-TW, joined by | or ."),
+    "requiredfields": (partial(is_field_list, is_partial=False), f"NAME, NAME:VALUE or NAME?WORDS, {_JOINED}"),
+    "partialfields": (partial(is_field_list, is_partial=True), f"NAME or NAME:WORDS, {_JOINED}"),
+    "dnavs": (is_navigation, "restrictions such as inmeta:NAME=VALUE, without words"),
+    "getfields": (lambda text: text.count(".") < MAX_FIELDS, f"at most {MAX_FIELDS} names, joined by dots"),
+}
+"""Parameters that a lenient reader reads in part: what decides whether all of one can be read, and what it is."""
+
 FIRST_CURSOR = "*"
 MAX_CURSOR_CHARACTERS = 200
 _CURSOR = re.compile(r"(\d{1,18})\.([01])\.([0-9a-f]{12})")
@@ -63,9 +75,16 @@ def check_search(values: Mapping[str, str]) -> None:
         for name in ("start", "sort"):
             if values.get(name, "").strip("0"):
                 raise BadRequest(f"parameter cursor lists by number; leave out {name}")
-    languages, site = values.get("lr", ""), values.get("site", "").strip()
-    if languages and read_languages(languages)[1]:
-        raise BadRequest(f"parameter lr is {languages[:80]!a}; give languages such as lang_fr or -lang_zh-TW, joined by | or .")
+    check_site(values)
+    for name, (is_readable, expected) in _READABLE.items():
+        value = values.get(name, "")
+        if value.strip() and not is_readable(value):
+            raise BadRequest(f"parameter {name} is {value[:80]!a}; give {expected}")
+
+
+def check_site(values: Mapping[str, str]) -> None:
+    """Refuses a list of collections that a lenient reader would pass over. Errors: BadRequest, naming the parameter."""
+    site = values.get("site", "").strip()
     if site and not is_site_list(site):
         raise BadRequest(f"parameter site is {site[:80]!a}; give names of collections, joined by | or .")
 
@@ -123,9 +142,9 @@ def read_advanced(values: Mapping[str, str]) -> AdvancedSearch:
     """Returns the fields of the advanced search form."""
     return AdvancedSearch(
         **{field: values.get(name, "") for name, field in _FIELDS.items()},
-        occurrence=_OCCURRENCES.get(values.get("as_occt", ""), Occurrence.ANYWHERE),
-        excludes_site=values.get("as_dt", "") == "e",
-        excludes_filetype=values.get("as_ft", "") == "e",
+        occurrence=_OCCURRENCES.get(values.get("as_occt", "").lower(), Occurrence.ANYWHERE),
+        excludes_site=values.get("as_dt", "").lower() == "e",
+        excludes_filetype=values.get("as_ft", "").lower() == "e",
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from feedmill.core.query.sites import is_site_list
 from feedmill.http.common.bodies import decode_object, is_whole, read_body
 from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.currentuser import Identify, find_current_user
@@ -73,7 +74,10 @@ def read_passage_request(raw: bytes) -> PassageRequest:
     num = body.get("num", DEFAULT_NUM)
     if not isinstance(num, int) or isinstance(num, bool) or not 1 <= num <= MAX_NUM:
         raise BadRequest(f"member num is {str(num)[:80]!a}; give a whole number from 1 to {MAX_NUM}")
-    return PassageRequest(query=query, num=num, site=_read_text(body, "site"))
+    site = _read_text(body, "site")
+    if site.strip() and not is_site_list(site.strip()):
+        raise BadRequest(f"member site is {site[:80]!a}; give names of collections, joined by | or .")
+    return PassageRequest(query=query, num=num, site=site)
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from feedmill.http.common.cachecontrol import PRIVATE_NO_CACHE
 from feedmill.http.common.currentuser import Identify
 from feedmill.http.common.searchthreads import find_deadline
 from feedmill.http.search.gsasearch import restrict
-from feedmill.http.search.parameters import read_number
+from feedmill.http.search.parameters import check_site, read_number
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest
 from feedmill.services.searching.searchservices import SearchServices
@@ -58,15 +58,16 @@ class Suggestions:
     def answer_api(self, request: Request) -> Response:
         """Responds with JSON of this server."""
         values = request.query_params
+        check_site(values)
         typed = values.get("q", "")
-        found = self._suggest(typed, values.get("num", ""), request, self._identify(request))
+        found = self._suggest(typed, values.get("num", ""), request, self._identify(request), is_strict=True)
         body = json.dumps({"query": typed, "suggestions": list(found)}, ensure_ascii=False).encode("utf-8", "replace")
         return Response(body, media_type="application/json", headers=PRIVATE_NO_CACHE)
 
-    def _suggest(self, typed: str, number: str, request: Request, access: AccessFilter) -> tuple[str, ...]:
+    def _suggest(self, typed: str, number: str, request: Request, access: AccessFilter, *, is_strict: bool = False) -> tuple[str, ...]:
         site, client = (request.query_params.get(name, "") for name in ("site", "client"))
         limit = read_number(number, default=DEFAULT_MAX, at_most=MAX_SUGGESTIONS)
-        typing = SuggestionRequest(text=typed, limit=limit, site=site, client=client)
+        typing = SuggestionRequest(text=typed, limit=limit, site=site, client=client, is_strict=is_strict)
         return suggest(self._services.states, self._services.documents, typing, access, find_deadline(request))
 
 

@@ -201,7 +201,7 @@ def _read_matching(text: str) -> Callable[[str], bool]:
             raise
         return lambda url: url == text
     if pattern.is_exception:
-        raise BadRequest(f"'{text}' is an exception; write the pattern without the '-'")
+        raise BadRequest(f"the url pattern '{text[:80]}' is an exception; write the pattern without the '-'")
     return lambda url: url == text or pattern.matches(url)
 
 

@@ -37,21 +37,30 @@ SUGGEST_STEP = "suggest"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuggestionRequest:
-    """The typed text with its collections and front end; ``limit`` is the maximum number of completions."""
+    """The typed text with its collections and front end; ``limit`` is the maximum number of completions.
+
+    ``is_strict``: a front end that does not exist is an error, else the default one.
+    """
 
     text: str
     limit: int
     site: str = ""
     client: str = ""
+    is_strict: bool = False
 
 
 def suggest(
     states: SearchStates, visible: VisibleDocuments, typing: SuggestionRequest, access: AccessFilter, deadline: Deadline | None = None
 ) -> tuple[str, ...]:
-    """Returns completions, likeliest first; none if nothing was typed; at the deadline, those found by then."""
+    """Returns completions, likeliest first; none if nothing was typed; at the deadline, those found by then.
+
+    Errors: BadRequest, for a strict request alone.
+    """
     typed, limit = typing.text, min(typing.limit, MAX_SUGGESTIONS)
     deadline = deadline or Deadline()
     state = states.read_search_state(deadline)
+    if typing.is_strict:
+        state.config.check_frontend(typing.client)
     index, scope = state.index, state.config.find_scope(typing.site, typing.client)
     words = [typed[word.start : word.end] for word in iter_words(typed[:MAX_TYPED_CHARACTERS])][:MAX_TYPED_WORDS]
     if index is None or scope is None or not words or limit <= 0:

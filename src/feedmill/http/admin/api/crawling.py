@@ -106,9 +106,10 @@ def read_group(text: str) -> CrawlGroup | None:
     if not text:
         return None
     try:
-        return CrawlGroup("retrieval error" if text in ("error", "retrieval_error") else text)
+        name = text.lower()
+        return CrawlGroup("retrieval error" if name in ("error", "retrieval_error") else name)
     except ValueError as exc:
-        raise BadRequest(f"'{text[:80]}' is no group; there are waiting, crawled, error and excluded") from exc
+        raise BadRequest(f"parameter group is {text[:80]!a}; there are waiting, crawled, error and excluded") from exc
 
 
 def crawling_routes(requests: CrawlRequests) -> list[DeclaredRoute]:

@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from feedmill.http.admin.protection import VIEW_OR_MANAGE
 from feedmill.http.common.paging import cut_page
 from feedmill.http.common.requirements import DeclaredRoute
+from feedmill.http.common.strictparameters import read_id
 from feedmill.model.pulling import PullRun, RunRequest
 from feedmill.services.pulling.pullrun import MAX_RUNS
 from feedmill.services.pulling.requesting import RUNS_LISTED, PullOverview, PullRequests
@@ -89,7 +90,8 @@ def pulling_routes(requests: PullRequests) -> list[DeclaredRoute]:
         return JSONResponse(render_run(run), status_code=202)
 
     async def show_run(request: Request) -> Response:
-        return JSONResponse(render_run(await run_in_threadpool(requests.get_run, request.path_params["id"])))
+        run_id = read_id(request.path_params["id"], "run")
+        return JSONResponse(render_run(await run_in_threadpool(requests.get_run, run_id)))
 
     async def pause(request: Request) -> Response:
         await run_in_threadpool(requests.pause, request.path_params["name"], is_paused=True)
@@ -103,7 +105,7 @@ def pulling_routes(requests: PullRequests) -> list[DeclaredRoute]:
         DeclaredRoute("/api/v1/sources", list_sources, methods=["GET"], requires=VIEW_OR_MANAGE),
         DeclaredRoute("/api/v1/sources/{name}/runs", list_runs, methods=["GET"], requires=VIEW_OR_MANAGE),
         DeclaredRoute("/api/v1/sources/{name}/runs", request_run, methods=["POST"], requires=VIEW_OR_MANAGE),
-        DeclaredRoute("/api/v1/runs/{id:int}", show_run, methods=["GET"], requires=VIEW_OR_MANAGE),
+        DeclaredRoute("/api/v1/runs/{id}", show_run, methods=["GET"], requires=VIEW_OR_MANAGE),
         DeclaredRoute("/api/v1/sources/{name}/pause", pause, methods=["POST"], requires=VIEW_OR_MANAGE),
         DeclaredRoute("/api/v1/sources/{name}/resume", resume, methods=["POST"], requires=VIEW_OR_MANAGE),
     ]

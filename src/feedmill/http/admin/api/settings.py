@@ -58,7 +58,7 @@ def settings_routes(editor: SettingsEditor, check_stylesheet: Callable[[str], No
 
     async def take(request: Request) -> Response:
         section, name = _place(request)
-        kind, body = request.query_params.get("kind", ""), await read_body(request, MAX_IMPORT_BYTES)
+        kind, body = request.query_params.get("kind", "").lower(), await read_body(request, MAX_IMPORT_BYTES)
         if kind in KINDS and KINDS[kind][0] != section:
             raise BadRequest(f"{kind} are taken by {KINDS[kind][0]}, not by {section}")
         replaces = request.query_params.get("replace", "") in ("1", "true")

@@ -18,6 +18,7 @@ from feedmill.http.common.paging import cut_page
 from feedmill.http.common.requirements import ADMINISTER, DeclaredRoute
 from feedmill.http.common.times import find_time
 from feedmill.model.access import Scope
+from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.signin import Account, ApiToken, TokenScope
@@ -127,7 +128,10 @@ def _audit_routes(auditing: Auditing) -> list[DeclaredRoute]:
     def export_audit(_body: Body, request: Request) -> Response:
         parameters = request.query_params
         since, until = (find_time(parameters, name) for name in ("since", "until"))
-        entries = auditing.iter_entries(since=since, until=until, kind=parameters.get("kind", ""))
+        kind = parameters.get("kind", "")
+        if not any(known.value.startswith(kind) for known in AuditKind):
+            raise BadRequest(f"parameter kind is {kind[:80]!a}; kinds are {', '.join(known.value for known in AuditKind)}")
+        entries = auditing.iter_entries(since=since, until=until, kind=kind)
         # a log that is broken at its beginning has a status of its own
         first = list(islice(entries, 1))
         lines = (f"{render_entry(entry)}\n" for entry in chain(first, entries))
