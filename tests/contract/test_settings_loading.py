@@ -99,6 +99,8 @@ def test_settings_of_the_environment_take_lists_and_truth(tmp_path: Path) -> Non
             '[[crawl.access]]\npattern = "x/"\nmake-public = true',
             "f.toml:3: crawl.access[1].make-public: unknown key, did you mean 'make_public'",
         ),
+        ('[[crawl.access]]\npattern = ""', "f.toml:2: crawl.access[1].pattern: an empty pattern matches every URL"),
+        ('[[crawl.headers]]\npattern = " "\nname = "X-A"\nvalue = "s"', "f.toml:2: crawl.headers[1].pattern: an empty pattern matches"),
         ('[[crawl.access]]\npattern = "-x/"', "f.toml:2: crawl.access[1].pattern: '-x/' is an exception"),
         ('[dtd]\nhosts = ["http://example.com"]', "f.toml:2: dtd.hosts[1]: 'http://example.com' is no host name"),
         ('[gate]\nallow_origins = ["example.com"]', "f.toml:2: gate.allow_origins[1]: 'example.com' is no origin"),

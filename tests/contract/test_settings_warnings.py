@@ -152,3 +152,35 @@ def test_missing_sandbox_for_browsers_is_reported(tmp_path: Path) -> None:
     reported = [each for each in found if "permits no sandbox" in each]
     assert bool(reported) is ("permits no sandbox" in launch("true"))
     assert all("user.max_user_namespaces" in each for each in reported)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("FEEDMILL_GAET_PORT", "FEEDMILL_GATE_PORT"),
+        ("FEEDMILL_SERACH_PORT", "FEEDMILL_SEARCH_PORT"),
+        ("FEEDMILL_GATEPORT", "FEEDMILL_GATE_PORT"),
+        ("FEEDMILL_CONFGI", "FEEDMILL_CONFIG"),
+    ],
+)
+def test_variable_that_is_nearly_a_setting_is_named_with_the_likely_name(tmp_path: Path, name: str, meant: str) -> None:
+    found = warnings(tmp_path, "", **{name: "1"})
+    assert f"{name}: there is no such setting, and it has no effect; did you mean '{meant}'" in found
+
+
+def test_variables_of_other_programs_cause_no_warning(tmp_path: Path) -> None:
+    others = (
+        "HOME",
+        "SAMPLES",
+        "SCRAPY",
+        "KEYCLOAK",
+        "RELEVANCE",
+        "NO_SKIPS",
+        "THOROUGH",
+        "VERSION",
+        "DATA",
+        "CONFIG",
+        "PUSH_TOKEN",
+        "SINCE",
+    )
+    assert warnings(tmp_path, "", **{f"FEEDMILL_{name}": "x" for name in others}) == warnings(tmp_path, "")

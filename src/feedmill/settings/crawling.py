@@ -17,7 +17,7 @@ from feedmill.core.urls.targets import parse_target
 from feedmill.model.errors import BadRequest
 from feedmill.settings.keypaths import Fault
 from feedmill.settings.secrets import read_secret
-from feedmill.settings.section import PatternList, RulePattern, Section
+from feedmill.settings.section import PatternList, RulePattern, SecretPattern, Section
 
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _USER_AGENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -132,7 +132,7 @@ class CrawlAccess(Section):
     nothing, and the table says only whether documents may be public. Units: seconds after which the crawler signs in to a login form again.
     """
 
-    pattern: RulePattern
+    pattern: SecretPattern
     method: AccessMethod = "auto"
     user: str = ""
     password: str = Field(default="", repr=False)
@@ -181,7 +181,7 @@ class CrawlProxy(Section):
 class CrawlHeader(Section):
     """A header that is sent with requests for the URLs of a pattern."""
 
-    pattern: RulePattern
+    pattern: SecretPattern
     name: HeaderName
     value: str = Field(repr=False)
 

@@ -48,8 +48,13 @@ def explain(error: ErrorDetails) -> str:
 
 def suggest(name: str, known: Iterable[str]) -> str:
     """Returns the end of a sentence that names the most similar known word, empty if none is similar."""
-    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f", did you mean '{near[0]}'" if near else ""
+    near = find_near(name, known, cutoff=0.6)
+    return f", did you mean '{near}'" if near else ""
+
+
+def find_near(name: str, known: Iterable[str], *, cutoff: float) -> str | None:
+    """Finds the most similar known word. Units: ``cutoff`` is the least similarity, from 0 to 1."""
+    return next(iter(get_close_matches(name, list(known), n=1, cutoff=cutoff)), None)
 
 
 def keys_at(path: KeyPath) -> list[str]:

@@ -1,13 +1,14 @@
 """Reads and validates the settings: the environment overrides the file, which overrides the defaults. All faults are reported at once.
 
 ``FEEDMILL_<SECTION>_<KEY>`` overrides the file; an empty variable counts as not set. A list in the environment is TOML (``["a", "b"]``) or
-texts separated by commas. A variable of a known section with an unknown key is a fault; other variables are ignored.
+texts separated by commas. A variable of a known section with an unknown key is a fault. Variables of other sections may belong to other
+programs: one whose name is nearly that of a setting causes a warning, and the rest are ignored.
 """
 
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -17,13 +18,18 @@ from pydantic import BaseModel, ValidationError
 
 from feedmill.model.errors import BadSettings
 from feedmill.settings.checks import check_settings
-from feedmill.settings.faults import explain, suggest
+from feedmill.settings.faults import explain, find_near, suggest
 from feedmill.settings.keypaths import KeyPath, dotted
 from feedmill.settings.lines import find_lines, nearest_line
 from feedmill.settings.sections import Settings, list_keys
 from feedmill.settings.warnings import SettingsSources, list_warnings
 
 PREFIX = "FEEDMILL_"
+OTHER_VARIABLES = (
+    *("FEEDMILL_CONFIG", "FEEDMILL_DATA", "FEEDMILL_PUSH_TOKEN", "FEEDMILL_CONFORMANCE_PASSWORD", "FEEDMILL_SINCE", "FEEDMILL_FAULTS"),
+)
+"""Variables of the commands, of adaptors and of tests, which are no settings."""
+_NEARLY_EQUAL = 0.8
 MAX_FILE_BYTES = 4_000_000
 DEFAULT = "default"
 # Puts faults of the environment behind those of any line.
@@ -73,6 +79,8 @@ class _Reading:
     lines: dict[KeyPath, int] = field(default_factory=dict)
     variables: dict[KeyPath, str] = field(default_factory=dict)
     found: list[tuple[int, str]] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    """Warnings about variables that are no settings."""
 
     @property
     def faults(self) -> list[str]:
@@ -119,7 +127,7 @@ def load_settings(path: Path | None, environment: Mapping[str, str]) -> LoadedSe
     if settings is None or reading.faults:
         raise BadSettings(reading.faults)
     given = SettingsSources(settings=settings, values=reading.values, from_environment=reading.variables.keys(), file=reading.file)
-    warnings = tuple(reading.describe(place, reason) for place, reason in list_warnings(given))
+    warnings = (*(reading.describe(place, reason) for place, reason in list_warnings(given)), *reading.doubts)
     return LoadedSettings(settings=settings, origins=MappingProxyType(_list_origins(reading, settings)), warnings=warnings)
 
 
@@ -169,6 +177,15 @@ def _read_environment(reading: _Reading, environment: Mapping[str, str]) -> None
             _put_value(reading, path, _convert(text, kind), name)
         elif any(name.startswith(section) for section in sections):
             reading.found.append((_LAST, f"{name}: there is no such setting{suggest(name, keys)}"))
+        elif name not in OTHER_VARIABLES and (near := _find_meant(name, keys)):
+            reading.doubts.append(f"{name}: there is no such setting, and it has no effect; did you mean '{near}'")
+
+
+def _find_meant(name: str, keys: Iterable[str]) -> str | None:
+    """Returns the variable that a name nearly is. The common prefix does not count, since it makes all names similar."""
+    known = [each.removeprefix(PREFIX) for each in (*keys, *OTHER_VARIABLES)]
+    near = find_near(name.removeprefix(PREFIX), known, cutoff=_NEARLY_EQUAL)
+    return PREFIX + near if near else None
 
 
 def _put_value(reading: _Reading, path: tuple[str, ...], value: object, variable: str) -> None:

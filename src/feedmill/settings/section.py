@@ -44,6 +44,13 @@ def _check_rule_pattern(text: str) -> str:
     return text
 
 
+def _check_secret_pattern(text: str) -> str:
+    """Refuses an empty pattern, which matches every URL, for secrets that only some servers may get."""
+    if not text.strip():
+        raise ValueError("an empty pattern matches every URL; name the servers that may get this, or write '/' if all may")
+    return _check_rule_pattern(text)
+
+
 def _check_number_of_expressions(lines: tuple[str, ...]) -> tuple[str, ...]:
     """Refuses lists with too many regular expressions, since each is matched against every URL."""
     count = sum(is_expression(line) for line in lines)
@@ -82,3 +89,4 @@ NetworkList = Annotated[tuple[NetworkText, ...], BeforeValidator(wrap_word)]
 Pattern = Annotated[str, AfterValidator(_check_list_entry)]
 PatternList = Annotated[tuple[Pattern, ...], AfterValidator(_check_number_of_expressions)]
 RulePattern = Annotated[str, AfterValidator(_check_rule_pattern)]
+SecretPattern = Annotated[str, AfterValidator(_check_secret_pattern)]
