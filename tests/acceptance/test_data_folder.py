@@ -14,6 +14,7 @@ from feedmill.runtime.datafolder import prepare_folder
 from tests import programs
 from tests.appliance import Appliance
 from tests.builders.feedxml import make_feed, make_record
+from tests.migratedstore import prepare_migrated
 
 FEED = make_feed(
     make_record("http://folder.example.com/1", "closed folders"),
@@ -137,6 +138,49 @@ def test_command_in_a_folder_of_another_user_says_whose_it_is() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a folder of another user")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a folder of another user")
+def test_commands_of_root_leave_files_that_the_owner_of_the_data_can_open(tmp_path: Path) -> None:
+    data, outside = tmp_path / "data", tmp_path / "outside"
+    give_away(data)
+    outside.write_text("root's")
+    os.link(outside, data / "second-name")
+    feed = tmp_path / "feed.xml"
+    feed.write_bytes(FEED)
+    for words in (["users"], ["push", feed, "--datasource", "test", "--feedtype", "incremental"], ["search", "closed", "--user", "ann"]):
+        run_as_root(*words, "--data", data)
+    assert len(list(data.rglob("*"))) > 10
+    assert {path.name for path in data.rglob("*") if path.lstat().st_uid != 65534} == {"second-name"}
+    run_as_root("backup", tmp_path / "all.tar", "--data", data)
+    restored = tmp_path / "restored"
+    restored.mkdir(mode=0o700)
+    os.chown(restored, 65534, 65534)
+    run_as_root("restore", tmp_path / "all.tar", "--data", restored)
+    assert {path.lstat().st_uid for path in restored.rglob("*")} == {65534}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a folder of another user")
+def test_root_does_not_serve_the_data_of_another_user(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    give_away(data)
+    before = sorted(data.iterdir())
+    done = run_as_root("serve", "--data", data, is_done=False)
+    assert f"the data in '{data}' belong to user nobody, who could not open files of root's; start the server as that user" in done.stderr
+    assert sorted(data.iterdir()) == before
+
+
+def give_away(data: Path) -> None:
+    """Makes a data folder of the user nobody."""
+    prepare_migrated(data)
+    for path in (data, *data.iterdir()):
+        os.chown(path, 65534, 65534)
+
+
+def run_as_root(*words: str | Path, is_done: bool = True) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([sys.executable, "-m", "feedmill.cli.main", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == (0 if is_done else 1), done.stderr
+    return done
+
+
 def test_folder_that_cannot_be_read_makes_no_feed() -> None:
     with TemporaryDirectory() as folder, TemporaryDirectory() as output:
         os.chmod(output, 0o777)

@@ -15,7 +15,7 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.cli.commandtable import COMMANDS
 from feedmill.cli.documents import LISTED_AT_ONCE
 from feedmill.cli.main import build_app
-from feedmill.model.errors import BadSettings, Conflict, Corrupt, NotFound
+from feedmill.model.errors import BadSettings, Conflict, Corrupt, FeedmillError, NotFound
 from tests.builders.documents import make_document, save
 from tests.builders.feedxml import make_feed, make_record
 from tests.migratedstore import open_migrated, prepare_migrated
@@ -77,11 +77,65 @@ def test_wrong_use_exits_2(tmp_path: Path, words: list[str]) -> None:
     assert run(*(file if word == "FILE" else word for word in words)).exit_code == 2
 
 
-@pytest.mark.parametrize("words", [["search", "x"], ["status"], ["sources"], ["sources", "delete", "x"], ["documents"], ["reindex"]])
-def test_commands_on_a_folder_with_nothing_in_it_fail_and_make_nothing(tmp_path: Path, words: list[str]) -> None:
-    done = run(*words, "--data", tmp_path / "none")
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["search", "x"], ["status"], ["documents"], ["reindex"], ["why", "http://a/"], ["backup", "x.tar"], ["recrawl", "a/"], ["feeds"]),
+        *(["sources"], ["sources", "delete", "x"], ["sources", "run", "x"], ["sources", "pause", "x"], ["sources", "resume", "x"]),
+        *(["queue"], ["queue", "pause"], ["queue", "resume"], ["users", "remove", "ann"], ["tokens", "remove", "3"]),
+    ],
+    ids=" ".join,
+)
+def test_commands_on_a_missing_folder_fail_and_make_nothing(tmp_path: Path, words: list[str]) -> None:
+    data = tmp_path / "above" / "none"
+    done = run(*words, "--data", data)
     assert isinstance(done.exception, NotFound)
-    assert not (tmp_path / "none").exists()
+    if words[1:2] != ["run"]:
+        assert str(done.exception).startswith(f"there is no data folder '{data}'; 'feedmill serve --data {data}' makes one")
+    assert not data.parent.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["import", "keymatches", "FILE"],
+        ["policies", "import", "FILE"],
+        ["users", "add", "a/b/c\\d", "--password-stdin"],
+        ["tokens", "add", "x", "--scope", "push", "--days", "-1"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_commands_that_fail_leave_no_new_folder_and_nothing_in_an_empty_one(tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    file = write(tmp_path, b"\xff\xff,")
+    for data in (tmp_path / "above" / "none", tmp_path / "empty"):
+        done = run(*(file if word == "FILE" else word for word in words), "--data", data)
+        assert done.exit_code == 1, done.output
+        assert isinstance(done.exception, FeedmillError)
+    assert not (tmp_path / "above").exists()
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_feed_that_fails_stays_in_a_new_folder_with_its_receipt(tmp_path: Path) -> None:
+    feed = write(tmp_path, b"<gsafeed>")
+    pushed = run_apart("push", feed, "--datasource", "a", "--feedtype", "full", "--data", tmp_path / "d", "--json")
+    assert (pushed.returncode, json.loads(pushed.stdout)["state"]) == (1, "failed in error")
+    assert run("feeds", "show", "1", "--data", tmp_path / "d").exit_code == 0
+
+
+def run_apart(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Runs a command in a process of its own."""
+    return subprocess.run([sys.executable, "-m", "feedmill.cli.main", *words], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "words", [["search", "--json"], ["feeds", "show", "x", "--json"], ["queue", "--group", "none", "--json"]], ids=" ".join
+)
+def test_wrong_use_is_json_too_if_the_output_is(words: list[str]) -> None:
+    done = run_apart(*words)
+    assert done.returncode in (1, 2)
+    assert json.loads(done.stdout)["error"]
+    assert done.stderr
 
 
 def test_config_check_prints_every_setting_with_its_origin(tmp_path: Path) -> None:

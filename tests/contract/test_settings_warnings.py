@@ -164,7 +164,7 @@ def test_missing_sandbox_for_browsers_is_reported(tmp_path: Path) -> None:
     ],
 )
 def test_variable_that_is_nearly_a_setting_is_named_with_the_likely_name(tmp_path: Path, name: str, meant: str) -> None:
-    found = warnings(tmp_path, "", **{name: "1"})
+    found = load_text(tmp_path, "", **{name: "1"}).warnings
     assert f"{name}: there is no such setting, and it has no effect; did you mean '{meant}'" in found
 
 
@@ -183,4 +183,4 @@ def test_variables_of_other_programs_cause_no_warning(tmp_path: Path) -> None:
         "PUSH_TOKEN",
         "SINCE",
     )
-    assert warnings(tmp_path, "", **{f"FEEDMILL_{name}": "x" for name in others}) == warnings(tmp_path, "")
+    assert load_text(tmp_path, "", **{f"FEEDMILL_{name}": "x" for name in others}).warnings == load_text(tmp_path, "").warnings

@@ -36,6 +36,7 @@ def backup(
 
 def restore(file: InputFile, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Make a data folder of a backup. The folder must be empty; a server that starts on it builds its index."""
+    from feedmill.runtime.datafolder import handing_over
     from feedmill.runtime.runstate import hold_data
 
     del config
@@ -43,7 +44,7 @@ def restore(file: InputFile, data: Data = DATA, config: Config = None, as_json: 
     from feedmill.bootstrap.backups import restore as restore_backup
 
     made = asdict(check_restorable(file, data))
-    with hold_data(data):
+    with handing_over(data), hold_data(data):
         restore_backup(file, data)
     _print({"data": str(data), **made}, f"{data}: {made['files']} files of {made['made_at']}", as_json=as_json)
 

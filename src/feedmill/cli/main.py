@@ -51,6 +51,15 @@ class CommandList(TyperGroup):
         super().__init__(**options)
         self.commands: Any = _Commands()
 
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command that the arguments name. With ``--json``, wrong use is reported as JSON too."""
+        try:
+            return super().invoke(ctx)
+        except typer.TyperException as exc:
+            # the text for people follows on standard error
+            _report_as_json(exc.format_message())
+            raise
+
     def format_commands(self, ctx: Any, formatter: HelpFormatter) -> None:
         """Writes the names of the commands, each under the title of its section and with its summary."""
         del ctx
@@ -190,16 +199,23 @@ def main() -> None:
         sys.exit(1)
 
 
+def _report_as_json(text: str) -> None:
+    """Prints an error on standard output, if the output is JSON."""
+    if "--json" in sys.argv[1:]:
+        from feedmill.cli.options import print_json
+
+        # the reason may be that nothing can be written there
+        with suppress(OSError):
+            print_json({"error": text})
+            sys.stdout.flush()
+
+
 def _report(exc: Exception) -> None:
-    from feedmill.cli.options import clean, error_console, print_json
+    from feedmill.cli.options import clean, error_console
     from feedmill.cli.oserrors import describe_os_error
 
     texts = exc.faults if isinstance(exc, BadSettings) else [describe_os_error(exc) if isinstance(exc, OSError) else str(exc)]
-    if "--json" in sys.argv[1:]:
-        # the reason may be that nothing can be written there
-        with suppress(OSError):
-            print_json({"error": "; ".join(texts)})
-            sys.stdout.flush()
+    _report_as_json("; ".join(texts))
     for text in texts:
         error_console().print(clean(f"error: {text}"))
 

@@ -78,7 +78,7 @@ def _pause(name: str, data: Data, config: Config, *, is_paused: bool, as_json: b
     if server is not None:
         place.client(server, "admin").post_json(f"/api/v1/sources/{quote_name(name)}/{'pause' if is_paused else 'resume'}")
     else:
-        with place.work(may_begin=True) as context:
+        with place.work() as context:
             record_command(context, f"sources {'pause' if is_paused else 'resume'}", {"name": name})
             build_pull_requests(context).pause(name, is_paused=is_paused)
     if as_json:

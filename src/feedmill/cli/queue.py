@@ -219,7 +219,7 @@ def _pause(data: Data, config: Config, *, is_paused: bool, as_json: bool) -> Non
     if server is not None:
         place.client(server, "admin").post_json(f"/api/v1/crawl/{'pause' if is_paused else 'resume'}")
     else:
-        with place.work(may_begin=True) as context:
+        with place.work() as context:
             record_command(context, f"queue {'pause' if is_paused else 'resume'}", {})
             build_crawl_requests(context).pause(is_paused=is_paused)
     if as_json:

@@ -5,13 +5,15 @@ locks the folder and does the work itself.
 """
 
 import os
+import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING
 
-from feedmill.model.errors import NotFound
+from feedmill.model.errors import FeedmillError, NotFound
 
 if TYPE_CHECKING:
     from feedmill.bootstrap.context import AppContext
@@ -49,20 +51,23 @@ class Workplace:
         """
         from feedmill.bootstrap.backends import check_store
         from feedmill.bootstrap.context import open_context
+        from feedmill.runtime.datafolder import handing_over
 
         loaded = self.load()
         self._check_stored(loaded.settings)
-        check_store(self.data, loaded.settings)
-        with open_context(self.data, loaded.settings) as context:
-            yield context
+        with handing_over(self.data):
+            check_store(self.data, loaded.settings)
+            with open_context(self.data, loaded.settings) as context:
+                yield context
 
     @contextmanager
     def work(self, *, may_begin: bool = False) -> "Iterator[AppContext]":
-        """Opens the context for changes, for this command alone; ``may_begin`` creates a new one.
+        """Opens the context for changes, for this command alone; ``may_begin`` creates a new one, which does not stay if the work fails.
 
         Errors: Conflict while another process has the lock, NotFound if the folder has no data.
         """
         from feedmill.bootstrap.context import open_context
+        from feedmill.runtime.datafolder import handing_over
         from feedmill.runtime.migration import migrate
         from feedmill.runtime.runstate import hold_data
         from feedmill.settings import load_settings
@@ -70,7 +75,8 @@ class Workplace:
         settings = load_settings(self.config, os.environ).settings
         if not may_begin:
             self._check_stored(settings)
-        with hold_data(self.data):
+        beginning = nullcontext() if self._has_store(settings) else _removed_on_failure(self.data)
+        with beginning, handing_over(self.data), hold_data(self.data):
             migrate(self.data, settings)
             with open_context(self.data, settings) as context:
                 yield context
@@ -84,7 +90,8 @@ class Workplace:
 
     def _check_stored(self, settings: "Settings") -> None:
         if not self._has_store(settings):
-            raise NotFound(f"'{self.data}' has no data yet; start a server with 'feedmill serve --data {self.data}' or push a feed")
+            missing = f"'{self.data}' has no data yet" if self.data.exists() else f"there is no data folder '{self.data}'"
+            raise NotFound(f"{missing}; 'feedmill serve --data {shlex.quote(str(self.data))}' makes one, or name another with --data")
 
     def client(self, server: "RunState", listener: str) -> "ServerPort":
         """Returns a client of a listener of the running server. On the admin and the feed port it sends the server's own token.
@@ -97,6 +104,22 @@ class Workplace:
 
         token = read_token(self.data) if listener in ("admin", "gate") else ""
         return ServerPort(base_url=server.url(listener), token=token, certificate=_certificate(read_snapshot(self.data).settings, listener))
+
+
+@contextmanager
+def _removed_on_failure(data: Path) -> Iterator[None]:
+    """Removes what a block adds to a data folder without data if the block fails, and the folder too if it was not there."""
+    new = [folder for folder in (data, *data.parents) if not folder.exists()]
+    present = set() if new else set(data.iterdir())
+    try:
+        yield
+    except (FeedmillError, OSError):
+        with suppress(OSError):
+            for path in set(data.iterdir()) - present:
+                rmtree(path) if path.is_dir() else path.unlink()
+            for folder in new:
+                folder.rmdir()
+        raise
 
 
 def _certificate(settings: "Settings", listener: str) -> str:

@@ -3,7 +3,10 @@
 import os
 import pwd
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Final
 
 import structlog
@@ -48,6 +51,52 @@ def prepare_folder(data: Path) -> None:
     # comes last, so that the next start finds an interrupted change again
     os.chmod(data, stat.S_IMODE(known.st_mode) & ~OTHERS)
     log.warning("data_folder_closed", data=str(data), mode=mode, files=closed, reason="it was open to others; now to its owner alone")
+
+
+def check_account(data: Path) -> None:
+    """Refuses to let root serve the data of another user, whose own server could not open the files that root's would make.
+
+    Errors: Denied.
+    """
+    other = _find_other_owner(data)
+    if other is not None:
+        name = find_account(other.st_uid) or other.st_uid
+        raise Denied(f"the data in '{data}' belong to user {name}, who could not open files of root's; start the server as that user")
+
+
+@contextmanager
+def handing_over(data: Path) -> Iterator[None]:
+    """Gives all files that root makes in the data folder of another user to that user, at the end of the block."""
+    other = _find_other_owner(data)
+    try:
+        yield
+    finally:
+        if other is not None:
+            for _, folders, files, place in os.fwalk(data):
+                for name in (*folders, *files):
+                    _hand_over(name, place, other)
+
+
+def _hand_over(name: str, place: int, other: os.stat_result) -> None:
+    with suppress(FileNotFoundError):
+        known = os.stat(name, dir_fd=place, follow_symlinks=False)
+        # a second name of a file may be one outside the folder, which the user must not get
+        if known.st_uid == 0 and (known.st_nlink == 1 or stat.S_ISDIR(known.st_mode)):
+            os.chown(name, other.st_uid, other.st_gid, dir_fd=place, follow_symlinks=False)
+
+
+def _find_other_owner(data: Path) -> os.stat_result | None:
+    """Returns user and group of the data, or of an empty folder for them, if root makes files there that would not be theirs.
+
+    Some file systems, as those of virtual machines, give all new files to one user; there root's are theirs already.
+    """
+    if os.geteuid() != 0:
+        return None
+    with suppress(OSError):
+        known = next((data / sign for sign in _SIGNS if (data / sign).exists()), data).stat()
+        with TemporaryFile(dir=data) as probe:
+            return None if os.fstat(probe.fileno()).st_uid == known.st_uid else known
+    return None
 
 
 def _close_content(folder: Path) -> int:

@@ -30,6 +30,7 @@ from feedmill.model.errors import BadSettings, UpstreamFailure
 from feedmill.ports.http import HttpRequest, ServerAddress
 from feedmill.runtime.admintoken import ensure_token
 from feedmill.runtime.connectionboard import ConnectionBoard
+from feedmill.runtime.datafolder import check_account
 from feedmill.runtime.migration import migrate
 from feedmill.runtime.roleprocess import count_processes, run_process
 from feedmill.runtime.roles import ROLES
@@ -65,6 +66,7 @@ def run_parent(data: Path, config: Path | None, loaded: LoadedSettings) -> int:
     harden()
     for role in ROLES:
         role.load()  # before the roles are forked, so that they share the memory of the code
+    check_account(data)
     with hold_data(data):
         return _run_supervisor(data.absolute(), config, loaded)
 
