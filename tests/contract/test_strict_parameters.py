@@ -35,6 +35,8 @@ REFUSED = {
     "requiredfields=(a)(b)": "requiredfields is '(a)(b)'",
     "requiredfields=-.a": "requiredfields is '-.a'",
     "requiredfields=:x": "requiredfields is ':x'",
+    "requiredfields=" + "(" * 21 + "a" + ")" * 21: "requiredfields is '((((",
+    "requiredfields=" + ".".join(["a"] * 201): "requiredfields is 'a.a.",
     "partialfields=((a:b)": "partialfields is '((a:b)'; give NAME or NAME:WORDS",
     "dnavs=inmeta:a%3Db+word": "dnavs is 'inmeta:a=b word'; give restrictions such as inmeta:NAME=VALUE",
     "getfields=" + "a." * 200: "getfields is 'a.a.",
