@@ -3,12 +3,15 @@
 import ssl
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from feedmill.adapters.identity.saml.keys import make_key, read_key
+from feedmill.cli.main import build_app
 from feedmill_client import BadRequest, Options, Port, Unreachable
 from tests.eitherclient import KINDS, QUICK, Either
 from tests.fakes import ManualClock
@@ -53,6 +56,25 @@ def test_certificate_of_the_server_is_accepted_under_any_name(kind: str, port: i
 
 
 @KINDS
+def test_self_signed_certificate_is_its_own_authority_for_the_names_in_it(kind: str, port: int, tmp_path: Path) -> None:
+    options = replace(QUICK, ca_file=str(tmp_path / "certificate.pem"))
+    with Either(kind, "Port", f"https://localhost:{port}", options=options) as client:
+        assert client.get_json("/") == {}
+    with Either(kind, "Port", f"https://127.0.0.1:{port}", options=options) as client, pytest.raises(Unreachable, match="not trusted"):
+        client.get_json("/")
+
+
+@KINDS
+def test_file_of_authorities_that_holds_none_is_named(kind: str, port: int, tmp_path: Path) -> None:
+    for name in ("key.pem", "none.pem"):
+        with (
+            Either(kind, "Port", f"https://localhost:{port}", options=replace(QUICK, ca_file=str(tmp_path / name))) as client,
+            pytest.raises(BadRequest, match=f"no certificate can be read from '.*{name}'"),
+        ):
+            client.get_json("/")
+
+
+@KINDS
 def test_certificate_of_another_server_is_refused(kind: str, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
     other = tmp_path / "other.pem"
@@ -86,3 +108,11 @@ def test_file_without_a_certificate_is_named(tmp_path: Path, content: str | None
         file.write_text(content)
     with pytest.raises(BadRequest, match=f"no certificate can be read from '{file}'"):
         Port("https://127.0.0.1:9", certificate=str(file)).get_json("/")
+
+
+def test_commands_name_the_option_that_trusts_a_certificate(port: int, tmp_path: Path) -> None:
+    words = ["search", "soup", "--json", "--url", f"https://localhost:{port}"]
+    refused = CliRunner().invoke(build_app(), words)
+    assert "if it is the right server, name a file with its certificate by --ca" in str(refused.exception)
+    assert CliRunner().invoke(build_app(), [*words, "--ca", str(tmp_path / "certificate.pem")]).stdout == "{}\n"
+    assert CliRunner().invoke(build_app(), [*words[:3], "--ca", str(tmp_path / "certificate.pem")]).exit_code == 2

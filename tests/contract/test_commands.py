@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -121,6 +122,17 @@ def test_feed_that_fails_stays_in_a_new_folder_with_its_receipt(tmp_path: Path) 
     pushed = run_apart("push", feed, "--datasource", "a", "--feedtype", "full", "--data", tmp_path / "d", "--json")
     assert (pushed.returncode, json.loads(pushed.stdout)["state"]) == (1, "failed in error")
     assert run("feeds", "show", "1", "--data", tmp_path / "d").exit_code == 0
+
+
+def test_search_without_the_index_says_so_until_it_is_built_again(tmp_path: Path) -> None:
+    feed, data = write(tmp_path, make_feed(SOUP)), tmp_path / "d"
+    assert run_apart("push", feed, "--datasource", "a", "--feedtype", "full", "--data", data).returncode == 0
+    shutil.rmtree(data / "index")
+    lost = run_apart("search", "leek", "--data", data, "--json")
+    assert lost.returncode == 1
+    assert f"the index of '{data}' is lost; 'feedmill reindex' builds it again" in json.loads(lost.stdout)["error"]
+    assert run_apart("reindex", "--data", data).returncode == 0
+    assert json.loads(run_apart("search", "leek", "--data", data, "--json").stdout)["total"] == 1
 
 
 def run_apart(*words: str | Path) -> subprocess.CompletedProcess[str]:

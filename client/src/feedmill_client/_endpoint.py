@@ -351,7 +351,7 @@ class Endpoint:
             # slow to load, and not needed without TLS
             from feedmill_client._trust import make_context
 
-            self._context = self.options.context or make_context(self.options.certificate)
+            self._context = self.options.context or make_context(self.options.certificate, self.options.ca_file)
         return self._context
 
     def _explain_silence(self, exc: Exception, *, was_sent: bool) -> Unreachable:

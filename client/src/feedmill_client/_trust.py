@@ -6,10 +6,13 @@ from pathlib import Path
 from feedmill_client.errors import BadRequest
 
 
-def make_context(certificate: str) -> ssl.SSLContext:
-    """Returns a context that trusts the authorities of the system, or one certificate alone. Errors: BadRequest."""
+def make_context(certificate: str, ca_file: str) -> ssl.SSLContext:
+    """Returns a context that trusts the authorities of the system, those of a file, or one certificate alone. Errors: BadRequest."""
     if not certificate:
-        return ssl.create_default_context()
+        try:
+            return ssl.create_default_context(cafile=ca_file or None)
+        except OSError as exc:
+            raise BadRequest(f"no certificate can be read from '{ca_file}': {exc}") from exc
     # Only this one certificate is accepted, so neither its issuer nor the name in it matters: the server may be reached by a local
     # address that is not in the certificate.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

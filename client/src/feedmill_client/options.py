@@ -56,6 +56,9 @@ class Options:
     user_agent: str = f"feedmill-client/{__version__}"
     certificate: str = ""
     """A PEM file whose first certificate is the server's own. No other one is accepted, and the name in it does not matter."""
+    ca_file: str = ""
+    """A PEM file of the authorities to trust in place of those of the system; a certificate that signed itself is its own authority. The
+    server's certificate must have the name in the address."""
     proxy: str | None = None
     """The proxy of all requests, as ``http://user:password@host:port``; "" for none. By default the variables ``http_proxy``,
     ``https_proxy``, ``all_proxy`` and ``no_proxy`` of the environment say which one, for servers on other machines."""

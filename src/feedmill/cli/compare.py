@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feedmill.cli.options import DATA, Config, Data, Json, Url, clean, console, print_json, workplace
+from feedmill.cli.options import DATA, Ca, Config, Data, Json, Url, clean, console, print_json, workplace
 from feedmill.model.errors import NotFound
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def compare_results(
     num: Annotated[int, typer.Option(min=1, max=100, help="How many of the best results to compare.")] = 10,
     seconds: Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="How long one request may take.")] = 30.0,
     url: Url = "",
+    ca: Ca = None,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,
@@ -34,8 +35,8 @@ def compare_results(
     """Compare the results of public searches on an old appliance and on this server. Exit 1 if a query cannot be compared."""
     from feedmill.conformance.comparison import SearchServer, compare
 
-    before = SearchServer(old, seconds=seconds)
-    after = _find_server(data, config, url, seconds)
+    before = SearchServer(old, seconds=seconds, certificate=str(ca or ""))
+    after = _find_server(data, config, url, seconds, ca)
     found = []
     for difference in compare(before, after, _read_queries(queries), num):
         found.append(difference)
@@ -53,11 +54,11 @@ def compare_results(
         raise typer.Exit(1)
 
 
-def _find_server(data: Path, config: Path | None, url: str, seconds: float) -> "SearchServer":
+def _find_server(data: Path, config: Path | None, url: str, seconds: float, ca: Path | None) -> "SearchServer":
     from feedmill.conformance.comparison import SearchServer
 
     if url:
-        return SearchServer(url, seconds=seconds)
+        return SearchServer(url, seconds=seconds, certificate=str(ca or ""))
     place = workplace(data, config)
     server = place.find_server()
     if server is None:

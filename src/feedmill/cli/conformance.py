@@ -49,7 +49,8 @@ Only = Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="
 WaitSeconds = Annotated[float, typer.Option("--wait", metavar="SECONDS", min=0.1, help="How long an effect may take.")]
 RequestSeconds = Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="How long one request may take.")]
 Certificate = Annotated[
-    Path | None, typer.Option("--certificate", metavar="FILE", exists=True, dir_okay=False, help="Certificates to trust (PEM).")
+    Path | None,
+    typer.Option("--ca", "--cacert", "--certificate", metavar="FILE", exists=True, dir_okay=False, help="Certificates to trust (PEM)."),
 ]
 
 conformance_app = typer.Typer(no_args_is_help=True, help="Check a server against a protocol, or serve a counterpart for clients.")

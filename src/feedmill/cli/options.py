@@ -27,6 +27,18 @@ Config = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Url = Annotated[str, typer.Option("--url", metavar="http://HOST:PORT", help="A server other than that of the data folder.")]
+Ca = Annotated[
+    Path | None,
+    typer.Option(
+        "--ca",
+        "--cacert",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        readable=False,
+        help="Certificates to trust for https in place of the system's (PEM), such as that of the server itself.",
+    ),
+]
 InputFile = Annotated[Path, typer.Argument(metavar="FILE", help="The file to read.", exists=True, dir_okay=False, readable=False)]
 
 NARROWEST_TABLE, WIDEST_TABLE = 80, 100_000
@@ -67,6 +79,12 @@ def read_time(text: str) -> datetime:
     if moment is None:
         raise typer.BadParameter(f"'{text}' is no time; write 2026-03-01 or 2026-03-01T12:30:00")
     return moment
+
+
+def check_ca(ca: Path | None, url: str) -> None:
+    """Refuses certificates without the address of a server. Errors: BadParameter."""
+    if ca is not None and not url:
+        raise typer.BadParameter("--ca is for the server that --url names; the certificate of the data folder's server is in its settings")
 
 
 def check_number(number: int) -> int:

@@ -11,7 +11,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feedmill.cli.options import DATA, Config, Data, InputFile, Json, Url, amount, clean, console, error_console, print_json, workplace
+from feedmill.cli.options import (
+    DATA,
+    Ca,
+    Config,
+    Data,
+    InputFile,
+    Json,
+    Url,
+    amount,
+    check_ca,
+    clean,
+    console,
+    error_console,
+    print_json,
+    workplace,
+)
 from feedmill.cli.working import get_feed, work_until
 from feedmill.core.documents.submission import Submission, check_datasource, read_groups_submission, read_submission
 from feedmill.model.errors import BadRequest
@@ -74,6 +89,7 @@ def push(
     datasource: Annotated[str, typer.Option(help="Data source that the feed is for.")],
     feedtype: Annotated[FeedType, typer.Option(help="What the feed does to its data source.")],
     url: Url = "",
+    ca: Ca = None,
     token: Token = "",
     wait: Wait = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what the feed would do to the documents, and change nothing.")] = False,
@@ -89,7 +105,7 @@ def push(
             raise typer.BadParameter("a dry run reads the store of the data folder: give --data, not --url", param_hint="--dry-run")
         _try(feed, file, workplace(data, config), as_json=as_json)
         return
-    _push(feed, file, workplace(data, config), url, token, wait=wait, as_json=as_json)
+    _push(feed, file, workplace(data, config), _Destination(url, ca, token), wait=wait, as_json=as_json)
 
 
 def push_groups(
@@ -97,6 +113,7 @@ def push_groups(
     groupsource: Annotated[str, typer.Option(help="Group source that the memberships are for.")],
     feedtype: Annotated[GroupsFeedType, typer.Option(help="What the feed does to its group source.")],
     url: Url = "",
+    ca: Ca = None,
     token: Token = "",
     wait: Wait = False,
     data: Data = DATA,
@@ -107,7 +124,7 @@ def push_groups(
     _check_name(groupsource, "groupsource")
     fields = {"groupsource": groupsource, "feedtype": feedtype.value}
     feed = _Outgoing("/xmlgroups", fields, partial(read_groups_submission, has_data=True))
-    _push(feed, file, workplace(data, config), url, token, wait=wait, as_json=as_json)
+    _push(feed, file, workplace(data, config), _Destination(url, ca, token), wait=wait, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +142,20 @@ class _Outgoing:
         return replace(self.read(self.fields), format=GSAGROUPS if self.path == "/xmlgroups" else GSAFEED)
 
 
-def _push(feed: _Outgoing, file: Path, place: "Workplace", url: str, token: str, *, wait: bool, as_json: bool) -> None:
-    client = find_client(place, url, token)
+@dataclass(frozen=True, slots=True)
+class _Destination:
+    """The server that the options name; none is that of the data folder. Errors: wrong use."""
+
+    url: str
+    ca: Path | None
+    token: str
+
+    def __post_init__(self) -> None:
+        check_ca(self.ca, self.url)
+
+
+def _push(feed: _Outgoing, file: Path, place: "Workplace", to: _Destination, *, wait: bool, as_json: bool) -> None:
+    client = find_client(place, to.url, to.token, to.ca)
     if client is None:
         from feedmill.bootstrap.intake import build_intake
 
@@ -201,12 +230,12 @@ def _check_name(name: str, field: str = "datasource") -> None:
         raise typer.BadParameter(str(exc)) from exc
 
 
-def find_client(place: "Workplace", url: str = "", token: str = "") -> "ServerPort | None":
+def find_client(place: "Workplace", url: str = "", token: str = "", ca: Path | None = None) -> "ServerPort | None":
     """Returns a client of a feed port. If the caller has no token, the server of this machine gets its own one."""
     from feedmill.cli.serverport import ServerPort
 
     if url:
-        return ServerPort(base_url=url, token=token)
+        return ServerPort(base_url=url, token=token, ca_file=str(ca or ""))
     server = place.find_server()
     if server is None:
         return None

@@ -9,6 +9,7 @@ import typer
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import (
     DATA,
+    Ca,
     Config,
     Data,
     Groups,
@@ -16,6 +17,7 @@ from feedmill.cli.options import (
     Namespace,
     Url,
     amount,
+    check_ca,
     check_number,
     clean,
     console,
@@ -25,12 +27,15 @@ from feedmill.cli.options import (
 from feedmill.core.access.principals import read_identity
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.audit import AuditKind, Details
-from feedmill.model.errors import BadRequest, Denied, NotFound
+from feedmill.model.errors import BadRequest, Corrupt, Denied, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.search import Match, SearchRequest
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+    from feedmill.bootstrap.context import AppContext
+    from feedmill.cli.serverport import ServerPort
 
 SEARCH_EXAMPLES = """Examples:
 
@@ -55,6 +60,7 @@ def search(
     namespace: Namespace = DEFAULT_NAMESPACE,
     groups: Groups = None,
     url: Url = "",
+    ca: Ca = None,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,
@@ -65,9 +71,12 @@ def search(
     """
     if url and (user or groups):
         raise typer.BadParameter("with --url a server decides who searches; sign in there with a token of scope search")
+    check_ca(ca, url)
     if url:
+        from feedmill.cli.serverport import ServerPort
+
         parameters = {"q": query, "start": start, "num": num, "match": match.value, "getfields": getfields}
-        page = _search_there(url, parameters | {"facet": facet or [], "select": select or []})
+        page = _search_there(ServerPort(base_url=url, ca_file=str(ca or "")), parameters | {"facet": facet or [], "select": select or []})
     else:
         _check_facets(facet or (), select or ())
         request = SearchRequest(
@@ -83,7 +92,10 @@ def search(
         from feedmill.bootstrap.search import build_search_services
         from feedmill.wire.results.json import render_page
 
-        with workplace(data, config).read() as context:
+        place = workplace(data, config)
+        with place.read() as context:
+            if place.find_server() is None:
+                _check_index(context)
             services = build_search_services(context)
             access = ANONYMOUS
             if user or groups:
@@ -97,13 +109,21 @@ def search(
         _print_page(page, start)
 
 
-def _search_there(url: str, parameters: Mapping[str, Any]) -> Any:
-    from feedmill.cli.serverport import ServerPort
+def _check_index(context: "AppContext") -> None:
+    """Refuses to search an index that has been removed, in which nothing would be found. Errors: Corrupt."""
+    from feedmill.services.indexing.rebuilding import has_lost_index
 
+    if has_lost_index(context.store, context.index()):
+        raise Corrupt(f"the index of '{context.data}' is lost; 'feedmill reindex' builds it again, and so does 'feedmill serve'")
+
+
+def _search_there(port: "ServerPort", parameters: Mapping[str, Any]) -> Any:
     try:
-        return ServerPort(base_url=url).get_json("/api/v1/search", parameters)
+        return port.get_json("/api/v1/search", parameters)
     except (NotFound, Denied) as exc:
-        raise type(exc)(f"{url} answers no searches ({exc}); give the address of the search port, which is 8080 by default") from exc
+        raise type(exc)(
+            f"{port.base_url} answers no searches ({exc}); give the address of the search port, which is 8080 by default"
+        ) from exc
 
 
 def _check_facets(names: Sequence[str], selections: Sequence[str]) -> None:

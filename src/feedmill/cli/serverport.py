@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,11 +41,12 @@ _ONCE: Final = Options(retries=Retries(attempts=1))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerPort:
-    """A port by its base URL, which may hold a user and a password or token. ``certificate`` is a PEM file: see ``Options``."""
+    """A port by its base URL, which may hold a user and a password or token. ``certificate`` and ``ca_file``: see ``Options``."""
 
     base_url: str
     token: str = ""
     certificate: str = ""
+    ca_file: str = ""
 
     def push(self, path: str, fields: Mapping[str, str], file: Path, on_progress: OnProgress = ignore_progress) -> str | None:
         """Posts a feed and returns its id, or None if the server returns none. Errors: Denied, Busy, BadRequest, NotFound."""
@@ -75,7 +76,9 @@ class ServerPort:
     @contextmanager
     def _open(self) -> Iterator[Port]:
         try:
-            with Port(self.base_url, token=self.token, certificate=self.certificate, options=_ONCE) as port:
+            with Port(self.base_url, token=self.token, certificate=self.certificate, options=replace(_ONCE, ca_file=self.ca_file)) as port:
                 yield port
         except errors.FeedmillError as exc:
+            if type(exc.__cause__).__name__ == "SSLCertVerificationError" and not self.certificate:
+                raise Unreachable(f"{exc}; if it is the right server, name a file with its certificate by --ca") from exc
             raise next(ours for theirs, ours in _TABLE if isinstance(exc, theirs))(str(exc)) from exc

@@ -41,6 +41,19 @@ def choose_folder(unit: UnitOfWork, generations: IndexGenerations) -> str:
     return folder
 
 
+def has_lost_index(store: Store, generations: IndexGenerations) -> bool:
+    """Returns whether the folder in force has been removed, or is one of another release that this program cannot read.
+
+    The next start of the indexer builds a new one.
+    """
+    with store.reading() as unit:
+        folder = unit.state.key_values.get(keyvalues.INDEX_FOLDER)
+        token = unit.state.key_values.get(keyvalues.INDEX_TOKEN)
+    if folder is None or not token:
+        return False
+    return not generations.exists(folder) or not (folder.startswith(f"{generations.schema}-") or generations.can_serve(folder))
+
+
 def _serve_partial(unit: UnitOfWork, rebuild: str) -> None:
     """Requests a rebuild; until its end, responses say that the index is incomplete. What was committed before no longer counts."""
     _request(unit, rebuild)
