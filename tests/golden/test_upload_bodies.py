@@ -1,5 +1,6 @@
 """Request bodies as each old client writes them, in any chunks, give the same fields and the same feed."""
 
+import base64
 import gzip
 import random
 import re
@@ -52,6 +53,11 @@ def toolkit(order: Sequence[str], data: bytes, *, data_head: bytes = b"", tail: 
     return b"\r\n".join([*parts, *([tail] if tail or data_head else []), b"--" + DOLLAR.encode() + b"--", b""])
 
 
+def decorated(head: bytes, data: bytes) -> bytes:
+    """Writes a body whose part with the feed has a line more in its head."""
+    return library(b"~").replace(b"text/xml\r\n", b"text/xml\r\n" + head + b"\r\n").replace(b"~", data)
+
+
 SAFE = XML.replace(b"\r\n--<<", b"\r\n-- <<")
 TOOLKIT_TYPE = f"multipart/form-data; boundary={DOLLAR}"
 
@@ -81,6 +87,23 @@ CASES = {
     "no type at all": Case("", library(SAFE), SAFE),
     "leading empty line": Case("multipart/form-data", b"\r\n" + library(SAFE), SAFE),
     "preamble and epilogue": Case("multipart/form-data; boundary=<<", b"for old readers\r\n" + library(SAFE) + b"bye", SAFE),
+    "lines that end in LF": Case("multipart/form-data; boundary=<<", library(b"~").replace(b"\r", b"").replace(b"~", SAFE), SAFE),
+    "lines that end in LF, the last without": Case("", library(b"~").replace(b"\r", b"").replace(b"~", SAFE).rstrip(), SAFE),
+    "lines that end in LF, but for the last delimiter": Case(
+        "multipart/form-data; boundary=<<", library(b"~").replace(b"\r", b"").replace(b"~\n", SAFE + b"\r\n"), SAFE
+    ),
+    "lines that end in LF and an epilogue": Case(
+        "", library(b"~").replace(b"\r", b"").replace(b"~", SAFE) + b"bye\n\n--<<\n" + b"x" * 20_000, SAFE
+    ),
+    "false length of a part": Case("multipart/form-data; boundary=<<", decorated(b"Content-Length: 3", SAFE), SAFE),
+    "senseless length of a part": Case("multipart/form-data; boundary=<<", decorated(b"content-length: many", SAFE), SAFE),
+    "base64 as mail has it": Case(
+        "multipart/form-data; boundary=<<", decorated(b"Content-Transfer-Encoding: BASE64", base64.encodebytes(SAFE)), SAFE
+    ),
+    "base64 without padding": Case(
+        "multipart/form-data; boundary=<<", decorated(b"content-transfer-encoding: base64", base64.b64encode(SAFE).rstrip(b"=")), SAFE
+    ),
+    "binary as mail has it": Case("multipart/form-data; boundary=<<", decorated(b"Content-Transfer-Encoding: 8bit", SAFE), SAFE),
     "urlencoded under a wrong header": Case(
         "multipart/form-data",
         b"feedtype=full&datasource=hr&data=%3C%3Fxml+version%3D%221.0%22%3F%3E%0D%0A%3ca/>",
@@ -193,6 +216,24 @@ def test_upload_two_feeds_in_one_request_are_refused() -> None:
 
 def test_upload_empty_file_beside_text_counts_for_nothing() -> None:
     assert read(Case("", b"data=&datasource=hr&data=%3Cb%3E&feedtype=full", b""), []) == (b"<b>", FIELDS)
+
+
+@pytest.mark.parametrize(
+    ("head", "data", "reason"),
+    [
+        (b"Content-Transfer-Encoding: base64", b"<gsafeed/>", "not base64"),
+        (b"Content-Transfer-Encoding: base64", b"PGE+A", "not base64"),
+        (b"Content-Transfer-Encoding: quoted-printable", b"=3Ca/>", "'quoted-printable' of a part is not known"),
+    ],
+)
+def test_upload_part_that_cannot_be_decoded_is_refused(head: bytes, data: bytes, reason: str) -> None:
+    with pytest.raises(BadRequest, match=reason):
+        read(Case("multipart/form-data; boundary=<<", decorated(head, data), b""), [])
+
+
+def test_upload_endless_line_of_a_head_is_refused() -> None:
+    with pytest.raises(BadRequest, match="more than 8192 bytes"):
+        read(Case("", b"--<<\nX: " + b"y" * 9_000, b""), [])
 
 
 def test_upload_many_parts_are_refused() -> None:

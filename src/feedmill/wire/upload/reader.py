@@ -175,7 +175,7 @@ def _open_reader(body_format: BodyFormat) -> BodyReader:
     match body_format:
         case Multipart():
             try:
-                return MultipartReader(body_format.boundary)
+                return MultipartReader(body_format.boundary, has_bare_lines=body_format.has_bare_lines)
             except ValueError as exc:
                 raise BadRequest("the body begins like multipart/form-data but its first line is no delimiter") from exc
         case UrlEncoded():

@@ -28,10 +28,11 @@ _BOUNDARY: Final = re.compile(r';\s*boundary\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*
 
 @dataclass(frozen=True, slots=True)
 class Multipart:
-    """A multipart body. ``skip``: the number of bytes before the parser's input."""
+    """A multipart body. ``skip``: the number of bytes before the parser's input. ``has_bare_lines``: its first line ends in LF alone."""
 
     boundary: bytes
     skip: int = 0
+    has_bare_lines: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,4 +97,4 @@ def _read_first_line(text: bytes, lead: int, *, is_whole: bool) -> Multipart | N
         raise BadRequest("the body begins like multipart/form-data but its first line is no delimiter")
     if not end:
         return None
-    return Multipart(line[2:].removesuffix(b"\r"), skip=lead)
+    return Multipart(line[2:].removesuffix(b"\r"), skip=lead, has_bare_lines=not line.endswith(b"\r"))
