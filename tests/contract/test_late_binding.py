@@ -18,6 +18,7 @@ from feedmill.model.identity import Identity, Subject
 from tests.contract.lateharness import BOB, LOGIN, URLS, Now, binding, files, head, saml, say, select
 from tests.decisionpoint import DecisionPoint, running_point
 from tests.selfsigned import CERTIFICATE, KEY
+from tests.watching import watch
 
 # --- policy decision points -----------------------------------------------------------------------------------------------------
 
@@ -34,6 +35,13 @@ def test_decision_point_shows_what_it_permits_and_nothing_else(point: DecisionPo
     assert (command, path, headers["content-type"]) == ("POST", "/authz?x=1", "text/xml; charset=utf-8")
     assert headers["soapaction"] == "http://www.oasis-open.org/committees/security"
     assert point.credentials[0] == {"name": "ann", "namespace": "Default", "domain": "corp"}
+
+
+def test_search_says_that_it_waits_for_a_decision_point(point: DecisionPoint) -> None:
+    point.permit("ann", *URLS)
+    late = binding(saml(point))
+    assert watch(lambda: select(late, URLS)) == (set(URLS), ["waits", "goes on"])
+    assert watch(lambda: select(late, URLS)) == (set(URLS), [])
 
 
 def test_password_is_forwarded_to_a_decision_point_only_if_configured(point: DecisionPoint) -> None:

@@ -18,7 +18,7 @@ from feedmill.model.query import Node
 from feedmill.model.search import Hits
 from feedmill.services.searching import timedindex
 from tests.contract.searchharness import SearchHarness, ask, open_harness
-from tests.waiting import wait_for, wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_for, wait_until
 
 MANY = 2_000_000
 
@@ -124,6 +124,19 @@ def test_search_in_time_says_nothing_of_a_deadline(harness: SearchHarness, index
     assert (len(body["results"]), body["exact"], body["warnings"]) == (3, True, [])
     assert body["facets"][0]["values"][0]["count"] == 3
     assert "<CT>" not in ask(bounded(harness, 60), "/search", "q=needle").text
+
+
+def test_search_that_waits_for_the_engine_holds_up_no_other(harness: SearchHarness, index: SlowIndex) -> None:
+    async def act() -> None:
+        bounds = SearchBounds(deadline_seconds=600, processes=2, short_seconds=600)
+        app = search_app(harness.services(), SearchSite(bounds=bounds))
+        slow = asyncio.create_task(Caller(app, "/api/v1/search", "q=needle").call())
+        await asyncio.to_thread(wait_for, 1, lambda: index.waits)
+        assert await asyncio.wait_for(Caller(app, "/api/v1/documents", "url=http://a.com/1").call(), PATIENCE_SECONDS) == 200
+        index.let_go.set()
+        assert await asyncio.wait_for(slow, PATIENCE_SECONDS) == 200
+
+    asyncio.run(act())
 
 
 class Caller:

@@ -98,6 +98,23 @@ def test_places_are_taken_up_to_the_bound_of_each_owner(places: SearchPlaces) ->
     assert [places.take("ann", 2) for _ in range(2)] == [True, False]
 
 
+def test_process_takes_the_places_of_all_and_those_of_its_share_first(tmp_path: Path) -> None:
+    path = tmp_path / "test"
+
+    def take_the_rest() -> bool:
+        other = LockedPlaces(path, number=1, processes=2)
+        return [other.take("ann", 5) for _ in range(4)] == [True, True, True, False]
+
+    def take_what_its_share_is_of_two() -> bool:
+        return LockedPlaces(path, number=1, processes=2).take("ann", 2)
+
+    own = LockedPlaces(path, number=0, processes=2)
+    assert own.take("ann", 5)
+    assert run_child(take_what_its_share_is_of_two)
+    assert own.take("ann", 5)
+    assert run_child(take_the_rest)
+
+
 def test_places_of_all_processes_count_together_until_their_process_ends(tmp_path: Path) -> None:
     path = tmp_path / "counts" / "test"
 

@@ -19,6 +19,7 @@ from feedmill.services.deadline import Deadline
 from tests.builders.access import identity
 from tests.contract.lateharness import Now
 from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.watching import watch
 
 ANN = identity("ann")
 COOKIE = Login(cookies=(("LtpaToken2", "ann-proof="),))
@@ -104,6 +105,13 @@ def test_tokens_are_groups_of_each_source_and_requested_for_once(service: Servic
     assert world.groups() == expected
     assert len(service.requested) == 1
     assert world.deadline.missing == ()
+
+
+def test_search_says_that_it_waits_for_tokens(service: Service) -> None:
+    service.tokens = {"LtpaToken2=ann-proof=": "a"}
+    world = World(server(service, "files"))
+    assert watch(world.groups) == ([("files", "a")], ["waits", "goes on"])
+    assert watch(world.groups) == ([("files", "a")], [])
 
 
 def test_own_groups_stay_first(service: Service) -> None:

@@ -45,6 +45,7 @@ ATTRIBUTES: dict[type, set[str]] = {
     HttpToolsProtocol: {"config", "loop", "server_state", "transport", "flow", "pipeline", "scope", "cycle"},
     RequestResponseCycle: {
         "scope",
+        "transport",
         "message_event",
         "disconnected",
         "keep_alive",
@@ -68,6 +69,7 @@ SOURCES: dict[Callable[..., Any], str] = {
     HttpToolsProtocol._start_asgi_task: "bc55a6f4487614df",
     HttpToolsProtocol.on_response_complete: "3b835da51ff0d85f",
     HttpToolsProtocol.connection_lost: "8a5a84898dabba92",
+    RequestResponseCycle.send: "e4355b337add5d7c",
 }
 """Digests of what they replace, or of whose order of steps they rely on. White space and comments do not count."""
 

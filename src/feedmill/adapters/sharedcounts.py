@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -45,10 +46,10 @@ def open_counts(path: Path) -> Counts:
         return LocalCounts()
 
 
-def open_places(path: Path) -> SearchPlaces:
-    """Opens the places of searches. Where there can be no file, they are those of this process only."""
+def open_places(path: Path, *, number: int = 0, processes: int = 1) -> SearchPlaces:
+    """Opens the places of searches, as ``LockedPlaces`` says. Where there can be no file, they are those of this process only."""
     try:
-        return LockedPlaces(path)
+        return LockedPlaces(path, number=number, processes=processes)
     except OSError as exc:
         log.warning("places_not_shared", path=str(path), reason=exc.strerror)
         return LocalPlaces()
@@ -112,17 +113,21 @@ class LockedPlaces:
 
     The kernel frees the locks of a process that ends. The file stays empty, since bytes beyond its end can be locked too. A process opens
     it only once: closing it would free all its locks.
+
+    Each of the processes first tries the places of its own share, because one that another has costs a call of the system.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, number: int = 0, processes: int = 1) -> None:
         self._file = _open(path)
+        self._number, self._processes = number, processes
         weakref.finalize(self, os.close, self._file)
         self._taken: dict[str, list[int]] = {}
 
     def take(self, owner: str, most: int) -> bool:
         """Takes a place, and returns whether there was one."""
         taken, first = self._taken.get(owner, []), _find_first(owner)
-        for place in range(first, first + most):
+        own = first + most * self._number // self._processes
+        for place in chain(range(own, first + most), range(first, own)):
             # A process may lock its own bytes again, so these are no places any more.
             if place not in taken and self._lock(place):
                 self._taken[owner] = [*taken, place]

@@ -72,7 +72,7 @@ def build_circuit_note(context: AppContext) -> CircuitNote:
 
 def open_search_places(context: AppContext) -> SearchPlaces:
     """Opens the places in which clients search, which all processes share."""
-    return open_places(context.data / COUNTS / "searches")
+    return open_places(context.data / COUNTS / "searches", number=context.place.number, processes=context.place.processes)
 
 
 def build_manual() -> Manual:

@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 
 from feedmill.model.errors import OutOfTime
 from feedmill.model.messages import message
+from feedmill.services.waiting import waiting
 
 RESERVED: Final = 0.1
 """The share of the whole time that is reserved for making results of the hits."""
@@ -143,13 +144,14 @@ class Deadline:
 
     def _is_done(self, job: "Future[_Answer]", until: float) -> bool:
         """Waits for a job, at most until a second of the clock. Cancels the job if it has not begun by then."""
-        while not job.done():
-            left = min(until, self._until) - self._clock()
-            if left <= 0:
-                job.cancel()
-                return False
-            # In short waits, since ``cancel`` is called from another thread and ends no wait.
-            wait([job], min(left, LOOK_SECONDS))
+        with waiting():
+            while not job.done():
+                left = min(until, self._until) - self._clock()
+                if left <= 0:
+                    job.cancel()
+                    return False
+                # In short waits, since ``cancel`` is called from another thread and ends no wait.
+                wait([job], min(left, LOOK_SECONDS))
         return True
 
     # --- jobs that still run ---
@@ -167,6 +169,11 @@ class Deadline:
             call, self._idle = (self._idle, None) if not self._jobs else (None, self._idle)
         if call is not None:
             call()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no job runs for the request."""
+        return not self._jobs
 
     def when_idle(self, call: Callable[[], None]) -> None:
         """Runs a callback when no job runs for the request any more, at once if none does."""

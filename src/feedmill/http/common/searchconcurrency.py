@@ -4,8 +4,8 @@ Further searches of the client wait in order, for at most half of the deadline. 
 refused at once. A search occupies its slot until no thread works for it, which may be after its response.
 
 All processes of the port count together (``ports.counts.SearchPlaces``). Within its even share of the slots, a process passes a slot on to
-its own next search without freeing it. Slots beyond that become free for all processes, whose first waiting searches look for one every
-``LOOK_SECONDS``.
+its own next search without freeing it. Slots beyond that become free for all processes, each of which looks for one every
+``LOOK_SECONDS`` while a search of the client waits there.
 """
 
 import asyncio
@@ -40,6 +40,7 @@ class _OwnerSearches:
 
     running: int = 0
     waiting: "deque[asyncio.Future[None]]" = field(default_factory=deque)
+    is_looking: bool = False
 
 
 class SearchSlots:
@@ -69,8 +70,10 @@ class SearchSlots:
             return False
         turn = asyncio.get_running_loop().create_future()
         searches.waiting.append(turn)
+        self._look_later(owner, searches)
         try:
-            return await self._wait(turn, owner, searches, seconds)
+            await asyncio.wait((turn,), timeout=seconds)
+            return turn.done()
         except asyncio.CancelledError:
             # The slot was given in the moment in which the request was cancelled: it is passed on.
             if turn.done():
@@ -81,15 +84,20 @@ class SearchSlots:
                 searches.waiting.remove(turn)
             self._forget(owner, searches)
 
-    async def _wait(self, turn: "asyncio.Future[None]", owner: Owner, searches: _OwnerSearches, seconds: float) -> bool:
-        """Waits until a slot is passed on to this search, or until it is the first that waits and one is free."""
-        clock = asyncio.get_running_loop().time
-        until = clock() + seconds
-        while (left := until - clock()) > 0:
-            await asyncio.wait((turn,), timeout=min(left, LOOK_SECONDS))
-            if turn.done() or (searches.waiting[0] is turn and self._take(owner, searches)):
-                return True
-        return False
+    def _look_later(self, owner: Owner, searches: _OwnerSearches) -> None:
+        if not searches.is_looking:
+            searches.is_looking = True
+            asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look, owner, searches)
+
+    def _look(self, owner: Owner, searches: _OwnerSearches) -> None:
+        """Gives the searches that wait the slots that other processes have freed."""
+        searches.is_looking = False
+        while searches.waiting and (searches.waiting[0].done() or self._take(owner, searches)):
+            turn = searches.waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+        if searches.waiting:
+            self._look_later(owner, searches)
 
     def leave(self, owner: Owner) -> None:
         """Frees a slot, or passes it to the search that waits longest."""

@@ -20,11 +20,12 @@ from starlette.responses import Response
 from starlette.types import Receive
 
 from feedmill.http.common.clientaddress import Clients
-from feedmill.http.common.searchadmission import Admission
+from feedmill.http.common.searchadmission import ADMITTED_ALONE, ADMITTED_BESIDE, SHORT_SECONDS, Admission
 from feedmill.http.common.searchconcurrency import SearchSlots
 from feedmill.model.messages import message
 from feedmill.ports.counts import LocalPlaces, SearchPlaces
 from feedmill.services.deadline import Deadline
+from feedmill.services.waiting import WaitWatch, watch_waiting
 from feedmill.telemetry.metrics import SEARCHES_BOUNDED
 from feedmill.telemetry.requestids import RequestThreads
 
@@ -41,12 +42,16 @@ _THREADS: Final = RequestThreads(AT_ONCE, thread_name_prefix="search")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchBounds:
-    """The limits of one search and of one client. Units: seconds a search; searches of a client at once, in so many processes together."""
+    """The limits of one search and of one client. Units: seconds a search; searches of a client at once, in so many processes together.
+
+    ``short_seconds`` is how long a search counts as at work (``searchadmission``).
+    """
 
     deadline_seconds: float = 5.0
     at_once: int = 8
     places: SearchPlaces = field(default_factory=LocalPlaces)
     processes: int = 1
+    short_seconds: float = SHORT_SECONDS
 
 
 async def run_search(act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -91,10 +96,8 @@ class SearchThreads:
             raise HTTPException(503, text, {"retry-after": str(RETRY_SECONDS)})
         request.scope[_KEY] = deadline
 
-        def leave() -> None:
-            # the event loop may end before the engine does
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(self._slots.leave, owner)
+        def leave_later() -> None:
+            _call_soon(loop, self._slots.leave, owner)
 
         watching: list[asyncio.Task[None]] = []
         later = loop.call_later(WATCHED_SECONDS, lambda: watching.append(loop.create_task(_watch(request.receive, deadline))))
@@ -104,18 +107,23 @@ class SearchThreads:
             later.cancel()
             for task in watching:
                 task.cancel()
-            deadline.when_idle(leave)
+            if deadline.is_idle:
+                self._slots.leave(owner)
+            else:
+                deadline.when_idle(leave_later)
             if deadline.is_cut:
                 SEARCHES_BOUNDED.add("gone" if deadline.is_cancelled else "deadline")
 
     async def _run_admitted(self, deadline: Deadline, act: Callable[[], T]) -> T:
         """Runs a search in a thread as soon as it is admitted."""
-        admission = self._admissions.setdefault(asyncio.get_running_loop(), Admission())
+        loop = asyncio.get_running_loop()
+        admission = self._find_admission(loop)
         turn = await admission.enter()
         # The search itself counts as a job, so its slot is free only after its thread and all its engine jobs have ended.
         deadline.begin_job()
 
         def work() -> T:
+            watch_waiting(WaitWatch(partial(_call_soon, loop, admission.pause, turn), partial(_call_soon, loop, admission.resume, turn)))
             try:
                 return act()
             finally:
@@ -129,6 +137,20 @@ class SearchThreads:
             if job.cancelled():
                 deadline.end_job()
             admission.leave(turn)
+
+    def _find_admission(self, loop: asyncio.AbstractEventLoop) -> Admission:
+        admission = self._admissions.get(loop)
+        if admission is None:
+            admitted = ADMITTED_ALONE if self._bounds.processes == 1 else ADMITTED_BESIDE
+            admission = self._admissions[loop] = Admission(admitted, self._bounds.short_seconds)
+        return admission
+
+
+def _call_soon(loop: asyncio.AbstractEventLoop, act: Callable[[T], None], argument: T) -> None:
+    """Calls a function in the thread of the event loop, from any thread."""
+    # the event loop may end before a search does
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(act, argument)
 
 
 async def _watch(receive: Receive, deadline: Deadline) -> None:

@@ -24,6 +24,7 @@ from feedmill.model.messages import message
 from feedmill.model.serving import DEFAULT_FRONTEND
 from feedmill.ports.counts import Count, Counts, LocalCounts
 from feedmill.ports.stylesheets import StylesheetOutput, StylesheetRepository, StylesheetTransformer
+from feedmill.services.waiting import waiting
 
 CACHED_SECONDS = 900.0
 MAX_CACHED = 100
@@ -107,7 +108,8 @@ class FrontEnds:
         with self._lock:
             ready = self._find_stylesheet(engine, name, path, reload=reload)
         try:
-            body = engine.transformer.transform(ready.stylesheet, xml, custom)
+            with waiting():
+                body = engine.transformer.transform(ready.stylesheet, xml, custom)
         except Corrupt as exc:
             raise Corrupt(f"the stylesheet of front end {name} failed: {exc}") from exc
         if len(body) > MAX_PAGE_BYTES:

@@ -21,6 +21,7 @@ from feedmill.model.errors import NotFound, UpstreamFailure
 from feedmill.model.messages import message
 from feedmill.ports.pulling import RowSource, ShownRow
 from feedmill.services.searching.visibledocuments import VisibleDocuments
+from feedmill.services.waiting import waiting
 
 PATH = "/db/{name}/{keys:path}"
 SCHEME = "googledb://"
@@ -83,7 +84,8 @@ class RowPages:
 def _read_row(source: RowSource, keys: Sequence[str], name: str) -> ShownRow | None:
     """Returns a row, None if it cannot be read. Errors: NotFound."""
     try:
-        return source.read_row(keys)
+        with waiting():
+            return source.read_row(keys)
     except UpstreamFailure as exc:
         log.warning("row_not_read", source=name, reason=str(exc))
         return None

@@ -19,6 +19,48 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 
+class _ResponseTransport:
+    """The transport of one response. It sends the head together with a piece of the body that follows at once, as one packet."""
+
+    def __init__(self, cycle: RequestResponseCycle, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._cycle = cycle
+        self._transport = transport
+        self._loop = loop
+        self._has_had_head = False
+        self._head = b""
+        self._later: asyncio.Handle | None = None
+
+    def write(self, data: bytes) -> None:
+        """Sends bytes, a head at the latest before the event loop goes on."""
+        # otherwise it is 100 Continue
+        if self._cycle.response_started and not self._has_had_head:
+            self._has_had_head, self._head = True, data
+            self._later = self._loop.call_soon(self._send_head)
+        elif self._head:
+            self._transport.writelines((self._take_head(), data))
+        else:
+            self._transport.write(data)
+
+    def close(self) -> None:
+        """Closes the connection after what was written."""
+        self._send_head()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        """Returns whether the connection is closing."""
+        return self._transport.is_closing()
+
+    def _send_head(self) -> None:
+        if self._head and not self._transport.is_closing():
+            self._transport.write(self._take_head())
+
+    def _take_head(self) -> bytes:
+        head, self._head = self._head, b""
+        if self._later is not None:
+            self._later.cancel()
+        return head
+
+
 class HttpProtocol(HttpToolsProtocol):
     """uvicorn's HTTP/1.1 protocol of one connection, with names for its state."""
 
@@ -28,6 +70,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answering = cycle
+        cycle.transport = _ResponseTransport(cycle, self.transport, self.loop)  # type: ignore[assignment]
         super()._start_asgi_task(cycle, app)
 
     @property

@@ -28,6 +28,7 @@ from feedmill.model.identity import Identity
 from feedmill.services.authorization.authorizer import Authorizer, LateCounts, NoCounts, SafeAuthorizer
 from feedmill.services.authorization.cache import AuthorizationCache
 from feedmill.services.authorization.circuitbreaker import CircuitBreaker, ReportCircuits
+from feedmill.services.waiting import waiting
 
 MAX_SEARCHES = 20
 THREADS_FOR_SEARCHES = 4
@@ -161,7 +162,8 @@ class LateBinding:
             return
         answer = self._response_times.choose(self._find_rule(url))
         if answer is not None:
-            self._sleep(min(answer.seconds, max(late.until - self._clock(), 0.0)))
+            with waiting():
+                self._sleep(min(answer.seconds, max(late.until - self._clock(), 0.0)))
             if answer.is_decided:
                 self._cache.put(access.current_user, url, Verdict.DENY)
 
@@ -224,7 +226,8 @@ class LateBinding:
             # Each lane takes the next batch when it is free, so one slow answer does not delay the others.
             lanes = min(authorizer.rule.parallel, len(one.batches))
             futures += [self._threads[place].submit(self._work, one, current_user, late) for _ in range(lanes)]
-        wait(futures, timeout=max(late.until - self._clock(), 0.0))
+        with waiting():
+            wait(futures, timeout=max(late.until - self._clock(), 0.0))
         for future in futures:
             # Those that have not begun. A request that runs is abandoned; its answer comes too late.
             future.cancel()

@@ -34,6 +34,7 @@ from feedmill.model.scope import Scope
 from feedmill.ports.http import HttpClient, HttpRequest, ServerAddress
 from feedmill.services.authorization.circuitbreaker import CircuitBreaker
 from feedmill.services.deadline import Deadline
+from feedmill.services.waiting import waiting
 from feedmill.wire.seedlist.usertokens import parse_user_tokens
 
 AGENT: Final = b"Feedmill (authorization)"
@@ -131,7 +132,8 @@ class UserTokens:
         until = self._clock() + server.seconds
         if deadline is not None:
             until = min(until, deadline.until_access)
-        wait([future], max(until - self._clock(), 0.0))
+        with waiting():
+            wait([future], max(until - self._clock(), 0.0))
         return future.result() if future.done() and not future.cancelled() else None
 
     def _ask(self, server: TokenServer, proof: Proof, digest: bytes) -> _Answer | None:

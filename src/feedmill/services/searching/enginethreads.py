@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, TypeVar
 
 from feedmill.services.deadline import LOOK_SECONDS, Deadline
+from feedmill.services.waiting import waiting
 
 LEAST_THREADS: Final = 4
 
@@ -53,12 +54,20 @@ class EngineThreads:
 
     def _enter(self, deadline: Deadline) -> None:
         with self._is_free:
-            while self._running.total() >= self._count or self._running[deadline.owner] >= self.share:
-                deadline.check()
-                # In short waits, to notice that the request was cancelled.
-                self._is_free.wait(min(deadline.left_seconds, LOOK_SECONDS))
+            if self._is_full(deadline.owner):
+                with waiting():
+                    self._await_thread(deadline)
             deadline.check()
             self._running[deadline.owner] += 1
+
+    def _await_thread(self, deadline: Deadline) -> None:
+        while self._is_full(deadline.owner):
+            deadline.check()
+            # In short waits, to notice that the request was cancelled.
+            self._is_free.wait(min(deadline.left_seconds, LOOK_SECONDS))
+
+    def _is_full(self, owner: str) -> bool:
+        return self._running.total() >= self._count or self._running[owner] >= self.share
 
     def _leave(self, _job: "Future[_Answer]", deadline: Deadline) -> None:
         with self._is_free:

@@ -22,6 +22,7 @@ from feedmill.ports import Embedder, Store, VectorSearch
 from feedmill.services.authorization.circuitbreaker import CircuitBreaker, ReportCircuits
 from feedmill.services.authorization.circuitnote import read_open_circuits
 from feedmill.services.keyvalues import SEMANTIC_CIRCUITS
+from feedmill.services.waiting import waiting
 
 READ_AT_ONCE = 500
 READ_SECONDS = 0.2
@@ -135,7 +136,8 @@ class SemanticRanking:
         if seconds <= 0 or not self._breaker.allows_request(_NAME, self._embedder.model):
             raise absent
         try:
-            vector = self._embedder.embed_query(text, seconds)
+            with waiting():
+                vector = self._embedder.embed_query(text, seconds)
             if not self._vectors.has_length(vector.shape[1]):
                 raise Rejected(f"the vector of a query has {vector.shape[1]} dimensions, and no passage has as many")
         except UpstreamFailure as error:
