@@ -15,6 +15,9 @@ from tests.waiting import wait_until
 
 pytestmark = needs_chromium
 
+NARROW = {"width": 900, "height": 700}
+LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "tr", "ru", "ar", "he", "ja", "zh-Hans", "zh-Hant", "ko")
+
 
 @pytest.fixture(scope="module")
 def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
@@ -79,6 +82,8 @@ def test_page_walk_from_query_to_cached_copy(browser: Browser, appliance: Applia
     follow(page, page.get_by_role("link", name="Cached copy of").first)
     expect(page.locator("mark").first).to_have_text("travel", ignore_case=True)
     page.go_back()
+    if size is PHONE:
+        page.get_by_role("button", name="Order of the results").click()
     follow(page, page.get_by_role("link", name="Newest"))
     dates = [time.get_attribute("datetime") or "" for time in page.locator(".results time").all()]
     assert dates == sorted(dates, reverse=True)
@@ -91,6 +96,7 @@ def test_page_walk_from_query_to_cached_copy(browser: Browser, appliance: Applia
     expect(page.get_by_role("combobox")).to_have_value("travel")
     follow(page, page.get_by_role("link", name="Similar to").first)
     expect(page.locator(".results > li").first).to_be_visible()
+    expect(page.get_by_role("combobox")).to_have_value("")
     assert fits(page)
     close(page)
 
@@ -208,6 +214,49 @@ def test_page_filters_of_a_phone_are_a_sheet(browser: Browser, appliance: Applia
     close(page)
 
 
+def test_page_filters_of_a_narrow_window_stand_beside_the_results(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, NARROW)
+    page.goto("/?q=travel")
+    page.get_by_role("button", name="Filters").click()
+    box = page.locator("#filters").bounding_box()
+    assert box is not None
+    assert (box["x"], box["y"], box["height"]) == (0, 0, NARROW["height"])
+    assert box["width"] < NARROW["width"] / 2
+    close(page)
+
+
+def test_page_orders_are_a_menu_where_there_is_no_room(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, PHONE)
+    page.goto("/?q=travel")
+    button = page.get_by_role("button", name="Order of the results: Relevance")
+    button.press("Enter")
+    menu = page.get_by_role("navigation", name="Order of the results")
+    expect(menu.get_by_text("Relevance")).to_have_attribute("aria-current", "true")
+    page.keyboard.press("Tab")
+    expect(menu.get_by_role("link", name="Newest")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(button).to_be_focused()
+    button.click()
+    follow(page, menu.get_by_role("link", name="Oldest"))
+    expect(page.get_by_role("button", name="Order of the results: Oldest")).to_be_visible()
+    page.set_viewport_size({"width": DESKTOP["width"], "height": DESKTOP["height"]})
+    expect(page.get_by_role("navigation", name="Order of the results").get_by_role("link", name="Newest")).to_be_visible()
+    expect(page.get_by_role("button", name="Order of the results")).to_be_hidden()
+    close(page)
+
+
+def test_page_of_the_narrowest_phone_has_its_buttons_in_one_row_in_every_language(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, {"width": 320, "height": 640})
+    for lang in LANGUAGES:
+        for order in ("", "&sort=date:D:R:d1", "&sort=date:A:R:d1"):
+            page.goto(f"/?q=travel&select=@filetype:html{order}&lang={lang}")
+            first, second = list_boxes(page.locator(".bar button"))
+            assert (first["y"], first["height"]) == (second["y"], second["height"]) == (first["y"], FINGERTIP), lang
+            assert fits(page)
+    close(page)
+
+
 FINGERTIP = 44
 """Units: CSS pixels. Source: WCAG 2.2, 2.5.5. Links within a text are as high as its lines."""
 
@@ -215,7 +264,7 @@ FINGERTIP = 44
 def test_page_of_a_phone_has_targets_as_large_as_a_fingertip_within_its_margins(browser: Browser, appliance: Appliance) -> None:
     page = open_page(browser, appliance, PHONE)
     page.goto("/?q=travel&select=department:Finance&select=department:Research")
-    targets = page.locator(".bar button, .orders > *, .chosen a, .also a, .pages a, search button")
+    targets = page.locator(".bar button, .chosen a, .also a, .pages a, search button")
     expect(targets.nth(10)).to_be_visible()
     boxes = list_boxes(targets)
     assert [box for box in boxes if box["height"] < FINGERTIP] == []

@@ -55,7 +55,7 @@ def test_copies_are_one_result_that_opens_the_others(harness: SearchHarness) -> 
     page = show(harness, "q=needle")
     assert count_of(page) == "5 results"
     assert page.text.count("<article") == 3
-    assert '<summary>2 similar results<span class="hidden"> to Handbook' in page.text
+    assert '<summary><bdi dir="ltr">2 similar results<span class="hidden"> to Handbook' in page.text
     assert len(set(list_addresses(page))) == 5
     ungrouped = show(harness, "q=needle&filter=0")
     assert (ungrouped.text.count("<article"), count_of(ungrouped)) == (5, "5 results")

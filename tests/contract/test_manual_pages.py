@@ -74,6 +74,18 @@ def test_first_page_and_a_page_are_html_with_the_frame_of_the_search_page(harnes
     assert read(harness, manual, "/manual/diagrams/record.svg").headers["content-type"].startswith("image/svg+xml")
 
 
+@pytest.mark.parametrize("path", ["/manual/", "/manual/howto/render-pages.html", "/manual/diagrams/record.svg"])
+def test_copy_of_a_browser_is_not_sent_again(harness: SearchHarness, manual: PackagedManual, path: str) -> None:
+    app = search_app(harness.services(), SearchSite(manual=manual))
+    first = ask(app, path)
+    tag = first.headers["etag"]
+    for known in (tag, f"W/{tag}", f'"other", {tag}'):
+        again = ask(app, path, if_none_match=known)
+        assert (again.status, again.body, again.headers["etag"]) == (304, b"", tag)
+        assert again.headers["cache-control"] == first.headers["cache-control"]
+    assert ask(app, path, if_none_match='"other"').body == first.body
+
+
 @pytest.mark.parametrize(
     "path",
     [

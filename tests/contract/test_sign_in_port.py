@@ -39,6 +39,18 @@ def names(harness: SignInHarness) -> list[tuple[str, str, str]]:
     return [(user.namespace, user.domain, user.name) for user in harness.seen[-1].identity.users]
 
 
+# --- what the search page says ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", ["needle", "needle+thread", "nothing", "nedele"])
+def test_page_leads_to_sign_in_where_nothing_matches_the_whole_query(harness: SignInHarness, query: str) -> None:
+    harness.search.add([harness.search.make(f"http://a.com/{number}", "needle") for number in range(20)])
+    text = harness.browser().get(f"/?q={query}").text
+    assert text.count("Documents that need a permission are shown only to those who have it.") == (query != "needle")
+    signed_in = harness.browser().get(f"/?q={query}", authorization=make_basic("ann")).text
+    assert ">Sign in</a>" not in signed_in
+
+
 # --- HTTP Basic -----------------------------------------------------------------------------------------------------------------
 
 

@@ -180,8 +180,11 @@ def test_related_hidden_documents_change_nothing(library: SearchHarness) -> None
 def test_page_names_the_document_that_results_are_similar_to(library: SearchHarness) -> None:
     text = show(library, ("q", "related:http://other.com/1"))
     assert "Similar to <bdi>" not in text
+    assert "<h1>Nothing is similar to <bdi>" in text
+    assert "<code>" not in text
     text = show(library, ("q", "related:http://cats.com/1"))
     assert '<h1 class="likened">Similar to <bdi>Cats 1</bdi></h1>' in text
+    assert 'value="" dir="auto"' in text, "nobody typed the query"
     assert "<title>Similar to Cats 1 – " in text
     assert text.count("<h1") == 1
     hidden = show(library, ("q", "related:http://hidden.com/"))
