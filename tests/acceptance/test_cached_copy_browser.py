@@ -115,6 +115,17 @@ def test_reader_jumps_between_matches_and_goes_back(browser: Browser, appliance:
     page.context.close()
 
 
+def test_copy_is_printed_dark_on_white_by_a_browser_of_dark_colours(browser: Browser, appliance: Appliance) -> None:
+    page = new_page(browser, appliance, DESKTOP, script=False, dark=True)
+    open_copy(page)
+    read = "name => getComputedStyle(document.body)[name]"
+    on_screen, ground = page.evaluate(read, "color"), page.evaluate(read, "backgroundColor")
+    page.emulate_media(media="print")
+    assert (page.evaluate(read, "color"), page.evaluate(read, "backgroundColor")) == ("rgb(29, 37, 38)", "rgb(255, 255, 255)")
+    assert (on_screen, ground) != ("rgb(29, 37, 38)", "rgb(255, 255, 255)")
+    page.context.close()
+
+
 def test_wide_table_shows_its_first_column_on_a_page_of_the_other_direction(browser: Browser, appliance: Appliance) -> None:
     page = new_page(browser, appliance, {"width": 240, "height": 700}, script=False)
     page.goto("/?q=needle&lang=he")

@@ -257,6 +257,16 @@ def test_page_of_the_narrowest_phone_has_its_buttons_in_one_row_in_every_languag
     close(page)
 
 
+def test_buttons_have_borders_where_a_browser_forces_its_colours(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, DESKTOP)
+    page.emulate_media(forced_colors="active")
+    page.goto("/?q=travel")
+    borders = page.locator("button").evaluate_all("found => found.map(one => getComputedStyle(one).borderTopWidth)")
+    assert borders
+    assert set(borders) == {"1px"}
+    close(page)
+
+
 FINGERTIP = 44
 """Units: CSS pixels. Source: WCAG 2.2, 2.5.5. Links within a text are as high as its lines."""
 
