@@ -153,6 +153,7 @@ SILENT = {
     *(
         "/api/docs",
         "/search-box.js",
+        "/search-box.json",
         "/manual",
         "/manual/{path:path}",
         "/opensearch.xml",

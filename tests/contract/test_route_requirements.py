@@ -118,6 +118,7 @@ GET,HEAD      /api/docs                                     a user, signed in or
 GET,HEAD      /sw_version.txt                               anyone
 GET,HEAD      /opensearch.xml                               anyone
 GET,HEAD      /search-box.js                                anyone
+GET,HEAD      /search-box.json                              anyone
 GET,HEAD      /manual                                       anyone
 GET,HEAD      /manual/{path:path}                           anyone
 GET,HEAD      /frontends/{name}/logo                        anyone

@@ -5,11 +5,23 @@
   const script = document.currentScript;
   const home = script ? new URL(script.src).origin : location.origin;
 
+  // in English; a box in another language reads those of its language from the server
   const TEXTS = {
-    en: { label: "Search", button: "Search", suggestions: "Suggestions", results: "Search results", busy: "Searching …", none: "Nothing was found for “{query}”.", one: "1 result for “{query}”", many: "{total} results for “{query}”", about: "About {total} results for “{query}”", more: "More results", all: "All results", meant: "Did you mean {query}?", offered: "{count} suggestions", failed: "The search does not answer now. Try again later.", refused: "You may not search here. Sign in and try again.", opens: "opens in a new window" },
-    de: { label: "Suche", button: "Suchen", suggestions: "Vorschläge", results: "Suchergebnisse", busy: "Suche läuft …", none: "Nichts gefunden für „{query}“.", one: "1 Ergebnis für „{query}“", many: "{total} Ergebnisse für „{query}“", about: "Etwa {total} Ergebnisse für „{query}“", more: "Weitere Ergebnisse", all: "Alle Ergebnisse", meant: "Meinten Sie {query}?", offered: "{count} Vorschläge", failed: "Die Suche antwortet gerade nicht. Versuchen Sie es später noch einmal.", refused: "Sie dürfen hier nicht suchen. Melden Sie sich an und versuchen Sie es noch einmal.", opens: "öffnet ein neues Fenster" },
-    fr: { label: "Recherche", button: "Rechercher", suggestions: "Suggestions", results: "Résultats de la recherche", busy: "Recherche …", none: "Aucun résultat pour « {query} ».", one: "1 résultat pour « {query} »", many: "{total} résultats pour « {query} »", about: "Environ {total} résultats pour « {query} »", more: "Plus de résultats", all: "Tous les résultats", meant: "Vouliez-vous dire {query} ?", offered: "{count} suggestions", failed: "La recherche ne répond pas. Réessayez plus tard.", refused: "Vous ne pouvez pas chercher ici. Connectez-vous et réessayez.", opens: "ouvre une nouvelle fenêtre" },
-    es: { label: "Buscar", button: "Buscar", suggestions: "Sugerencias", results: "Resultados de la búsqueda", busy: "Buscando …", none: "No se encontró nada para «{query}».", one: "1 resultado para «{query}»", many: "{total} resultados para «{query}»", about: "Unos {total} resultados para «{query}»", more: "Más resultados", all: "Todos los resultados", meant: "¿Quiso decir {query}?", offered: "{count} sugerencias", failed: "La búsqueda no responde. Inténtelo más tarde.", refused: "No puede buscar aquí. Inicie sesión e inténtelo de nuevo.", opens: "se abre en una ventana nueva" },
+    label: "Search", button: "Search", suggestions: "Suggestions", results: "Search results", busy: "Searching …", none: "Nothing was found for {query}",
+    many: { one: "{total} result", other: "{total} results" }, about: "Results {first}–{last}", more: "More results", all: "All results", meant: "Did you mean {query}?",
+    offered: { one: "{count} suggestion", other: "{count} suggestions" }, failed: "The search does not answer now. Try again later.", refused: "You may not search here. Sign in and try again.",
+    opens: "opens in a new window",
+  };
+
+  const read = new Map();
+  const readTexts = (server, language) => {
+    const url = `${server}/search-box.json?${new URLSearchParams({ lang: language })}`;
+    if (!read.has(url)) {
+      const reading = fetch(url, { credentials: "omit" }).then((answer) => (answer.ok ? answer.json() : Promise.reject(answer.status)));
+      // without an answer the box stays in English, and asks again for the next one
+      read.set(url, reading.catch(() => (read.delete(url), {})));
+    }
+    return read.get(url);
   };
 
   const STYLE = `
@@ -84,10 +96,12 @@
     #searching = null;
     #query = "";
     #shown = 0;
+    #texts = TEXTS;
+    #reading = null;
 
     connectedCallback() {
       if (!this.shadowRoot) this.#build();
-      this.#name();
+      this.#translate();
       const query = this.getAttribute("q");
       if (query) this.search(query);
     }
@@ -99,7 +113,7 @@
     }
 
     attributeChangedCallback() {
-      if (this.shadowRoot) this.#name();
+      if (this.shadowRoot) this.#translate();
     }
 
     // Searches for a text and shows the results, as if it had been typed.
@@ -157,6 +171,20 @@
       this.more.addEventListener("click", () => this.#search(this.#query, this.#shown));
     }
 
+    // Names the parts in the language of the box, at first in the one it had, until the texts are there.
+    #translate() {
+      const language = this.#language;
+      const reading = (this.#reading = /^en\b/i.test(language) ? null : readTexts(this.server, language));
+      this.#name();
+      const take = (texts) => {
+        if (this.#reading !== reading) return;
+        this.#texts = { ...TEXTS, ...texts };
+        this.#name();
+      };
+      if (reading) reading.then(take);
+      else take(TEXTS);
+    }
+
     #name() {
       this.input.placeholder = this.getAttribute("placeholder") || "";
       this.caption.textContent = this.getAttribute("label") || this.#text("label");
@@ -172,9 +200,9 @@
       return /^[a-z]{2,3}(-[a-z]{4})?(-([a-z]{2}|[0-9]{3}))?$/i.test(language) ? language : "en";
     }
 
-    #text(name, values = {}) {
-      const language = this.#language.toLowerCase().split("-")[0];
-      const text = this.texts[name] ?? (TEXTS[language] ?? TEXTS.en)[name];
+    #text(name, values = {}, count = 0) {
+      const found = this.texts[name] ?? this.#texts[name];
+      const text = typeof found === "string" ? found : found[new Intl.PluralRules(this.#language).select(count)] ?? found.other;
       return text.replace(/\{(\w+)\}/g, (whole, key) => values[key] ?? whole);
     }
 
@@ -215,7 +243,7 @@
       this.#chosen = -1;
       this.list.hidden = false;
       this.input.setAttribute("aria-expanded", "true");
-      this.spoken.textContent = this.#text("offered", { count: texts.length });
+      this.spoken.textContent = this.#text("offered", { count: texts.length.toLocaleString(this.#language) }, texts.length);
     }
 
     #close() {
@@ -280,6 +308,8 @@
       try {
         const num = this.getAttribute("num") || "10";
         const page = await this.#ask("search", { q: query, start, num, match: this.getAttribute("match") || "auto" }, searching.signal);
+        await this.#reading;
+        if (searching.signal.aborted) return;
         this.#query = query;
         this.#show(page, start);
         this.#tell("feedmill-results", { query, start, total: page.total });
@@ -298,10 +328,10 @@
     }
 
     #show(page, start) {
-      const total = page.total.toLocaleString(this.#language);
-      const form = !page.total ? "none" : page.total === 1 ? "one" : page.exact ? "many" : "about";
-      this.status.textContent = this.#text(form, { query: page.query, total });
       const items = page.results.map((result) => this.#item(result));
+      const form = !page.total ? "none" : page.exact ? "many" : "about";
+      const [total, first, last] = [page.total, 1, start + items.length].map((number) => number.toLocaleString(this.#language));
+      this.status.textContent = this.#text(form, { query: page.query, total, first, last }, page.total);
       if (start) this.results.append(...items);
       else this.results.replaceChildren(...items);
       this.#shown = start + items.length;

@@ -16,6 +16,7 @@ POST /mcp                 the tools of assistants, by the Model Context Protocol
 GET /api/v1/openapi.json  the description of these resources as OpenAPI
 GET /api/docs             the same as a page
 GET /search-box.js        the search box for pages of other sites
+GET /search-box.json      its texts in a language
 GET /sw_version.txt       the version that adaptors expect of an appliance
 GET /seedlist/myserver    all documents as a seedlist, for administrators; see seedlists
 GET /signin, /signout     signing in and out; POST too
@@ -90,7 +91,7 @@ from feedmill.http.search.profilesearch import FindProfile, ProfileSearch
 from feedmill.http.search.resultpage import AUTHOR, LITERAL, UNGROUPED, may_correct, show_page
 from feedmill.http.search.rowpage import PATH as ROW_PATH
 from feedmill.http.search.rowpage import FindRows, RowPages, find_no_rows
-from feedmill.http.search.searchbox import SEARCH_BOX_PATH, SearchBoxScript
+from feedmill.http.search.searchbox import SEARCH_BOX_PATH, TEXTS_PATH, SearchBoxScript
 from feedmill.http.search.seedlists import CONTENT_PATH, TOKENS_PATH, USER_PATH, Seedlists, name_user
 from feedmill.http.search.seedlists import PATH as SEEDLIST_PATH
 from feedmill.http.search.similarpage import find_related_url, keep_best, name_document, only_by_likeness
@@ -216,7 +217,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
     clusters = ClusterRoute(services.searcher, identify, site.find_clusters)
     profiles = ProfileSearch(services.searcher, identify, site.find_profile, threads)
     rows = RowPages(services.documents, identify, site.find_rows)
-    manual = ManualPages(site.manual)
+    manual, search_box = ManualPages(site.manual), SearchBoxScript()
 
     def record(request: Request, kind: AuditKind, details: Details) -> None:
         if site.auditing is not None:
@@ -256,7 +257,8 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
         docs_route(SEARCH_PORT, USER),
         DeclaredRoute("/sw_version.txt", endpoints.show_version, methods=["GET"], requires=ANYONE),
         DeclaredRoute(OPENSEARCH_PATH, OpenSearch(site.pages).show, methods=["GET"], requires=ANYONE),
-        DeclaredRoute(SEARCH_BOX_PATH, SearchBoxScript().show, methods=["GET"], requires=ANYONE),
+        DeclaredRoute(SEARCH_BOX_PATH, search_box.show, methods=["GET"], requires=ANYONE),
+        DeclaredRoute(TEXTS_PATH, search_box.show_texts, methods=["GET"], requires=ANYONE),
         DeclaredRoute("/manual", redirect_to_manual, methods=["GET"], requires=ANYONE),
         DeclaredRoute(MANUAL_PATH, manual.show, methods=["GET"], requires=ANYONE),
         *site.pages.brands.routes(),
