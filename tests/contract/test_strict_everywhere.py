@@ -124,13 +124,25 @@ def test_operation_refuses_what_is_no_text(apps: dict[str, ASGIApp], operation: 
 # --- errors -----------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: f"{NAMES[one.port]} {one.method} {one.path}")
+def test_other_method_is_told_all_that_the_path_takes_in_order(apps: dict[str, ASGIApp], operation: Operation) -> None:
+    headers = TOKEN if operation.port == ADMIN_PORT else {}
+    answer = ask_app(apps[operation.port], "TRACE", operation.filled, headers=headers)
+    check_problem(answer, 405)
+    allowed = answer.headers["allow"].split(", ")
+    assert allowed == sorted(allowed)
+    declared = {each.method for each in OPERATIONS if (each.port, each.path) == (operation.port, operation.path)}
+    assert declared <= set(allowed)
+    assert ("HEAD" in allowed) is ("GET" in allowed)
+
+
 @pytest.mark.parametrize("port", BUILDERS, ids=NAMES.get)
 def test_errors_of_every_port_are_problems(apps: dict[str, ASGIApp], port: str) -> None:
     headers = TOKEN if port == ADMIN_PORT else {}
     app = apps[port]
     check_problem(ask_app(app, "GET", "/api/v1/nothing", headers=headers), 404)
     check_problem(ask_app(app, "PATCH", "/api/v1/openapi.json", headers=headers), 405)
-    assert ask_app(app, "PATCH", "/api/v1/openapi.json", headers=headers).headers["allow"]
+    assert ask_app(app, "PATCH", "/api/v1/openapi.json", headers=headers).headers["allow"] == "GET, HEAD"
     check_problem(ask_app(app, "POST", "/api/v1/nothing", headers={**headers, "origin": "https://evil.example.org"}), 403)
     if port == FEED_PORT:
         check_problem(ask_app(app, "GET", "/api/v1/feeds", peer="192.168.1.9"), 403)

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any, Final
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.routing import BaseRoute, Match, Mount, Route
@@ -95,6 +96,12 @@ class DeclaredRoute(Route):
         super().__init__(path, endpoint, methods=methods)
         self.requires = requires
 
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on. Errors: HTTPException 405 for another method, which names those of all routes of the path, in order."""
+        if scope["method"] not in (self.methods or (scope["method"],)):
+            raise HTTPException(405, headers={"Allow": ", ".join(requirements_of(scope["app"]).list_methods(scope))})
+        await super().handle(scope, receive, send)
+
 
 class DeclaredMount(Mount):
     """An application under a path, with one requirement for all of it."""
@@ -148,6 +155,11 @@ class RouteRequirements:
             if match is Match.PARTIAL and partial is None:
                 partial = requirement
         return partial or self._unmatched.find_path_requirement(scope["path"])
+
+    def list_methods(self, scope: Scope) -> list[str]:
+        """Lists the methods that the path of a request takes, sorted."""
+        fitting = [route for route, _ in self._declared if route.matches(scope)[0] is not Match.NONE]
+        return sorted({method for route in fitting for method in getattr(route, "methods", None) or ()})
 
     def iter_rows(self) -> Iterator[tuple[str, str, Requirement]]:
         """Yields methods, path and requirement of each route; for a path without a route, "-" and how it begins."""
