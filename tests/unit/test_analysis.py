@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 from feedmill.core.text.analysis import (
     blank_out,
     fold_in_place,
+    fold_spaced,
     fold_words,
     gram_size,
     is_spaceless,
     lay_out,
     list_grams,
     list_raw_words,
+    space_out,
     split_runs,
     split_words,
 )
@@ -66,6 +68,35 @@ def test_lay_out_again_changes_nothing(text: str) -> None:
     laid = lay_out(text)
     laid.encode("utf-8")  # what no engine could store is gone
     assert split_words(laid) == split_words(text)
+
+
+@given(st.text(st.sampled_from("aE1_. \n-éÉßŁøªµ²½ﬁＡαΣςПйİı’“…©🙂\u00ad\u0301東\ue000"), max_size=40))
+def test_space_out_and_fold_spaced_as_a_search_for_words(text: str) -> None:
+    text = f"{'plain words before '}{text}{' and behind'}"
+    spaced = space_out(text)
+    if spaced is not None:
+        assert spaced.split() == list_raw_words(text)
+        assert fold_spaced(spaced).split() == [form for word in list_raw_words(text) if (form := FOLDED[word])]
+
+
+def test_space_out_every_letter_of_alphabets_as_a_search_for_words() -> None:
+    found = 0
+    for character in map(chr, [*range(0x80, 0x2E00), *range(0xA640, 0xAB70), *range(0xFB00, 0xFE00), *range(0x1D400, 0x1F700)]):
+        text = f"plain words x{character}y and {character} {character}a A{character} behind"
+        spaced = space_out(text)
+        if spaced is not None:
+            found += 1
+            assert spaced.split() == list_raw_words(text), hex(ord(character))
+            assert fold_spaced(spaced).split() == [form for word in list_raw_words(text) if (form := FOLDED[word])], hex(ord(character))
+    assert found > 10_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["soft\u00adhyphen in a line", "a line with 東京 in it", "Все слова по-русски", "re\u0301sume\u0301 of a life", "İstanbul, İzmir"],
+)
+def test_space_out_what_needs_a_search_is_none(text: str) -> None:
+    assert space_out(text) is None
 
 
 def test_marks_are_marks_or_join_invisibly() -> None:

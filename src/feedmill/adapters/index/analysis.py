@@ -7,17 +7,20 @@ which makes phrases exact. In the stems it is indexed by its neighbouring charac
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import filterfalse
 from operator import add
 
 from feedmill.adapters.index.stemming import Stems
 from feedmill.core.text.analysis import (
     GRAM_SIZES,
+    fold_spaced,
     fold_words,
     has_spaceless,
     lay_out,
     list_characters,
     list_grams,
     list_raw_words,
+    space_out,
     split_words,
     without_typography,
 )
@@ -61,12 +64,20 @@ class _Forms:
 
 def lay_out_whole(text: str, stems: Stems) -> AnalyzedText:
     """Returns the words, stems and accented words of a text."""
-    text = without_typography(text)
-    # No accents and no spaceless script, so neither of the slower ways below is needed.
-    if text.isascii():
-        words = lay_out(text)
-        raw = words.split()
-        return AnalyzedText(words, " ".join(map(_list_forms(raw, stems).stems.__getitem__, raw)), "")
+    spaced = lay_out(text) if text.isascii() else space_out(text)
+    if spaced is None:
+        return _lay_out_searched(without_typography(text), stems)
+    raw = spaced.split()
+    forms = _list_forms(raw, stems)
+    stemmed = " ".join(map(forms.stems.__getitem__, raw))
+    # no accents
+    if spaced.isascii():
+        return AnalyzedText(spaced, stemmed, "")
+    return AnalyzedText(fold_spaced(spaced), stemmed, *_list_accented_words(raw, forms))
+
+
+def _lay_out_searched(text: str, stems: Stems) -> AnalyzedText:
+    """Does the same for a text whose words have to be searched for."""
     raw = list_raw_words(text)
     if has_spaceless(text):
         return _lay_out_mixed(raw, stems)
@@ -89,7 +100,7 @@ def _list_forms(raw: list[str], stems: Stems) -> _Forms:
 
 def _list_accented_words(raw: Iterable[str], forms: _Forms) -> tuple[str, str]:
     """Returns the accented words of a text, with and without their accents."""
-    pairs = [(accented, forms.folded[word]) for word in raw if (accented := forms.accented[word])]
+    pairs = [(accented, forms.folded[word]) for word in filterfalse(str.isascii, raw) if (accented := forms.accented[word])]
     return " ".join([accented for accented, _ in pairs]), _join([folded for _, folded in pairs])
 
 
@@ -127,7 +138,7 @@ def list_accented(parts: Sequence[AnalyzedText]) -> list[str]:
     counts = Counter(word for part in parts for word in part.folded.split())
     if not counts:
         return []
-    held = Counter(word for part in parts for word in part.words.split() if word in counts)
+    held = Counter(word for part in parts for word in filter(counts.__contains__, part.words.split()))
     # The accented words are among the words too, without their accents. A larger count there means that some had none.
     marks = " ".join(f"{ONLY_ACCENTED}{word}" for word, count in counts.items() if word and held[word] <= count)
     return [*accented, marks] if marks else accented

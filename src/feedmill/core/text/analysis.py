@@ -65,21 +65,69 @@ _ASCII_BYTES = bytes(range(128))
 # translation table for one pass: lowers letters, and turns everything that is neither letter nor digit into a blank
 _ASCII = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
 _ASCII_TABLE = _ASCII.encode().ljust(256)
+# the same for text in UTF-8, whose other characters stay
+_UTF8_TABLE = _ASCII.encode() + bytes(range(128, 256))
 
 MAX_CHARACTERS_KNOWN = 10_000
 MANY_ACCENTS = 30
 """The number of different accented letters above which a text is folded in one pass instead of one pass for each letter."""
+MOST_FOREIGN = 0.5
+"""The bytes beyond ASCII for each character of a text, above which a search for its words takes no longer than anything else."""
 
 
 def lay_out(text: str) -> str:
     """Returns the folded words of a text, in order, joined by blanks. ASCII text is fast."""
-    text = without_typography(text)
     if text.isascii():
         return text.translate(_ASCII)
-    tokens = list_raw_words(text)
-    if _ANY_SPACELESS.search(text) is None:
+    spaced = space_out(text)
+    if spaced is not None:
+        return fold_spaced(spaced)
+    tokens = list_raw_words(without_typography(text))
+    if not has_spaceless(text):
         return " ".join(map(FOLDED.__getitem__, tokens))
     return " ".join([" ".join(list_characters(token)) if is_spaceless(token) else FOLDED[token] for token in tokens])
+
+
+def space_out(text: str) -> str | None:
+    """Returns the words of a text in lower case, not folded, with blanks between them.
+
+    Returns None for a text with marks, with a spaceless script, or with as many other letters as such a script has. For texts in Latin
+    script it takes a fifth of the time of a search for words.
+    """
+    data = _drop_ascii(text)
+    if len(data) > len(text) * MOST_FOREIGN:
+        return None
+    foreign = set(data.decode("utf-8", "surrogatepass"))
+    apart = [character for character in foreign if not character.isalnum()]
+    if len(apart) > MANY_ACCENTS or _PART_OF_A_WORD.search("".join(foreign).lower()) is not None:
+        return None
+    for character in apart:
+        text = text.replace(character, " ")
+    return text.lower().encode().translate(_UTF8_TABLE).decode()
+
+
+def fold_spaced(spaced: str) -> str:
+    """Returns the folded words of a text that ``space_out`` has returned, with blanks between them."""
+    letters = set() if spaced.isascii() else _list_foreign(spaced)
+    # a letter whose folded form is in ASCII has this form in every word
+    if len(letters) > MANY_ACCENTS or not all(map(str.isascii, map(_LETTERS.__getitem__, letters))):
+        return " ".join(map(FOLDED.__getitem__, spaced.split()))
+    for letter in letters:
+        spaced = spaced.replace(letter, _LETTERS[letter])
+    return spaced
+
+
+class _Letters(dict[str, str]):
+    """Caches the folded forms of single letters, apart from those of words."""
+
+    def __missing__(self, letter: str) -> str:
+        if len(self) >= MAX_CHARACTERS_KNOWN:
+            self.clear()
+        made = self[letter] = FOLDED.make_form(letter)
+        return made
+
+
+_LETTERS = _Letters()
 
 
 def without_typography(text: str) -> str:
@@ -102,7 +150,12 @@ def blank_out(text: str) -> str | None:
 
 def _list_foreign(text: str) -> set[str]:
     """Returns the different characters that are not ASCII. Deleting ASCII from bytes is ten times as fast as testing characters."""
-    return set(text.encode("utf-8", "surrogatepass").translate(None, _ASCII_BYTES).decode("utf-8", "surrogatepass"))
+    return set(_drop_ascii(text).decode("utf-8", "surrogatepass"))
+
+
+def _drop_ascii(text: str) -> bytes:
+    """Returns the characters of a text that are not ASCII, in UTF-8."""
+    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII_BYTES)
 
 
 def split_words(text: str) -> list[str]:
