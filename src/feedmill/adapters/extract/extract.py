@@ -52,8 +52,8 @@ _LEGACY = frozenset({sniff.DOC, sniff.XLS, sniff.PPT, sniff.RTF, sniff.EPUB, sni
 def extract(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int], bytes] = read_path) -> Extraction:
     """Extracts one document. Shape: ``read_file`` returns the first bytes of a path. Errors: none but those that end the process."""
     mimetype = sniff.normalize(task.mimetype) or sniff.BINARY
-    if task.charset is None:
-        task = replace(task, charset=sniff.find_charset(task.mimetype))
+    if task.charset is None and (charset := sniff.find_charset(task.mimetype)) is not None:
+        task = replace(task, charset=charset)
     try:
         if task.text_bytes:
             return _extract_around_text(task, limits, read_file)
@@ -61,7 +61,7 @@ def extract(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int]
             return _extract_with_attachments(task, limits, read_file)
         data, cut = _load(task, limits, read_file)
         unpacking = begin_unpacking(len(data), limits.max_document_bytes, limits.seconds)
-        opened = _open_compressed(_Opened(task=task, data=data, cut=cut), unpacking)
+        opened = _open_compressed(task, data, cut, unpacking)
         mimetype = opened.mimetype
         content = _read_content(opened.task, opened.data, mimetype, opened.cut, limits, unpacking)
         if opened.reason:
@@ -148,22 +148,21 @@ class _Opened:
     task: Task
     data: bytes
     cut: bool
-    mimetype: str = sniff.BINARY
+    mimetype: str
     reason: str | None = None
 
 
-def _open_compressed(found: _Opened, unpacking: Unpacking) -> _Opened:
+def _open_compressed(task: Task, data: bytes, cut: bool, unpacking: Unpacking, reason: str | None = None) -> _Opened:
     """Returns the file inside of a compressed file, which is read in its place. Errors: Unreadable if too many are in one another."""
-    mimetype = sniff.sniff(found.data, found.task.mimetype, found.task.url)
+    mimetype = sniff.sniff(data, task.mimetype, task.url)
     if mimetype not in sniff.COMPRESSED:
-        return replace(found, mimetype=mimetype)
+        return _Opened(task=task, data=data, cut=cut, mimetype=mimetype, reason=reason)
     unpacking.enter()
-    inside = decompress(found.data, mimetype, unpacking.file_bytes, unpacking.take)
-    hint = found.task.mimetype if sniff.is_textual(sniff.normalize(found.task.mimetype) or "") else None
-    task = replace(found.task, url=name_inside(found.task.url, found.data), mimetype=hint)
+    inside = decompress(data, mimetype, unpacking.file_bytes, unpacking.take)
+    hint = task.mimetype if sniff.is_textual(sniff.normalize(task.mimetype) or "") else None
+    file = replace(task, url=name_inside(task.url, data), mimetype=hint)
     # the end of a document that was cut is missing in any case, and its reason is given already
-    reason = found.reason or (None if found.cut else inside.reason)
-    opened = _open_compressed(_Opened(task=task, data=inside.data, cut=found.cut or inside.is_cut, reason=reason), unpacking)
+    opened = _open_compressed(file, inside.data, cut or inside.is_cut, unpacking, reason or (None if cut else inside.reason))
     unpacking.leave()
     return opened
 
@@ -171,7 +170,7 @@ def _open_compressed(found: _Opened, unpacking: Unpacking) -> _Opened:
 def _read_file(member: Member, limits: ExtractionLimits, unpacking: Unpacking) -> Content:
     """Reads a file of an archive as a document. Errors: Unreadable. Files of types without text have no content."""
     task = Task(key=0, url=quote(member.name), mimetype=None)
-    opened = _open_compressed(_Opened(task=task, data=member.data, cut=member.is_cut), unpacking)
+    opened = _open_compressed(task, member.data, member.is_cut, unpacking)
     if not opened.data or not _has_text(opened.mimetype):
         return Content()
     left = replace(limits, seconds=unpacking.seconds_left(limits.seconds))

@@ -48,27 +48,24 @@ class Stems(WordForms):
         super().__init__()
         self._language = language
         self._scripts = _WRITTEN_IN.get(language, _LATIN) if language in LANGUAGES else ()
-        self._latin = language if "latin" in self._scripts else _USUAL["latin"]
+        self._stem_latin = _stemmer(LANGUAGES[language if "latin" in self._scripts else _USUAL["latin"]]).stemWord
 
     def make_form(self, word: str) -> str:
         """Stems one word. A word that is too long for an index has no stem; a Hangul word has its pairs of syllables."""
+        # most new words of a text are of this kind, their own folded form, and many of them are numbers
         if word.isascii():
-            return self._stem_ascii(word)
+            if len(word) > MAX_WORD_BYTES:
+                return ""
+            if word.isdigit():
+                return word
+            with _TURN:
+                made = self._stem_latin(word)
+            return made if made and len(made) <= MAX_WORD_BYTES else word
         if size := gram_size(word):
             return " ".join(list_grams(FOLDED[word], size))
         script = find_script(word)
         language = self._language if script in self._scripts else _USUAL.get(script, "")
         return " ".join(stem(word, language))
-
-    def _stem_ascii(self, word: str) -> str:
-        """Stems a word that is its own folded form. Most new words of a text are of this kind, and many of them are numbers."""
-        if len(word) > MAX_WORD_BYTES:
-            return ""
-        if word.isdigit():
-            return word
-        with _TURN:
-            made = _stemmer(LANGUAGES[self._latin]).stemWord(word)
-        return made if made and len(made) <= MAX_WORD_BYTES else word
 
     def make_all(self, words: Sequence[str], folded: Sequence[str], written: Sequence[str]) -> list[str]:
         """Stems many words by their forms, those of one script together, without caching them."""

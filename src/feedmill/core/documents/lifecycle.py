@@ -28,7 +28,7 @@ from typing import Any
 
 from feedmill.core.access.classes import is_secure
 from feedmill.core.documents.receipts import entry_at
-from feedmill.core.documents.urlstate import ApplyContext, Outcome, ReceiptCount, Rules, UrlState
+from feedmill.core.documents.urlstate import ApplyContext, Outcome, ReceiptCount, Rules, UrlState, revised
 from feedmill.model.access import AclOrigin, StoredAcl
 from feedmill.model.change import (
     AclChange,
@@ -256,7 +256,7 @@ def _next_document(
     }
     if old is None:
         return Document(id=None, url=state.url, version=1, **{"metadata": (), **_NO_CONTENT, **changed, **body})
-    return replace(old, version=old.version + 1, **changed, **body)
+    return revised(old, version=old.version + 1, **changed, **body)
 
 
 def _seen_by(old: Document | StoredAcl | None, context: ApplyContext) -> int | None:

@@ -1,9 +1,11 @@
 """The types of ``lifecycle``: the state of a URL, the context and rules of a change, and its outcome."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import Enum
+from operator import attrgetter
+from typing import Any
 
 from feedmill.model.access import StoredAcl
 from feedmill.model.document import Document, DocumentState, Event
@@ -69,3 +71,12 @@ class Outcome:
     counted: ReceiptCount
     log: tuple[LogEntry, ...] = ()
     events: tuple[Event, ...] = field(default=())
+
+
+_NAMES = tuple(each.name for each in fields(Document))
+_read_values = attrgetter(*_NAMES)
+
+
+def revised(document: Document, **values: Any) -> Document:
+    """Returns a document with other values of some fields, as ``dataclasses.replace`` does, which takes twice the time."""
+    return Document(**(dict(zip(_NAMES, _read_values(document), strict=True)) | values))

@@ -6,12 +6,15 @@ A front end requests a cached copy by name and URL. If a document is shown under
 import hashlib
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from functools import lru_cache
 
 DIGEST_BYTES = 16
 COPY_BYTES = 9
 _COPY_ID = re.compile(r"[A-Za-z0-9_-]{12}")
 
 
+# applying a change to a URL needs its digest five times
+@lru_cache(maxsize=2_000)
 def digest_of_url(url: str) -> bytes:
     """Returns the 16-byte digest that identifies a URL or a pattern of URLs."""
     return hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()

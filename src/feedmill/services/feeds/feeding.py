@@ -15,7 +15,7 @@ import structlog
 from feedmill.core.access.classes import access_key, class_of
 from feedmill.core.access.policyacls import PolicySet
 from feedmill.core.documents.lifecycle import PUBLIC_NOW, apply, gone, secured
-from feedmill.core.documents.urlstate import ApplyContext, Outcome, ReceiptCount, Rules, UrlState
+from feedmill.core.documents.urlstate import ApplyContext, Outcome, ReceiptCount, Rules, UrlState, revised
 from feedmill.model.access import AccessClass, AccessKey, StoredAcl
 from feedmill.model.change import Change, Content, InvalidRecord, PutDocument, UpdateDocument
 from feedmill.model.document import BlobRef, Document, DocumentState, Event, EventKind
@@ -209,7 +209,8 @@ class ChangeBatch:
                 raise
             outcome = apply(faulty_of(change, describe(APPLY_STEP, error)), state, self._context)
         # Later changes of a slice are later in time too, which decides what is evicted first.
-        self._context = replace(self._context, now=self._context.now + _TICK)
+        context = self._context
+        self._context = ApplyContext(provenance=context.provenance, now=context.now + _TICK, rules=context.rules)
         self._counts[outcome.counted] += 1
         self._entries.extend(outcome.log)
         if change.url is not None:
@@ -297,7 +298,7 @@ class ChangeBatch:
             number = numbers[key] if isinstance(key, AccessKey) else int(key)
             if number != document.access_class:
                 version = document.version if self._is_new_version(document) else document.version + 1
-                self._states[url] = replace(self._states[url], document=replace(document, access_class=number, version=version))
+                self._states[url] = replace(self._states[url], document=revised(document, access_class=number, version=version))
 
     def _run_each(self, step: str, documents: Mapping[str, Document], work: Callable[[Document], T]) -> dict[str, T]:
         """Runs work on each document. Returns results by URL. Errors: ItemsFailed with all that fail."""
@@ -346,7 +347,7 @@ class ChangeBatch:
 
     def _with_events(self, document: Document) -> tuple[Document, list[tuple[int, Event]]]:
         happened = self._events.get(document.url, [])
-        return replace(document, events=document.events + len(happened)), list(enumerate(happened, document.events))
+        return revised(document, events=document.events + len(happened)), list(enumerate(happened, document.events))
 
     def _save_acls(self, changed: list[str]) -> None:
         states = [(self._before[url].acl, self._states[url].acl, url) for url in changed]

@@ -46,7 +46,8 @@ _BLOCK_TAGS = (
 # ignoring letter case costs three times as much, and few pages need it
 _BLOCK, _BLOCK_ANY_CASE = re.compile(_BLOCK_TAGS), re.compile(_BLOCK_TAGS, re.IGNORECASE)
 _UPPER_TAG = re.compile(r"</?[A-Z]")
-_TAG_NAME = re.compile(r"<([a-z][a-z0-9]*)")
+# the names of start tags, and of other tags only those in capitals
+_TAG_NAME = re.compile(r"<([a-z][a-zA-Z0-9]*|/?[A-Z])")
 _UNSEEN = ["script", "style", "noscript", "template", "iframe", "noembed", "noframes"]
 # each begins with a word that the search can jump to
 _HIDDEN_ATTRIBUTE, _HIDDEN_STYLE = re.compile(r"hidden(?<=\shidden)[\s>=/]"), re.compile(r"display\s*:\s*none")
@@ -72,9 +73,12 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
     if is_costly(lowered):
         return _read_without_tree(source, limits)
     # what a page has: looking for elements that are not there takes longer
-    tags = set(_TAG_NAME.findall(lowered))
+    tags = set(_TAG_NAME.findall(source))
+    block = _BLOCK
+    if not "".join(tags).islower():
+        tags = set(_TAG_NAME.findall(lowered))
+        block = _BLOCK_ANY_CASE if _UPPER_TAG.search(source) else _BLOCK
     source = _join_lines(source, lowered, has_pre="pre" in tags)
-    block = _BLOCK_ANY_CASE if _UPPER_TAG.search(source) else _BLOCK
     # With scripting, the parser takes what is in ``noscript`` as one text, which is
     # dropped below. Otherwise a paragraph of it in the head would become part of the body.
     tree = LexborHTMLParser(block.sub(f"{BOUNDARY}<", source), scripting=True)
@@ -248,7 +252,9 @@ def _read_links(
             if attribute not in attributes:
                 continue
             written = attributes[attribute] or ""
-            href = _tidy_href(written)
+            href = written.strip()
+            if not href.isprintable():
+                href = _tidy_href(href)
             is_stored = _is_link(href) and len(links) < limit and not ("rel" in attributes and _is_not_followed(attributes["rel"]))
             if tag == "a":
                 anchors.append(Anchor(node, is_stored, written.startswith(own)))
@@ -264,12 +270,11 @@ def _is_not_followed(rel: str | None) -> bool:
 
 def _tidy_href(href: str) -> str:
     """Removes white space and control characters as browsers do. Source: WHATWG URL, "Basic URL parser", steps 1 to 3."""
-    href = href.strip()
-    return href if href.isprintable() else strip_controls(href.replace("\n", "").replace("\t", "").replace("\r", "").replace(BOUNDARY, ""))
+    return strip_controls(href.replace("\n", "").replace("\t", "").replace("\r", "").replace(BOUNDARY, ""))
 
 
 def _is_link(href: str) -> bool:
-    return 0 < len(href) <= _HREF_CHARACTERS and href[0] != "#" and href[:11].lower() != "javascript:"
+    return 0 < len(href) <= _HREF_CHARACTERS and href[0] != "#" and (href[0] not in "jJ" or href[:11].lower() != "javascript:")
 
 
 def _join(base: str, href: str) -> str:

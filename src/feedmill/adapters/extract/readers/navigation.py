@@ -413,10 +413,11 @@ def _count_dense(block: str) -> int:
         return -1
     links = block.count(_LINK)
     linked = _LINKED.findall(block) if links > 1 else [_cut_link(block)]
-    inside = sum(map(len, linked)) - links - len(linked)
+    size = sum(map(len, linked))
+    inside = size - links - len(linked)
     if not inside:
         return -1 if _WORD.search(_LINKED.sub(" ", block)) else 0
-    outside = len(block.strip()) - sum(map(len, linked))
+    outside = len(block.strip()) - size
     is_dense = inside >= DENSE * (inside + outside)
     # before the words are counted, which takes long in a paragraph
     if not is_dense and outside > LABEL_CHARACTERS:

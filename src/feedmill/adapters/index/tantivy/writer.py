@@ -48,11 +48,15 @@ class TantivyWriter:
 
     def put_prepared(self, entries: Iterable[PreparedEntry]) -> None:
         """Adds prepared entries. Errors: Corrupt, with the whole uncommitted batch gone."""
-        with self._rolled_back("adding to the index"):
+        # entered after an error only: the block itself takes a sixth of the time of a document
+        try:
             for entry in entries:
                 assert isinstance(entry.entry, tantivy.Document)
                 self._open_writer.delete_documents_by_term("key", entry.key)
                 self._open_writer.add_document(entry.entry)
+        except BaseException:
+            with self._rolled_back("adding to the index"):
+                raise
 
     def adopt(self, built: BuiltEntries) -> str:
         """Adds built segments while the writer is closed. Errors: DiskFull, Corrupt; the earlier entries may be gone then."""
