@@ -2,7 +2,8 @@
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -13,6 +14,7 @@ import typer
 
 from feedmill.cli.options import (
     DATA,
+    INTERRUPTED,
     Ca,
     Config,
     Data,
@@ -161,7 +163,9 @@ def _push(feed: _Outgoing, file: Path, place: "Workplace", to: _Destination, *, 
 
         with place.work(may_begin=True) as context, file.open("rb") as stream:
             feed_id = build_intake(context).receive_feed(stream, feed.make_submission(), client="command line")
-            report(apply_here(context, feed_id), as_json=as_json)
+            with _explained(f"feed {feed_id} is stored; 'feedmill serve' or the next push goes on with it"):
+                receipt = apply_here(context, feed_id)
+            report(receipt, as_json=as_json)
     else:
         _push_there(client, feed.path, feed.fields, file, wait=wait, as_json=as_json)
 
@@ -248,11 +252,23 @@ def _push_there(client: "ServerPort", path: str, fields: dict[str, str], file: P
     if wait and feed_id is None:
         raise BadRequest("the server accepted the feed but returns no receipts, so its progress is unknown")
     if wait and feed_id is not None:
-        report(follow(client, feed_id), as_json=as_json)
+        with _explained(f"the server goes on with feed {feed_id}"):
+            receipt = follow(client, feed_id)
+        report(receipt, as_json=as_json)
     elif as_json:
         print_json({"id": feed_id})
     else:
         console().print(clean(feed_id or "Success"))
+
+
+@contextmanager
+def _explained(consequence: str) -> Iterator[None]:
+    """Ends the command if the user interrupts the block, and says what becomes of the feed."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        error_console().print(f"interrupted: {consequence}")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def apply_here(context: "AppContext", feed_id: int) -> Receipt:

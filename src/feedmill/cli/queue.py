@@ -11,6 +11,7 @@ import typer
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import (
     DATA,
+    INTERRUPTED,
     Config,
     Data,
     Json,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from feedmill.services.crawling.requesting import CrawlRequests, DonePart
 
 LISTED_AT_ONCE = 1_000
-INTERRUPTED = 130
 """The exit code of a command that Ctrl+C ended, as shells have it."""
 
 queue_app = typer.Typer(invoke_without_command=True, help="Show the crawl queue, pause the crawler, remove URLs.", rich_markup_mode=None)

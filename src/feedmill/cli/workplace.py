@@ -113,7 +113,7 @@ def _removed_on_failure(data: Path) -> Iterator[None]:
     present = set() if new else set(data.iterdir())
     try:
         yield
-    except (FeedmillError, OSError):
+    except (FeedmillError, OSError, KeyboardInterrupt):
         with suppress(OSError):
             for path in set(data.iterdir()) - present:
                 rmtree(path) if path.is_dir() else path.unlink()

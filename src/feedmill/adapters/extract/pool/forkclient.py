@@ -117,7 +117,13 @@ class ForkClient:
             command.append("unsandboxed")
         try:
             self._process = subprocess.Popen(
-                command, pass_fds=passed, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=_environment()
+                command,
+                pass_fds=passed,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env=_environment(),
+                # a terminal's Ctrl-C is for the process that the user runs, which ends this one
+                process_group=0,
             )
         except OSError:
             ours.close()

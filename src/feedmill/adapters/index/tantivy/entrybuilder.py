@@ -46,7 +46,8 @@ class ProcessEntryBuilder:
             with (self._folder / DOCUMENTS).open("wb") as file:
                 pickle.dump(list(documents), file, pickle.HIGHEST_PROTOCOL)
             command = [*self._command, str(self._folder), str(os.getpid())]
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            # in a group of its own: a terminal's Ctrl-C is for the process that the user runs, which ends this one
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, process_group=0)
         characters = sum(len(document.body) for document in documents)
         self._seconds = self._least_seconds + characters / CHARACTERS_A_SECOND
         self._begun_at = time.monotonic()
