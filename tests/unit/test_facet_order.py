@@ -10,8 +10,19 @@ def list_values(counts: dict[str, int], kind: FacetType = FacetType.STRING) -> l
 
 def test_values_of_a_facet_without_a_type_come_by_frequency_and_numbers_among_equals_by_value() -> None:
     assert list_values({"b": 1, "a": 1, "c": 3}) == ["c", "a", "b"]
-    assert list_values({"10": 1, "9": 1, "2": 2, "-1.5": 1}) == ["2", "-1.5", "9", "10"]
-    assert list_values({"draft": 1, "10": 1, "9": 1}) == ["9", "10", "draft"]
+    assert list_values({"draft": 1, "10": 1, "9": 1, "none": 2}) == ["none", "9", "10", "draft"]
+
+
+def test_values_of_a_facet_without_a_type_come_by_value_if_all_are_of_one_kind() -> None:
+    assert list_values({"10": 1, "9": 1, "2": 2, "-1.5": 1}) == ["-1.5", "2", "9", "10"]
+    assert list_values({"2023": 1, "2025": 9, "2024": 4}) == ["2023", "2024", "2025"]
+    assert list_values({"10 MB": 7, "9 KB": 1}) == ["9 KB", "10 MB"]
+    assert list_values({"1.10.0": 1, "1.9.0": 1, "2.0.0": 5}) == ["1.9.0", "1.10.0", "2.0.0"]
+
+
+def test_most_frequent_numbers_are_listed_whatever_their_value() -> None:
+    many = {str(number): 1 for number in range(MAX_VALUES_SHOWN)}
+    assert list_values(many | {"9999": 5})[-1] == "9999"
 
 
 def test_values_that_are_left_out_do_not_depend_on_the_order_of_numbers() -> None:

@@ -163,17 +163,18 @@ def merge_spellings(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[str, i
 def order_values(facet: Facet, counts: Mapping[str, tuple[str, int]]) -> tuple[FacetValue, ...]:
     """Returns the most frequent values, sorted by frequency; those of a number or date facet are sorted by value.
 
-    Texts that are equally frequent are sorted as numbers, sizes, versions or dates if all of them are of one kind. Otherwise they are
-    sorted as texts, behind those that are numbers, which are sorted by value.
+    So are texts that are all numbers, sizes, versions or dates. Otherwise equally frequent texts are sorted as texts, behind those that
+    are numbers, which are sorted by value.
     """
     shown = sorted(counts.values(), key=lambda pair: (-pair[1], pair[0]))
     if facet.type is FacetType.STRING:
         shown = shown[:MAX_VALUES_SHOWN]
         # reading a number costs more than all the rest, and few names have numbers
         if any(text[:1] in _NUMBER_SIGNS for text, _ in shown):
-            places = find_places([text for text, _ in shown])
-            orders = [_order_of(text) for text, _ in shown] if places is None else places
-            shown = [pair for _, pair in sorted(zip(orders, shown, strict=True), key=lambda one: (-one[1][1], one[0]))]
+            if (places := find_places([text for text, _ in shown])) is not None:
+                shown = [pair for _, pair in sorted(zip(places, shown, strict=True), key=lambda one: one[0])]
+            else:
+                shown.sort(key=lambda pair: (-pair[1], *_order_of(pair[0])))
     else:
         keyed = [(place, pair) for pair in shown if (place := _place(facet.type, pair[0])) is not None]
         shown = [pair for _, pair in sorted(keyed[:MAX_VALUES_SHOWN], key=lambda one: one[0])]
