@@ -2,7 +2,9 @@
 
 import base64
 import io
+import lzma
 import tarfile
+import zlib
 from collections.abc import Mapping
 
 
@@ -14,6 +16,49 @@ def make_tar(files: Mapping[str, bytes], form: int = tarfile.GNU_FORMAT) -> byte
             info.size = len(content)
             archive.addfile(info, io.BytesIO(content))
     return buffer.getvalue()
+
+
+def compress_lzip(data: bytes) -> bytes:
+    """Returns a file as lzip writes it, with a dictionary of 8 MB."""
+    filters = [{"id": lzma.FILTER_LZMA1, "dict_size": 1 << 23}]
+    # the other format of LZMA has a header of its own, and the same stream with a sign at its end
+    stream = lzma.compress(data, lzma.FORMAT_ALONE, filters=filters)[13:]
+    sizes = len(data).to_bytes(8, "little") + (len(stream) + 26).to_bytes(8, "little")
+    return b"LZIP\1\x17" + stream + zlib.crc32(data).to_bytes(4, "little") + sizes
+
+
+def compress_lzw(data: bytes, most_bits: int = 16) -> bytes:
+    """Returns a file as ``compress`` writes it, without emptying its table."""
+    codes = {bytes((value,)): value for value in range(256)}
+    written = bytearray(b"\x1f\x9d") + bytes((0x80 | most_bits,))
+    group: list[int] = []
+    bits, following = 9, 257
+
+    def write_group() -> None:
+        number = sum(code << bits * place for place, code in enumerate(group))
+        written.extend(number.to_bytes(bits, "little"))
+        group.clear()
+
+    word = b""
+    for value in data:
+        longer = word + bytes((value,))
+        if longer in codes:
+            word = longer
+            continue
+        group.append(codes[word])
+        if following < 1 << most_bits:
+            codes[longer] = following
+            following += 1
+        word = longer[-1:]
+        # the reader of the codes is one entry behind
+        if len(group) == 8 or (following > 1 << bits and bits < most_bits):
+            write_group()
+        if following > 1 << bits and bits < most_bits:
+            bits += 1
+    if word:
+        group.append(codes[word])
+    number = sum(code << bits * place for place, code in enumerate(group))
+    return bytes(written) + number.to_bytes((len(group) * bits + 7) // 8, "little")
 
 
 _WRITTEN = {

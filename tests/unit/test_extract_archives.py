@@ -17,8 +17,9 @@ from feedmill.adapters.extract import sniff
 from feedmill.adapters.extract.extract import extract
 from feedmill.adapters.extract.readers.archives import unpacking
 from feedmill.adapters.extract.readers.archives.compressed import name_inside
+from feedmill.adapters.extract.readers.archives.lzw import iter_lzw
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
-from tests.archivefiles import SEVEN_ZIPS, make_tar
+from tests.archivefiles import SEVEN_ZIPS, compress_lzip, compress_lzw, make_tar
 from tests.officefiles import make_docx, make_pdf, make_zip, paragraph
 from tests.thorough import count_examples
 
@@ -27,6 +28,7 @@ COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
     "bz2": bz2.compress,
     "xz": lzma.compress,
     "zst": zstandard.ZstdCompressor().compress,
+    "lz": compress_lzip,
 }
 
 
@@ -53,7 +55,32 @@ def test_compressed_files_behind_one_another_are_one_text(suffix: str) -> None:
     assert read(compress(b"first ") + compress(b"second")).text == "first second"
 
 
-@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz"])
+@pytest.mark.parametrize("compress", [compress_lzw, lambda data: lzma.compress(data, lzma.FORMAT_ALONE)], ids=["Z", "lzma"])
+def test_compressed_file_of_one_stream_is_read_as_the_file_inside(compress: Callable[[bytes], bytes]) -> None:
+    page = read(compress(b"<title>T</title><p>words"), "http://h/a.html")
+    assert (page.mimetype, page.title, page.text, page.reason) == ("text/html", "T", "words", None)
+    lines = b"".join(b"line %d\n" % number for number in range(60_000))
+    assert read(compress(lines)).text == lines.decode().strip()
+    assert read(compress(lines)[:-2_000]).text.startswith("line 0\nline 1\n")
+    bomb = read(compress(b" " * 60_000_000), limits=ExtractionLimits(max_document_bytes=1_000_000))
+    assert (bomb.text, "1000000 bytes" in (bomb.reason or "")) == ("", True)
+
+
+def test_damaged_file_of_compress_is_read_up_to_the_damage() -> None:
+    data = compress_lzw(b"words of text")
+    found = read(data + b"\xff" * 9)
+    assert (found.text, found.reason) == ("words of text", "the compressed data is damaged or ends early, the text behind is missing")
+    assert read(b"\x1f\x9d\x01").reason == "the compressed data is damaged or ends early, the text behind is missing"
+
+
+@pytest.mark.parametrize("most_bits", [9, 12, 16])
+@given(data=st.binary(max_size=3_000))
+@settings(max_examples=count_examples(30), deadline=None)
+def test_file_of_compress_holds_the_bytes_that_were_packed(most_bits: int, data: bytes) -> None:
+    assert b"".join(iter_lzw(compress_lzw(data * 3, most_bits))) == data * 3
+
+
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "lz"])
 def test_compressed_file_that_ends_early_is_read_up_to_there(suffix: str) -> None:
     lines = b"".join(b"line %d\n" % number for number in range(200_000))
     found = read(COMPRESSORS[suffix](lines)[:-2_000])
@@ -83,6 +110,9 @@ def test_compressed_files_in_one_another_have_a_bound() -> None:
         ("http://h/man/ls.1.gz", "http://h/man/ls.1"),
         ("http://h/a.TGZ?x=.zip", "http://h/a.tar"),
         ("http://h/a.svgz#f", "http://h/a.svg"),
+        ("http://h/ls.1.Z", "http://h/ls.1"),
+        ("http://h/a.tar.lz", "http://h/a.tar"),
+        ("http://h/a.tlz", "http://h/a.tar"),
         ("http://h/a", "http://h/a"),
     ],
 )
@@ -160,8 +190,27 @@ def test_office_files_stay_office_files_and_may_stand_in_archives() -> None:
 
 @pytest.mark.parametrize("name", ["META-INF/MANIFEST.MF", "AndroidManifest.xml"])
 def test_packages_of_programs_are_not_read(name: str) -> None:
-    found = read(make_zip({name: "x", "a.txt": "words"}))
-    assert (found.text, found.reason) == ("", "packages of programs are not indexed")
+    found = read(make_zip({name: "x", "a.txt": "words"}), "http://h/some-tool.bin")
+    assert (found.text, found.reason) == ("some tool", "packages of programs are not read, only the name is known")
+
+
+@pytest.mark.parametrize(
+    ("begin", "kind"),
+    [
+        (b"Rar!\x1a\x07\x01\0", "RAR archives"),
+        (b"MSCF\0\0\0\0", "cabinet archives"),
+        (b"!<arch>\nmember", "ar archives"),
+        (b"!<arch>\ndebian-binary", "packages of programs"),
+        (b"\xed\xab\xee\xdb\x03\0", "packages of programs"),
+        (b"\x04\x22\x4d\x18", "LZ4 files"),
+        (b"070701000000", "cpio archives"),
+        (bytes(0x8001) + b"CD001\x01\0", "disk images"),
+    ],
+)
+def test_archive_of_another_kind_is_known_by_name_and_says_its_kind(begin: bytes, kind: str) -> None:
+    found = read(begin + bytes(100), "http://h/annual-report.dat", "application/octet-stream")
+    assert found.text == "annual report"
+    assert (found.reason or "").startswith(f"{kind} are not read, only the name is known")
 
 
 def test_page_in_an_archive_with_a_rule_of_access_restricts_the_archive() -> None:
@@ -217,9 +266,10 @@ def test_archives_in_archives_share_their_bounds_and_have_a_depth() -> None:
     assert "more bytes than are allowed" in (read(make_zip({f"{number}.zip": inner for number in range(9)})).reason or "")
 
 
-def test_archive_of_many_files_is_read_up_to_a_bound() -> None:
-    found = read(make_tar({f"{number}": b"w" for number in range(unpacking.MAX_FILES + 10)}))
-    assert found.reason == f"the files behind are left out: only {unpacking.MAX_FILES} files of an archive are read"
+@pytest.mark.parametrize("make", [make_zip, make_tar])
+def test_archive_of_many_files_is_read_up_to_a_bound(make: Callable[[dict[str, bytes]], bytes]) -> None:
+    found = read(make({f"{number}": b"w" for number in range(unpacking.MAX_FILES + 10)}))
+    assert found.reason == f"the files behind are left out: there are more than {unpacking.MAX_FILES} files"
     assert found.text.count("w") == unpacking.MAX_FILES
 
 
@@ -264,6 +314,9 @@ def test_seven_zip_with_changed_bytes_is_read_or_refused(name: str) -> None:
 
 
 @settings(max_examples=count_examples(50), deadline=None)
-@given(st.binary(max_size=2_000), st.sampled_from([b"7z\xbc\xaf\x27\x1c\0\4", b"PK\x03\x04", b"\x1f\x8b\x08\x00", b"\x28\xb5\x2f\xfd"]))
+@given(
+    st.binary(max_size=2_000),
+    st.sampled_from([b"7z\xbc\xaf\x27\x1c\0\4", b"PK\x03\x04", b"\x1f\x8b\x08\x00", b"\x28\xb5\x2f\xfd", b"\x1f\x9d\x90", b"LZIP\1\x17"]),
+)
 def test_any_bytes_behind_a_signature_are_an_answer(data: bytes, signature: bytes) -> None:
     assert "the document cannot be read" not in (read(signature + data).reason or "")

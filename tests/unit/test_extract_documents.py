@@ -390,8 +390,8 @@ def test_attachment_without_content_before_it_is_the_whole_text() -> None:
 
 def test_attachment_that_cannot_be_read_is_named_and_the_rest_is_read() -> None:
     result = extract_with_files(b"own", b"Rar!\x1a\x07\0", b"last", mimetype="text/plain")
-    assert result.text.split("\n") == ["own", "file0", "file1", "last"]
-    assert "file0: archives of this kind are not indexed" in (result.reason or "")
+    assert result.text.split("\n") == ["own", "file0", "file0", "file1", "last"]
+    assert "file0: RAR archives are not read" in (result.reason or "")
 
 
 def test_attachments_are_within_the_limits() -> None:

@@ -189,10 +189,6 @@ def _has_text(mimetype: str) -> bool:
 
 
 def _read_archive(data: bytes, mimetype: str, cut: bool, limits: ExtractionLimits, unpacking: Unpacking) -> Content:
-    if mimetype in (sniff.JAR, sniff.APK):
-        raise Unreadable("packages of programs are not indexed")
-    if mimetype not in files.READERS:
-        raise Unreadable("archives of this kind are not indexed")
     if cut and mimetype != sniff.TAR:
         raise Unreadable(_explain_uncuttable(limits))
     unpacking.enter()
@@ -206,6 +202,9 @@ def _explain_uncuttable(limits: ExtractionLimits) -> str:
 
 
 def _read_content(task: Task, data: bytes, mimetype: str, cut: bool, limits: ExtractionLimits, unpacking: Unpacking) -> Content:
+    if kind := sniff.UNREAD_ARCHIVES.get(mimetype):
+        reason = f"{kind} are not read, only the name is known"
+        return Content(text=name_of(task.url), reason=reason if kind == sniff.PACKAGES else f"{reason}; zip, tar and 7z are read")
     if mimetype in sniff.ARCHIVES:
         return _read_archive(data, mimetype, cut, limits, unpacking)
     if mimetype == sniff.HTML:

@@ -22,25 +22,32 @@ DOC, XLS, PPT = "application/msword", "application/vnd.ms-excel", "application/v
 MSG, EPUB = "application/vnd.ms-outlook", "application/epub+zip"
 TROFF, POSTSCRIPT = "text/troff", "application/postscript"
 GZIP, BZIP2, XZ, ZSTD = "application/gzip", "application/x-bzip2", "application/x-xz", "application/zstd"
+LZMA, LZIP, COMPRESS = "application/x-lzma", "application/x-lzip", "application/x-compress"
 TAR, SEVEN_ZIP = "application/x-tar", "application/x-7z-compressed"
 JAR, APK = "application/java-archive", "application/vnd.android.package-archive"
+DEB, RPM = "application/vnd.debian.binary-package", "application/x-rpm"
+RAR, CABINET, CPIO, AR = "application/vnd.rar", "application/vnd.ms-cab-compressed", "application/x-cpio", "application/x-archive"
+LZ4, DISK_IMAGE = "application/x-lz4", "application/x-iso9660-image"
 _OOXML = "application/vnd.openxmlformats-officedocument."
 DOCX, XLSX, PPTX = f"{_OOXML}wordprocessingml.document", f"{_OOXML}spreadsheetml.sheet", f"{_OOXML}presentationml.presentation"
 _ODF = "application/vnd.oasis.opendocument."
 ODT, ODS, ODP = f"{_ODF}text", f"{_ODF}spreadsheet", f"{_ODF}presentation"
 
-COMPRESSED = frozenset({GZIP, BZIP2, XZ, ZSTD})
-ARCHIVES = COMPRESSED | {
-    ZIP, TAR, SEVEN_ZIP, JAR, APK, "application/vnd.rar", "application/x-compress", "application/x-lzip",
-    "application/vnd.ms-cab-compressed", "application/x-cpio", "application/x-archive", "application/x-lz4",
+COMPRESSED = frozenset({GZIP, BZIP2, XZ, ZSTD, LZMA, LZIP, COMPRESS})
+PACKAGES = "packages of programs"
+UNREAD_ARCHIVES = {
+    JAR: PACKAGES, APK: PACKAGES, DEB: PACKAGES, RPM: PACKAGES,
+    RAR: "RAR archives", CABINET: "cabinet archives", CPIO: "cpio archives", AR: "ar archives", LZ4: "LZ4 files",
+    DISK_IMAGE: "disk images",
 }  # fmt: skip
+"""Archives that are known by their names alone, and what a reason calls them."""
+ARCHIVES = COMPRESSED | UNREAD_ARCHIVES.keys() | {ZIP, TAR, SEVEN_ZIP}
 
 _MAGIC = (
     (b"PK\x03\x04", ZIP), (b"PK\x05\x06", ZIP), (b"\x1f\x8b", GZIP), (b"BZh", BZIP2),
     (b"\xfd7zXZ\0", XZ), (b"\x28\xb5\x2f\xfd", ZSTD), (b"7z\xbc\xaf\x27\x1c", SEVEN_ZIP),
-    (b"Rar!\x1a\x07", "application/vnd.rar"), (b"\x1f\x9d", "application/x-compress"), (b"LZIP", "application/x-lzip"),
-    (b"MSCF\0\0\0\0", "application/vnd.ms-cab-compressed"), (b"!<arch>\n", "application/x-archive"),
-    (b"\x04\x22\x4d\x18", "application/x-lz4"),
+    (b"Rar!\x1a\x07", RAR), (b"\x1f\x9d", COMPRESS), (b"LZIP\1", LZIP), (b"MSCF\0\0\0\0", CABINET), (b"!<arch>\ndebian-binary", DEB),
+    (b"!<arch>\n", AR), (b"\xed\xab\xee\xdb", RPM), (b"\x04\x22\x4d\x18", LZ4), (b"070701", CPIO), (b"070702", CPIO), (b"\xc7\x71", CPIO),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", OLE), (b"{\\rtf", RTF), (b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF87a", "image/gif"), (b"GIF89a", "image/gif"), (b"II*\0", "image/tiff"), (b"MM\0*", "image/tiff"), (b"\0\0\x01\0", "image/x-icon"),
     (b"8BPS", "image/vnd.adobe.photoshop"), (b"\x7fELF", "application/x-executable"), (b"\xca\xfe\xba\xbe", "application/java-vm"),
@@ -53,6 +60,9 @@ _MAGIC = (
     (b".snd\0", "audio/basic"), (b"dns.\0", "audio/basic"), (b"MThd\0", "audio/midi"), (b"\xde\x12\x04\x95", "application/x-gettext-mo"),
     (b"\x95\x04\x12\xde", "application/x-gettext-mo"), (b"\0asm", "application/wasm"), (b"\x1bLua", "application/x-lua-bytecode"),
 )  # fmt: skip
+# a file of LZMA has no magic bytes: its usual properties, a small dictionary, and a length that is unknown or of less than 1 TB
+_LZMA_START = re.compile(rb"\]\0\0[\0-\xff][\0-\x08](?:\xff{8}|.{5}\0{3})", re.S)
+_DISK_IMAGE_PLACE, _DISK_IMAGE_MAGIC = 0x8001, b"CD001"
 _ALL_MAGIC = tuple(magic for magic, _ in _MAGIC)
 # a comment is matched once and never retried as a longer one; otherwise a row of comments would take for ever
 _HTML_START = re.compile(
@@ -150,7 +160,9 @@ def _by_magic(data: bytes, head: bytes) -> str | None:
         return "application/x-msdownload"
     if head[257:262] == b"ustar":
         return TAR
-    return None
+    if _LZMA_START.match(head):
+        return LZMA
+    return DISK_IMAGE if data.startswith(_DISK_IMAGE_MAGIC, _DISK_IMAGE_PLACE) else None
 
 
 def _open_container(data: bytes, mimetype: str) -> str:

@@ -1,4 +1,4 @@
-"""Unpacks a file that is compressed by itself: gzip, bzip2, xz, Zstandard. Damaged ones are unpacked up to their damage."""
+"""Unpacks a file that is compressed by itself. Damaged ones are unpacked up to their damage."""
 
 import bz2
 import lzma
@@ -13,6 +13,7 @@ import zstandard
 from feedmill.adapters.extract import sniff
 from feedmill.adapters.extract.charset import decode
 from feedmill.adapters.extract.clean import clean_line
+from feedmill.adapters.extract.readers.archives.lzw import iter_lzw
 from feedmill.adapters.extract.readers.archives.unpacking import CHUNK, Exhausted
 
 MAX_STREAMS = 20_000
@@ -22,9 +23,10 @@ WINDOW_BYTES = 1 << 27
 """The most memory that data may claim for what was unpacked before."""
 _FAULTS = (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError, ValueError)
 # the suffixes of names in URLs, and what stands in their place inside
-_SUFFIX = re.compile(r"\.(gz|bz2|xz|zst|tgz|tbz2?|txz|tzst|svgz)(?=[?#]|$)", re.IGNORECASE)
-_INNER = {"tgz": ".tar", "tbz": ".tar", "tbz2": ".tar", "txz": ".tar", "tzst": ".tar", "svgz": ".svg"}
+_SUFFIX = re.compile(r"\.(gz|bz2|xz|zst|lzma|lz|z|tgz|tbz2?|txz|tzst|tlz|taz|svgz)(?=[?#]|$)", re.IGNORECASE)
+_INNER = dict.fromkeys(("tgz", "tbz", "tbz2", "txz", "tzst", "tlz", "taz"), ".tar") | {"svgz": ".svg"}
 _GZIP_NAME, _GZIP_EXTRA = 8, 4
+_LZMA_PROPERTIES, _LZIP_TRAILER_BYTES = b"\x5d", 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +115,32 @@ def _iter_xz(data: bytes) -> Iterator[bytes]:
     return _iter_streams(data, b"\xfd7zXZ\0", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY_BYTES))
 
 
+def _iter_lzma(data: bytes) -> Iterator[bytes]:
+    return _iter_streams(data, data[:1], lambda: lzma.LZMADecompressor(lzma.FORMAT_ALONE, memlimit=_MEMORY_BYTES))
+
+
+def _iter_lzip(data: bytes) -> Iterator[bytes]:
+    """Source: the manual of lzip, "File format"."""
+    position = 0
+    for _ in range(MAX_STREAMS):
+        if not data.startswith(b"LZIP\1", position):
+            return
+        coded = data[position + 5 : position + 6]
+        position += 6
+        base = 1 << (coded[0] & 0x1F) if coded else 0
+        dictionary = base - base // 16 * (coded[0] >> 5) if coded else 0
+        stream = lzma.LZMADecompressor(lzma.FORMAT_ALONE, memlimit=_MEMORY_BYTES)
+        # the header of a file of LZMA, whose length only its end says
+        stream.decompress(_LZMA_PROPERTIES + dictionary.to_bytes(4, "little") + b"\xff" * 8)
+        while not stream.eof:
+            packed = data[position : position + CHUNK] if stream.needs_input else b""
+            if stream.needs_input and not packed:
+                raise EOFError
+            position += len(packed)
+            yield stream.decompress(packed, CHUNK)
+        position += _LZIP_TRAILER_BYTES - len(stream.unused_data)
+
+
 def iter_zstd(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yields the unpacked bytes of Zstandard frames, in pieces of bounded size. Errors: ZstdError, and those of ``chunks``."""
     # not the object that takes chunks: it unpacks each of them as a whole, to any size
@@ -125,5 +153,8 @@ _STREAMS: dict[str, Callable[[bytes], Iterator[bytes]]] = {
     sniff.GZIP: _iter_gzip,
     sniff.BZIP2: _iter_bzip2,
     sniff.XZ: _iter_xz,
+    sniff.LZMA: _iter_lzma,
+    sniff.LZIP: _iter_lzip,
+    sniff.COMPRESS: iter_lzw,
     sniff.ZSTD: lambda data: iter_zstd((data,)),
 }

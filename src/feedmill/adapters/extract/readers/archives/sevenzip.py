@@ -78,11 +78,10 @@ def _iter_folder(folder: _Folder, packed: bytes, sizes: list[int], names: Iterat
     unpacked = _Unpacked(_unpack(folder, packed), unpacking)
     for size in sizes:
         name = next(names, "")
-        unpacking.take_name()
+        unpacking.take_file()
         if reason is not None:
             yield Member(name=name, reason=reason)
             continue
-        unpacking.take_file()
         try:
             data = unpacked.read(min(size, unpacking.file_bytes))
             unpacked.skip(size - len(data))

@@ -43,10 +43,9 @@ def iter_tar(data: bytes, unpacking: Unpacking) -> Iterator[Member]:
 
 
 def _make_member(name: str, data: bytes, size: int, is_sparse: bool, unpacking: Unpacking) -> Member:
-    unpacking.take_name()
+    unpacking.take_file()
     if is_sparse:
         return Member(name=name, reason="it is a sparse file")
-    unpacking.take_file()
     found = unpacking.take(data[: unpacking.file_bytes])
     return Member(name=name, data=found, is_cut=size > len(found))
 

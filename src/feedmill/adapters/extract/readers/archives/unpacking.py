@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from feedmill.adapters.extract.readers.content import Unreadable
 
 MAX_DEPTH = 4
-MAX_FILES = 2_000
-MAX_NAMES = 20_000
+MAX_FILES = 20_000
 MAX_TOTAL_BYTES = 200_000_000
 MAX_RATIO = 400
 FREE_BYTES = 10_000_000
@@ -43,7 +42,6 @@ class Unpacking:
     file_bytes: int
     deadline: float | None = None
     files_left: int = MAX_FILES
-    names_left: int = MAX_NAMES
     depth: int = 0
 
     def enter(self) -> None:
@@ -56,18 +54,12 @@ class Unpacking:
         """Goes out of an archive."""
         self.depth -= 1
 
-    def take_name(self) -> None:
-        """Counts the name of a file. Errors: Exhausted."""
-        self.names_left -= 1
-        if self.names_left < 0:
-            raise Exhausted(f"there are more than {MAX_NAMES} files")
-        self.check_time()
-
     def take_file(self) -> None:
-        """Counts a file whose bytes are read. Errors: Exhausted."""
+        """Counts a file, whether its bytes are read or only its name. Errors: Exhausted."""
         self.files_left -= 1
         if self.files_left < 0:
-            raise Exhausted(f"only {MAX_FILES} files of an archive are read")
+            raise Exhausted(f"there are more than {MAX_FILES} files")
+        self.check_time()
 
     def take(self, chunk: bytes) -> bytes:
         """Counts unpacked bytes, and returns them. Errors: Exhausted."""

@@ -26,12 +26,11 @@ def iter_zip(data: bytes, unpacking: Unpacking) -> Iterator[Member]:
     for info in infos:
         if info.is_dir():
             continue
-        unpacking.take_name()
+        unpacking.take_file()
         name = info.filename if info.flag_bits & _UTF8 else decode(info.filename.encode("cp437", "replace"))
         if info.flag_bits & (_ENCRYPTED | _STRONG_ENCRYPTION):
             yield Member(name=name, reason="it is encrypted")
             continue
-        unpacking.take_file()
         yield _read_member(archive, info, name, unpacking)
 
 
