@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedmill.http.pages.languages import choose_language, find_tag, get_language, list_tags, read_accepted
+from feedmill.http.pages.rendering import write_remark
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Attributes
@@ -116,7 +117,7 @@ def test_page_in_the_language_of_the_parameter_keeps_it_in_every_link(harness: S
 
 def test_warnings_are_translated_on_the_page_alone(harness: SearchHarness) -> None:
     query = "q=needle&site=press&lang=de"
-    assert "es gibt keine Sammlung press" in ask_page(harness, query).text
+    assert "Es gibt keine Sammlung press" in ask_page(harness, query).text
     assert ask_page(harness, query.replace("&lang=de", ""), "/api/v1/search", GERMAN).json["warnings"] == ["there is no collection press"]
     xml = ask_page(harness, query, "/search", GERMAN)
     assert b"Sammlung" not in xml.body
@@ -188,3 +189,16 @@ def test_values_of_users_are_escaped_inside_translations(harness: SearchHarness)
     text = ask_page(harness, "q=%3Cb%3E%25(x)s&lang=de").text
     assert "<b>%(x)s" not in text
     assert "&lt;b&gt;%(x)s" in text
+
+
+@pytest.mark.parametrize(
+    ("warning", "tag", "shown"),
+    [
+        (message("a quote without its partner was ignored"), "en", "A quote without its partner was ignored"),
+        (message("only the first %(count)s terms were searched", count=50), "en", "Only the first 50 terms were searched"),
+        (message("%(text)s was searched as words", text="foo bar"), "en", "foo bar was searched as words"),
+        (message("cache: found the document itself"), "en", "cache: found the document itself"),
+    ],
+)
+def test_warnings_are_sentences_but_for_the_words_of_the_user(warning: str, tag: str, shown: str) -> None:
+    assert write_remark(get_language(tag), warning) == shown

@@ -1,14 +1,15 @@
 """Makes the pages for people: of templates, in the language of each request.
 
 A template writes its texts between ``{% trans %}`` and ``{% endtrans %}``, those that the program made with the filter ``text``, numbers
-with ``number``, days with ``day`` and sizes in bytes with ``size``; ``sentence`` begins the text of an error as a sentence.
+with ``number``, days with ``day`` and sizes in bytes with ``size``; ``sentence`` begins the text of an error as a sentence,
+``remark`` that of a warning.
 ``language`` is the language of the page, ``brand`` the name of its owner, ``home`` the link to the search page, and ``repeated`` the
 parameters that each link and form has. ``asset`` returns the address of a file of the pages.
 """
 
 import hashlib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
@@ -20,7 +21,7 @@ from starlette.responses import HTMLResponse, Response
 from feedmill.http.common.problems import Problem
 from feedmill.http.pages.branding import Brand, Brands
 from feedmill.http.pages.languages import PARAMETER, Choice, PageLanguage, choose_language, get_language, show_parameter
-from feedmill.model.messages import message
+from feedmill.model.messages import Message, message
 from feedmill.telemetry.requestids import find_request_id
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -121,6 +122,7 @@ def _make_environment(tag: str) -> jinja2.Environment:
     templates.filters |= {
         "text": language.translate,
         "sentence": begin_sentence,
+        "remark": partial(write_remark, language),
         "number": language.write_number,
         "day": language.write_date,
         "size": language.write_size,
@@ -131,6 +133,13 @@ def _make_environment(tag: str) -> jinja2.Environment:
 def begin_sentence(text: str) -> str:
     """Returns the text of an error for people, with a capital letter, unless it begins with a name such as ``callback=``."""
     return f"{text[:1].upper()}{text[1:]}" if text.partition(" ")[0].isalpha() else text
+
+
+def write_remark(language: PageLanguage, warning: str) -> str:
+    """Returns a warning as a sentence in a language. A text that it begins with, such as a word of the query, stays as it was written."""
+    text = language.translate(warning)
+    values = warning.values.values() if isinstance(warning, Message) else ()
+    return text if text.startswith(tuple(str(value) for value in values if str(value))) else begin_sentence(text)
 
 
 @cache

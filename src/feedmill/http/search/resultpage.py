@@ -182,7 +182,8 @@ class ShownPage:
     stand for several documents; ``ungrouped`` then leads to a list in which each stands for itself.
 
     ``parting`` is the position, from 0, of the first result without some words of the query, None if all have all words
-    or if words may not be left out. ``typed`` is what was typed if the page shows the results of another spelling.
+    or if words may not be left out. ``typed`` is what was typed if the page shows the results of another spelling. ``again`` leads to the
+    same list if time was too short for it.
     """
 
     query: str
@@ -208,6 +209,7 @@ class ShownPage:
     parting: int | None = None
     feed: str = ""
     ungrouped: str | None = None
+    again: str | None = None
 
 
 def may_correct(page: ResultPage, request: SearchRequest) -> bool:
@@ -271,6 +273,7 @@ def show_page(
         parting=_find_parting(page, request),
         feed=_write_feed_address(page.query, request),
         ungrouped=_href(page.query, 0, (*parameters, UNGROUPED)) if page.folded else None,
+        again=_href(page.query, 0, here) if page.deadline_warnings else None,
     )
 
 
