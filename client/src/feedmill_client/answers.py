@@ -144,6 +144,7 @@ class StuckShown:
     """A queue in which nothing moves."""
 
     queue: str
+    queue_code: str | None = field(default=None, metadata=explain("the same for programs, such as feeds_quick"))
     since: datetime = field(metadata=explain("since when nothing has moved there"))
     document: str | None = field(metadata=explain("the URL, or the feed, at the head of the queue"))
     reason: str = field(metadata=explain("why, as far as the server knows"))

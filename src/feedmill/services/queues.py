@@ -133,7 +133,13 @@ def describe_stuck(stuck: StuckQueue | None) -> dict[str, Any] | None:
     if stuck is None:
         return None
     since = stuck.since.isoformat(timespec="seconds")
-    return {"queue": stuck.name.value, "since": since, "document": stuck.document, "reason": stuck.reason}
+    return {
+        "queue": stuck.name.value,
+        "queue_code": stuck.name.name.lower(),
+        "since": since,
+        "document": stuck.document,
+        "reason": stuck.reason,
+    }
 
 
 def _count_begun(unit: UnitOfWork) -> dict[QueueName, int]:
@@ -194,6 +200,7 @@ def _report(queue: WaitingQueue, stuck: StuckQueue | None, now: datetime) -> dic
     oldest_at = queue.oldest_at if queue.waiting else None
     return {
         "name": queue.name.value,
+        "name_code": queue.name.name.lower(),
         "waiting": queue.waiting,
         "oldest_seconds": None if oldest_at is None else round(max(0.0, (now - oldest_at).total_seconds()), 1),
         "stuck": stuck is not None,

@@ -11,6 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from feedmill_client.adminanswers import PullSourceShown
+
 
 class Answer(BaseModel):
     """An object of an answer."""
@@ -21,15 +23,116 @@ class Answer(BaseModel):
 # --- the server and its settings ------------------------------------------------------------------------------------------------
 
 
+class RoleShown(Answer):
+    """The processes of a role."""
+
+    pids: list[int] = Field(description="0 for one that waits for its restart")
+    restarts: int = Field(description="how often they were started again")
+
+
+class OpenCircuitShown(Answer):
+    """A server that decides about access and gets no requests, because it failed."""
+
+    rule: str = Field(description="the rule of the settings that names it")
+    server: str
+    failures: int
+    reason: str
+    since: datetime
+
+
+class AuthorizationShown(Answer):
+    """The servers that decide about access."""
+
+    open_circuits: list[OpenCircuitShown]
+
+
+class IndexProgress(Answer):
+    """How far a rebuild is."""
+
+    written: int
+    total: int
+    remaining_seconds: int
+
+
+class IndexShown(Answer):
+    """The index."""
+
+    folder: str | None = Field(description="null before there is one")
+    generation: int = Field(description="counts its commits")
+    rebuilding: str | None = Field(description="the folder of the new index, null if none is built")
+    progress: IndexProgress | None
+    partial: bool = Field(description="whether some documents are not found until the rebuild is complete")
+    learning_patterns: bool = Field(description="whether documents that match new URL patterns are being written")
+
+
+class CrawlCounts(Answer):
+    """The crawl queue in numbers."""
+
+    paused: bool
+    sites: int
+    urls: int
+    groups: dict[str, int] = Field(description="URLs by their group of states")
+    fetches: list[int] = Field(description="how many URLs were fetched in each minute of the last hour, oldest first")
+
+
+class ModelCircuitShown(Answer):
+    """Why a model gets no queries."""
+
+    since: datetime
+    reason: str
+
+
+class SemanticShown(Answer):
+    """The model of semantic search."""
+
+    model: str
+    embedded: int = Field(description="how many documents have an embedding of it")
+    documents: int
+    open_circuit: ModelCircuitShown | None
+
+
+class QueueShown(Answer):
+    """A queue of work."""
+
+    name: str
+    name_code: str = Field(description="the same for programs, such as feeds_quick")
+    waiting: int
+    oldest_seconds: float | None = Field(description="how long the oldest item has waited, null if none waits")
+    stuck: bool
+    since: datetime | None = Field(description="since when it is stuck")
+    document: str | None = Field(description="the URL, or the feed, at its head")
+    reason: str | None = Field(description="the last failure, null while it moves")
+
+
+class SettingOrigin(Answer):
+    """The value of a setting, and where it was set."""
+
+    value: Any = Field(description="`(set)` for one that may hold a password")
+    origin: str = Field(description="default, the file with its line, an environment variable, or api")
+
+
 class StatusShown(Answer):
-    """What `feedmill status --json` prints; it has further members."""
+    """What `feedmill status --json` prints."""
 
     running: bool
-    pid: int | None = None
-    started_at: datetime | None = None
-    documents: int = 0
-    feeds_waiting: int = 0
-    warnings: list[str] = Field(default=[])
+    pid: int | None
+    started_at: datetime | None
+    addresses: dict[str, str] = Field(description="host and port of each listener")
+    roles: dict[str, RoleShown]
+    sandbox: dict[str, bool | int] = Field(
+        description="which parts of the sandbox for hostile input this kernel has; of landlock, the version"
+    )
+    feeds_waiting: int
+    documents: int
+    authorization: AuthorizationShown
+    index_tasks: dict[str, int] = Field(description="how many documents wait for each stage")
+    index: IndexShown
+    crawl: CrawlCounts
+    semantic: SemanticShown | None = Field(description="null without a model")
+    queues: list[QueueShown]
+    pull_sources: list[PullSourceShown]
+    warnings: list[str]
+    settings: dict[str, SettingOrigin]
 
 
 class Rebuild(Answer):
