@@ -73,7 +73,7 @@ def test_documents_that_wait_in_a_stuck_queue_are_reported_with_the_first_of_the
     assert found.document == url("a")
     description = describe_stuck(found)
     assert description is not None
-    assert description.keys() == {"queue", "since", "document", "reason"}
+    assert description.keys() == {"queue", "queue_code", "since", "document", "reason"}
 
 
 def test_queue_that_moves_is_not_stuck_whatever_waits_in_it(harness: FeedHarness) -> None:
