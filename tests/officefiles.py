@@ -41,12 +41,13 @@ def make_docx(body: str, **parts: str) -> bytes:
     )
 
 
-def make_xlsx(rows: str, strings: str = "", sheet: str = "Sheet One") -> bytes:
+def make_xlsx(rows: str, strings: str = "", sheet: str = "Sheet One", merged: str = "", styles: str = "", properties: str = "") -> bytes:
     return make_zip(
         {
             "[Content_Types].xml": "<Types/>",
-            "xl/workbook.xml": f'<workbook {S}><sheets><sheet name="{sheet}" sheetId="1"/></sheets></workbook>',
-            "xl/worksheets/sheet1.xml": f"<worksheet {S}><sheetData>{rows}</sheetData></worksheet>",
+            "xl/workbook.xml": f'<workbook {S}>{properties}<sheets><sheet name="{sheet}" sheetId="1"/></sheets></workbook>',
+            "xl/worksheets/sheet1.xml": f"<worksheet {S}><sheetData>{rows}</sheetData>{merged}</worksheet>",
+            "xl/styles.xml": f"<styleSheet {S}>{styles}</styleSheet>",
             "xl/sharedStrings.xml": f"<sst {S}>{strings}</sst>",
             "docProps/core.xml": CORE.format(title="Sheet Title"),
         }

@@ -197,6 +197,35 @@ def test_xlsx_has_a_table_for_each_sheet_with_cells_in_their_columns() -> None:
     assert shown.count("<td>") == 30
 
 
+def merge(*areas: str) -> str:
+    cells = "".join(f'<mergeCell ref="{area}"/>' for area in areas)
+    return f"<mergeCells>{cells}</mergeCells>"
+
+
+def test_xlsx_has_merged_cells() -> None:
+    rows = (
+        '<row r="1"><c r="A1"><v>1</v></c><c r="B1"/><c r="C1"><v>3</v></c><c r="D1"><v>4</v></c></row>'
+        '<row r="2"><c r="A2"><v>5</v></c><c r="D2"><v>8</v></c></row>'
+    )
+    shown = outline(read(make_xlsx(rows, merged=merge("A1:B1", "C1:C2"))))
+    assert shown.endswith("<table<tr<td:2:1<p 1>><td:1:2<p 3>><td<p 4>>><tr<td<p 5>><td><td<p 8>>>>")
+
+
+def test_xlsx_rows_without_text_count_for_merged_cells_only_if_they_are_shown() -> None:
+    rows = (
+        '<row r="1"><c r="A1"><v>1</v></c><c r="B1"><v>2</v></c></row>'
+        '<row r="4"><c r="B4"><v>3</v></c></row><row r="5"><c r="A5"><v>4</v></c></row>'
+    )
+    shown = outline(read(make_xlsx(rows, merged=merge("A1:A4"))))
+    assert shown.endswith("<table<tr<td:1:2<p 1>><td<p 2>>><tr<td<p 3>>><tr<td<p 4>>>>")
+
+
+def test_xlsx_merged_cells_that_make_no_sense_cost_no_text() -> None:
+    rows = "".join(f'<row r="{row}"><c r="A{row}"><v>{row}</v></c><c r="C{row}"><v>{row}</v></c></row>' for row in range(1, 60))
+    areas = [f"A{row}:XFD{row + 900}" for row in range(1, 60)] + ["C9:A1", "A0:A0", "B2:B2"]
+    assert read(make_xlsx(rows, merged=merge(*areas))).text.split()[2:] == [str(row) for row in range(1, 60) for _ in range(2)]
+
+
 def test_opendocument_has_headings_lists_and_tables() -> None:
     styles = (
         '<text:list-style style:name="N"><text:list-level-style-bullet text:level="1"/>'

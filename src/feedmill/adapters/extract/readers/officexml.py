@@ -49,8 +49,12 @@ def read_number(text: str | None, digits: int = 2) -> int | None:
 def stream_part(container: ZipArchive, name: str, local_name: str) -> Iterator[etree._Element]:
     """Yields the elements of one name in a part, one at a time; each is discarded when the next is read. Errors: Unreadable."""
     data = container.read(name)
-    if data is None:
-        return
+    if data is not None:
+        yield from stream_elements(data, name, local_name)
+
+
+def stream_elements(data: bytes, name: str, local_name: str) -> Iterator[etree._Element]:
+    """Yields the elements of a part that was read, as ``stream_part`` does. Errors: Unreadable."""
     _refuse_entities(data, name)
     options = {
         "resolve_entities": False,
