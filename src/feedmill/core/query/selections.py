@@ -153,7 +153,7 @@ def choose(readings: SelectionReadings, facets: Sequence[Facet], has_match: HasM
     if held is not None:
         return held
     if readings.fault:
-        raise BadRequest(f"parameter select is {_show(values[0].text)}; {readings.fault}")
+        raise BadRequest(f"parameter select is {_show(f'{values[0].name}:{values[0].text}')}; {readings.fault}")
     likely = ranges or values
     return next((one for one in likely if has_match(MetaExists(one.name))), likely[0])
 
