@@ -1,7 +1,8 @@
-"""Ctrl-C ends a command with 130 and without a traceback, and leaves nothing half-written."""
+"""Ctrl-C, a full disk and closed streams end a command without a traceback, and leave nothing half-written."""
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -75,6 +76,32 @@ def test_interruption_while_the_program_loads_prints_nothing() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_feed_that_finds_no_space_is_not_left_in_part(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a.txt").write_text("leek soup " * 1_000)
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000)); from feedmill.cli.start import start; start()"
+    words = ("make-feed", tmp_path / "folder", "--datasource", "a", "--output", tmp_path / "a.xml", "--json")
+    done = subprocess.run([sys.executable, "-c", limited, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["error"]
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_the_caller_has_closed_are_empty(tmp_path: Path, closed: str) -> None:
+    prepare_migrated(tmp_path / "d")
+    program = f"{shlex.quote(sys.executable)} -m feedmill.cli.start"
+    data = f"--data {shlex.quote(str(tmp_path / 'd'))}"
+    for words, code in (
+        (f"feeds --json {data}", 0),
+        (f"users add ann --password-stdin {data}", 1),
+        (f"access explain --batch - {data}", 0),
+    ):
+        given = "</dev/null" if "<&-" not in closed else ""
+        done = subprocess.run(["sh", "-c", f"{program} {words} {given} {closed}"], capture_output=True, text=True, check=False)
+        assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
 
 
 def run(*words: str | Path) -> str:

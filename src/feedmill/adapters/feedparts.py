@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -33,8 +34,10 @@ class FolderFeedParts:
 
     def __exit__(self, *_: object) -> None:
         if self.stream is not None:
-            self.stream.close()
             self._unfinished.unlink(missing_ok=True)
+            # what is still to be written may find no space, and its file is gone already
+            with suppress(OSError):
+                self.stream.close()
 
     def begin_record(self, size_bytes: int) -> BinaryIO:
         """Returns the stream for a record of at most that size."""
