@@ -85,6 +85,8 @@ def type_query(page: Page, text: str) -> None:
 
 
 def test_signing_out_is_announced_and_leads_back_to_what_was_typed(browser: Browser, appliance: Appliance) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
     page = new_page(browser, appliance, DESKTOP)
     page.clock.install()
     sign_in(page)
@@ -94,6 +96,8 @@ def test_signing_out_is_announced_and_leads_back_to_what_was_typed(browser: Brow
     follow(page, page.get_by_role("button", name="Sign out"))
     assert page.url.endswith("/?q=hotel")
     expect(page.get_by_role("status").filter(has_text="You are signed out.")).to_be_attached()
+    found = Axe().run(page)
+    assert found.response["violations"] == [], found.generate_report()
     page.context.close()
 
 

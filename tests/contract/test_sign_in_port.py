@@ -251,7 +251,7 @@ def test_page_after_signing_out_says_so_once_and_lists_the_same_query(harness: S
     assert back == "/?q=x&select=%40filetype%3Ahtml&lang=de"
     typed = browser.get(back, **{"x-feedmill-typing": "1"}).text
     assert "abgemeldet" not in typed
-    assert '<p class="notice"><span>Sie sind abgemeldet.</span></p>' in browser.get(back).text
+    assert '<section class="notice" aria-label="Sie sind abgemeldet."><span>Sie sind abgemeldet.</span></section>' in browser.get(back).text
     assert "abgemeldet" not in browser.get(back).text
 
 
