@@ -19,8 +19,8 @@ NAMES: dict[Kind | None, str] = {
 }  # fmt: skip
 
 
-def read(data: bytes, url: str = "http://h/f", mimetype: str | None = None) -> Extraction:
-    return extract(Task(key=1, url=url, mimetype=mimetype, data=data), ExtractionLimits())
+def read(data: bytes, url: str = "http://h/f", mimetype: str | None = None, limits: ExtractionLimits | None = None) -> Extraction:
+    return extract(Task(key=1, url=url, mimetype=mimetype, data=data), limits or ExtractionLimits())
 
 
 def outline(found: Extraction) -> str:
@@ -332,6 +332,52 @@ def test_pdf_has_paragraphs_and_the_headings_of_its_outline() -> None:
     data = data.replace(b"<</Type/Font", b"<</Title(Chapter one)/Parent 1 0 R/Type/Font")
     found = read(data.replace(b"/Type/Catalog", b"/Type/Catalog/Outlines<</First 3 0 R/Last 3 0 R/Count 1>>"))
     assert outline(found).replace("\n", " ") == f"<p {long} {other} Short end.><h1 1.2 Chapter one><p {long}>"
+
+
+def add_links(data: bytes, *links: tuple[str, str]) -> bytes:
+    """Adds links to the pages of a PDF. Shape: the corners of each, and its address."""
+    annotations = "".join(f"<</Type/Annot/Subtype/Link/Rect[{corners}]/A<</S/URI/URI({url})>>>>" for corners, url in links)
+    return data.replace(b"/Type/Page/", f"/Annots[{annotations}]/Type/Page/".encode())
+
+
+FIRST_LINE, FIRST_WORD, SECOND_LINE = "72 716 600 734", "72 716 92 734", "72 704 600 713"
+
+
+def test_pdf_has_the_links_of_its_pages_in_their_text() -> None:
+    data = make_pdf(["one) Tj 0 -14 Td (two", "one) Tj 0 -14 Td (other"])
+    found = read(add_links(data, (SECOND_LINE, "http://b/2"), (FIRST_WORD, "http://b/1")))
+    assert outline(found).replace("\n", " ") == "<p [one](http://b/1)><p [two](http://b/2)><p [one](http://b/1)><p [other](http://b/2)>"
+    assert [link.text for link in found.links] == ["one", "two", "one", "other"]
+    assert found.text == read(data).text
+
+
+@pytest.mark.parametrize(
+    ("corners", "url"),
+    [
+        ("72 600 600 620", "http://b/none"),
+        ("0 0 600 800", "http://b/page"),
+        (FIRST_WORD, ""),
+        (FIRST_WORD, "http://b/" + "x" * 3_000),
+        (FIRST_WORD, "javascript:alert(1)"),
+    ],
+)
+def test_pdf_links_without_a_text_or_an_address_are_none(corners: str, url: str) -> None:
+    found = read(add_links(make_pdf(["one) Tj 0 -14 Td (two"]), (corners, url)))
+    assert (found.text, found.links) == ("one\ntwo", ())
+
+
+def test_pdf_links_are_bounded_and_do_not_overlap() -> None:
+    data = make_pdf(["one) Tj 0 -14 Td (two"])
+    links = [(FIRST_WORD, "http://b/1"), (FIRST_LINE, "http://b/2"), (SECOND_LINE, "http://b/3")]
+    assert [link.url for link in read(add_links(data, *links)).links] == ["http://b/1", "http://b/3"]
+    assert [link.url for link in read(add_links(data, *links), limits=ExtractionLimits(links=1)).links] == ["http://b/1"]
+
+
+def test_pdf_link_does_not_part_a_paragraph() -> None:
+    long, other = "a line of this text that is as long as the others", "and this one that begins with a small letter"
+    data = make_pdf([f"{long}) Tj 0 -14 Td ({other}) Tj 0 -14 Td (Short end."])
+    shown = outline(read(add_links(data, (SECOND_LINE, "http://b/2")))).replace("\n", " ")
+    assert shown == f"<p {long} [{other}](http://b/2) Short end.>"
 
 
 def test_plain_text_and_markdown_have_their_form() -> None:

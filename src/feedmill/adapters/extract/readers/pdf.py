@@ -13,10 +13,11 @@ from pypdfium2 import PdfDocument, PdfiumError
 
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content, Unreadable
-from feedmill.adapters.extract.structure import END, mark, mark_heading
+from feedmill.adapters.extract.readers.pdflinks import LINK, list_page_links, mark_links
+from feedmill.adapters.extract.structure import END, mark, mark_heading, without_structure
 from feedmill.core.text.structure import Kind
 from feedmill.model.document import Metadata
-from feedmill.model.extraction import ExtractionLimits
+from feedmill.model.extraction import ExtractionLimits, Link
 
 # The process is ended when all of the time is over, and the pages read until then would be lost.
 _SHARE_OF_TIME = 0.7
@@ -41,14 +42,16 @@ def read_pdf(data: bytes, limits: ExtractionLimits) -> Content:
     try:
         metadata = _read_metadata(document)
         outline = _read_outline(document)
-        pages, text, reason = _read_pages(document, deadline, limits.text_characters)
+        links: list[Link] = []
+        pages, text, reason = _read_pages(document, deadline, limits, links)
     finally:
         document.close()
     if reason is None and not text.strip():
         reason = "the PDF has no text, its pages are images" if pages else "the PDF has no pages"
     title = next((value for name, value in metadata if name == "Title"), None)
     headings = "\n".join(title for title, _ in outline)
-    return Content(text=_mark_lines(text, dict(reversed(outline))), title=title, metadata=metadata, headings=headings, reason=reason)
+    marked = _mark_lines(text, dict(reversed(outline)))
+    return Content(text=marked, title=title, metadata=metadata, links=tuple(links), headings=headings, reason=reason)
 
 
 def _explain(exc: PdfiumError) -> str:
@@ -86,18 +89,19 @@ def _mark_lines(text: str, levels: Mapping[str, int]) -> str:
 
 def _mark_page(text: str, levels: Mapping[str, int]) -> str:
     lines = [line.strip() for line in text.split("\n")]
-    lengths = sorted(map(len, lines))
+    plain = list(map(without_structure, lines)) if LINK in text else lines
+    lengths = sorted(map(len, plain))
     usual = lengths[len(lengths) * 7 // 8]
     marked: list[str] = []
     is_open = False
-    for line, following in pairwise([*lines, ""]):
+    for whole, (line, following) in zip(lines, pairwise([*plain, ""]), strict=True):
         heading = levels.get(line, levels.get(_NUMBER.sub("", line))) if levels else None
         if heading is not None:
-            marked.append(f"{END if is_open else ''}{mark_heading(heading + 1)}{line}{END}")
+            marked.append(f"{END if is_open else ''}{mark_heading(heading + 1)}{whole}{END}")
             is_open = False
             continue
         is_joined = _goes_on(line, following, usual)
-        marked.append(f"{_JOINED if is_joined and not is_open else ''}{line}{END if is_open and not is_joined else ''}")
+        marked.append(f"{_JOINED if is_joined and not is_open else ''}{whole}{END if is_open and not is_joined else ''}")
         is_open = is_joined
     return "\n".join(marked)
 
@@ -109,16 +113,17 @@ def _goes_on(line: str, following: str, usual: int) -> bool:
     return len(line) >= _FULL * usual or (following[0].islower() and len(line) >= usual / 2)
 
 
-def _read_pages(document: PdfDocument, deadline: float, limit: int) -> tuple[int, str, str | None]:
+def _read_pages(document: PdfDocument, deadline: float, limits: ExtractionLimits, links: list[Link]) -> tuple[int, str, str | None]:
+    """Returns the number of pages, their text and what is missing of it. Shape: adds the links of the text in its order."""
     count = len(document)
     parts: list[str] = []
     characters, broken = 0, 0
     for number in range(count):
         # At least one page is read, however late it is.
-        if parts and (time.monotonic() > deadline or characters > limit):
+        if parts and (time.monotonic() > deadline or characters > limits.text_characters):
             return count, _PAGE.join(parts), f"cut after page {number} of {count}"
         try:
-            text = _read_page(document, number)
+            text = _read_page(document, number, limits.links - len(links), links)
         except PdfiumError:
             broken += 1
             continue
@@ -128,13 +133,17 @@ def _read_pages(document: PdfDocument, deadline: float, limit: int) -> tuple[int
     return count, _PAGE.join(parts), reason
 
 
-def _read_page(document: PdfDocument, number: int) -> str:
+def _read_page(document: PdfDocument, number: int, most_links: int, links: list[Link]) -> str:
     page = document[number]
     try:
         textpage = page.get_textpage()
         try:
-            # pdfium marks a hyphen at the end of a line with U+FFFE or U+0002; the word goes on
             text: str = textpage.get_text_range(errors="ignore")
+            found = list_page_links(page, textpage, most_links)
+            if found:
+                text, of_page = mark_links(text, found)
+                links += of_page
+            # pdfium marks a hyphen at the end of a line with U+FFFE or U+0002; the word goes on
             return text.replace("\ufffe\r\n", "").replace("\x02\r\n", "").replace("\ufffe", "").replace("\r\n", "\n").replace("\f", " ")
         finally:
             textpage.close()
