@@ -53,11 +53,14 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("#page-content", "#quickview, .toplang, .bottomlang, .top, .up, .permalink"),
     # doxygen
     ("div.headertitle, div.contents", ".navigate, .ttc, .center"),
+    # Qt, Erlang
+    ("div.mainContent", ".sidebar, .navigationbar"),
+    ("#content", "nav, .title-anchors"),
     # pages of DocBook, of gtk-doc, of texinfo, of asciidoc, of sqlite.org
     (
         "body",
         ".navheader, .navfooter, .spirit-nav, .toc, table.navigation, .footer, div.header, .nav-panel, .contents, #footer, #toc, nav,"
-        " noscript, .nosearch, .docbook_footer, #heading",
+        " noscript, .nosearch:has(.menu), .nosearch > a, .docbook_footer, #heading",
     ),
 )
 _OTHERS = re.compile(r"(?:\.(?:md|markdown|txt|[1-9])|^(?:README|NEWS)[^/]*)(?:\.gz)?$", re.IGNORECASE)

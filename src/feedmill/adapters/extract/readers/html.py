@@ -55,7 +55,8 @@ _HIDDEN_SELECTOR = '[hidden], [style*="display:none" i], [style*="display: none"
 _GOOGLEOFF = re.compile(r"\s*google(off|on)\s*:\s*(index|anchor|snippet|all)\b", re.IGNORECASE)
 _ROBOTS = frozenset({"noindex", "nofollow", "noarchive", "nosnippet"})
 _ROBOTS_NAMES = frozenset({"robots", "googlebot", "gsa-crawler"})
-_PROGRAM = re.compile("[A-Za-z]{4,40}")
+_PROGRAM = re.compile("[A-Za-z][A-Za-z-]{3,39}")
+_MAX_PROGRAMS = 3
 # what programs hide by their own style sheets, which are not read: the declarations of the names in a piece of code, shown beside the mouse
 _TOOLTIPS = {"doxygen": "div.ttc"}
 _MAX_HEADINGS = 200
@@ -86,8 +87,8 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
     metadata, robots = _read_metas(tree, limits.metadata)
     if unseen := [tag for tag in _UNSEEN if tag in tags]:
         tree.strip_tags(unseen, recursive=True)
-    program = _find_program(metadata)
-    hidden = _take_all(tree.css(_TOOLTIPS[program])) if program in _TOOLTIPS else []
+    programs = _find_programs(metadata)
+    hidden = [text for program in programs if program in _TOOLTIPS for text in _take_all(tree.css(_TOOLTIPS[program]))]
     if ("hidden" in lowered and _HIDDEN_ATTRIBUTE.search(lowered)) or _HIDDEN_STYLE.search(lowered):
         hidden += _take_hidden(tree)
     if "img" in tags or "area" in tags:
@@ -107,7 +108,7 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
         words = node.text_content or ""
         node.replace_with(words[: len(words) - len(words.lstrip())] + mark + words.lstrip())
     body = tree.body
-    text, navigation = split_navigation(without_signs(body.text(deep=True)), program) if body is not None else ("", "")
+    text, navigation = split_navigation(without_signs(body.text(deep=True)), programs) if body is not None else ("", "")
     # which parts of hidden text such comments exclude is not known
     if hidden and "googleoff" not in lowered:
         navigation = BOUNDARY.join([navigation, *hidden])
@@ -172,11 +173,10 @@ def _read_metas(tree: LexborHTMLParser, limit: int) -> tuple[Metadata, frozenset
     return (*rules, *metadata), frozenset(robots)
 
 
-def _find_program(metadata: Metadata) -> str:
-    """Returns the name of the program that wrote a page, in lower case, "" if it does not say so."""
-    named = next((value for name, value in metadata if name.lower() == "generator"), "")
-    found = _PROGRAM.match(named)
-    return found[0].lower() if found else ""
+def _find_programs(metadata: Metadata) -> tuple[str, ...]:
+    """Returns the names of the programs that wrote a page, in lower case, as far as it says so: one may have used another."""
+    named = [_PROGRAM.match(value) for name, value in metadata if name.lower() == "generator"]
+    return tuple(found[0].lower() for found in named if found)[:_MAX_PROGRAMS]
 
 
 def _parse_robots(value: str) -> frozenset[str]:

@@ -8,8 +8,9 @@ Four signs make a text navigation. None of them is the name of a class, which ea
   which they stand.
 - Link density: consecutive blocks that are hardly more than links, with the label before them ("Contents"). Cells of a table that has
   others between or beside them are data.
-- Edges: short texts before the first heading, and those beside other navigation at the beginning and the end of a page, such as the name
-  of its site, its date, its version, its rights with the licence behind them, and the name of the program that wrote it.
+- Edges: short texts before the first heading, headings there that lead to the part of the site above the page, and short texts beside
+  other navigation at the beginning and the end of a page, such as the name of its site, its date, its version, its rights with the
+  licence behind them, and the names of the programs that wrote it.
 
 Where navigation stood inside of the main text, an ellipsis stands for it, so that no sentence continues behind a list of links.
 
@@ -131,10 +132,10 @@ def without_marks(text: str) -> str:
     return _OWN_MARKS.sub("", text) if any(mark in text for mark in _OWN) else text
 
 
-def split_navigation(text: str, program: str = "") -> tuple[str, str]:
+def split_navigation(text: str, programs: Sequence[str] = ()) -> tuple[str, str]:
     """Returns the main text and the navigation of a marked text. Both keep the order of the page.
 
-    Shape: ``program`` is the name of the program that wrote the page, in lower case. The marks of the structure stay in the main text, also
+    Shape: ``programs`` are the names of those that wrote the page, in lower case. The marks of the structure stay in the main text, also
     those that stand in the navigation, so that each has its end. The marks of links and headings stay where they are.
     """
     has_landmarks, has_links = _LANDMARK_SIGN in text, _LINK in text
@@ -144,7 +145,7 @@ def split_navigation(text: str, program: str = "") -> tuple[str, str]:
     are_navigation = _find_landmarks(blocks) if has_landmarks else [False] * len(blocks)
     _add_dense(blocks, are_navigation, marked)
     if has_links:
-        _add_edges(blocks, are_navigation, program)
+        _add_edges(blocks, are_navigation, programs)
     if UNQUOTED in text or QUOTED in text:
         return _split_quoted(blocks, are_navigation, marked)
     return BOUNDARY.join(_put_gaps(blocks, are_navigation, marked)), BOUNDARY.join(compress(blocks, are_navigation))
@@ -433,11 +434,11 @@ def _cut_link(block: str) -> str:
     return block[start : block.find(_LINK_END, start) + 1 or len(block)]
 
 
-def _add_edges(blocks: list[str], are_navigation: list[bool], program: str) -> None:
+def _add_edges(blocks: list[str], are_navigation: list[bool], programs: Sequence[str]) -> None:
     """Adds short texts at the beginning and the end of a page with sentences."""
     places = range(len(blocks))
     found = _list_edge(blocks, are_navigation, places, ends_at_heading=True)
-    found += _list_edge(blocks, are_navigation, places[::-1], ends_at_heading=False, program=program)
+    found += _list_edge(blocks, are_navigation, places[::-1], ends_at_heading=False, programs=programs)
     if found and _has_prose([block for block, is_navigation in zip(blocks, are_navigation, strict=True) if not is_navigation]):
         for place in found:
             are_navigation[place] = True
@@ -449,7 +450,26 @@ def _follows_rights(blocks: list[str], place: int) -> bool:
     return before is not None and _RIGHTS.match(blocks[before]) is not None
 
 
-def _list_edge(blocks: list[str], are_navigation: list[bool], places: range, *, ends_at_heading: bool, program: str = "") -> list[int]:
+def _names_part(blocks: list[str], place: int) -> bool:
+    """Whether a heading names the part of a site that a page belongs to: it is a link, and the heading of the page stands behind it."""
+    behind = _find_words(blocks, range(place + 1, len(blocks)))
+    if behind is None or _HEADING not in blocks[behind] or _is_linked(blocks, behind):
+        return False
+    return _is_linked(blocks, place)
+
+
+def _is_linked(blocks: list[str], place: int) -> bool:
+    """Whether all words of a block are a link, which may begin before it."""
+    block = blocks[place]
+    if _LINK in block:
+        return _WORD.search(_LINKED.sub("", block)) is None
+    before = blocks[place - 1] if place else ""
+    return before.rfind(_LINK) > before.rfind(_LINK_END) and _LINK_END not in block.rstrip()[:-1]
+
+
+def _list_edge(
+    blocks: list[str], are_navigation: list[bool], places: range, *, ends_at_heading: bool, programs: Sequence[str] = ()
+) -> list[int]:
     """Returns the short texts from an edge of the page to the last navigation there, or to the first heading."""
     found: list[int] = []
     pending: list[int] = []
@@ -460,9 +480,12 @@ def _list_edge(blocks: list[str], are_navigation: list[bool], places: range, *, 
             found, pending = found + pending, []
         elif _WORD.search(block):
             if _HEADING in block:
+                if ends_at_heading and _names_part(blocks, place):
+                    found, pending = [*found, *pending, place], []
+                    continue
                 return found + pending if ends_at_heading else found
             size += len(block)
-            is_rights = _RIGHTS.match(block) is not None or (program != "" and program in block.lower())
+            is_rights = _RIGHTS.match(block) is not None or any(program in block.lower() for program in programs)
             ends = _is_sentence(block) and not is_rights and (ends_at_heading or not _follows_rights(blocks, place))
             if size > EDGE_CHARACTERS or ends:
                 return found
