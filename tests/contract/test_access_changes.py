@@ -218,6 +218,9 @@ def test_changes_name_what_did_it(new_harness: Callable[[], FeedHarness]) -> Non
     found = {each.url: each for each in changes_of(harness, "ann", since)}
     assert explaining(harness).explain_with_policy(AccessQuestion(url=url("c"), identity=USERS["ann"]), at=since).is_public
     assert not explaining(harness).explain_with_policy(AccessQuestion(url=url("c"), identity=USERS["ann"]), at=harness.now).is_public
+    newest = AccessQuestion(url=url("new"), identity=USERS["ann"])
+    classes = [explaining(harness).explain_with_policy(newest, at=at).access_class for at in (since, harness.now)]
+    assert (classes[0], classes[1] is not None) == (None, True)
     assert groups
     assert {page: (each.is_gained, each.origin.cause) for page, each in found.items() if each.origin} == {
         url("a"): (True, ChangeCause.GROUPS),

@@ -217,6 +217,24 @@ def test_policies_are_taken_from_a_file_listed_and_written_out(tmp_path: Path) -
     assert {one["name"] for one in unresolved} == {"staff", "all"}
 
 
+def test_explanation_says_what_holds_for_every_user(tmp_path: Path) -> None:
+    open_migrated(tmp_path / "store.sqlite").close()
+    store = open_sqlite(tmp_path / "store.sqlite")
+    save(store, make_document("http://a.example.com/open"), make_document("http://a.example.com/closed", secure=True))
+    store.close()
+    said = {
+        name: run("access", "explain", f"http://a.example.com/{name}", "--user", "ann", "--data", tmp_path).stdout.splitlines()
+        for name in ("open", "closed", "none")
+    }
+    assert {lines.pop(0) for lines in said.values()} == {"INDETERMINATE: the URL has no ACL"}
+    nobody = "neither an acl nor a policy says who may see it: no user finds it, unless another server permits it"
+    assert said == {
+        "open": ["  the document is public: every user may see it"],
+        "closed": [f"  the document is not public, and {nobody}"],
+        "none": ["  searches have no document of this URL"],
+    }
+
+
 SHOW_ALL_HELP = """
 import sys
 from typer.testing import CliRunner

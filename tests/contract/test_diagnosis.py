@@ -147,6 +147,22 @@ def test_query_about_a_hidden_document_has_a_rank_only_for_who_may_see_it(search
     assert bob.match == QueryMatch(query="needle", matches=True)
 
 
+def test_document_that_is_not_public_has_no_rank_without_a_user(search: SearchHarness) -> None:
+    search.add([search.make("http://a.test/1", "needle")], acls={"http://a.test/1": acl(permit("ann"))})
+    found = diagnose(search, "http://a.test/1", query="needle")
+    assert found.match == QueryMatch(query="needle", matches=True)
+    assert found.causes[-1] == "the query finds it for users who may see it; name one to learn its rank"
+
+
+def test_document_that_nothing_permits_says_that_nobody_finds_it(search: SearchHarness) -> None:
+    search.add([search.make("http://a.test/1", "needle", secure=True)])
+    search.add([search.make("http://a.test/2", "needle", own=(("google:aclusers", "ann"),))])
+    for page in ("http://a.test/1", "http://a.test/2"):
+        assert diagnose(search, page).causes == (
+            "it is not public, and neither an acl nor a policy says who may see it: no user finds it, unless another server permits it",
+        )
+
+
 def test_document_that_the_index_lacks_says_so(search: SearchHarness) -> None:
     search.add([search.make("http://a.test/1", "needle")])
     search.add([search.make("http://a.test/2", "needle")], into_index=False)

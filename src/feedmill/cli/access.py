@@ -12,8 +12,9 @@ import typer
 from feedmill.cli.accesschanges import CHANGES_EXAMPLES, list_changes
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, At, Config, Data, Groups, Json, Namespace, clean, console, print_json, read_time, workplace
-from feedmill.core.access.explanation import describe_match, describe_principal
+from feedmill.core.access.explanation import NO_ONE_NAMED, describe_match, describe_principal
 from feedmill.core.access.principals import read_identity
+from feedmill.model.access import AccessClass
 from feedmill.model.accessfinding import Finding
 from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.decision import Decision
@@ -106,7 +107,7 @@ def explain(
             }
             record_command(context, "access explain", details, AuditKind.DECISION_REQUESTED)
             question = AccessQuestion(url=url, identity=read_identity(user, namespace, groups or ()))
-            _print_early_decision(explaining.explain_with_policy(question, at=moment), user, as_json)
+            _print_early_decision(explaining.explain_with_policy(question, at=moment), user, as_json, is_past=moment is not None)
 
 
 @access_app.command("who", epilog="Example:\n\n  feedmill access who http://intranet.example.com/a.html --json")
@@ -182,7 +183,7 @@ def _print_decision(decision: Decision, user: str | None, as_json: bool) -> None
         out.print(clean(f"  {step.url} ({step.acl.inheritance_type.value}): {step.local.value}, {said}"))
 
 
-def _print_early_decision(early: EarlyDecision, user: str | None, as_json: bool) -> None:
+def _print_early_decision(early: EarlyDecision, user: str | None, as_json: bool, *, is_past: bool) -> None:
     if as_json:
         print_json(render_early_decision(early, user))
         return
@@ -192,8 +193,22 @@ def _print_early_decision(early: EarlyDecision, user: str | None, as_json: bool)
         said = describe_match(by_policy.match) if by_policy.match is not None else "it names the user nowhere"
         out.print(clean(f"  policy {by_policy.policy.name} ({by_policy.policy.pattern}): {by_policy.verdict.value}, {said}"))
         out.print(clean(f"  both together: {early.verdict.value}"))
-    if early.is_public:
-        out.print(clean("  the document is public: every user may see it"))
+    said = _describe_class(early.access_class, is_past=is_past)
+    if said:
+        out.print(clean(f"  {said}"))
+
+
+def _describe_class(access_class: int | None, *, is_past: bool) -> str:
+    """Says what decides about a document without a user, "" if its ACL or a policy does."""
+    match access_class:
+        case None:
+            return "searches had no document of this URL then" if is_past else "searches have no document of this URL"
+        case AccessClass.PUBLIC:
+            return "the document is public: every user may see it"
+        case AccessClass.CLOSED:
+            return f"the document is not public, and {NO_ONE_NAMED}"
+        case _:
+            return ""
 
 
 def _explain_batch(explain_many: ExplainMany, file: Path, *, as_json: bool) -> None:

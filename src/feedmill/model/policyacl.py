@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
-from feedmill.model.access import Entry
+from feedmill.model.access import AccessClass, Entry
 from feedmill.model.decision import Decision, EntryMatch, Verdict
 
 
@@ -53,10 +53,15 @@ class PolicyDecision:
 class EarlyDecision:
     """The combined early decision for a URL: its ACLs, its policy (None if none is evaluated), and both together.
 
-    ``is_public``: a document of that URL is public, whatever they say.
+    ``access_class`` is the class of the document of that URL, None if searches have none. A public one is seen by all, whatever they say.
     """
 
     decision: Decision
     policy_decision: PolicyDecision | None
     verdict: Verdict
-    is_public: bool = False
+    access_class: int | None = None
+
+    @property
+    def is_public(self) -> bool:
+        """Whether every user may see the document."""
+        return self.access_class == AccessClass.PUBLIC

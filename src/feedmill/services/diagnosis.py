@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from feedmill.core.access.classes import class_of
+from feedmill.core.access.explanation import NO_ONE_NAMED
 from feedmill.core.crawling.reasons import describe_crawl
 from feedmill.core.documents.urlstate import Rules
 from feedmill.core.query.matching import ENOUGH, loosen
 from feedmill.core.query.nodes import join_all, parts_of
-from feedmill.model.access import AccessFilter
+from feedmill.model.access import AccessClass, AccessFilter
 from feedmill.model.crawling import CrawlEntry, CrawlState
 from feedmill.model.decision import Verdict
 from feedmill.model.document import Document, Event
@@ -119,7 +120,9 @@ class Diagnosing:
         if question.query:
             said, matches = _explain_query(index, search, document, own)
             rank = None
-            if matches and is_held and found.visible is not False:
+            if matches and question.identity is None and class_of(document) != AccessClass.PUBLIC:
+                said.append("the query finds it for users who may see it; name one to learn its rank")
+            elif matches and is_held and found.visible is not False:
                 rank = self._find_rank(index, search, document, question)
                 said.append(_describe_rank(rank))
             causes += said
@@ -237,8 +240,8 @@ def diagnose_url(store: Store, rules: Rules, url: str) -> UrlDiagnosis:
     if entry is not None and entry.failures and status.searchable:
         causes.append(f"the last crawl failed, and the copy from before is found: {describe_crawl(entry)}")
     causes += [f"{error}; the document from before stays" for error in pulled]
-    if status.searchable and inspection.document.secure:
-        causes.append("it is not public: only users that its acl or a policy permits find it")
+    if status.searchable:
+        causes += _explain_class(inspection.document)
     return UrlDiagnosis(
         url=url,
         searchable=status.searchable,
@@ -248,6 +251,16 @@ def diagnose_url(store: Store, rules: Rules, url: str) -> UrlDiagnosis:
         history=tuple(inspection.history),
         entry=entry,
     )
+
+
+def _explain_class(document: Document) -> list[str]:
+    match class_of(document):
+        case AccessClass.PUBLIC:
+            return []
+        case AccessClass.CLOSED:
+            return [f"it is not public, and {NO_ONE_NAMED}"]
+        case _:
+            return ["it is not public: only users that its acl or a policy permits find it"]
 
 
 def _list_delays(unit: UnitOfWork, entry: CrawlEntry | None) -> list[str]:

@@ -11,6 +11,9 @@ from feedmill.model.identity import DEFAULT_NAMESPACE, Subject
 _WAY_SUBJECTS = 10
 """Longer paths are described by their two ends."""
 
+NO_ONE_NAMED = "neither an acl nor a policy says who may see it: no user finds it, unless another server permits it"
+"""Why nobody finds a closed document."""
+
 
 def describe_reason(cause: Cause, step: Step | None) -> str:
     """Returns the reason of a decision. Shape: lower case, no full stop; ``step`` as in ``Decision.decisive``."""

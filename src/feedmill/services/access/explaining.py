@@ -16,7 +16,7 @@ from feedmill.core.access.groups import FindGroups, resolve_groups
 from feedmill.core.access.policyacls import PolicySet, combine_by_mechanism, decide_by_policy
 from feedmill.core.access.principals import PrincipalKeys, own_keys, principal_keys_of, signed_in_keys, subject_of
 from feedmill.core.text.dates import parse_iso
-from feedmill.model.access import AccessClass, Acl, Principal, Scope
+from feedmill.model.access import Acl, Principal, Scope
 from feedmill.model.decision import Decision, Verdict
 from feedmill.model.document import DocumentState
 from feedmill.model.errors import BadRequest
@@ -61,8 +61,8 @@ class Explaining:
         """Decides one question by ACLs and by the policy for the URL, as both are now, or were at a time. Errors: as above."""
         with self._look(at) as moment:
             acls, principal_keys = moment.read_chains([question.url]), moment.resolve([question.identity])[question.identity]
-            policy, is_public = moment.read_policies().find_policy(question.url), moment.is_public(question.url)
-        return replace(self._decide_with_policy(question.url, principal_keys, acls, policy), is_public=is_public)
+            policy, access_class = moment.read_policies().find_policy(question.url), moment.find_class(question.url)
+        return replace(self._decide_with_policy(question.url, principal_keys, acls, policy), access_class=access_class)
 
     def _decide_with_policy(
         self, url: str, principal_keys: PrincipalKeys, acls: Mapping[str, Acl], policy: PolicyAcl | None
@@ -123,13 +123,14 @@ class _Moment:
         versions = self.unit.access.policies.list_since(self.at)
         return PolicySet(versions[0].policies) if versions and versions[0].since <= self.at else PolicySet()
 
-    def is_public(self, url: str) -> bool:
+    def find_class(self, url: str) -> int | None:
+        """Returns the class of the document of a URL, None if searches have no such document."""
         document = self.unit.documents.reader.find_many([url]).get(url)
         if document is None or document.id is None:
-            return False
+            return None
         if self.at is None:
-            return document.state is DocumentState.LIVE and class_of(document) == AccessClass.PUBLIC
-        return class_at(self.unit.access.class_periods.list_of([document.id]).get(document.id, ()), self.at) == AccessClass.PUBLIC
+            return class_of(document) if document.state is DocumentState.LIVE else None
+        return class_at(self.unit.access.class_periods.list_of([document.id]).get(document.id, ()), self.at)
 
 
 def check_recorded(unit: UnitOfWork, at: datetime, oldest: datetime) -> None:
