@@ -53,6 +53,17 @@ def test_spelling_is_looked_for_where_a_loosened_query_found_enough(harness: Sea
     assert search(harness, "travel expences", start="1")["spelling"] is None
 
 
+def test_spelling_doubts_rare_words_wherever_they_stand(harness: SearchHarness) -> None:
+    assert search(harness, "travel room expenses travle exepnses")["spelling"] == "travel room expenses travel expenses"
+
+
+def test_spelling_never_doubts_function_words(harness: SearchHarness) -> None:
+    harness.add([harness.make(f"http://a.com/de{number}", "sich melden wie gestern", title="Haus", language="de") for number in range(12)])
+    assert search(harness, "wie melden ich gestern")["spelling"] is None
+    # without other words it may be a misspelt one
+    assert search(harness, "ich")["spelling"] == "sich"
+
+
 def test_spelling_stands_in_the_xml(harness: SearchHarness) -> None:
     found = etree.fromstring(ask(search_app(harness.services()), "/search", "q=travle").body)
     suggestion = found.find("Spelling/Suggestion")

@@ -11,7 +11,7 @@ from functools import cache
 from feedmill.core.text.wordforms import FOLDED
 from feedmill.core.text.wordlists import list_names, read_list
 
-_LANGUAGES = list_names("function")
+LANGUAGES = list_names("function")
 """Languages with a list, by ISO 639-1. To add one, add its file to the folder."""
 
 
@@ -20,7 +20,7 @@ def list_function_words(language: str) -> frozenset[str]:
     """Returns the function words of a language, folded; none for a language without a list."""
     # Bokmål and Nynorsk share a list.
     code = {"nb": "no", "nn": "no"}.get(language, language)
-    return frozenset(FOLDED[word] for word in read_list(f"function/{code}")) if code in _LANGUAGES else frozenset()
+    return frozenset(FOLDED[word] for word in read_list(f"function/{code}")) if code in LANGUAGES else frozenset()
 
 
 def find_function_words(words: Iterable[str], languages: Iterable[str]) -> frozenset[str]:

@@ -1,14 +1,17 @@
 """Suggests spellings: similar words from documents that the user may see, if they find more.
 
-Only words that hardly any document holds are replaced, and only a few of them. A suggestion is offered only if the corrected query finds
-more than the original one, for the same user and with the same restrictions.
+Only words that hardly any document holds are replaced, and only a few of them; never the function words of a query, which are often rarer
+than the words that matter. A suggestion is offered only if the corrected query finds more than the original one, for the same user and with
+the same restrictions.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from feedmill.core.query.matching import ENOUGH, loosen
 from feedmill.core.ranking.scoring import HOLDS_TELLING_BONUS
+from feedmill.core.text.functionwords import LANGUAGES, find_function_words
 from feedmill.core.text.plainwords import is_plain, iter_words, without_accents
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import And, AnyOf, Node, Or, Word
@@ -16,6 +19,7 @@ from feedmill.model.search import Match
 from feedmill.ports import SearchIndex
 
 MIN_CHARACTERS = 3
+MAX_COUNTED = 12
 MAX_DOUBTED = 3
 TIMES_MORE = 10
 SPELT_BY = 5
@@ -38,11 +42,7 @@ ReadTexts = Callable[[Sequence[int]], list[str]]
 
 def find_spelling(index: SearchIndex, query: str, root: Node, access: AccessFilter, read_texts: ReadTexts) -> BetterSpelling | None:
     """Returns a better spelling of the query, None if there is none. Shape: ``root`` is its tree with every word required."""
-    better: dict[str, str] = {}
-    for word in _list_words(root)[:MAX_DOUBTED]:
-        found = _find_better(index, word, access)
-        if found is not None:
-            better[word] = found
+    better = {word: found for word, own in _list_doubted(index, root, access) if (found := _find_better(index, word, own, access))}
     if not better:
         return None
     total = index.search(root, access, start=0, num=0).total
@@ -78,10 +78,16 @@ def _list_words(root: Node) -> list[str]:
     return []
 
 
-def _find_better(index: SearchIndex, word: str, access: AccessFilter) -> str | None:
-    own = index.vocabulary.count(word, access)
-    if own >= ENOUGH:
-        return None
+def _list_doubted(index: SearchIndex, root: Node, access: AccessFilter) -> list[tuple[str, int]]:
+    """Returns the first words that few documents hold, each with how many do."""
+    words = _list_words(root)
+    functions = find_function_words(words, LANGUAGES)
+    telling = [word for word in words if word not in functions][:MAX_COUNTED]
+    counted = ((word, index.vocabulary.count(word, access)) for word in telling)
+    return list(islice(((word, own) for word, own in counted if own < ENOUGH), MAX_DOUBTED))
+
+
+def _find_better(index: SearchIndex, word: str, own: int, access: AccessFilter) -> str | None:
     return index.vocabulary.find_alike(word, access, own * TIMES_MORE)
 
 
