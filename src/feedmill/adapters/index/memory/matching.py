@@ -6,7 +6,7 @@ A score counts how often the words are in each field, with the weights of the en
 from dataclasses import dataclass, replace
 
 from feedmill.adapters.index.analysis import lay_out_whole, tagged_words
-from feedmill.adapters.index.querywords import FIELD_WEIGHTS, NAVIGATION_WEIGHT, list_telling, read_single
+from feedmill.adapters.index.querywords import FIELD_WEIGHTS, NAVIGATION_WEIGHT, list_demands, read_single
 from feedmill.adapters.index.stemming import list_query_stems, stems_of
 from feedmill.core.query.patternsets import pattern_term
 from feedmill.core.ranking.builtinfacets import built_in_term, built_in_values
@@ -25,7 +25,7 @@ from feedmill.core.ranking.indexterms import (
     url_words,
     value_term,
 )
-from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS, HOLDS_TELLING_BONUS
+from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
 from feedmill.core.text.analysis import fold_value, gram_size, is_spaceless, list_grams, split_words
 from feedmill.core.text.functionwords import find_function_words
 from feedmill.core.text.measures import measures_of_text
@@ -137,11 +137,10 @@ def match_entry(node: Node, entry: Entry) -> float | None:
 
 
 def _find_bonus(parts: tuple[Node, ...], entry: Entry) -> float:
-    if _match_all(parts, entry) is not None:
-        return HOLDS_ALL_BONUS
     words = (FOLDED[read_single(part.text)] for part in parts if isinstance(part, Word))
     functions = find_function_words(words, [entry.document.language or ""])
-    return 0.0 if _match_all(list_telling(parts, functions), entry) is None else HOLDS_TELLING_BONUS
+    demands = list_demands(parts, functions)
+    return HOLDS_ALL_BONUS * sum(_match_all(parts, entry) is not None for parts in demands) / len(demands)
 
 
 def _match_restriction(node: Restriction, entry: Entry) -> float | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from tantivy import FieldType, Occur, Query
 
 from feedmill.adapters.index.analysis import NAVIGATION_WORD, navigation_words, tagged_words
-from feedmill.adapters.index.querywords import FIELD_WEIGHTS, MAX_PHRASE_WORDS, NAVIGATION_WEIGHT, list_telling
+from feedmill.adapters.index.querywords import FIELD_WEIGHTS, MAX_PHRASE_WORDS, NAVIGATION_WEIGHT, list_demands
 from feedmill.adapters.index.tantivy.accessfilter import filter_by_access
 from feedmill.adapters.index.tantivy.schema import build_schema
 from feedmill.adapters.index.tantivy.words import (
@@ -139,9 +139,8 @@ class _Translator:
         some = _combine([self._standing_alone(part) for part in parts], _any_of)
         # A word of a menu finds a document, but does not place it before those that hold the other words in their text.
         whole = _Translator(self._word_queries, in_navigation=False)
-        wanted = tuple(dict.fromkeys(parts))
-        telling = list_telling(wanted, self._word_queries.function_words)
-        every = [query for query in map(whole._all_of, dict.fromkeys((wanted, telling))) if query is not None]
+        demands = list_demands(parts, self._word_queries.function_words)
+        every = [query for query in map(whole._all_of, demands) if query is not None]
         if some is None or not every:
             return some
         # Optional with large constant scores: documents with all words come first, then those without function words, and the others
