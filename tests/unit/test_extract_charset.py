@@ -268,3 +268,32 @@ def test_decode_utf8_with_broken_bytes_behind_much_ascii_stays_utf8() -> None:
 def test_decode_any_bytes_become_text(data: bytes) -> None:
     assert isinstance(decode(data), str)
     assert isinstance(decode(data, "iso-2022-jp", is_markup=True), str)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "seguita da una stringa si può modificare il prompt predefinito.",
+        "primo file è stato letto.",
+        "web. La scelta del browser è opzionale ed è determinata",
+        "paramètres sont accolés sans séparateurs.",
+        "être supprimés ou renommés.",
+        "Você pode assistir seu administrador para instalar o kernel mais recente",
+    ],
+)
+def test_few_letters_among_words_of_a_western_language_are_western(text: str) -> None:
+    assert decode(text.encode("cp1252")) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "codec"),
+    [
+        ("błąd przy dodawaniu paczki %s", "iso8859-2"),
+        ("(tylko języki C, C++, ObjectiveC, Shell,", "cp1250"),
+        ("neplatný stav spojení, pravděpodobně způsobený pamětí", "cp1250"),
+        ("Son Parola Değişimi", "cp1254"),
+        ("Он и я", "cp1251"),
+    ],
+)
+def test_few_letters_of_other_languages_stay_theirs(text: str, codec: str) -> None:
+    assert decode(text.encode(codec)) == text

@@ -6,7 +6,8 @@ inside the document (HTML meta, XML declaration); a statistical detector on the 
 begin; windows-1252.
 
 Windows and ISO charsets of one region differ in few places. Bytes 80 to 9F are letters only in Windows charsets, so such bytes decide.
-Without them, the charset wins that puts no symbol into a word and no capital after a small letter.
+Without them, the charset wins that puts no symbol into a word and no capital after a small letter. Of a few letters the detector knows
+little: there, words of Western languages around single letters decide.
 
 A label is only a hint: bytes beyond ASCII that are valid UTF-8 are UTF-8 whatever a label says. Text in a single-byte charset is
 practically never valid UTF-8 by chance, while pages that were re-encoded without a change of their meta tag are common (content inside an
@@ -24,6 +25,7 @@ import chardet
 from chardet.enums import EncodingEra
 
 from feedmill.adapters.extract.utf16 import guess_utf16
+from feedmill.core.text.wordlists import read_list
 
 _PRESCAN_BYTES = 4_096
 _SAMPLE_BYTES = 12_000
@@ -69,6 +71,18 @@ _OTHERS = {
 _UNUSED = ("iso8859-10", "iso8859-14", "iso8859-16")
 _RARE = ("iso8859-3", "iso8859-4", "iso8859-13")
 _TELLING_BYTES = 4
+# the letters beyond ASCII of languages of Western Europe
+_WESTERN = {
+    "de": "äöüß", "fr": "àâæçèéêëîïôùûüÿœ", "es": "áéíñóúü", "it": "àèéìíîòóùú", "pt": "àáâãçéêíóôõúü", "nl": "áèéêëïóöü", "da": "åæéø",
+    "sv": "åäéö", "no": "åæéòôø", "fi": "åäö",
+}  # fmt: skip
+# the languages with Latin letters of charsets that a few letters of Western Europe look like
+_OTHER_LATIN = {"cp1250": ("pl", "cs", "hu", "ro"), "iso8859-2": ("pl", "cs", "hu", "ro"), "cp1254": ("tr",)}
+_FEW_LETTERS, _LONGEST_RUN = 12, 2
+_PUNCTUATION = "\xa0«»“”„‘’–—…°·•©®€"
+_LEAST_WEIGHT = 2
+# without single letters of ASCII, which stand for anything
+_WORD = re.compile(r"[^\W\d_]{2,}|[^\W\d_\x00-\x7f]")
 _ASCII_BYTES = bytes(range(128))
 _WINDOWS_ONLY = re.compile(rb"[\x80-\x9f]")
 # a symbol within a word that is no accent of its letter, an accent without its letter, letters of two scripts in one word,
@@ -203,11 +217,38 @@ def _detect(data: bytes) -> str:
         no_match_encoding="cp1252",
     )["encoding"]
     codec = _find_exact_codec(found) or "cp1252"
+    if _SUPERSETS.get(codec, codec) != "cp1252" and _is_western(sample, codec):
+        codec = "cp1252"
     superset = _SIBLINGS.get(codec) or find_codec(codec) or "cp1252"
     if codec in _SIBLINGS and _WINDOWS_ONLY.search(data) is not None:
         return superset
     candidates: list[str] = [codec if codec in _SIBLINGS else superset, superset, *_OTHERS.get(superset, ()), "cp1252"]
     return min(candidates, key=lambda candidate: _count_odd(sample.decode(candidate, "replace")))
+
+
+def _is_western(sample: bytes, codec: str) -> bool:
+    """Whether a few letters beyond ASCII stand among words of a Western language that has them, more than of one that uses the charset."""
+    runs = _WIDE_RUN.findall(sample)
+    if len(runs) > _FEW_LETTERS or max(map(len, runs), default=0) > _LONGEST_RUN:
+        return False
+    text = sample.decode("cp1252", "replace").lower()
+    letters = {letter for letter in text if letter > "\x7f" and letter not in _PUNCTUATION}
+    western = max((_weigh_words(text, language) for language, alphabet in _WESTERN.items() if letters.issubset(alphabet)), default=0)
+    if western < _LEAST_WEIGHT:
+        return False
+    read = sample.decode(codec, "replace").lower()
+    return western > max((_weigh_words(read, language) for language in _OTHER_LATIN.get(codec, ())), default=0)
+
+
+def _weigh_words(text: str, language: str) -> int:
+    """Returns how many function words of a language a text has. Those with letters beyond ASCII count twice."""
+    words = _list_words(language).intersection(_WORD.findall(text))
+    return sum(1 if word.isascii() else 2 for word in words)
+
+
+@lru_cache(maxsize=len(_WESTERN) + 10)
+def _list_words(language: str) -> frozenset[str]:
+    return frozenset(read_list(f"function/{language}"))
 
 
 def _find_exact_codec(name: str | None) -> str | None:
