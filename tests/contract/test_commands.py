@@ -323,6 +323,11 @@ def test_usage_names_arguments_as_manuals_do(name: str) -> None:
     assert not re.search(r"[{}]|<\w+>", help_text), help_text
 
 
+def test_value_that_is_no_choice_is_refused_with_the_choices() -> None:
+    said = run("users", "role", "ann", "king").output
+    assert "Invalid value for 'ROLE': 'king' is not one of 'searcher', 'viewer'" in said
+
+
 def test_example_of_the_program_is_no_wrong_use(tmp_path: Path) -> None:
     push = next(line for line in run("--help").stdout.splitlines() if "feedmill push" in line).split()[1:]
     feed = write(tmp_path, make_feed(SOUP))

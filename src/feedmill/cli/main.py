@@ -56,6 +56,8 @@ class CommandList(TyperGroup):
         try:
             return super().invoke(ctx)
         except typer.TyperException as exc:
+            # typer passes on how its validator introduces every reason
+            exc.message = exc.message.replace("Value error, ", "")
             # the text for people follows on standard error
             _report_as_json(exc.format_message())
             raise
