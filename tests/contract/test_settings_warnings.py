@@ -158,6 +158,7 @@ def test_missing_sandbox_for_browsers_is_reported(tmp_path: Path) -> None:
     ("name", "meant"),
     [
         ("FEEDMILL_GAET_PORT", "FEEDMILL_GATE_PORT"),
+        ("FEEDMILL_FEED_PORT", "FEEDMILL_GATE_PORT"),
         ("FEEDMILL_SERACH_PORT", "FEEDMILL_SEARCH_PORT"),
         ("FEEDMILL_GATEPORT", "FEEDMILL_GATE_PORT"),
         ("FEEDMILL_CONFGI", "FEEDMILL_CONFIG"),

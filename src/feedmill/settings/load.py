@@ -29,6 +29,10 @@ OTHER_VARIABLES = (
     *("FEEDMILL_CONFIG", "FEEDMILL_DATA", "FEEDMILL_PUSH_TOKEN", "FEEDMILL_CONFORMANCE_PASSWORD", "FEEDMILL_SINCE", "FEEDMILL_FAULTS"),
 )
 """Variables of the commands, of adaptors and of tests, which are no settings."""
+
+_FEED_TABLE = re.compile(r"\AFEEDS?_")
+"""How people begin the name of a setting of the feed port, whose table is ``[gate]``."""
+
 _NEARLY_EQUAL = 0.8
 MAX_FILE_BYTES = 4_000_000
 DEFAULT = "default"
@@ -184,7 +188,7 @@ def _read_environment(reading: _Reading, environment: Mapping[str, str]) -> None
 def _find_meant(name: str, keys: Iterable[str]) -> str | None:
     """Returns the variable that a name nearly is. The common prefix does not count, since it makes all names similar."""
     known = [each.removeprefix(PREFIX) for each in (*keys, *OTHER_VARIABLES)]
-    near = find_near(name.removeprefix(PREFIX), known, cutoff=_NEARLY_EQUAL)
+    near = find_near(_FEED_TABLE.sub("GATE_", name.removeprefix(PREFIX)), known, cutoff=_NEARLY_EQUAL)
     return PREFIX + near if near else None
 
 
