@@ -46,6 +46,8 @@ def demo(
         for number, path in enumerate(folder or [], 1):
             name = "folder" if number == 1 else f"folder{number}"
             _feed_folder(place, server, path, name, f"{FOLDER_URL}{'' if number == 1 else f'{number}/'}")
+        if folder:
+            out.print(f"nothing serves the files themselves, so read them by 'Cached': {FOLDER_URL} is an example of an address")
         _show_search(place, server)
         if once:
             return
@@ -89,7 +91,9 @@ def _wait_until_ready(process: subprocess.Popen[str], place: Workplace) -> RunSt
     line = process.stdout.readline()
     server = place.find_server()
     if line != "ready\n" or server is None:
-        raise Busy(f"the server did not start; see {place.data / 'server.log'}")
+        log = place.data / "server.log"
+        errors = [line for line in log.read_text(errors="replace").splitlines() if line.startswith("error: ")]
+        raise Busy(f"the server did not start{''.join(f'; {line}' for line in errors[-1:])}; see {log}")
     return server
 
 
