@@ -23,8 +23,14 @@ accent = "#ffe000"
 help_url = "https://example.com/help"
 footer = "[Imprint](https://example.com/imprint)"
 css = "own.css"
+
+[[frontends]]
+name = "wide"
+title = "Library of Example"
+logo = "wide.svg"
 """
 LOGO = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><script>document.title = "changed"</script><rect width="9"/></svg>'
+WIDE = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="60"><rect width="300" height="60"/></svg>'
 CSS = "@import url(https://example.com/other.css); .brand { letter-spacing: 3px; background: url(https://example.com/x.png); }"
 
 
@@ -32,6 +38,7 @@ CSS = "@import url(https://example.com/other.css); .brand { letter-spacing: 3px;
 def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
     folder = tmp_path_factory.mktemp("branded")
     (folder / "logo.svg").write_text(LOGO)
+    (folder / "wide.svg").write_text(WIDE)
     (folder / "own.css").write_text(CSS)
     with running(folder / "data", SETTINGS) as started:
         started.feed(make_feed(make_record("http://example.com/1", "<title>Harvest</title><p>needle</p>")), "one")
@@ -47,7 +54,8 @@ def browser() -> Iterator[Browser]:
 @pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["light", "dark"])
 def test_branded_pages_are_clean_for_axe_in_every_direction(browser: Browser, appliance: Appliance, dark: bool) -> None:
     page = new_page(browser, appliance, PHONE, dark=dark)
-    for path in ("/", "/?q=needle", "/?q=needle&lang=ar", "/?q=nothing&lang=ja", "/signin?lang=he", "/nothing-here"):
+    branded = ("/", "/?q=needle", "/?q=needle&lang=ar", "/?q=nothing&lang=ja", "/signin?lang=he", "/nothing-here")
+    for path in (*branded, "/?client=wide", "/signin?client=wide"):
         page.goto(path)
         found = Axe().run(page)
         assert found.response["violations"] == [], (path, found.generate_report())
