@@ -11,8 +11,10 @@ from starlette.applications import Starlette
 
 from feedmill.core.access.principals import read_identity
 from feedmill.core.documents.admission import build_rules
+from feedmill.core.documents.urlstate import Rules
 from feedmill.http.admin.api.diagnosis import diagnosis_routes
 from feedmill.model.crawling import CrawlSite, CrawlState, FetchRecord
+from feedmill.model.document import Attributes, AuthMethod
 from feedmill.model.serving import Collection, Serving
 from feedmill.services.access.explaining import Explaining
 from feedmill.services.diagnosis import Diagnosing, DiagnosisQuestion, QueryMatch, UrlDiagnosis, diagnose_url
@@ -161,6 +163,22 @@ def test_document_that_nothing_permits_says_that_nobody_finds_it(search: SearchH
         assert diagnose(search, page).causes == (
             "it is not public, and neither an acl nor a policy says who may see it: no user finds it, unless another server permits it",
         )
+
+
+@pytest.mark.parametrize(
+    ("rules", "attributes", "cause"),
+    [
+        (replace(OPEN, secure_sources=frozenset({"hr"})), Attributes(), "its data source hr is secure by the settings ([[datasources]])"),
+        (OPEN, Attributes(server_secures=True), "its own server said at the last fetch that it is secure"),
+        (replace(OPEN, make_public=lambda _: False), Attributes(), "a pattern of the settings ([[crawl.access]]) makes it secure"),
+        (OPEN, Attributes(authmethod=AuthMethod.NTLM), "its record has the authmethod ntlm, which makes it secure"),
+    ],
+)
+def test_document_without_an_acl_names_what_makes_it_secure(
+    search: SearchHarness, rules: Rules, attributes: Attributes, cause: str
+) -> None:
+    search.add([search.make("http://a.test/1", "needle", secure=True, attributes=attributes)])
+    assert diagnose_url(search.store, rules, "http://a.test/1").causes[-1] == cause
 
 
 def test_document_that_the_index_lacks_says_so(search: SearchHarness) -> None:

@@ -17,7 +17,7 @@ from feedmill.core.query.nodes import join_all, parts_of
 from feedmill.model.access import AccessClass, AccessFilter
 from feedmill.model.crawling import CrawlEntry, CrawlState
 from feedmill.model.decision import Verdict
-from feedmill.model.document import Document, Event
+from feedmill.model.document import AuthMethod, Document, Event
 from feedmill.model.errors import NotFound
 from feedmill.model.identity import ANONYMOUS_IDENTITY, Identity
 from feedmill.model.policyacl import EarlyDecision
@@ -241,7 +241,7 @@ def diagnose_url(store: Store, rules: Rules, url: str) -> UrlDiagnosis:
         causes.append(f"the last crawl failed, and the copy from before is found: {describe_crawl(entry)}")
     causes += [f"{error}; the document from before stays" for error in pulled]
     if status.searchable:
-        causes += _explain_class(inspection.document)
+        causes += _explain_class(inspection.document, rules)
     return UrlDiagnosis(
         url=url,
         searchable=status.searchable,
@@ -253,14 +253,28 @@ def diagnose_url(store: Store, rules: Rules, url: str) -> UrlDiagnosis:
     )
 
 
-def _explain_class(document: Document) -> list[str]:
+def _explain_class(document: Document, rules: Rules) -> list[str]:
     match class_of(document):
         case AccessClass.PUBLIC:
             return []
         case AccessClass.CLOSED:
-            return [f"it is not public, and {NO_ONE_NAMED}"]
+            return [f"it is not public, and {NO_ONE_NAMED}", *_name_closing(document, rules)]
         case _:
             return ["it is not public: only users that its acl or a policy permits find it"]
+
+
+def _name_closing(document: Document, rules: Rules) -> list[str]:
+    """Names what makes a document without an ACL secure, by the rules of ``core.access.classes`` in their order."""
+    authmethod = document.attributes.authmethod
+    if document.datasource in rules.secure_sources:
+        return [f"its data source {document.datasource} is secure by the settings ([[datasources]])"]
+    if document.attributes.server_secures:
+        return ["its own server said at the last fetch that it is secure"]
+    if rules.make_public(document.url) is False:
+        return ["a pattern of the settings ([[crawl.access]]) makes it secure"]
+    if authmethod is None or authmethod is AuthMethod.NONE:
+        return []
+    return [f"its record has the authmethod {authmethod.value}, which makes it secure"]
 
 
 def _list_delays(unit: UnitOfWork, entry: CrawlEntry | None) -> list[str]:
