@@ -20,6 +20,7 @@ import codecs
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import chain
 
 import chardet
 from chardet.enums import EncodingEra
@@ -297,5 +298,7 @@ def _find_inner_codec(data: bytes) -> str | None:
 
 
 def warm_up() -> None:
-    """Loads the detector's tables."""
+    """Loads the detector's tables and the word lists, since a worker opens no file."""
     _detect("Žluťoučký kůň".encode("cp1250"))
+    for language in (*_WESTERN, *chain.from_iterable(_OTHER_LATIN.values())):
+        _list_words(language)
