@@ -55,7 +55,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("div.headertitle, div.contents", ".navigate, .ttc, .center"),
     # Qt, Erlang
     ("div.mainContent", ".sidebar, .navigationbar"),
-    ("#content", "nav, .title-anchors"),
+    ("#content:has(.innertube)", "nav, .title-anchors"),
     # pages of DocBook, of gtk-doc, of texinfo, of asciidoc, of sqlite.org
     (
         "body",
