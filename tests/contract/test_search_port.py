@@ -347,6 +347,7 @@ def test_search_port_unknown_paths_and_methods_are_refused(harness: SearchHarnes
     refused = ask(app, "/api/v1/search", method="POST")
     assert (refused.status, refused.json["code"]) == (405, "method_not_allowed")
     assert set(refused.headers["allow"].split(", ")) == {"GET", "HEAD"}
+    assert refused.json["detail"] == "method not allowed; this address takes GET, HEAD"
     assert ask(app, "/static/../search.py").status == 404
     assert ask(app, "/", method="POST", origin="http://evil.example.org").status == 403
 

@@ -104,7 +104,13 @@ async def answer_http_error(_request: Request, exc: Exception) -> JSONResponse:
     """Responds to an unknown path or method; for Starlette's table of exception handlers."""
     if not isinstance(exc, HTTPException):
         return make_answer(Problem.INTERNAL, "internal error")
-    return make_answer(problem_of(exc.status_code), str(exc.detail).lower(), exc.headers)
+    return make_answer(problem_of(exc.status_code), describe_http_error(exc), exc.headers)
+
+
+def describe_http_error(exc: HTTPException) -> str:
+    """Describes an unknown path or method in lower case, a method with those that the address takes."""
+    allowed = (exc.headers or {}).get("Allow", "")
+    return f"{exc.detail.lower()}; this address takes {allowed}" if allowed else exc.detail.lower()
 
 
 async def answer_failure(request: Request, _exc: Exception) -> Response:

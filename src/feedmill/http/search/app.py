@@ -49,7 +49,7 @@ from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.openapi import build_openapi
 from feedmill.http.common.origin import OriginCheck
 from feedmill.http.common.paging import link_next
-from feedmill.http.common.problems import Problem, answer_failure, find_problem, make_answer, problem_of
+from feedmill.http.common.problems import Problem, answer_failure, describe_http_error, find_problem, make_answer, problem_of
 from feedmill.http.common.proxyheaders import ProxyTrust
 from feedmill.http.common.requirements import (
     ADMINISTER,
@@ -418,11 +418,11 @@ class _Endpoints:
 
     def answer_http_error(self, request: Request, exc: Exception) -> Response:
         """Returns the response to an unknown path or method."""
-        status, detail = (exc.status_code, exc.detail) if isinstance(exc, HTTPException) else (500, "internal error")
-        text = detail if isinstance(detail, Message) else detail.lower()
-        response = self._respond_problem(request, problem_of(status), text)
-        if isinstance(exc, HTTPException) and exc.headers:
-            response.headers.update(exc.headers)
+        if not isinstance(exc, HTTPException):
+            return self._respond_problem(request, Problem.INTERNAL, "internal error")
+        text = exc.detail if isinstance(exc.detail, Message) else describe_http_error(exc)
+        response = self._respond_problem(request, problem_of(exc.status_code), text)
+        response.headers.update(exc.headers or {})
         return response
 
     async def answer_failure(self, request: Request, exc: Exception) -> Response:
