@@ -16,3 +16,5 @@ def test_demo_that_cannot_start_says_why(tmp_path: Path) -> None:
     said = " ".join(done.stdout.split())
     assert done.returncode == 1
     assert f"the server did not start; error: port {port} on 127.0.0.1 (search.port) is in use" in said
+    # its own new folder was never open to others, so there is nothing to warn of
+    assert "data_folder_closed" not in (tmp_path / "data" / "server.log").read_text()

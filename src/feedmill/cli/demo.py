@@ -60,7 +60,7 @@ def _server(place: Workplace) -> Iterator[tuple[subprocess.Popen[str], RunState]
     """Runs a server as ``feedmill serve`` does, on the usual ports, or on free ones if those are taken."""
     if place.find_server() is not None:
         raise Conflict(f"a server runs on '{place.data}' already; end it first")
-    place.data.mkdir(parents=True, exist_ok=True)
+    place.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     command = [sys.executable, "-m", "feedmill.cli.main", "serve", "--data", str(place.data)]
     with (place.data / "server.log").open("w") as log:
         process = subprocess.Popen(command, env=os.environ | _free_ports(), stdout=subprocess.PIPE, stderr=log, text=True)
