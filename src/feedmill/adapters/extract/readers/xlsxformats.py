@@ -16,11 +16,12 @@ Show = Callable[[float], str]
 """Returns a number as a format shows it. Errors: ValueError, OverflowError for numbers that it does not show."""
 
 # what a format shows as it stands: quoted texts, signs behind a backslash, blanks, colours and conditions, but not [h], [m], [s]
-_LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!(?:h+|m+|s+)\])[^\]]*\]', re.IGNORECASE)
-_ELAPSED = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
+_LITERAL = re.compile(r'"[^"]{0,100}"|\\.|_.|\*.|\[(?!(?:h{1,9}|m{1,9}|s{1,9})\])[^\]]{0,100}\]', re.IGNORECASE)
+_ELAPSED = re.compile(r"\[(?:h{1,9}|m{1,9}|s{1,9})\]", re.IGNORECASE)
 _HALF_DAY = re.compile(r"am/pm|a/p", re.IGNORECASE)
 _DECIMALS = re.compile(r"[.,](0+)")
-_LONG_NUMBER = re.compile(r"-?\d*\.?\d+(?:[eE][+-]?\d+)?")
+# with a fraction: whole numbers of so many digits are names of things
+_LONG_NUMBER = re.compile(r"-?\d{0,17}\.\d{1,20}(?:[eE][+-]?\d{1,2})?")
 _LONG_CHARACTERS = 16
 _FORMAT_CHARACTERS = 255
 _MOST_FORMATS = 70_000
@@ -55,7 +56,7 @@ def show_value(value: str, show: Show | None) -> str:
             return value
     if len(value) > _LONG_CHARACTERS and _LONG_NUMBER.fullmatch(value):
         # 17 digits are stored, and 0.1 + 0.2 is shown as 0.3
-        return f"{float(value):.15g}"
+        return f"{float(value):.15G}"
     return value
 
 
