@@ -25,7 +25,7 @@ from feedmill.core.text.analysis import (
     without_typography,
 )
 from feedmill.core.text.analysis import fold_value as fold_value
-from feedmill.core.text.typedvalues import name_digest
+from feedmill.core.text.typedvalues import fold_name, name_digest
 from feedmill.core.text.wildcards import fold_wildcard, is_wildcard
 from feedmill.core.text.wordforms import ACCENTED, FOLDED, find_accented, fold_all, write_all
 from feedmill.model.query import And, AnyOf, InText, InTitle, Node, Or, Phrase, Wildcard, Word
@@ -146,7 +146,7 @@ def list_accented(parts: Sequence[AnalyzedText]) -> list[str]:
 
 def tagged_words(name: str, value: str) -> list[str]:
     """Returns the words of a metadata value, each after its name, so that one field holds all names."""
-    tag = name_digest(fold_value(name))
+    tag = name_digest(fold_name(name))
     return [f"{tag}:{word}" for word in split_words(value)]
 
 

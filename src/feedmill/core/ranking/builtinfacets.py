@@ -6,6 +6,7 @@ The file type is the usual ending of the content's type, else that of the URL. T
 from calendar import monthrange
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 
 from feedmill.core.ranking.indexterms import MAX_TERM_CHARACTERS, bounded, filetype_of, filetype_term, split_url
 from feedmill.core.text.analysis import fold_value
@@ -31,6 +32,7 @@ def built_in_values(url: str, mimetype: str, datasource: str, language: str | No
     return {name: value for name, value in found.items() if fold_value(value) and len(value) <= MAX_TERM_CHARACTERS}
 
 
+@lru_cache(maxsize=1_024)
 def built_in_term(name: str, value: str) -> str:
     """Returns the term of one value of a built-in facet, whatever its letter case."""
     ending = filetype_term(value) if name == BuiltIn.FILETYPE.value else bounded(fold_value(value))

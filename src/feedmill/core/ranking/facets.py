@@ -13,7 +13,7 @@ from feedmill.core.ranking.indexterms import MAX_TERM_CHARACTERS
 from feedmill.core.text.analysis import fold_value
 from feedmill.core.text.dates import parse_date
 from feedmill.core.text.measures import read_number
-from feedmill.core.text.typedvalues import DATE, NUMBER, first_second, last_second, name_digest, read_day, split_typed_term
+from feedmill.core.text.typedvalues import DATE, NUMBER, first_second, fold_name, last_second, name_digest, read_day, split_typed_term
 from feedmill.core.text.valueorder import find_places
 from feedmill.model.document import Metadata
 from feedmill.model.errors import BadRequest
@@ -39,7 +39,7 @@ def counted_texts(metadata: Metadata) -> dict[str, list[str]]:
     seen: dict[tuple[str, str], None] = {}
     found: dict[str, list[str]] = {}
     for name, value in metadata[:MAX_COUNTED_VALUES]:
-        folded = fold_value(name)
+        folded = fold_name(name)
         if folded not in digests and len(digests) >= MAX_COUNTED_NAMES:
             continue
         digest = digests.setdefault(folded, name_digest(folded))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from feedmill.core.text.analysis import fold_value
-from feedmill.core.text.typedvalues import NUMBER, name_digest, sortable, typed_values
+from feedmill.core.text.typedvalues import NUMBER, fold_name, name_digest, sortable, typed_values
 from feedmill.model.document import Metadata
 
 MAX_TERM_CHARACTERS = 512
@@ -31,6 +31,8 @@ _ADDRESS = re.compile(r"^(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[.*\])$")
 _URL_NOISE = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
+# an entry asks for the parts of its URL five times
+@lru_cache(maxsize=64)
 def split_url(url: str) -> tuple[str, str, str]:
     """Returns host, port and path of a URL or of a user's input, in lower case; "" for a missing part."""
     match = _URL.match(url)
@@ -198,7 +200,7 @@ def sort_keys(metadata: Metadata) -> dict[str, str]:
     for name, value in metadata:
         if len(firsts) >= MAX_SORTED_NAMES:
             break
-        firsts.setdefault(fold_value(name), value)
+        firsts.setdefault(fold_name(name), value)
     return {name_digest(name): _sort_key(name, value) for name, value in firsts.items()}
 
 

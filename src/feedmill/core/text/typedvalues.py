@@ -52,12 +52,12 @@ def typed_values(metadata: Metadata) -> Iterator[tuple[str, str, Quantity]]:
     for name, value in metadata:
         measure = read_measure(value)
         if measure is not None:
-            yield fold_value(name), NUMBER, measure
+            yield fold_name(name), NUMBER, measure
         elif tries < MAX_DATES and len(value) <= MAX_VALUE_CHARACTERS and _DECIMAL.search(value):
             tries += 1
             moment = parse_date(value)
             if moment is not None:
-                yield fold_value(name), DATE, Quantity(moment.timestamp())
+                yield fold_name(name), DATE, Quantity(moment.timestamp())
 
 
 def typed_terms(metadata: Metadata) -> list[str]:
@@ -92,6 +92,12 @@ def typed_pattern(kind: str, folded_name: str, low: float | None, high: float | 
 def _pattern(head: str, low: float | None, high: float | None) -> str | None:
     digits = range_pattern(low, high)
     return f"{head}:({digits})" if digits else None
+
+
+@lru_cache(maxsize=1_024)
+def fold_name(name: str) -> str:
+    """Returns the folded form of a metadata name; documents have the same few again and again."""
+    return fold_value(name)
 
 
 @lru_cache(maxsize=1_024)
