@@ -175,6 +175,7 @@ def test_blank_out_any_text_keeps_the_words_where_they_stand(text: str) -> None:
         ("Don\u2019t, \u201cNow\u201d", "don t   now "),
         ("A \u2192 b\u2122 \U0001f52c", "a   b   "),
         ("caf\u00e9", None),
+        ("a" * 1_000 + "\u00e9", None),
         ("cafe\u0301", None),
         ("a\u00adb", None),
         ("\ud83d", " "),
@@ -188,6 +189,13 @@ def test_blank_out_signs_are_blank_and_other_letters_and_marks_are_refused(text:
 @given(st.text(st.characters(max_codepoint=0x1FFF, exclude_characters="\u03a3"), max_size=200))
 def test_fold_in_place_any_text_is_folded_letter_by_letter(text: str) -> None:
     assert fold_in_place(text) == "".join(map(fold_in_place, text))
+
+
+@pytest.mark.parametrize("letter", ["\u00e9", "\u021b", "\u1e0b", "\u1ef9"])
+def test_fold_in_place_takes_off_the_one_accent_in_a_text_of_another_script(letter: str) -> None:
+    folded = fold_in_place("\u0434\u0430" * 1_000 + letter + "\u6570")
+    assert folded[:2_000] == "\u0434\u0430" * 1_000
+    assert folded[2_000].isascii()
 
 
 def test_fold_in_place_many_accents_are_taken_off_as_few_are() -> None:

@@ -39,6 +39,8 @@ _HANGUL = re.compile("[\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e]+")
 _ONE_WORD = re.compile(_WORD)
 _NO_RUN = re.compile(f"[^{_SPACELESS}]+")
 _LATIN = re.compile("[\u00c0-\u024f\u1e00-\u1eff]")
+_NOT_BEFORE_LATIN = bytes(byte for byte in range(256) if byte not in {*range(0xC3, 0xCA), 0xE1})
+"""The bytes with which no letter that matches ``_LATIN`` begins in UTF-8."""
 
 # typographic quotes, dashes, blanks and signs, which occur in many texts that are otherwise ASCII
 _TYPOGRAPHY = re.compile(
@@ -69,6 +71,7 @@ _ASCII_TABLE = _ASCII.encode().ljust(256)
 _UTF8_TABLE = _ASCII.encode() + bytes(range(128, 256))
 
 MAX_CHARACTERS_KNOWN = 10_000
+NEAR_CHARACTERS = 200
 MANY_ACCENTS = 30
 """The number of different accented letters above which a text is folded in one pass instead of one pass for each letter."""
 MOST_FOREIGN = 0.5
@@ -142,10 +145,15 @@ def blank_out(text: str) -> str | None:
     """
     if text.isascii():
         return text.encode("ascii").translate(_ASCII_TABLE).decode("ascii")
-    if not all(map(_STANDS_APART.__getitem__, _list_foreign(text))):
+    # most texts that have other letters have one near their beginning, and all characters of a long text take a fifth of a millisecond
+    if not (_has_no_other_letters(text[:NEAR_CHARACTERS]) and _has_no_other_letters(text)):
         return None
     # encoding replaces each other character by one "?", which then becomes a blank, so positions do not change
     return text.encode("ascii", "replace").translate(_ASCII_TABLE).decode("ascii")
+
+
+def _has_no_other_letters(text: str) -> bool:
+    return all(map(_STANDS_APART.__getitem__, _list_foreign(text)))
 
 
 def _list_foreign(text: str) -> set[str]:
@@ -271,12 +279,19 @@ def fold_in_place(text: str) -> str:
     # a few letters become two in lower case; those stay as they are, so that positions do not change
     if len(folded) != len(text):
         folded = "".join(lower if len(lower := character.lower()) == 1 else character for character in text)
-    accented = [letter for letter in _list_foreign(folded) if _LATIN.match(letter)]
+    accented = _list_accented(folded)
     if len(accented) > MANY_ACCENTS:
         return _LATIN.sub(lambda match: _BASES[match[0]], folded)
     for letter in accented:
         folded = folded.replace(letter, _BASES[letter])
     return folded
+
+
+def _list_accented(text: str) -> list[str]:
+    """Returns the different letters of a text that match ``_LATIN``. The bytes of a text in another script soon tell that it has none."""
+    if not text.encode("utf-8", "surrogatepass").translate(None, _NOT_BEFORE_LATIN):
+        return []
+    return [letter for letter in _list_foreign(text) if _LATIN.match(letter)]
 
 
 class _Bases(dict[str, str]):
