@@ -86,8 +86,18 @@ def test_text_that_is_no_list_of_collections_finds_nothing_or_is_refused(harness
 def test_front_end_removes_urls_from_hits_and_totals_and_no_other_does(harness: SearchHarness) -> None:
     fill(harness)
     assert answers(harness, client="intranet") == (7, sorted(set(PAGES) - {"http://hr.com/secret/4"}))
-    assert answers(harness) == (7, sorted(set(PAGES) - {"http://gone.com/5"}))
-    assert answers(harness, client="unheard-of") == answers(harness, client="default_frontend") == answers(harness)
+    assert answers(harness) == answers(harness, client="default_frontend") == (7, sorted(set(PAGES) - {"http://gone.com/5"}))
+
+
+def test_unknown_front_end_is_the_default_one_on_search_and_refused_by_the_api(harness: SearchHarness) -> None:
+    fill(harness)
+    app = search_app(harness.services())
+    named, unnamed = (
+        ask(app, "/search", [("q", "needle"), ("num", "100"), ("filter", "0"), *client]).body for client in ([("client", "unheard-of")], [])
+    )
+    found = [sorted(one.text or "" for one in etree.fromstring(body).findall("RES/R/U")) for body in (named, unnamed)]
+    assert found == [sorted(set(PAGES) - {"http://gone.com/5"})] * 2
+    assert ask(app, "/api/v1/search", [("q", "needle"), ("client", "unheard-of")]).status == 400
 
 
 def test_front_end_given_as_proxystylesheet_counts_where_no_client_is_named(harness: SearchHarness) -> None:
