@@ -4,7 +4,7 @@
 2. ``accept`` makes the file and its folder entry durable, then adds the feed's row in a separate transaction, then wakes the feeder.
 3. The sender gets an answer only after ``accept`` has returned the feed's id.
 
-A crash between the steps leaves a file without a row, which upkeep removes; a row without its file cannot occur.
+A crash or an interruption between the steps leaves a file without a row, which upkeep removes; a row without its file cannot occur.
 """
 
 import time
@@ -35,12 +35,19 @@ class Intake:
         return self.files.create()
 
     def accept(self, file: FeedFile, submission: Submission, *, client: str) -> int:
-        """Stores a feed durably after all its bytes were written, and returns its id. The file is discarded if this fails."""
+        """Stores a feed durably after all its bytes were written, and returns its id. The file is discarded if this fails.
+
+        An interruption while the row is added leaves the file, because the row may be committed already.
+        """
+        # The order is the promise: first the bytes, then the row, then "Success".
         try:
-            # The order is the promise: first the bytes, then the row, then "Success".
             size_bytes = file.commit()
-            feed_id = self._add_feed(submission, client, file=file.name, size_bytes=size_bytes)
         except BaseException:
+            file.discard()
+            raise
+        try:
+            feed_id = self._add_feed(submission, client, file=file.name, size_bytes=size_bytes)
+        except Exception:
             file.discard()
             raise
         # After the row is committed, or the feeder could look too early.
