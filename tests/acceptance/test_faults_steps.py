@@ -6,11 +6,14 @@ import statistics
 import string
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.ports import Store
 from tests.appliance import Appliance, running
 from tests.builders.feedxml import make_feed, make_record
 from tests.faultsteps import BAD, EXTRACTING, INDEXING, documents, marker_of, source_of, url_of, word_of
@@ -90,6 +93,24 @@ def test_step_that_kills_costs_its_documents_alone(tmp_path: Path, step: str, ro
         ended = [line for line in map(json.loads, appliance.log.read_text().splitlines()) if line["event"] == "role_ended"]
         assert [line["process"] for line in ended] == [role] * restarts
         assert max(line["again_in_seconds"] for line in ended) <= 0.1
+
+
+def has_index_tasks(store: Store) -> bool:
+    with store.reading() as unit:
+        return any(unit.processing.index_tasks.count().values())
+
+
+def test_document_that_ended_the_indexer_ends_it_no_second_time_when_pages_link_to_it(tmp_path: Path) -> None:
+    with running(tmp_path / "data", environment={"FEEDMILL_FAULTS": "index.entry=kill:/bad/"}) as appliance:
+        targets = ["http://www.example.com/bad/1", "http://www.example.com/good"]
+        assert appliance.feed(make_feed(*(make_record(url, "<p>leek</p>") for url in targets)), "killing")["state"] == "completed"
+        links = "".join(f'<p><a href="{url}">turnip</a> is a text of a link</p>' for url in targets)
+        appliance.feed(make_feed(make_record("http://www.example.com/links", links)), "later")
+        wait_until(lambda: appliance.search("turnip leek", match="all")["total"] == 1, "the text of the link finds the other page")
+        with closing(open_sqlite(appliance.data / "store.sqlite")) as store:
+            wait_until(lambda: not has_index_tasks(store), "no document waits")
+        ended = [line for line in map(json.loads, appliance.log.read_text().splitlines()) if line["event"] == "role_ended"]
+        assert [line["process"] for line in ended] == ["indexer"]
 
 
 def random_words(characters: int) -> str:

@@ -6,7 +6,7 @@ index before it waits for anything.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from feedmill.core.documents.anchors import NO_INCOMING_LINKS, IncomingLinks
@@ -101,12 +101,20 @@ class EntryWriting:
         self.suspected_feeds: frozenset[int] = frozenset()
 
     def write_entries(
-        self, writers: Sequence[IndexWriter], tasks: Sequence[IndexTask], documents: Mapping[int, Document], uncommitted: UncommittedBatch
+        self,
+        writers: Sequence[IndexWriter],
+        tasks: Sequence[IndexTask],
+        documents: Mapping[int, Document],
+        failed: Set[int],
+        uncommitted: UncommittedBatch,
     ) -> int:
-        """Processes tasks in order until the time is over, at least one; returns how many were processed."""
+        """Processes tasks in order until the time is over, at least one; returns how many were processed.
+
+        Shape: ``failed`` are documents for which building failed before, which may have ended a process: that is not tried here again.
+        """
         begun = time.monotonic()
         wanted = {key: document for key, document in documents.items() if is_indexed(document)}
-        isolated = {task.document_id for task in tasks if self._needs_isolated_build(task)}
+        isolated = {task.document_id for task in tasks if self._needs_isolated_build(task, failed)}
         prepared_here = [document for key, document in wanted.items() if key not in isolated]
         if not self._attempts.count(LINK_TEXTS_BATCH):
             with self._attempts.on(LINK_TEXTS_BATCH):
@@ -200,8 +208,10 @@ class EntryWriting:
         """Returns whether a document may be worked on now; one that ends this process, rather than the separate one, waits for others."""
         return all(self._attempts.is_due(key_of_document(step, document_id)) for step in (READ_TEXT, READ_LINKS))
 
-    def _needs_isolated_build(self, task: IndexTask) -> bool:
-        return self._isolated_builds is not None and (self.is_suspected(task.document_id) or task.feed_id in self.suspected_feeds)
+    def _needs_isolated_build(self, task: IndexTask, failed: Set[int]) -> bool:
+        if self._isolated_builds is None:
+            return False
+        return task.document_id in failed or self.is_suspected(task.document_id) or task.feed_id in self.suspected_feeds
 
     def copy(self, writer: IndexWriter, document: Document, incoming: tuple[dict[int, IncomingLinks], dict[int, BuildFailure]]) -> bool:
         """Writes a document to another folder; returns False if something failed, or if it belongs to the separate process."""

@@ -15,7 +15,7 @@ folders; at its end the pointer moves to the new folder.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 
 import structlog
@@ -144,11 +144,11 @@ class Indexing:
         is_rebuilding = self._continue_rebuild()
         is_sweeping = self._follow_patterns()
         self._continue_isolated_build()
-        tasks, documents = self._next_batch()
+        tasks, documents, failed = self._next_batch()
         if tasks:
             self._requeue_links(documents, tasks)
             with self._attempts.bounded(LONGEST_SECONDS):
-                taken = self._entry_writing.write_entries(self._writers, tasks, documents, self._uncommitted)
+                taken = self._entry_writing.write_entries(self._writers, tasks, documents, failed, self._uncommitted)
                 self._links.follow_written()
             self._note_reached(tasks[:taken])
             # what was read and is not reached within the time is read again
@@ -192,7 +192,8 @@ class Indexing:
             self._isolated_builds.close()
         self._writer.close()
 
-    def _next_batch(self) -> tuple[list[IndexTask], dict[int, Document]]:
+    def _next_batch(self) -> tuple[list[IndexTask], dict[int, Document], Set[int]]:
+        """Returns the next tasks with their documents, and which of these failed to build before."""
         # Tasks that are written and not yet committed are still at the head
         # of the list. They are skipped below, so as many more are listed.
         held = len(self._uncommitted.tasks) + (len(self._isolated_builds) if self._isolated_builds is not None else 0)
@@ -204,7 +205,10 @@ class Indexing:
             # tasks of earlier places come late, such as those of link texts.
             if not tasks:
                 self._reached = bulk[-1] if bulk else None
-            return tasks, unit.documents.reader.find_by_id([task.document_id for task in tasks])
+            ids = [task.document_id for task in tasks]
+            failures = unit.processing.failures.find_many(ids).values()
+            failed = {failure.document_id for failure in failures if failure.step == BUILD}
+            return tasks, unit.documents.reader.find_by_id(ids), failed
 
     def _is_held(self, task: IndexTask) -> bool:
         return self._uncommitted.tasks.get(task.document_id) == task or (
