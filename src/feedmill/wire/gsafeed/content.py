@@ -7,22 +7,19 @@ Small contents stay in memory. Those of ``SMALL_BYTES`` or more go to a spool as
 Source: Feeds Protocol Developer's Guide, "Providing Content in the Feed", "Content Compression".
 """
 
-import binascii
 import io
 import zlib
 from collections.abc import Callable
 from typing import BinaryIO, Protocol
 
-import pybase64
-
 from feedmill.model.change import Content
+from feedmill.wire.base64groups import NO_BASE64, WHITE_SPACE, Base64Groups
 from feedmill.wire.inflation import DEFAULT_RATIO, Inflation, InflationLimitExceeded, inflation_of_content, inflation_of_feed
 
 SMALL_BYTES = 262_144
 _PIECE_BYTES = 1_048_576
 _ZLIB_OR_GZIP = 47
 _ALPHABET = bytes.maketrans(b"-_", b"+/")
-_WHITE_SPACE = b" \t\r\n"
 _BASE64_NAMES = frozenset({"base64binary", "base64"})
 
 Spool = Callable[[], BinaryIO]
@@ -52,19 +49,23 @@ class _Plain:
 
 class _Base64:
     def __init__(self) -> None:
-        self._rest = b""
+        self._groups = Base64Groups()
 
     def decode(self, text: str, sink: Callable[[bytes], object]) -> None:
-        clean = self._rest + _squeeze(text)
-        whole = max(len(clean) - 1, 0) // 4 * 4  # the last group of four waits, because it may hold the padding
-        self._rest = clean[whole:]
-        sink(_decode_groups(clean[:whole]))
+        try:
+            decoded = self._groups.decode(text.encode("ascii").translate(_ALPHABET, WHITE_SPACE))
+        except UnicodeEncodeError as exc:
+            raise Undecodable(NO_BASE64) from exc
+        except ValueError as exc:
+            raise Undecodable(str(exc)) from exc
+        sink(decoded)
 
     def finish(self, sink: Callable[[bytes], object]) -> None:
-        last, self._rest = self._rest.rstrip(b"="), b""
-        if len(last) % 4 == 1:
-            raise Undecodable("its base64 ends within a character")
-        sink(_decode_groups(last + b"=" * (-len(last) % 4)))
+        try:
+            decoded = self._groups.finish()
+        except ValueError as exc:
+            raise Undecodable(str(exc)) from exc
+        sink(decoded)
 
 
 class _Compressed:
@@ -190,20 +191,6 @@ class ContentWriter:
             self._small.append(data)
         else:
             self._file.write(data)
-
-
-def _squeeze(text: str) -> bytes:
-    try:
-        return text.encode("ascii").translate(_ALPHABET, _WHITE_SPACE)
-    except UnicodeEncodeError as exc:
-        raise Undecodable("it is not base64") from exc
-
-
-def _decode_groups(groups: bytes) -> bytes:
-    try:
-        return bytes(pybase64.b64decode(groups, validate=True))
-    except (binascii.Error, ValueError) as exc:
-        raise Undecodable("it is not base64") from exc
 
 
 def decode_base64(text: str) -> bytes:

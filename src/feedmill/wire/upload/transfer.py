@@ -3,14 +3,12 @@
 Source: RFC 7578, 4.7; RFC 2045, 6.
 """
 
-import binascii
 from typing import Final, Protocol
 
-import pybase64
-
 from feedmill.model.errors import BadRequest
+from feedmill.wire.base64groups import WHITE_SPACE, Base64Groups
 
-_WHITE_SPACE: Final = b" \t\r\n"
+_NO_BASE64: Final = "a part is not base64 as its Content-Transfer-Encoding says"
 _PLAIN: Final = frozenset({"", "7bit", "8bit", "binary"})
 
 
@@ -40,26 +38,21 @@ class Base64Decoder:
     """Base64, in lines of any length. Padding is optional."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._groups = Base64Groups()
 
     def decode_piece(self, piece: bytes) -> bytes:
-        """Returns what the groups of four characters decode to. The last group waits, because it may hold the padding."""
-        clean = self._rest + piece.translate(None, _WHITE_SPACE)
-        whole = max(len(clean) - 1, 0) // 4 * 4
-        self._rest = clean[whole:]
-        return _decode_groups(clean[:whole])
+        """Returns what is certain of the value so far."""
+        try:
+            return self._groups.decode(piece.translate(None, WHITE_SPACE))
+        except ValueError as exc:
+            raise BadRequest(_NO_BASE64) from exc
 
     def finish(self) -> bytes:
-        """Returns what the last group decodes to."""
-        last, self._rest = self._rest.rstrip(b"="), b""
-        return _decode_groups(last + b"=" * (-len(last) % 4))
-
-
-def _decode_groups(groups: bytes) -> bytes:
-    try:
-        return bytes(pybase64.b64decode(groups, validate=True))
-    except (binascii.Error, ValueError) as exc:
-        raise BadRequest("a part is not base64 as its Content-Transfer-Encoding says") from exc
+        """Returns the last bytes."""
+        try:
+            return self._groups.finish()
+        except ValueError as exc:
+            raise BadRequest(_NO_BASE64) from exc
 
 
 def choose_transfer_decoder(encoding: str) -> TransferDecoder:
