@@ -1,12 +1,11 @@
 """``/manual/``: the manual of this version, as pages."""
 
-import hashlib
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.staticfiles import NotModifiedResponse
 
+from feedmill.http.common.entitytags import respond_tagged
 from feedmill.http.pages.branding import Brand
 from feedmill.http.pages.languages import Choice, get_language
 from feedmill.http.pages.rendering import Pages
@@ -16,7 +15,7 @@ from feedmill.ports.manual import Manual, ManualPage
 
 MANUAL_PATH = "/manual/{path:path}"
 _ENGLISH = Choice(language=get_language("en"))
-_CACHED: Final = "public, max-age=3600"
+_HEADERS: Final = {"Cache-Control": "public, max-age=3600"}
 
 
 class NoManual:
@@ -48,22 +47,14 @@ class ManualPages:
         if path.endswith(".svg"):
             picture = self._manual.find_picture(path)
             if picture is not None:
-                return _answer(request, picture, "image/svg+xml")
+                return respond_tagged(request, picture, "image/svg+xml", _HEADERS)
         elif path == "" or path.endswith(".html"):
             page = self._manual.find_page(path.removesuffix(".html") or "index")
             if page is not None:
                 sections = [heading for heading in page.headings if heading.level == 2]
                 text = self._pages.render("manual.html", _ENGLISH, Brand(), page=page, sections=sections)
-                return _answer(request, text.encode(), "text/html")
+                return respond_tagged(request, text.encode(), "text/html", _HEADERS)
         raise NotFound(message("the manual has no such page; its contents are at /manual/"))
-
-
-def _answer(request: Request, body: bytes, media_type: str) -> Response:
-    """Returns a page or a picture, or that the client's copy is still the same. Source: RFC 9110, 13.1.2."""
-    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    response = Response(body, media_type=media_type, headers={"Cache-Control": _CACHED, "ETag": tag})
-    known = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
-    return NotModifiedResponse(response.headers) if tag in known else response
 
 
 def redirect_to_manual(_request: Request) -> Response:

@@ -5,7 +5,6 @@ come from the catalogues of the pages. Neither holds anything of a user. What a 
 read only if the settings name them, as they do the texts.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator
 from functools import cache
@@ -15,12 +14,18 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from feedmill.http.common.entitytags import respond_tagged
 from feedmill.http.pages.languages import DEFAULT, PARAMETER, PageLanguage, find_tag, get_language
 from feedmill.model.messages import Message, counted, message
 
 SEARCH_BOX_PATH: Final = "/search-box.js"
 TEXTS_PATH: Final = "/search-box.json"
 _FILE: Final = Path(__file__).parents[1] / "embedded" / "search-box.js"
+_HEADERS: Final = {
+    "Cache-Control": "public, max-age=3600",
+    # pages of other sites load the script without CORS, as every script element does
+    "Cross-Origin-Resource-Policy": "cross-origin",
+}
 _COUNTS: Final = (*range(201), 1_000_000)
 """Counts that have all plural forms of every language between them. Source: CLDR, "Language Plural Rules"."""
 
@@ -33,27 +38,12 @@ class SearchBoxScript:
 
     def show(self, request: Request) -> Response:
         """Returns the script, or says that the browser has it."""
-        return _respond(request, self._script, "text/javascript; charset=utf-8")
+        return respond_tagged(request, self._script, "text/javascript; charset=utf-8", _HEADERS)
 
     def show_texts(self, request: Request) -> Response:
         """Returns the texts in the language that ``lang=`` names, in English if there is no such language."""
         tag = find_tag(request.query_params.get(PARAMETER, "")) or DEFAULT
-        response = _respond(request, _render_texts(tag), "application/json")
-        response.headers["Content-Language"] = tag
-        return response
-
-
-def _respond(request: Request, body: bytes, media_type: str) -> Response:
-    headers = {
-        "Cache-Control": "public, max-age=3600",
-        "ETag": f'"{hashlib.sha256(body).hexdigest()[:16]}"',
-        # pages of other sites load the script without CORS, as every script element does
-        "Cross-Origin-Resource-Policy": "cross-origin",
-    }
-    known = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
-    if headers["ETag"] in known:
-        return Response(status_code=304, headers=headers)
-    return Response(body, media_type=media_type, headers=headers)
+        return respond_tagged(request, _render_texts(tag), "application/json", {**_HEADERS, "Content-Language": tag})
 
 
 @cache
