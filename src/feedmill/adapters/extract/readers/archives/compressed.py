@@ -4,8 +4,9 @@ import bz2
 import lzma
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 from urllib.parse import quote
 
 import zstandard
@@ -92,19 +93,26 @@ def _iter_gzip(data: bytes) -> Iterator[bytes]:
         position -= len(stream.unused_data)
 
 
-def _iter_streams(data: bytes, magic: bytes, make: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]) -> Iterator[bytes]:
+_Stream: TypeAlias = bz2.BZ2Decompressor | lzma.LZMADecompressor
+
+
+def _iter_streams(data: bytes, magic: bytes, make: Callable[[], _Stream]) -> Iterator[bytes]:
     position = 0
     for _ in range(MAX_STREAMS):
         if not data.startswith(magic, position):
             return
-        stream = make()
-        while not stream.eof:
-            packed = data[position : position + CHUNK] if stream.needs_input else b""
-            if stream.needs_input and not packed:
-                raise EOFError
-            position += len(packed)
-            yield stream.decompress(packed, CHUNK)
-        position -= len(stream.unused_data)
+        position = yield from _iter_stream(data, position, make())
+
+
+def _iter_stream(data: bytes, position: int, stream: _Stream) -> Generator[bytes, None, int]:
+    """Yields what one stream unpacks to, and returns the place behind it."""
+    while not stream.eof:
+        packed = data[position : position + CHUNK] if stream.needs_input else b""
+        if stream.needs_input and not packed:
+            raise EOFError
+        position += len(packed)
+        yield stream.decompress(packed, CHUNK)
+    return position - len(stream.unused_data)
 
 
 def _iter_bzip2(data: bytes) -> Iterator[bytes]:
@@ -132,13 +140,7 @@ def _iter_lzip(data: bytes) -> Iterator[bytes]:
         stream = lzma.LZMADecompressor(lzma.FORMAT_ALONE, memlimit=_MEMORY_BYTES)
         # the header of a file of LZMA, whose length only its end says
         stream.decompress(_LZMA_PROPERTIES + dictionary.to_bytes(4, "little") + b"\xff" * 8)
-        while not stream.eof:
-            packed = data[position : position + CHUNK] if stream.needs_input else b""
-            if stream.needs_input and not packed:
-                raise EOFError
-            position += len(packed)
-            yield stream.decompress(packed, CHUNK)
-        position += _LZIP_TRAILER_BYTES - len(stream.unused_data)
+        position = (yield from _iter_stream(data, position, stream)) + _LZIP_TRAILER_BYTES
 
 
 def iter_zstd(chunks: Iterable[bytes]) -> Iterator[bytes]:
