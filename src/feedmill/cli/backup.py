@@ -36,13 +36,12 @@ def backup(
 
 def restore(file: InputFile, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Make a data folder of a backup. The folder must be empty; a server that starts on it builds its index."""
+    from feedmill.bootstrap.backups import check_restorable
+    from feedmill.bootstrap.backups import restore as restore_backup
     from feedmill.runtime.datafolder import handing_over
     from feedmill.runtime.runstate import hold_data
 
     del config
-    from feedmill.bootstrap.backups import check_restorable
-    from feedmill.bootstrap.backups import restore as restore_backup
-
     made = asdict(check_restorable(file, data))
     with handing_over(data), hold_data(data):
         restore_backup(file, data)

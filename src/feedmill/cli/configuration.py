@@ -111,12 +111,10 @@ def init(file: NewFile = Path("feedmill.toml"), data: Data = DATA, config: Confi
 
     A file that exists is never overwritten.
     """
+    from feedmill.adapters.manual import PackagedManual
     from feedmill.settings.starter import write_starter
 
     del data, config  # every command accepts them, and the file starts from the defaults
-    # slow to load
-    from feedmill.adapters.manual import PackagedManual
-
     reference = PackagedManual().folder / "reference" / "settings.md"
     text = write_starter(reference.read_text(encoding="utf-8") if reference.is_file() else "")
     try:

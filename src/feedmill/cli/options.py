@@ -47,9 +47,6 @@ NARROWEST_TABLE, WIDEST_TABLE = 80, 100_000
 MAX_NUMBER = 2**63 - 1
 """The largest number that the store holds."""
 
-INTERRUPTED = 130
-"""The exit code after Ctrl-C, as of shells."""
-
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 
 DATA = Path("data")

@@ -14,7 +14,6 @@ import typer
 
 from feedmill.cli.options import (
     DATA,
-    INTERRUPTED,
     Ca,
     Config,
     Data,
@@ -29,6 +28,7 @@ from feedmill.cli.options import (
     print_json,
     workplace,
 )
+from feedmill.cli.start import INTERRUPTED
 from feedmill.cli.working import get_feed, work_until
 from feedmill.core.documents.submission import Submission, check_datasource, read_groups_submission, read_submission
 from feedmill.model.errors import BadRequest

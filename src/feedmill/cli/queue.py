@@ -11,7 +11,6 @@ import typer
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import (
     DATA,
-    INTERRUPTED,
     Config,
     Data,
     Json,
@@ -24,6 +23,7 @@ from feedmill.cli.options import (
     print_json,
     workplace,
 )
+from feedmill.cli.start import INTERRUPTED
 from feedmill.model.crawling import CrawlGroup
 from feedmill.model.errors import FeedmillError, NotFound
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from feedmill.services.crawling.requesting import CrawlRequests, DonePart
 
 LISTED_AT_ONCE = 1_000
-"""The exit code of a command that Ctrl+C ended, as shells have it."""
 
 queue_app = typer.Typer(invoke_without_command=True, help="Show the crawl queue, pause the crawler, remove URLs.", rich_markup_mode=None)
 

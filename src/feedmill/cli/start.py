@@ -6,7 +6,7 @@ import sys
 from contextlib import suppress
 from typing import Final
 
-_INTERRUPTED: Final = 128 + signal.SIGINT
+INTERRUPTED: Final = 128 + signal.SIGINT
 """The exit code after Ctrl-C, as shells report it."""
 
 
@@ -20,7 +20,7 @@ def start() -> None:
     except KeyboardInterrupt:
         _end_at_once()
     except SystemExit as exc:
-        if exc.code == _INTERRUPTED:
+        if exc.code == INTERRUPTED:
             _end_at_once()
         raise
     finally:
@@ -41,7 +41,7 @@ def _end_at_once() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
-    os._exit(_INTERRUPTED)
+    os._exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

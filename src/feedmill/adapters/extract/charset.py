@@ -19,7 +19,7 @@ Source: WHATWG Encoding, "Names and labels"; HTML, "Determining the character en
 import codecs
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 
 import chardet
@@ -247,7 +247,7 @@ def _weigh_words(text: str, language: str) -> int:
     return sum(1 if word.isascii() else 2 for word in words)
 
 
-@lru_cache(maxsize=len(_WESTERN) + 10)
+@cache
 def _list_words(language: str) -> frozenset[str]:
     return frozenset(read_list(f"function/{language}"))
 

@@ -75,7 +75,7 @@ class Attempts:
             # After the count is stored: if this process ends before, the next one counts the same note.
             in_flight.end()
 
-    def on(self, key: str) -> "_Noted":
+    def on(self, key: str) -> _Noted:
         """Notes an item as in flight for a block; an exception is no interruption."""
         return _Noted(self._in_flight, key)
 
