@@ -39,24 +39,24 @@ def compress_lzw(data: bytes, most_bits: int = 16) -> bytes:
         written.extend(number.to_bytes(bits, "little"))
         group.clear()
 
-    word = b""
-    for value in data:
-        longer = word + bytes((value,))
-        if longer in codes:
-            word = longer
-            continue
-        group.append(codes[word])
+    position, size = 0, 1
+    while position < len(data):
+        # all that a word begins with is a word too; in a run the next word is hardly longer than the last one
+        size = size if data[position : position + size] in codes else 1
+        while position + size < len(data) and data[position : position + size + 1] in codes:
+            size += 1
+        group.append(codes[data[position : position + size]])
+        position += size
+        if position >= len(data):
+            break
         if following < 1 << most_bits:
-            codes[longer] = following
+            codes[data[position - size : position + 1]] = following
             following += 1
-        word = longer[-1:]
         # the reader of the codes is one entry behind
         if len(group) == 8 or (following > 1 << bits and bits < most_bits):
             write_group()
         if following > 1 << bits and bits < most_bits:
             bits += 1
-    if word:
-        group.append(codes[word])
     number = sum(code << bits * place for place, code in enumerate(group))
     return bytes(written) + number.to_bytes((len(group) * bits + 7) // 8, "little")
 
