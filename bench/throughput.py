@@ -3,10 +3,11 @@
 Every query has two words and is new to every cache. Each connection sends its next query when it has the response to the last one. The
 clients share one event loop in a process of its own, so that they take little of the processor.
 
-The reference is what the cores allow: their number, divided by the processor time of a search over one connection to one process. It is
-measured in the same run. The two servers are measured in turns over the same documents, since other work on the machine changes with time.
-The columns: searches a second, median and 99th percentile of the time of one, processor time of one, the share of the reference, and how
-many cores the web processes used. On a machine with other work compare the processor times.
+The reference is what the cores allow: their number, divided by the processor time of a search over one connection to one process. Each
+round measures it anew beside the two servers, which take turns over the same documents, since other work on the machine changes with time.
+The columns are medians of the rounds: searches a second, median and 99th percentile of the time of one, processor time of one, the share of
+the reference of the same round, how many cores the web processes and the client used, and the share of what the cores allow that the client
+leaves. On a machine with other work compare the processor times.
 
     python -m bench.throughput [DOCUMENTS [ROUNDS]]
 """
@@ -19,7 +20,7 @@ import sys
 import time
 import urllib.parse
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -35,7 +36,7 @@ from tests.appliance import Appliance, running
 from tests.corpus import Corpus
 
 DOCUMENTS = 10_000
-ROUNDS = 3
+ROUNDS = 5
 CONNECTIONS: Final = (1, 8, 32)
 SECONDS: Final = 5.0
 QUESTIONS: Final = 2_000
@@ -44,11 +45,12 @@ SETTINGS = "[search]\nsearches_per_client = 64\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What one turn measured."""
+    """What one turn measured: the time of each search, of all, and the processor time of the web processes and of the client."""
 
     seconds: Sequence[float]
     took: float
     cpu_seconds: float
+    client_cpu_seconds: float
 
     @property
     def rate(self) -> float:
@@ -59,6 +61,16 @@ class Measured:
     def cpu(self) -> float:
         """Seconds of processor time a search."""
         return self.cpu_seconds / len(self.seconds)
+
+    @property
+    def cores(self) -> float:
+        """Cores that the web processes used."""
+        return self.cpu_seconds / self.took
+
+    @property
+    def client_cores(self) -> float:
+        """Cores that the client used."""
+        return self.client_cpu_seconds / self.took
 
 
 def main(documents: int = DOCUMENTS, rounds: int = ROUNDS, folder: str = "") -> None:
@@ -76,10 +88,10 @@ def main(documents: int = DOCUMENTS, rounds: int = ROUNDS, folder: str = "") -> 
                     for connections in CONNECTIONS:
                         turns[processes, connections].append(measure(appliance, connections, SECONDS))
                     print_memory(appliance)
-    allowed = cores / min(each.cpu for each in turns[1, CONNECTIONS[0]])
-    print(f"  {documents:,} documents; {cores} cores allow {allowed:,.0f} searches a second")
+    references = [each.cpu for each in turns[1, CONNECTIONS[0]]]
+    print(f"  {documents:,} documents; {cores} cores allow {cores / statistics.median(references):,.0f} searches a second")
     for (processes, connections), measured in turns.items():
-        report(f"{processes} process{'es' if processes > 1 else ''}, {connections} connections", measured, allowed)
+        report(f"{processes} process{'es' if processes > 1 else ''}, {connections} connections", measured, references, cores)
 
 
 def fill(data: Path, documents: int) -> None:
@@ -100,13 +112,14 @@ def measure(appliance: Appliance, connections: int, seconds: float) -> Measured:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as client:
         client.submit(os.getpid).result()  # its interpreter has started
         before, began = worked(web), time.monotonic()
-        times = client.submit(run_clients, appliance.search_port, connections, seconds, random.randrange(1 << 40)).result()
-        return Measured(seconds=times, took=time.monotonic() - began, cpu_seconds=worked(web) - before)
+        times, client_cpu = client.submit(run_clients, appliance.search_port, connections, seconds, random.randrange(1 << 40)).result()
+        return Measured(seconds=times, took=time.monotonic() - began, cpu_seconds=worked(web) - before, client_cpu_seconds=client_cpu)
 
 
-def run_clients(port: int, connections: int, seconds: float, seed: int) -> list[float]:
-    """Runs the clients of one turn, and returns the times of their searches."""
-    return uvloop.run(_run_clients(port, connections, seconds, seed))
+def run_clients(port: int, connections: int, seconds: float, seed: int) -> tuple[list[float], float]:
+    """Runs the clients of one turn, and returns the times of their searches and the processor time that the clients took."""
+    before = time.process_time()
+    return uvloop.run(_run_clients(port, connections, seconds, seed)), time.process_time() - before
 
 
 async def _run_clients(port: int, connections: int, seconds: float, seed: int) -> list[float]:
@@ -150,15 +163,20 @@ def print_memory(appliance: Appliance) -> None:
     print(f"    web: {len(own)} processes, {listed} MB of their own, {proportional:.0f} MB in all", flush=True)
 
 
-def report(name: str, measured: Sequence[Measured], allowed: float) -> None:
-    """Prints the best turn, which other work on the machine disturbed least."""
-    best = max(measured, key=lambda each: each.rate)
-    p50, p99 = statistics.median(best.seconds) * 1000, percentile(best.seconds, 99) * 1000
-    cpu = statistics.median(each.cpu for each in measured) * 1000
-    cores = best.cpu_seconds / best.took
+def report(name: str, measured: Sequence[Measured], references: Sequence[float], cores: int) -> None:
+    """Prints the medians of the rounds, each beside the reference of its round."""
+    shares = [each.rate * reference / cores for each, reference in zip(measured, references, strict=True)]
+    left = [share * cores / (cores - each.client_cores) for share, each in zip(shares, measured, strict=True)]
+    times = [seconds for each in measured for seconds in each.seconds]
+
+    def median(of: Callable[[Measured], float]) -> float:
+        return statistics.median(of(each) for each in measured)
+
     print(
-        f"  {name:<28} {best.rate:5.0f} a second, p50 {p50:6.1f} ms, p99 {p99:6.1f} ms, CPU {cpu:5.2f} ms, "
-        f"{best.rate / allowed:4.2f} of the reference, {cores:.2f} cores"
+        f"  {name:<28} {median(lambda each: each.rate):5.0f} a second, p50 {statistics.median(times) * 1000:6.1f} ms, "
+        f"p99 {percentile(times, 99) * 1000:6.1f} ms, CPU {median(lambda each: each.cpu) * 1000:5.2f} ms, "
+        f"{statistics.median(shares):4.2f} of the reference, {median(lambda each: each.cores):.2f} cores and "
+        f"{median(lambda each: each.client_cores):.2f} of the client, {statistics.median(left):4.2f} of what it leaves"
     )
 
 
