@@ -372,9 +372,11 @@ def test_store_of_another_release_is_refused_by_commands_that_read(tmp_path: Pat
         assert text in str(done.exception)
 
 
-def test_tables_are_not_folded_in_a_pipe() -> None:
+def test_settings_are_not_folded_in_a_pipe() -> None:
     lines = run("config", "show").stdout.splitlines()
-    assert len(lines) == 1 + len(json.loads(run("config", "show", "--json").stdout))
+    shown = [line.split()[0] for line in lines[1:] if not line.startswith(" ")]
+    assert shown == list(json.loads(run("config", "show", "--json").stdout))
+    assert max(map(len, lines)) < 140
 
 
 @pytest.mark.parametrize("words", [["--facet", "@nosuch"], ["--select", "nosuch"]])

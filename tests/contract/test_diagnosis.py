@@ -60,7 +60,7 @@ def test_url_that_waits_for_the_crawler_says_so(harness: FeedHarness) -> None:
             CrawlState.HTTP_SERVER_ERROR,
             503,
             "",
-            "HTTP server error: HTTP status 503; it is fetched again at 2026-03-02 12:00 UTC",
+            "HTTP server error: HTTP status 503; it is fetched again at 2026-03-02 12:00:00 UTC",
         ),
         (CrawlState.DISALLOWED_BY_ROBOTS_TXT, 0, "Disallow: /", "disallowed by robots.txt: Disallow: /"),
     ],
@@ -84,7 +84,7 @@ def test_url_that_waits_says_what_holds_the_crawler_back(harness: FeedHarness) -
     assert diagnose_url(harness.store, OPEN, url("a")).causes == (
         "it was named for crawling and has not been crawled",
         "the crawler is paused; 'feedmill queue resume' lets it continue",
-        "http://docs.test failed 6 times in a row (it answers 503), so it is asked again at 2026-03-01 13:00 UTC",
+        "http://docs.test failed 6 times in a row (it answers 503), so it is asked again at 2026-03-01 13:00:00 UTC",
     )
     set_fetched(harness, "a", CrawlState.CRAWLED, 200)
     assert len(diagnose_url(harness.store, OPEN, url("a")).causes) == 1
@@ -95,7 +95,7 @@ def test_deleted_url_says_when(harness: FeedHarness) -> None:
     harness.push(delete("a"))
     found = diagnose_url(harness.store, OPEN, url("a"))
     assert found.state == "gone"
-    assert found.causes[0].startswith("deleted at 2026-03-01 12:00 UTC")
+    assert found.causes[0].startswith("deleted at 2026-03-01 12:00:05 UTC")
 
 
 def test_url_with_an_acl_alone_says_so(harness: FeedHarness) -> None:

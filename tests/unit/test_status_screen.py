@@ -11,11 +11,11 @@ QUEUE = {
     "waiting": 3,
     "oldest_seconds": 90.0,
     "stuck": True,
-    "since": "NOW",
+    "since": "2026-03-01T12:00:00Z",
     "document": "http://a/",
     "reason": "no disk",
 }
-CIRCUIT = {"rule": "wiki", "server": "wiki.example.com", "since": "NOW", "reason": "timeout", "failures": 5}
+CIRCUIT = {"rule": "wiki", "server": "wiki.example.com", "since": "2026-03-01T12:00:00Z", "reason": "timeout", "failures": 5}
 
 
 def make_status(**changes: Any) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def test_faults_stand_before_warnings_and_everything_else(capsys: pytest.Capture
     status = make_status(
         queues=[QUEUE],
         authorization={"open_circuits": [CIRCUIT]},
-        semantic={"model": "bge", "embedded": 1, "documents": 2, "open_circuit": {"since": "NOW", "reason": "no route"}},
+        semantic={"model": "bge", "embedded": 1, "documents": 2, "open_circuit": {"since": "2026-03-01T12:00:00Z", "reason": "no route"}},
         roles={"gate": {"pids": [8], "restarts": 0}, "indexer": {"pids": [0], "restarts": 2}},
         index={**make_status()["index"], "partial": True},
         pull_sources=[
@@ -70,16 +70,16 @@ def test_faults_stand_before_warnings_and_everything_else(capsys: pytest.Capture
     text = capsys.readouterr().out
     faults, _, rest = text.partition("warning:    gate.trusted: everybody\n")
     assert [line for line in faults.splitlines() if line.startswith("error:")] == [
-        "error:      queue extract has not moved since NOW, http://a/",
-        "error:      wiki: wiki.example.com gets no requests since NOW",
-        "error:      the model bge gets no queries since NOW",
+        "error:      queue extract has not moved since 2026-03-01 12:00:00 UTC, http://a/",
+        "error:      wiki: wiki.example.com gets no requests since 2026-03-01 12:00:00 UTC",
+        "error:      the model bge gets no queries since 2026-03-01 12:00:00 UTC",
         "error:      indexer ended by itself and was started again 2 times, and one of its processes waits for its restart",
         "error:      the index does not hold all documents yet",
         "error:      source hr: the last run failed",
         "error:      source it: the last run was held, because it would delete too much",
     ]
     assert rest.startswith("server: ")
-    assert "source:     ok: database, run 7 completed, next 2026-11-27 21:14" in text
+    assert "source:     ok: database, run 7 completed, next 2026-11-27 21:14:00 UTC" in text
     assert text.count("no disk") == 1
     assert "\x1b" not in text
 

@@ -9,7 +9,7 @@ Example::
 """
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from feedmill_client.explaining import explain
 
@@ -152,7 +152,8 @@ class StuckShown:
     def describe(self, feed_id: str) -> str:
         """Returns, as a sentence, why a feed cannot finish."""
         about = f" ({self.document})" if self.document else ""
-        return f"feed {feed_id} waits in queue {self.queue}, which has not moved since {self.since.isoformat()}: {self.reason}{about}"
+        since = f"{self.since.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        return f"feed {feed_id} waits in queue {self.queue}, which has not moved since {since}: {self.reason}{about}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

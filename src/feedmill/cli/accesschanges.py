@@ -8,6 +8,7 @@ import typer
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Groups, Json, Namespace, clean, console, print_json, read_time, workplace
 from feedmill.core.access.principals import read_identity
+from feedmill.core.text.times import write_time
 from feedmill.model.accesschange import AccessChange, ChangeOrigin
 from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.identity import DEFAULT_NAMESPACE
@@ -61,6 +62,6 @@ def _print_change(change: AccessChange) -> None:
 
 
 def _describe_origin(origin: ChangeOrigin) -> str:
-    parts = [f"{origin.at.isoformat(timespec='seconds')}: {origin.cause.value}", origin.url]
+    parts = [f"{write_time(origin.at)}: {origin.cause.value}", origin.url]
     parts.append(" of ".join(filter(None, (f"feed {origin.feed_id}", origin.source))) if origin.feed_id else "")
     return ", ".join(filter(None, parts))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from feedmill.cli.auditing import record_command
-from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json, workplace
+from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json, show_time, workplace
 
 BACKUP_EXAMPLES = """Example:
 
@@ -45,7 +45,7 @@ def restore(file: InputFile, data: Data = DATA, config: Config = None, as_json: 
     made = asdict(check_restorable(file, data))
     with handing_over(data), hold_data(data):
         restore_backup(file, data)
-    _print({"data": str(data), **made}, f"{data}: {made['files']} files of {made['made_at']}", as_json=as_json)
+    _print({"data": str(data), **made}, f"{data}: {made['files']} files of {show_time(made['made_at'])}", as_json=as_json)
 
 
 def _print(value: dict[str, Any], text: str, *, as_json: bool) -> None:

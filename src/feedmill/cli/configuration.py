@@ -2,19 +2,17 @@
 
 import errno
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from feedmill.cli.options import DATA, Config, Data, Json, amount, clean, console, make_table, print_json, render_json, workplace
+from feedmill.cli.options import DATA, Config, Data, Json, amount, clean, console, print_json, workplace
+from feedmill.cli.settingslist import ShownSettings, find_changed, print_changed, print_settings
 from feedmill.model.errors import BadSettings, Conflict, Denied
 from feedmill.model.serving import StoredSetting
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from feedmill.cli.workplace import Workplace
     from feedmill.settings import LoadedSettings
 
@@ -48,12 +46,8 @@ INIT_EXAMPLES = """Examples:
 
 NO_FILE = "no settings file was named, so only the environment was checked; name one with --config or FEEDMILL_CONFIG"
 
-SHOW_ALL = "'feedmill config show' lists all settings with their origin"
-
 Changed = Annotated[bool, typer.Option("--changed", help="Only settings that are not the default.")]
 NewFile = Annotated[Path, typer.Argument(metavar="FILE", help="The new file.", show_default=True)]
-ShownSettings = Mapping[str, Mapping[str, Any]]
-"""Settings by key, each with ``value`` and ``origin``, as ``list_settings`` returns them."""
 
 
 @config_app.command("check", epilog=CHECK_EXAMPLES)
@@ -102,7 +96,7 @@ def show(changed: Changed = False, data: Data = DATA, config: Config = None, as_
     if as_json:
         print_json(settings)
     else:
-        console().print(settings_table(settings))
+        print_settings(settings)
 
 
 @config_app.command("init", epilog=INIT_EXAMPLES)
@@ -153,30 +147,3 @@ def _read_settings(place: "Workplace") -> "tuple[LoadedSettings, tuple[StoredSet
         return place.load(), ()
     with place.read() as context, context.store.reading() as unit:
         return place.load(), tuple(unit.state.stored_settings.list())
-
-
-def find_changed(settings: ShownSettings) -> ShownSettings:
-    """Returns the settings that are not the default."""
-    from feedmill.settings.load import DEFAULT
-
-    return {key: setting for key, setting in settings.items() if setting["origin"] != DEFAULT}
-
-
-def print_changed(settings: ShownSettings) -> None:
-    """Prints the settings that are not the default, and which command lists all."""
-    out = console()
-    changed = find_changed(settings)
-    if changed:
-        out.print(settings_table(changed))
-    out.print(SHOW_ALL if changed else f"all settings are the default; {SHOW_ALL}")
-
-
-def settings_table(settings: ShownSettings) -> "Table":
-    """Returns settings as a table: key, value, origin."""
-    from feedmill.http.admin.status import HIDDEN
-
-    table = make_table("setting", "value", "from")
-    for key, setting in settings.items():
-        value = setting["value"]
-        table.add_row(clean(key), clean(value if value == HIDDEN else render_json(value)), clean(setting["origin"]))
-    return table

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +18,8 @@ from feedmill.cli.options import (
     is_for_subcommand,
     print_json,
     print_json_list,
+    show_time,
+    show_value,
     workplace,
 )
 from feedmill.model.document import Document, Origin
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
     from feedmill.ports import Store, UnitOfWork
 
 LISTED_AT_ONCE = 1_000
+
+Source = Annotated[str | None, typer.Option("--datasource", help="Of one data source only.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=1_000_000, help="How many at most.")]
+After = Annotated[int, typer.Option("--after", min=0, callback=check_number, help="Only documents with a greater id, to continue a list.")]
 
 documents_app = typer.Typer(invoke_without_command=True, help="List documents, or show one.", rich_markup_mode=None)
 
@@ -39,16 +46,27 @@ DOCUMENTS_EXAMPLES = """Examples:
 @documents_app.callback(epilog=DOCUMENTS_EXAMPLES)
 def list_documents(
     ctx: typer.Context,
-    datasource: Annotated[str | None, typer.Option(help="Of one data source only.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many at most.")] = 100,
-    after: Annotated[int, typer.Option(min=0, callback=check_number, help="Only documents with a greater id, to continue a list.")] = 0,
+    datasource: Source = None,
+    limit: Limit = 100,
+    after: After = 0,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
     """List documents in the order in which they were first stored."""
-    if is_for_subcommand(ctx):
-        return
+    if not is_for_subcommand(ctx):
+        _list_documents(data, config, datasource, limit, after, as_json=as_json)
+
+
+@documents_app.command("list", epilog="Example:\n\n  feedmill documents list --datasource hr --limit 20")
+def list_again(
+    datasource: Source = None, limit: Limit = 100, after: After = 0, data: Data = DATA, config: Config = None, as_json: Json = False
+) -> None:
+    """List documents, as 'feedmill documents' does."""
+    _list_documents(data, config, datasource, limit, after, as_json=as_json)
+
+
+def _list_documents(data: Path, config: Path | None, datasource: str | None, limit: int, after: int, *, as_json: bool) -> None:
     with workplace(data, config).read() as context:
         listed = islice(_iter_rows(context.store, datasource, after, min(limit, LISTED_AT_ONCE)), limit)
         if as_json:
@@ -117,7 +135,7 @@ def _print_document(shown: dict[str, Any]) -> None:
     for key, value in shown.items():
         if key in ("metadata", "acl", "history"):
             continue
-        out.print(clean(f"{key + ':':<19}{'' if value is None else value}"))
+        out.print(clean(f"{key + ':':<19}{show_value(key, value)}"))
     for name, values in shown.get("metadata", {}).items():
         out.print(clean(f"metadata:          {name} = {'; '.join(values)}"))
     acl = shown.get("acl")
@@ -127,4 +145,5 @@ def _print_document(shown: dict[str, Any]) -> None:
             out.print(clean(f"                   {named['access']} {named['scope']} {named['name']} ({named['namespace']})"))
     for event in shown["history"]:
         where = f", feed {event['feed']}" + (f" line {event['line']}" if event["line"] else "") if event["feed"] else ""
-        out.print(clean(f"history:           {event['at']} {event['event']}{where}{': ' + event['detail'] if event['detail'] else ''}"))
+        detail = f": {event['detail']}" if event["detail"] else ""
+        out.print(clean(f"history:           {show_time(event['at'])} {event['event']}{where}{detail}"))

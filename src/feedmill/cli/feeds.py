@@ -16,10 +16,14 @@ from feedmill.cli.options import (
     is_for_subcommand,
     make_table,
     print_json,
+    print_table,
+    show_time,
+    show_value,
     workplace,
 )
 from feedmill.cli.push import LOG_LINES, Wait, apply_here, explain_stuck, find_client, follow, print_entry, print_receipt, report
 from feedmill.cli.working import get_feed
+from feedmill.core.text.times import ZONE, write_in_utc
 from feedmill.model.feed import Feed, FeedTarget
 
 if TYPE_CHECKING:
@@ -121,13 +125,13 @@ def _list_feeds(data: Path, config: Path | None, datasource: str, limit: int, *,
         print_json([render_feed(feed, ()) for feed in feeds])
         return
     # narrow enough for a terminal of 80 characters, so that no state is broken over two lines
-    table = make_table("id", "data source", "type", "received (UTC)", "records", "errors", "state")
+    table = make_table("id", "source", "type", f"received ({ZONE})", "records", "errors", "state")
     for feed in feeds:
         kind = f"{feed.kind.operation.value} groups" if feed.kind.target is FeedTarget.GROUPS else feed.kind.operation.value
         records = "" if feed.records is None else str(feed.records)
-        received = f"{feed.received_at:%Y-%m-%d %H:%M}"
+        received = write_in_utc(feed.received_at)
         table.add_row(str(feed.id), feed.datasource, kind, received, records, str(feed.errors or ""), _describe_state(feed))
-    console().print(table)
+    print_table(table)
 
 
 def _describe_state(feed: Feed) -> str:
@@ -146,9 +150,10 @@ def _read_receipt(context: "AppContext", feed_id: int, watch: "QueueWatch | None
 
 def _print_feed(receipt: Receipt) -> None:
     out = console()
-    out.print(clean(f"received at {receipt['received_at']} from {receipt['client'] or 'this machine'}, {receipt['size_bytes']} bytes"))
+    received, client = show_time(receipt["received_at"]), receipt["client"] or "this machine"
+    out.print(clean(f"received: {received} from {client}, {receipt['size_bytes']} bytes"))
     for name, key in (("finished", "finished_at"), ("searchable", "searchable_at")):
-        out.print(f"{name}: {receipt[key] or 'not yet'}")
+        out.print(f"{name}: {show_value(key, receipt[key]) or 'not yet'}")
     print_receipt(receipt)
     if stuck := explain_stuck(receipt):
         out.print(clean(stuck))

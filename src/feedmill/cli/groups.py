@@ -1,6 +1,7 @@
 """``feedmill groups``: shows the group sources, the members of a group, and the groups of a user."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,6 +19,7 @@ from feedmill.cli.options import (
     is_for_subcommand,
     make_table,
     print_json,
+    print_table,
     workplace,
 )
 from feedmill.core.access.explanation import describe_path, describe_principal, describe_subject
@@ -46,8 +48,17 @@ groups_app = typer.Typer(invoke_without_command=True, help="Show group sources, 
 @groups_app.callback(epilog=GROUPS_EXAMPLES)
 def list_sources(ctx: typer.Context, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """List the group sources with the number of their groups and memberships."""
-    if is_for_subcommand(ctx):
-        return
+    if not is_for_subcommand(ctx):
+        _list_sources(data, config, as_json=as_json)
+
+
+@groups_app.command("list", epilog="Example:\n\n  feedmill groups list --json")
+def list_again(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """List the group sources, as 'feedmill groups' does."""
+    _list_sources(data, config, as_json=as_json)
+
+
+def _list_sources(data: Path, config: Path | None, *, as_json: bool) -> None:
     from feedmill.bootstrap.access import build_group_lookup
 
     with workplace(data, config).read() as context:
@@ -68,7 +79,7 @@ def list_sources(ctx: typer.Context, data: Data = DATA, config: Config = None, a
     table = make_table("group source", "groups", "memberships", "newest feed")
     for source in sources:
         table.add_row(clean(source.name), str(source.definitions), str(source.memberships), str(source.feeds[-1]))
-    console().print(table)
+    print_table(table)
 
 
 @groups_app.command("show", epilog="Example:\n\n  feedmill groups show 'CORP\\sales'")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from feedmill.core.text.times import ZONE, write_in_utc, write_time
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -47,6 +49,8 @@ NARROWEST_TABLE, WIDEST_TABLE = 80, 100_000
 MAX_NUMBER = 2**63 - 1
 """The largest number that the store holds."""
 
+_TIME_KEYS = ("_at", "last_modified")
+
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 
 DATA = Path("data")
@@ -75,10 +79,28 @@ def read_time(text: str) -> datetime:
     """Returns the date or time in an argument. Errors: BadParameter."""
     from feedmill.core.text.dates import parse_iso
 
-    moment = parse_iso(text)
+    # as messages and tables show times, too
+    moment = parse_iso(text.removesuffix(f" {ZONE}"))
     if moment is None:
         raise typer.BadParameter(f"'{text}' is no time; write 2026-03-01 or 2026-03-01T12:30:00")
     return moment
+
+
+def show_time(text: str) -> str:
+    """Returns a time of JSON as people read it."""
+    return write_time(datetime.fromisoformat(text))
+
+
+def show_in_utc(text: str | None) -> str:
+    """Returns a time of JSON for a column whose title names the zone."""
+    return "never" if text is None else write_in_utc(datetime.fromisoformat(text))
+
+
+def show_value(key: str, value: Any) -> str:
+    """Returns a value of JSON as people read it, empty for none. Shape: ``key`` tells times from other texts."""
+    if value is None:
+        return ""
+    return show_time(value) if key.endswith(_TIME_KEYS) else str(value)
 
 
 def check_ca(ca: Path | None, url: str) -> None:
@@ -144,6 +166,16 @@ def error_console() -> "Console":
 
 def make_table(*columns: str) -> "Table":
     """Returns a table without lines, with these titles of its columns."""
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    return Table(*columns, box=None, header_style="bold", pad_edge=False)
+    # no value is cut on a narrow terminal
+    titles = (Column(title, overflow="fold") for title in columns)
+    return Table(*titles, box=None, header_style="bold", pad_edge=False)
+
+
+def print_table(table: "Table") -> None:
+    """Prints a table on standard output, without blanks at the ends of its lines."""
+    out = console()
+    with out.capture() as printed:
+        out.print(table)
+    out.file.writelines(f"{line.rstrip()}\n" for line in printed.get().splitlines())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from feedmill.cli.auditing import record_command
-from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, print_json, workplace
+from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, print_json, show_time, workplace
 from feedmill.cli.working import workers
 from feedmill.model.pulling import RunRequest, RunState
 
@@ -54,9 +54,9 @@ def list_runs(name: Name, data: Data = DATA, config: Config = None, as_json: Jso
         return
     for shown in listed:
         # a line each: a table of all counts is wider than a terminal
-        console().print(f"{(shown['started_at'] or shown['requested_at'])[:19].replace('T', ' ')}  {describe_run(shown)}")
+        console().print(f"{show_time(shown['started_at'] or shown['requested_at'])}  {describe_run(shown)}")
         if shown["reason"]:
-            console().print(f"{'':21}{clean(shown['reason'])}")
+            console().print(f"{'':25}{clean(shown['reason'])}")
 
 
 def pause(name: Name, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
@@ -131,7 +131,7 @@ def describe_pull(pull: Mapping[str, Any]) -> str:
     if pull["paused"]:
         parts.append("paused")
     elif pull["next_run_at"]:
-        parts.append(f"next {pull['next_run_at'][:16].replace('T', ' ')}")
+        parts.append(f"next {show_time(pull['next_run_at'])}")
     return ", ".join(parts)
 
 

@@ -46,6 +46,11 @@ SHOWN_ERRORS = 50
 _FIRST_POLL_SECONDS, _LAST_POLL_SECONDS = 0.05, 1.0
 Receipt = dict[str, Any]
 
+NO_DRY_RUN_THERE = (
+    "a dry run compares the feed with the documents of a data folder on this machine, which no server at --url shows;"
+    " run it on the server's machine with --data, or check the file alone by 'feedmill validate FILE'"
+)
+
 PUSH_EXAMPLES = """Examples:
 
   feedmill push feed.xml --datasource hr --feedtype full --wait
@@ -104,7 +109,7 @@ def push(
     feed = _Outgoing("/xmlfeed", {"datasource": datasource, "feedtype": feedtype.value}, read_submission)
     if dry_run:
         if url:
-            raise typer.BadParameter("a dry run reads the store of the data folder: give --data, not --url", param_hint="--dry-run")
+            raise typer.BadParameter(NO_DRY_RUN_THERE, param_hint="--dry-run")
         _try(feed, file, workplace(data, config), as_json=as_json)
         return
     _push(feed, file, workplace(data, config), _Destination(url, ca, token), wait=wait, as_json=as_json)

@@ -21,6 +21,9 @@ from feedmill.cli.options import (
     is_for_subcommand,
     make_table,
     print_json,
+    print_table,
+    show_time,
+    show_value,
     workplace,
 )
 from feedmill.cli.start import INTERRUPTED
@@ -231,25 +234,27 @@ def _print_overview(overview: dict[str, Any]) -> None:
     out = console()
     out.print(f"due now:  {overview['due']}{', paused' if overview['paused'] else ''}")
     for site in overview["failing_sites"]:
-        out.print(clean(f"failing:  {site['site']} since {site['failed_at']}, next attempt {site['retry_at']}: {site['reason'] or ''}"))
+        since, again = (show_value(key, site[key]) for key in ("failed_at", "retry_at"))
+        out.print(clean(f"failing:  {site['site']} since {since}, next attempt {again}: {site['reason'] or ''}"))
     groups = [group.value for group in CrawlGroup]
     table = make_table("site", *groups)
     for site in islice(overview["sites"], LISTED_AT_ONCE):
         table.add_row(clean(site["site"]), *(str(site[group]) for group in groups))
-    out.print(table)
+    print_table(table)
 
 
 def _print_entries(listed: list[dict[str, Any]]) -> None:
     for entry in listed:
         # the longest column is last, so that rows stay in line
-        typer.echo(clean(f"{entry['due_at'] or 'not due':<28} {entry['code']:>2} {entry['state']:<44} {entry['url']}"))
+        due = show_value("due_at", entry["due_at"]) or "not due"
+        typer.echo(clean(f"{due:<23} {entry['code']:>2} {entry['state']:<44} {entry['url']}"))
 
 
 def _print_life(shown: dict[str, Any]) -> None:
     out = console()
     for key, value in shown.items():
         if key not in ("history", "referrers", "duplicates"):
-            out.print(clean(f"{key + ':':<19}{'' if value is None else value}"))
+            out.print(clean(f"{key + ':':<19}{show_value(key, value)}"))
     for referrer in shown["referrers"]:
         out.print(clean(f"linked by:         {referrer}"))
     for duplicate in shown["duplicates"]:
@@ -257,6 +262,5 @@ def _print_life(shown: dict[str, Any]) -> None:
     for record in shown["history"]:
         status = f", HTTP {record['http_status']}" if record["http_status"] else ""
         reason = f": {record['reason']}" if record["reason"] else ""
-        out.print(
-            clean(f"fetch:             {record['at']} {record['state']}{status}, {record['bytes']} bytes, {record['seconds']} s{reason}")
-        )
+        size = f"{record['bytes']} bytes, {record['seconds']} s"
+        out.print(clean(f"fetch:             {show_time(record['at'])} {record['state']}{status}, {size}{reason}"))

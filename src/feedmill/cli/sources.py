@@ -1,12 +1,13 @@
 """``feedmill sources``: lists data sources, deletes or destroys one. The commands of pull sources are in ``pulling``."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from feedmill.cli import pulling
 from feedmill.cli.auditing import record_command
-from feedmill.cli.options import DATA, Config, Data, Json, console, is_for_subcommand, make_table, print_json, workplace
+from feedmill.cli.options import DATA, Config, Data, Json, console, is_for_subcommand, make_table, print_json, print_table, workplace
 from feedmill.cli.working import get_feed, work_until
 from feedmill.model.errors import NotFound
 
@@ -30,8 +31,17 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The data source.")]
 @sources_app.callback(epilog=SOURCES_EXAMPLES)
 def list_sources(ctx: typer.Context, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """List data sources with their kind, documents and feeds."""
-    if is_for_subcommand(ctx):
-        return
+    if not is_for_subcommand(ctx):
+        _list_sources(data, config, as_json=as_json)
+
+
+@sources_app.command("list", epilog="Example:\n\n  feedmill sources list --json")
+def list_again(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """List data sources, as 'feedmill sources' does."""
+    _list_sources(data, config, as_json=as_json)
+
+
+def _list_sources(data: Path, config: Path | None, *, as_json: bool) -> None:
     from feedmill.bootstrap.pulling import build_pull_requests
     from feedmill.http.admin.api.pulling import render_pull_source
     from feedmill.http.feeds.receipts import render_source
@@ -49,7 +59,7 @@ def list_sources(ctx: typer.Context, data: Data = DATA, config: Config = None, a
     for source in listed:
         pulled_text = pulling.describe_pull(source["pull"]) if "pull" in source else ""
         table.add_row(source["name"], source["kind"], str(source["documents"]), str(source["feeds"]), pulled_text)
-    console().print(table)
+    print_table(table)
 
 
 @sources_app.command("delete", epilog="Example:\n\n  feedmill sources delete hr")

@@ -1,7 +1,7 @@
 """``feedmill status``: shows what is wrong, then the server's work, and the settings that are not the default."""
 
-from feedmill.cli.configuration import print_changed
 from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, workplace
+from feedmill.cli.settingslist import print_changed
 from feedmill.cli.statusscreen import print_status
 
 STATUS_EXAMPLES = """Examples:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from feedmill.cli.options import clean, console
+from feedmill.cli.options import clean, console, show_time
 from feedmill.cli.pulling import describe_pull
 
 BARS = " ▁▂▃▄▅▆▇█"
@@ -31,11 +31,11 @@ def list_faults(status: Status) -> Iterator[str]:
     for queue in status["queues"]:
         if queue["stuck"]:
             about = f", {queue['document']}" if queue["document"] else ""
-            yield from _fault(f"queue {queue['name']} has not moved since {queue['since']}{about}", queue["reason"])
+            yield from _fault(f"queue {queue['name']} has not moved since {show_time(queue['since'])}{about}", queue["reason"])
     for server in status["authorization"]["open_circuits"]:
-        yield from _fault(f"{server['rule']}: {server['server']} gets no requests since {server['since']}", server["reason"])
+        yield from _fault(f"{server['rule']}: {server['server']} gets no requests since {show_time(server['since'])}", server["reason"])
     if (semantic := status["semantic"]) and (circuit := semantic["open_circuit"]):
-        yield from _fault(f"the model {semantic['model']} gets no queries since {circuit['since']}", circuit["reason"])
+        yield from _fault(f"the model {semantic['model']} gets no queries since {show_time(circuit['since'])}", circuit["reason"])
     for name, role in status["roles"].items():
         if role["restarts"]:
             times = "once" if role["restarts"] == 1 else f"{role['restarts']} times"
@@ -58,7 +58,7 @@ def _fault(text: str, reason: str | None) -> Iterator[str]:
 def _describe_server(status: Status) -> Iterator[str]:
     if not status["running"]:
         return
-    yield f"server:     runs as process {status['pid']} since {status['started_at']}"
+    yield f"server:     runs as process {status['pid']} since {show_time(status['started_at'])}"
     for name, address in status["addresses"].items():
         yield f"  {name:<10}{address}"
     for name, role in status["roles"].items():

@@ -17,9 +17,12 @@ from feedmill.cli.options import (
     is_for_subcommand,
     make_table,
     print_json,
+    print_table,
+    show_in_utc,
     workplace,
 )
 from feedmill.cli.users import Namespace
+from feedmill.core.text.times import ZONE
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.signin import TokenScope
 
@@ -61,18 +64,17 @@ def _list_tokens(data: Path, config: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_json(listed)
         return
-    table = make_table("id", "label", "scopes", "for", "expires", "used")
+    table = make_table("id", "label", "scopes", "for", f"expires ({ZONE})", f"used ({ZONE})")
     for token in listed:
-        expires, used = (token["expires_at"] or "never")[:10], (token["used_at"] or "never")[:10]
         table.add_row(
             str(token["id"]),
             clean(token["label"]),
             " ".join(token["scopes"]),
             clean(token["user"] or " ".join(token["datasources"])),
-            expires,
-            used,
+            show_in_utc(token["expires_at"]),
+            show_in_utc(token["used_at"]),
         )
-    console().print(table)
+    print_table(table)
 
 
 @tokens_app.command("add", epilog="Example:\n\n  feedmill tokens add intranet --scope search --user ann --days 90")

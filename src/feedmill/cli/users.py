@@ -18,11 +18,14 @@ from feedmill.cli.options import (
     is_for_subcommand,
     make_table,
     print_json,
+    print_table,
+    show_in_utc,
     workplace,
 )
 from feedmill.core.access.principals import read_subject
 from feedmill.core.signin.accounts import MAX_PASSWORD_BYTES, WEAK_BELOW_CHARACTERS, is_weak
 from feedmill.core.signin.sessiondigests import digest_of_user
+from feedmill.core.text.times import ZONE
 from feedmill.model.access import Scope
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
@@ -156,10 +159,10 @@ def _list_accounts(data: Data, config: Config, *, as_json: bool) -> None:
     if as_json:
         print_json(listed)
         return
-    table = make_table("name", "namespace", "role", "changed")
+    table = make_table("name", "namespace", "role", f"changed ({ZONE})")
     for user in listed:
-        table.add_row(clean(user["name"]), clean(user["namespace"]), user["role"], user["changed_at"][:19])
-    console().print(table)
+        table.add_row(clean(user["name"]), clean(user["namespace"]), user["role"], show_in_utc(user["changed_at"]))
+    print_table(table)
 
 
 def _change(name: str, namespace: str, body: dict[str, str], data: Data, config: Config, *, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from feedmill.cli.auditing import record_command
-from feedmill.cli.options import DATA, Config, Data, Groups, Json, Namespace, clean, console, print_json, workplace
+from feedmill.cli.options import DATA, Config, Data, Groups, Json, Namespace, clean, console, print_json, show_time, workplace
 from feedmill.core.access.principals import read_identity
 from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.identity import DEFAULT_NAMESPACE
@@ -55,8 +55,8 @@ def _print_diagnosis(shown: dict[str, Any]) -> None:
         out.print(clean(f"  {cause}"))
     for event in shown["history"]:
         where = f" by feed {event['feed']}" if event["feed"] else ""
-        out.print(clean(f"history: {event['at']} {event['event']}{where}{': ' + event['detail'] if event['detail'] else ''}"))
+        out.print(clean(f"history: {show_time(event['at'])} {event['event']}{where}{': ' + event['detail'] if event['detail'] else ''}"))
     for record in (shown["crawl"] or {}).get("history", ()):
         status = f", HTTP {record['http_status']}" if record["http_status"] else ""
         reason = f": {record['reason']}" if record["reason"] else ""
-        out.print(clean(f"fetch:   {record['at']} {record['state']}{status}{reason}"))
+        out.print(clean(f"fetch:   {show_time(record['at'])} {record['state']}{status}{reason}"))

@@ -14,6 +14,7 @@ from feedmill.core.crawling.reasons import describe_crawl
 from feedmill.core.documents.urlstate import Rules
 from feedmill.core.query.matching import ENOUGH, loosen
 from feedmill.core.query.nodes import join_all, parts_of
+from feedmill.core.text.times import write_time
 from feedmill.model.access import AccessClass, AccessFilter
 from feedmill.model.crawling import CrawlEntry, CrawlState
 from feedmill.model.decision import Verdict
@@ -284,7 +285,7 @@ def _list_delays(unit: UnitOfWork, entry: CrawlEntry | None) -> list[str]:
     delays = ["the crawler is paused; 'feedmill queue resume' lets it continue"] if is_paused(unit) else []
     site = unit.feeds.crawling.sites.find_many([entry.site]).get(entry.site)
     if site is not None and site.failures and site.retry_at is not None:
-        again = f"{site.retry_at:%Y-%m-%d %H:%M} UTC"
+        again = write_time(site.retry_at)
         delays.append(f"{site.site} failed {site.failures} times in a row ({site.reason}), so it is asked again at {again}")
     return delays
 
@@ -318,7 +319,7 @@ def _diagnose_missing(store: Store, rules: Rules, url: str, entry: CrawlEntry | 
         history = find_url_history(store, url).history
         last = history[-1]
         where = "" if last.feed_id is None else f" by feed {last.feed_id}{f', line {last.line}' if last.line else ''}"
-        causes.append(f"{last.kind.value} at {last.at:%Y-%m-%d %H:%M} UTC{where}{': ' + last.detail if last.detail else ''}")
+        causes.append(f"{last.kind.value} at {write_time(last.at)}{where}{': ' + last.detail if last.detail else ''}")
         state = "gone"
     except NotFound:
         state = "never received"

@@ -1,5 +1,6 @@
 """Says in a sentence why a URL is not crawled, or why its last fetch failed."""
 
+from feedmill.core.text.times import write_time
 from feedmill.model.crawling import CrawlEntry, CrawlGroup
 
 
@@ -13,5 +14,5 @@ def describe_crawl(entry: CrawlEntry) -> str:
         parts.append(last.reason)
     text = ": ".join(parts)
     if entry.state.group is CrawlGroup.ERROR and entry.due_at is not None:
-        text += f"; it is fetched again at {entry.due_at:%Y-%m-%d %H:%M} UTC"
+        text += f"; it is fetched again at {write_time(entry.due_at)}"
     return text

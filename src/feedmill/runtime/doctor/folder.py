@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from feedmill.core.text.times import write_time
 from feedmill.model.errors import NotFound
 from feedmill.runtime.admintoken import TOKEN_FILE, read_token
 from feedmill.runtime.datafolder import OTHERS, find_account
@@ -91,12 +92,12 @@ def check_clock(data: Path, server: RunState | None, newest: datetime | None) ->
     late = [what for what, moment in past.items() if moment is not None and moment > now + _TOLERANCE]
     offset = _measure_file_clock(data)
     for what in late:
-        yield Finding("clock", State.FAULT, f"it is {now:%Y-%m-%d %H:%M:%S} UTC, before {what}; set the clock, and keep it by NTP")
+        yield Finding("clock", State.FAULT, f"it is {write_time(now)}, before {what}; set the clock, and keep it by NTP")
     if abs(offset) > _TOLERANCE:
         text = f"the file system of '{data}' is {offset.total_seconds():.0f} s ahead of this machine"
         yield Finding("clock", State.WARNING, f"{text}; keep both clocks by NTP")
     elif not late:
-        yield Finding("clock", State.OK, f"it is {now:%Y-%m-%d %H:%M:%S} UTC")
+        yield Finding("clock", State.OK, f"it is {write_time(now)}")
 
 
 def check_token(data: Path) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from feedmill.core.access.groups import FindGroups, resolve_groups
 from feedmill.core.access.policyacls import PolicySet, combine_by_mechanism, decide_by_policy
 from feedmill.core.access.principals import PrincipalKeys, own_keys, principal_keys_of, signed_in_keys, subject_of
 from feedmill.core.text.dates import parse_iso
+from feedmill.core.text.times import write_time
 from feedmill.model.access import Acl, Principal, Scope
 from feedmill.model.decision import Decision, Verdict
 from feedmill.model.document import DocumentState
@@ -138,7 +139,7 @@ def check_recorded(unit: UnitOfWork, at: datetime, oldest: datetime) -> None:
     begun = parse_iso(unit.state.key_values.get(keyvalues.HISTORY_SINCE) or "")
     oldest = oldest if begun is None else max(begun, oldest)
     if at < oldest:
-        raise BadRequest(f"what was before is known from {oldest.isoformat(timespec='seconds')} on; {at.isoformat()} is longer ago")
+        raise BadRequest(f"what was before is known from {write_time(oldest)} on; {write_time(at)} is longer ago")
 
 
 def _alone(principal: Principal) -> Identity:
