@@ -3,26 +3,30 @@
 Every query has two words and is new to every cache. Each connection sends its next query when it has the response to the last one. The
 clients share one event loop in a process of its own, so that they take little of the processor.
 
-The reference is what the cores allow: their number, divided by the processor time of a search over one connection to one process. Each
-round measures it anew beside the two servers, which take turns over the same documents, since other work on the machine changes with time.
-The columns are medians of the rounds: searches a second, median and 99th percentile of the time of one, processor time of one, the share of
-the reference of the same round, how many cores the web processes and the client used, and the share of what the cores allow that the client
-leaves. On a machine with other work compare the processor times.
+There are two references, which each round measures anew beside the two servers, since other work on the machine changes with time. One is
+the number of cores divided by the processor time of a search over one connection to one process: what the cores would allow if a search
+took no more time while the others are busy, and if there were no clients. The other is what as many servers of one process answer
+together, each with its own documents and its part of the connections, so that they share nothing but the machine.
+
+The columns are medians of the rounds: searches a second, median and 99th percentile of the time of one, processor time of one, how many
+cores the web processes and the clients used, and the shares of both references. On a machine with other work compare the processor times.
 
     python -m bench.throughput [DOCUMENTS [ROUNDS]]
 """
 
 import asyncio
+import math
 import os
 import random
+import shutil
 import statistics
 import sys
 import time
 import urllib.parse
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,6 +43,8 @@ DOCUMENTS = 10_000
 ROUNDS = 5
 CONNECTIONS: Final = (1, 8, 32)
 SECONDS: Final = 5.0
+SIDE_BY_SIDE: Final = 0
+"""Instead of a number of processes: as many servers of one process as there are cores."""
 QUESTIONS: Final = 2_000
 SETTINGS = "[search]\nsearches_per_client = 64\n"
 
@@ -73,6 +79,24 @@ class Measured:
         return self.client_cpu_seconds / self.took
 
 
+@dataclass(slots=True)
+class Round:
+    """What one round measured, by the number of processes (or `SIDE_BY_SIDE`) and of connections."""
+
+    turns: dict[tuple[int, int], Measured] = field(default_factory=dict)
+
+    @property
+    def reference(self) -> float:
+        """Processor time of a search over one connection to one process."""
+        return self.turns[1, CONNECTIONS[0]].cpu
+
+    def find_shares(self, turn: tuple[int, int], cores: int) -> tuple[float, float]:
+        """Returns the shares that a turn has of both references; the second is NaN where servers side by side were not measured."""
+        processes, connections = turn
+        rate, beside = self.turns[turn].rate, self.turns.get((SIDE_BY_SIDE, connections))
+        return rate * self.reference / cores, rate / beside.rate if beside and processes == cores else math.nan
+
+
 def main(documents: int = DOCUMENTS, rounds: int = ROUNDS, folder: str = "") -> None:
     """Prints the figures of both servers."""
     cores = len(os.sched_getaffinity(0))
@@ -80,18 +104,40 @@ def main(documents: int = DOCUMENTS, rounds: int = ROUNDS, folder: str = "") -> 
         data = Path(folder or made) / "data"
         if not data.exists():
             fill(data, documents)
-        turns: dict[tuple[int, int], list[Measured]] = defaultdict(list)
-        for _ in range(rounds):
-            for processes in (1, cores):
-                with running(data, SETTINGS, {"FEEDMILL_SEARCH_PROCESSES": str(processes)}) as appliance:
-                    measure(appliance, CONNECTIONS[0], 1.0)
-                    for connections in CONNECTIONS:
-                        turns[processes, connections].append(measure(appliance, connections, SECONDS))
-                    print_memory(appliance)
-    references = [each.cpu for each in turns[1, CONNECTIONS[0]]]
-    print(f"  {documents:,} documents; {cores} cores allow {cores / statistics.median(references):,.0f} searches a second")
-    for (processes, connections), measured in turns.items():
-        report(f"{processes} process{'es' if processes > 1 else ''}, {connections} connections", measured, references, cores)
+        copies = [data, *(Path(made) / f"copy{n}" for n in range(1, cores))]
+        for copy in copies[1:]:
+            shutil.copytree(data, copy)
+        measured = [measure_round(copies) for _ in range(rounds)]
+    allowed = statistics.median(cores / each.reference for each in measured)
+    print(f"  {documents:,} documents; {cores} cores allow {allowed:,.0f} searches a second")
+    for processes in (1, cores):
+        for connections in CONNECTIONS:
+            report(f"{processes} of one server, {connections} connections", measured, (processes, connections), cores)
+    for connections in CONNECTIONS[1:]:
+        report(f"{cores} of a server each, {connections} connections", measured, (SIDE_BY_SIDE, connections), cores)
+
+
+def measure_round(copies: Sequence[Path]) -> Round:
+    """Measures one process, one a core, and as many servers of one process over a copy of the documents each."""
+    round_ = Round()
+    for processes in (1, len(copies)):
+        with start(copies[0], processes) as appliance:
+            for connections in CONNECTIONS:
+                round_.turns[processes, connections] = measure([appliance], connections, SECONDS)
+            print_memory(appliance)
+    with ExitStack() as stack:
+        servers = [stack.enter_context(start(copy, 1)) for copy in copies]
+        for connections in CONNECTIONS[1:]:
+            round_.turns[SIDE_BY_SIDE, connections] = measure(servers, connections, SECONDS)
+    return round_
+
+
+@contextmanager
+def start(data: Path, processes: int) -> Iterator[Appliance]:
+    """Starts a server that has answered searches for a second."""
+    with running(data, SETTINGS, {"FEEDMILL_SEARCH_PROCESSES": str(processes)}) as appliance:
+        measure([appliance], CONNECTIONS[0], 1.0)
+        yield appliance
 
 
 def fill(data: Path, documents: int) -> None:
@@ -106,14 +152,25 @@ def list_questions() -> list[str]:
     return [corpus.text(2) for _ in range(QUESTIONS)]
 
 
-def measure(appliance: Appliance, connections: int, seconds: float) -> Measured:
-    """Sends queries for some seconds."""
-    web = appliance.role_pids()["web"]
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as client:
-        client.submit(os.getpid).result()  # its interpreter has started
+def measure(servers: Sequence[Appliance], connections: int, seconds: float) -> Measured:
+    """Sends queries for some seconds, to all servers at once over equal parts of the connections."""
+    web = [pid for each in servers for pid in each.role_pids()["web"]]
+    with ProcessPoolExecutor(len(servers), mp_context=get_context("spawn")) as clients:
+        for each in [clients.submit(time.sleep, 0.1) for _ in servers]:
+            each.result()  # their interpreters have started
         before, began = worked(web), time.monotonic()
-        times, client_cpu = client.submit(run_clients, appliance.search_port, connections, seconds, random.randrange(1 << 40)).result()
-        return Measured(seconds=times, took=time.monotonic() - began, cpu_seconds=worked(web) - before, client_cpu_seconds=client_cpu)
+        asked = [
+            clients.submit(run_clients, each.search_port, connections // len(servers), seconds, random.randrange(1 << 40))
+            for each in servers
+        ]
+        answers = [each.result() for each in asked]
+        took, cpu = time.monotonic() - began, worked(web) - before
+    return Measured(
+        seconds=[each for times, _ in answers for each in times],
+        took=took,
+        cpu_seconds=cpu,
+        client_cpu_seconds=sum(client for _, client in answers),
+    )
 
 
 def run_clients(port: int, connections: int, seconds: float, seed: int) -> tuple[list[float], float]:
@@ -163,20 +220,19 @@ def print_memory(appliance: Appliance) -> None:
     print(f"    web: {len(own)} processes, {listed} MB of their own, {proportional:.0f} MB in all", flush=True)
 
 
-def report(name: str, measured: Sequence[Measured], references: Sequence[float], cores: int) -> None:
-    """Prints the medians of the rounds, each beside the reference of its round."""
-    shares = [each.rate * reference / cores for each, reference in zip(measured, references, strict=True)]
-    left = [share * cores / (cores - each.client_cores) for share, each in zip(shares, measured, strict=True)]
+def report(name: str, rounds: Sequence[Round], turn: tuple[int, int], cores: int) -> None:
+    """Prints the medians of the rounds."""
+    measured = [each.turns[turn] for each in rounds]
+    first, second = (statistics.median(shares) for shares in zip(*(each.find_shares(turn, cores) for each in rounds), strict=True))
     times = [seconds for each in measured for seconds in each.seconds]
-
-    def median(of: Callable[[Measured], float]) -> float:
-        return statistics.median(of(each) for each in measured)
-
+    rate, cpu, used, clients = (
+        statistics.median(figures)
+        for figures in zip(*((each.rate, each.cpu, each.cores, each.client_cores) for each in measured), strict=True)
+    )
+    beside = "" if math.isnan(second) else f", {second:.2f} of servers side by side"
     print(
-        f"  {name:<28} {median(lambda each: each.rate):5.0f} a second, p50 {statistics.median(times) * 1000:6.1f} ms, "
-        f"p99 {percentile(times, 99) * 1000:6.1f} ms, CPU {median(lambda each: each.cpu) * 1000:5.2f} ms, "
-        f"{statistics.median(shares):4.2f} of the reference, {median(lambda each: each.cores):.2f} cores and "
-        f"{median(lambda each: each.client_cores):.2f} of the client, {statistics.median(left):4.2f} of what it leaves"
+        f"  {name:<35} {rate:5.0f} a second, p50 {statistics.median(times) * 1000:6.1f} ms, p99 {percentile(times, 99) * 1000:6.1f} ms, "
+        f"CPU {cpu * 1000:5.2f} ms, {used:.2f} cores and {clients:.2f} of the clients, {first:.2f} of what cores allow{beside}"
     )
 
 
