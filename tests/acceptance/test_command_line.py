@@ -101,6 +101,10 @@ def test_server_that_reads_good_settings_again_obeys_them_and_stays_with_the_old
         assert server.request("GET", server.gate, "/getbacklogcount")[1]["server"] == "feedergate_1.0"
         server.reload('[gate]\nserver_header = "other"\n')
         assert server.request("GET", server.gate, "/getbacklogcount")[1]["server"] == "other"
+        listed = run("audit", "list", "--kind", "settings", "--json", "--data", server.data)[1]
+        read = json.loads(listed.splitlines()[-1])["details"]
+        assert (read["on"], read["changed"]) == ("SIGHUP", ["gate.server_header"])
+        assert "on=SIGHUP gate.server_header" in run("audit", "list", "--limit", "1", "--data", server.data)[1]
 
 
 def test_import_takes_an_exported_file_without_a_server_and_with_one(tmp_path: Path) -> None:

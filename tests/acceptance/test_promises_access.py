@@ -276,7 +276,9 @@ def test_decisions_and_removals_stand_in_the_audit_log(secured: Appliance) -> No
     assert any(each["kind"] == "decision.asked" and each["details"].get("finding") == "public" for each in log)
     removals = [each["details"]["port"] for each in log if each["details"].get("path") == "/api/v1/datasources/audited"]
     assert removals == ["feed"]
-    assert next(each["details"]["on"] for each in log if each["kind"] == "settings.read") == "start"
+    settings = next(each["details"] for each in log if each["kind"] == "settings.read")
+    assert settings["on"] == "start"
+    assert "gate.port" in settings["changed"]
     assert "are whole" in run(secured, "audit", "verify")
 
 

@@ -379,6 +379,13 @@ def test_settings_are_not_folded_in_a_pipe() -> None:
     assert max(map(len, lines)) < 140
 
 
+@pytest.mark.parametrize("command", ["list", "export"])
+def test_kind_with_which_no_audit_entry_begins_is_wrong_use(tmp_path: Path, command: str) -> None:
+    done = run("audit", command, "--kind", "sign-in", "--data", tmp_path)
+    assert done.exit_code == 2
+    assert "no kind begins with 'sign-in'; kinds are signin.accepted, signin.failed" in done.output
+
+
 @pytest.mark.parametrize("words", [["--facet", "@nosuch"], ["--select", "nosuch"]])
 def test_facet_that_does_not_exist_is_wrong_use(tmp_path: Path, words: list[str]) -> None:
     assert run("search", "leek", *words, "--data", tmp_path).exit_code == 2

@@ -52,7 +52,7 @@ COMMANDS = {
     "groups": CommandPlace("groups", "groups_app", Section.ACCESS, "Show groups, their members, a user's groups.", "GROUPS_EXAMPLES"),
     "users": CommandPlace("users", "users_app", Section.ACCESS, "List, add and change local users.", "USERS_EXAMPLES"),
     "tokens": CommandPlace("tokens", "tokens_app", Section.ACCESS, "List, make and remove tokens of programs.", "TOKENS_EXAMPLES"),
-    "audit": CommandPlace("audit", "audit_app", Section.ACCESS, "Check and export the audit log.", "AUDIT_EXAMPLES"),
+    "audit": CommandPlace("audit", "audit_app", Section.ACCESS, "Show, check and export the audit log.", "AUDIT_EXAMPLES"),
     "config": CommandPlace(
         "configuration", "config_app", Section.SETTINGS, "Check and show the settings, write a first file.", "CONFIG_EXAMPLES"
     ),

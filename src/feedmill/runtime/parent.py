@@ -25,8 +25,8 @@ from feedmill.adapters.sandbox.confinement import Sandbox, harden
 from feedmill.adapters.sandbox.probe import probe_sandbox
 from feedmill.bootstrap.audit import open_auditing
 from feedmill.bootstrap.context import COUNTS, IN_FLIGHT
-from feedmill.model.audit import AuditKind
-from feedmill.model.errors import BadSettings, UpstreamFailure
+from feedmill.model.audit import AuditKind, Details
+from feedmill.model.errors import BadSettings, Corrupt, NotFound, UpstreamFailure
 from feedmill.ports.http import HttpRequest, ServerAddress
 from feedmill.runtime.admintoken import ensure_token
 from feedmill.runtime.connectionboard import ConnectionBoard
@@ -37,7 +37,8 @@ from feedmill.runtime.roles import ROLES
 from feedmill.runtime.runstate import RoleState, RunState, hold_data, remove_state, write_state
 from feedmill.runtime.server.sockets import listener_addresses, open_listener
 from feedmill.runtime.supervisor import Supervisor
-from feedmill.settings import LoadedSettings, Settings, load_settings, write_snapshot
+from feedmill.settings import LoadedSettings, Settings, load_settings, read_snapshot, write_snapshot
+from feedmill.settings.comparison import list_changed
 from feedmill.telemetry.metricfiles import FOLDER_VARIABLE
 
 FIXED_SETTINGS = (
@@ -82,7 +83,7 @@ def _run_supervisor(data: Path, config: Path | None, loaded: LoadedSettings) -> 
         sockets = _open_sockets(loaded.settings, stack)
         migrate(data, loaded.settings)
         ensure_token(data)
-        _describe_settings(data, loaded, write_snapshot(data, loaded), "start")
+        _take_settings(data, _read_earlier(data), loaded, "start")
         state = _describe(loaded.settings, sockets, _find_sandbox())
         write_state(data, state)
         stack.callback(remove_state, data)
@@ -196,9 +197,19 @@ def _answers(url: str) -> bool:
         connection.close()
 
 
-def _describe_settings(data: Path, loaded: LoadedSettings, digest: str, when: str) -> None:
-    """Writes the settings that apply from now on to the audit log."""
-    open_auditing(data, loaded.settings).log_event(AuditKind.SETTINGS_READ, actor="server", details={"on": when, "sha256": digest})
+def _read_earlier(data: Path) -> Settings:
+    """Returns the settings that were in force before the start; the defaults if there were none, or none that this release can read."""
+    try:
+        return read_snapshot(data).settings
+    except (NotFound, Corrupt):
+        return Settings()
+
+
+def _take_settings(data: Path, before: Settings, loaded: LoadedSettings, when: str) -> None:
+    """Writes the settings that apply from now on to the data folder, and to the audit log which of them are others than before."""
+    digest = write_snapshot(data, loaded)
+    details: Details = {"on": when, "changed": list_changed(before, loaded.settings), "sha256": digest}
+    open_auditing(data, loaded.settings).log_event(AuditKind.SETTINGS_READ, actor="server", details=details)
 
 
 class _Reloader:
@@ -230,7 +241,7 @@ class _Reloader:
         fixed = [key for key in FIXED_SETTINGS if _value(loaded, key) != _value(self._loaded, key)]
         if fixed:
             log.warning("settings_need_restart", keys=fixed)
-        _describe_settings(self._data, loaded, write_snapshot(self._data, loaded), "SIGHUP")
+        _take_settings(self._data, self.settings, loaded, "SIGHUP")
         self._loaded = loaded
         log.info("settings_read")
         return True

@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 
 from feedmill.model.audit import AuditEntry, AuditEvent, AuditKind, Details
-from feedmill.model.errors import FeedmillError
+from feedmill.model.errors import BadRequest, FeedmillError
 from feedmill.ports import Clock
 from feedmill.ports.signin import AuditLog
 from feedmill.telemetry.requestids import find_request_id
@@ -60,6 +60,13 @@ class Auditing:
             is_timely = (since is None or entry.event.at >= since) and (until is None or entry.event.at < until)
             if is_timely and entry.event.kind.value.startswith(kind):
                 yield entry
+
+
+def check_kind(kind: str) -> str:
+    """Returns the beginning of a kind. Errors: BadRequest if no kind begins with it."""
+    if not any(known.value.startswith(kind) for known in AuditKind):
+        raise BadRequest(f"no kind begins with {kind[:80]!a}; kinds are {', '.join(known.value for known in AuditKind)}")
+    return kind
 
 
 def count_entries(entries: Iterable[AuditEntry]) -> ChainVerification:
