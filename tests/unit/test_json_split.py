@@ -1,6 +1,7 @@
 """Splitting JSON arrays and JSON lines into items, whatever the boundaries of the pieces."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -63,6 +64,51 @@ def test_what_comes_out_does_not_depend_on_the_pieces(data: bytes, size: int) ->
 
     for kind in (ArraySplitter, LineSplitter):
         assert run(kind(), size) == run(kind(), len(data) + 1)
+
+
+@given(st.binary(max_size=60) | st.text('[]{},"\\ a1:é', max_size=30).map(str.encode), SIZES)
+def test_whether_an_array_is_refused_does_not_depend_on_the_pieces(data: bytes, size: int) -> None:
+    def run(size: int) -> bytes | None:
+        try:
+            return read_all(ArrayBody(), data, size)
+        except BadRequest:
+            return None
+
+    assert run(size) == run(len(data) + 1)
+
+
+@given(st.lists(VALUES, max_size=4), st.text('{}[]"\\ a,', max_size=4))
+def test_item_that_is_said_to_be_checked_is_json(values: list[Any], behind: str) -> None:
+    data = f"[{', '.join(json.dumps(value) + behind for value in values)}]".encode()
+    splitter = ArraySplitter(checks=True)
+    try:
+        pieces = splitter.feed(data)
+    except BadFeed:
+        return
+    for piece in pieces:
+        if piece.is_checked:
+            json.loads(piece.text)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["a few words", pytest.param('<p class="x">The words of a page, with few signs among them that JSON escapes.</p>\n' * 90, id="page")],
+)
+def test_array_takes_little_more_time_than_lines(content: str) -> None:
+    documents = [
+        json.dumps({"url": f"http://a.example.com/{number}", "content": content, "metadata": {"a": ["b", "c"]}}) for number in range(200)
+    ]
+
+    def measure(splitter: Splitter, body: str) -> float:
+        data = cut(body.encode(), 65_536)
+        begun = time.thread_time()
+        for piece in data:
+            splitter.feed(piece)
+        return time.thread_time() - begun
+
+    array, lines = f"[{', '.join(documents)}]", "\n".join(documents)
+    measured = [(measure(ArraySplitter(), array), measure(LineSplitter(), lines)) for _ in range(5)]
+    assert min(one for one, _ in measured) < 5 * min(other for _, other in measured)
 
 
 @given(st.dictionaries(st.text(max_size=5), VALUES, max_size=3), SIZES, INDENTS)

@@ -22,7 +22,7 @@ class ArrayBody:
 
     def __init__(self, name: str = "") -> None:
         self._name = name
-        self._splitter = ArraySplitter(_CHECKED_BYTES)
+        self._splitter = ArraySplitter(_CHECKED_BYTES, checks=True)
         self._is_begun = False
 
     @property
@@ -134,8 +134,7 @@ def _check_item(piece: Piece, name: str) -> None:
     if piece.fault:
         return
     try:
-        # a number of any length is JSON; whether it can be stored is decided later
-        json.loads(piece.text.decode("utf-8"), parse_int=len)
+        piece.check()
     except UnicodeDecodeError as exc:
         raise BadRequest(f"{name}, which begins in line {piece.line}, column {piece.column}, is not UTF-8") from exc
     except json.JSONDecodeError as exc:
@@ -148,7 +147,7 @@ def _may_be_object(piece: Piece) -> bool:
     if piece.text.startswith(b"{"):
         return True
     try:
-        json.loads(piece.text.decode("utf-8"), parse_int=len)
+        piece.check()
     except ValueError:
         return False
     return True
