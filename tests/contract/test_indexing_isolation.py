@@ -131,10 +131,10 @@ class Harness:
         self.extract()
         return feed.id
 
-    def extract(self) -> bool:
+    def extract(self, limit: int = 1000) -> bool:
         """Passes on what waits for extraction; whether anything did."""
         with self.feeds.store.writing() as unit:
-            tasks = unit.processing.index_tasks.list(Stage.EXTRACT, 1000)
+            tasks = unit.processing.index_tasks.list(Stage.EXTRACT, limit)
             unit.processing.index_tasks.advance(tasks)
         return bool(tasks)
 
@@ -444,6 +444,35 @@ def test_document_before_one_that_was_built_apart_is_indexed_too(harness: Harnes
     harness.extract()
     run_isolated_build(harness, indexer)
     assert sorted(harness.shown()) == ["early", "large"]
+
+
+def test_texts_that_come_while_others_are_uncommitted_are_written_at_once(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feedrun, "SMALL_FEED_RECORDS", 0)
+    monkeypatch.setattr(indexer_module, "BATCH", 2)
+    monkeypatch.setattr(indexer_module, "COMMIT_SECONDS", 3_600.0)
+    harness.feeds.push(*map(put, "abcdefghi"))
+    indexer = harness.start()
+    for extracted in (5, 7):
+        harness.extract(extracted - len(harness.uncommitted))
+        # the last turn finds nothing, and the next one is that of a notification about further texts
+        while indexer.turn():
+            pass
+        assert harness.uncommitted == list(map(url, "abcdefghi"[:extracted]))
+
+
+def test_document_that_was_extracted_last_is_committed_with_those_behind_it(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feedrun, "SMALL_FEED_RECORDS", 0)
+    monkeypatch.setattr(indexer_module, "BATCH", 2)
+    monkeypatch.setattr(indexer_module, "COMMIT_SECONDS", 3_600.0)
+    harness.feeds.push(*map(put, "abcdefg"))
+    with harness.feeds.store.writing() as unit:
+        _, *others = unit.processing.index_tasks.list(Stage.EXTRACT, 100)
+        unit.processing.index_tasks.advance(others)
+    indexer = harness.start()
+    while indexer.turn():
+        pass
+    run(harness, indexer)
+    assert harness.commits == [7]
 
 
 def run_isolated_build(harness: Harness, indexer: Indexing) -> None:

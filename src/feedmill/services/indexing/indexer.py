@@ -152,7 +152,8 @@ class Indexing:
                 self._links.follow_written()
             self._note_reached(tasks[:taken])
             # what was read and is not reached within the time is read again
-            self._read_at_once = min(BATCH, max(LEAST_READ, 2 * taken))
+            fits = taken if taken < len(tasks) else self._read_at_once
+            self._read_at_once = min(BATCH, max(LEAST_READ, 2 * fits))
         if self._uncommitted and self._is_time_to_commit(tasks):
             self._commit()
             return True
@@ -198,17 +199,26 @@ class Indexing:
         # of the list. They are skipped below, so as many more are listed.
         held = len(self._uncommitted.tasks) + (len(self._isolated_builds) if self._isolated_builds is not None else 0)
         with self._store.reading() as unit:
-            quick = unit.processing.index_tasks.list(Stage.INDEX, self._read_at_once + held, lane=Lane.QUICK)
-            bulk = unit.processing.index_tasks.list(Stage.INDEX, self._read_at_once, lane=Lane.BULK, after=self._reached)
-            tasks = [task for task in (*quick, *bulk) if not self._is_held(task)][: min(self._at_once, self._read_at_once)]
-            # All tasks of this part of the list are in progress. The next call goes on behind it, after the end at the beginning:
-            # tasks of earlier places come late, such as those of link texts.
-            if not tasks:
-                self._reached = bulk[-1] if bulk else None
+            listed = unit.processing.index_tasks
+            quick = listed.list(Stage.INDEX, self._read_at_once + held, lane=Lane.QUICK)
+            bulk = listed.list(Stage.INDEX, self._read_at_once, lane=Lane.BULK, after=self._reached)
+            tasks = self._list_free((*quick, *bulk))
+            # Tasks of earlier places come late: of documents that took longer to extract, and of the targets of links. The next commit
+            # leads back to the beginning of the list. Going through all that is written before it pays only if nothing else is coming.
+            if not tasks and not (self._uncommitted and listed.list(Stage.EXTRACT, 1)):
+                bulk = listed.list(Stage.INDEX, self._read_at_once + held, lane=Lane.BULK)
+                tasks = self._list_free(bulk)
+            # All tasks of this part of the list are in progress. The next call goes on behind it.
+            if bulk and not tasks:
+                self._reached = bulk[-1]
             ids = [task.document_id for task in tasks]
             failures = unit.processing.failures.find_many(ids).values()
             failed = {failure.document_id for failure in failures if failure.step == BUILD}
             return tasks, unit.documents.reader.find_by_id(ids), failed
+
+    def _list_free(self, tasks: Sequence[IndexTask]) -> list[IndexTask]:
+        """Lists tasks that are not in progress, as many as are processed at once."""
+        return [task for task in tasks if not self._is_held(task)][: min(self._at_once, self._read_at_once)]
 
     def _is_held(self, task: IndexTask) -> bool:
         return self._uncommitted.tasks.get(task.document_id) == task or (
@@ -216,7 +226,9 @@ class Indexing:
         )
 
     def _note_reached(self, taken: Sequence[IndexTask]) -> None:
-        self._reached = next((task for task in reversed(taken) if task.lane is Lane.BULK), self._reached)
+        # never back to an earlier place: all between both are in progress
+        bulk = [task for task in (self._reached, *taken) if task is not None and task.lane is Lane.BULK]
+        self._reached = max(bulk, key=lambda task: (task.feed_id or 0, task.document_id), default=None)
 
     def _is_time_to_commit(self, tasks: Sequence[IndexTask]) -> bool:
         """Whether an urgent small change waits, enough has gathered, or nothing more is on its way."""
