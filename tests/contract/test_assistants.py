@@ -91,7 +91,7 @@ def test_results_are_json_in_one_text_and_structured_content(world: World) -> No
 def test_search_returns_id_title_and_the_url_to_cite(world: World) -> None:
     results = world.call(ANN, "search", query="merger")["structuredContent"]["results"]
     assert sorted(results, key=lambda result: str(result["id"])) == [
-        {"id": "http://a.com/hers", "title": "http://a.com/hers", "url": "http://show.com/hers"},
+        {"id": "http://a.com/hers", "title": "hers", "url": "http://show.com/hers"},
         {"id": "http://a.com/open", "title": "Open", "url": "http://a.com/open"},
     ]
 
@@ -104,6 +104,10 @@ def test_fetch_returns_the_whole_text_and_the_metadata(world: World) -> None:
         "url": "http://a.com/open",
         "metadata": {"kind": ["a", "b"]},
     }
+
+
+def test_fetch_document_without_a_title_has_the_name_of_its_file(world: World) -> None:
+    assert world.call(ANN, "fetch", id="http://a.com/hers")["structuredContent"]["title"] == "hers"
 
 
 def test_search_lists_ten_and_more_where_there_are(tmp_path: Path) -> None:

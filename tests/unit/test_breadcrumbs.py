@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.http.search.resultpage import MAX_SHOWN_URL, name_url, split_url
+from feedmill.core.urls.breadcrumbs import MAX_SHOWN_URL, name_url, split_url
 
 
 @pytest.mark.parametrize(

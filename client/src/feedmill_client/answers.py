@@ -96,7 +96,7 @@ class PassageShown:
 
     url: str = field(metadata=explain("the document's URL, by which it is known; `fetch` of the assistants takes it as `id`"))
     display_url: str = field(metadata=explain("the URL to show and to link to; the same as `url` when none was fed"))
-    title: str = field(metadata=explain("the URL when the document has none"))
+    title: str = field(metadata=explain("of a document without a title, the name of its file, as on the search page"))
     text: str
     start: int = field(metadata=explain("where `text` begins in the text of the document, in characters from 0"))
     end: int = field(metadata=explain("where it ends, the character at `end` not included"))

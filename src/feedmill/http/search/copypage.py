@@ -15,8 +15,9 @@ from urllib.parse import urlencode
 
 from feedmill.core.text.structure import HEADINGS, Kind
 from feedmill.core.text.textblocks import Block, Span
+from feedmill.core.urls.breadcrumbs import name_url
 from feedmill.http.search.parameters import read_search
-from feedmill.http.search.resultpage import find_address, find_link, lists_results, name_url
+from feedmill.http.search.resultpage import find_address, find_link, lists_results
 from feedmill.http.search.titles import is_named_by
 from feedmill.services.searching.cachedcopy import CachedCopy
 

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
-from urllib.parse import unquote, urlencode
+from urllib.parse import urlencode
 
 from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.scoring import HOLDS_TELLING_BONUS
+from feedmill.core.urls.breadcrumbs import CONTROL, name_url, shorten_url, split_url
 from feedmill.http.search.facetlinks import ShownFilters, show_filters
 from feedmill.http.search.parameters import DEFAULT_NUM, read_sort, write_refined
 from feedmill.http.search.rowpage import find_row_path
@@ -21,7 +22,6 @@ from feedmill.model.serving import KeyMatch
 from feedmill.services.searching.cachedcopy import CachedCopy
 
 PAGES_SHOWN = 9
-MAX_SHOWN_URL = 120
 MAX_SHOWN_AUTHOR = 60
 MAX_AUTHORS = 3
 
@@ -30,9 +30,6 @@ AUTHOR: Final = "author"
 
 # only URLs that a browser may open without harm; blanks, control characters and marks of direction hide where a URL leads
 _LINKABLE = re.compile(r"(?:https?|ftps?|smb)://[^\s\x00-\x20\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\"<>\\^`{|}]+", re.IGNORECASE)
-_SCHEME = re.compile(r"^https?://", re.IGNORECASE)
-_PATH = re.compile(r"[^?#]*")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff]")
 
 LITERAL = ("correct", "0")
 """The parameter that keeps the page from searching for another spelling than the one that was typed."""
@@ -385,51 +382,9 @@ def find_link(url: str) -> str | None:
     return url if _LINKABLE.fullmatch(url) else None
 
 
-def shorten_url(url: str) -> str:
-    """Returns a URL for reading: without http, percent-encoded text decoded, without characters that change its direction."""
-    readable = unquote(_SCHEME.sub("", url), errors="replace")
-    clean = _CONTROL.sub(" ", url if "\ufffd" in readable else readable).strip()
-    clean = clean.removesuffix("/")
-    if len(clean) <= MAX_SHOWN_URL:
-        return clean
-    return f"{clean[: MAX_SHOWN_URL * 2 // 3]}…{clean[-MAX_SHOWN_URL // 3 :]}"
-
-
-def split_url(url: str) -> tuple[str, ...]:
-    """Returns the breadcrumbs of the URL of a web page: its host, then the parts of its path, each written for reading.
-
-    Shape: a long URL keeps its host and its last parts, with "…" between them; a URL of another scheme is one part.
-    """
-    found = _SCHEME.match(url)
-    if found is None:
-        return (shorten_url(url),)
-    # only the path is split: a query or a fragment may hold slashes of its own
-    path = _PATH.match(url, found.end())
-    host, *folders = path.group().split("/") if path else [""]
-    parts = [part for part in folders if part]
-    rest = url[path.end() :] if path else ""
-    if rest:
-        parts = [*parts[:-1], f"{parts[-1] if parts else ''}{rest}"]
-    crumbs = [shown for part in (host, *parts) if (shown := shorten_url(part))]
-    size = len(crumbs[0]) if crumbs else 0
-    last: list[str] = []
-    for crumb in reversed(crumbs[1:]):
-        size += len(crumb)
-        if last and size > MAX_SHOWN_URL:
-            return (crumbs[0], "…", *reversed(last))
-        last.append(crumb)
-    return tuple(crumbs) or (shorten_url(url),)
-
-
-def name_url(url: str) -> str:
-    """Returns what stands for the title of a document without one: the name of its file, or its URL if that names none."""
-    *folders, name = split_url(url)
-    return name if folders and name[:1] not in "?#…" else shorten_url(url)
-
-
 def write_authors(metadata: Metadata) -> str:
     """Returns who wrote a document, "" if that is not known."""
-    values = [_CONTROL.sub(" ", value).strip() for name, value in metadata if name.strip().casefold() == AUTHOR]
+    values = [CONTROL.sub(" ", value).strip() for name, value in metadata if name.strip().casefold() == AUTHOR]
     text = ", ".join([value for value in dict.fromkeys(values) if value][:MAX_AUTHORS])
     return text if len(text) <= MAX_SHOWN_AUTHOR else f"{text[:MAX_SHOWN_AUTHOR].rstrip()}…"
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from feedmill.core.documents.presentation import shown_title
 from feedmill.core.query.nodes import parts_of
 from feedmill.core.query.plan import QueryPlan
-from feedmill.http.search.resultpage import name_url
+from feedmill.core.urls.breadcrumbs import name_url
 from feedmill.http.search.titles import shorten_title
 from feedmill.model.document import Document
 from feedmill.model.query import Related

@@ -13,6 +13,7 @@ import structlog
 from feedmill.core.documents.presentation import displayed_metadata, has_robots_rule, shown_title
 from feedmill.core.text.passageranking import Candidate, PassageRanking
 from feedmill.core.text.textblob import QuotableText, decode_whole
+from feedmill.core.urls.breadcrumbs import name_url
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
 from feedmill.model.errors import Corrupt
@@ -70,7 +71,7 @@ class Retrieval:
         return WholeDocument(
             url=document.url,
             display_url=document.attributes.display_url or document.url,
-            title=shown_title(document) or document.url,
+            title=_name_document(document),
             text=attempt(lambda: self._read_text(document).text, "", step=PASSAGES_STEP, url=url),
             metadata=displayed_metadata(document),
         )
@@ -103,12 +104,17 @@ def _request(query: str, site: str = "") -> SearchRequest:
     return SearchRequest(query=query, num=DOCUMENTS, site=site, keymatches=0, has_snippets=False)
 
 
+def _name_document(document: Document) -> str:
+    """Returns the title of a document; of one without a title what the search page shows in its place."""
+    return shown_title(document) or name_url(document.attributes.display_url or document.url)
+
+
 def _make_passage(document: Document, candidate: Candidate) -> FoundPassage:
     passage = candidate.passage
     return FoundPassage(
         url=document.url,
         display_url=document.attributes.display_url or document.url,
-        title=shown_title(document) or document.url,
+        title=_name_document(document),
         text=passage.text,
         start=passage.start,
         end=passage.end,

@@ -6,6 +6,7 @@ Source: docs/reference/search-api.md, "POST /api/v1/retrieve"; docs/reference/as
 import json
 from typing import Any, Final
 
+from feedmill.core.urls.breadcrumbs import name_url
 from feedmill.model.passages import FoundPassage, PassageList, WholeDocument
 from feedmill.model.results import ResultPage
 from feedmill.wire.jsonvalues import group_metadata
@@ -21,7 +22,9 @@ def render_passages(found: PassageList, *, shows_scores: bool = False) -> bytes:
 
 def render_hits(page: ResultPage) -> str:
     """Returns the answer of the tool ``search``: of each document its id, its title and the URL to cite."""
-    results = [{"id": result.url, "title": result.title or result.url, "url": result.display_url} for result in page.results]
+    results = [
+        {"id": result.url, "title": result.title or name_url(result.display_url), "url": result.display_url} for result in page.results
+    ]
     return _encode({"results": results})
 
 
