@@ -211,9 +211,10 @@ def measure(pages: Sequence[Page], queries: Sequence[str], report: Callable[[str
                 if not snippet.marks and page.extraction.navigation:
                     other = highlighter.make_snippet(page.extraction.navigation)
                     snippet = other if other.marks else snippet
-                judge(figures, page, snippet, can_mark=bool(highlighter.make_snippet(page.text).marks))
+                can_mark = bool(highlighter.make_snippet(page.text).marks)
+                judge(figures, page, snippet, can_mark=can_mark)
                 if report is not None:
-                    kind = " " if is_in_main(page, snippet) else "N"
+                    kind = " " if is_in_main(page, snippet) else "N" if can_mark else "B"
                     report(f"  {kind}{'J' if is_joined(page, snippet) else ' '} {query!r} {page.extraction.title!r}: {snippet.text!r}")
     return figures
 
