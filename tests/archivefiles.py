@@ -3,6 +3,7 @@
 import base64
 import io
 import lzma
+import struct
 import tarfile
 import zlib
 from collections.abc import Mapping
@@ -88,3 +89,17 @@ _WRITTEN = {
 }
 SEVEN_ZIPS = {name: base64.b64decode(text) for name, text in _WRITTEN.items()}
 """By their compression. All hold ``a.txt``; ``lzma2`` and ``deflate`` also ``docs/b.html``, and ``lzma2`` an empty file."""
+
+
+def make_packed_zip(packed: dict[str, tuple[int, bytes, bytes]]) -> bytes:
+    """Returns a zip of files that ``zipfile`` cannot pack: by name the number of the method, the packed bytes, and what they unpack to."""
+    files = directory = b""
+    for name, (method, data, whole) in packed.items():
+        sizes = struct.pack("<III", zlib.crc32(whole), len(data), len(whole))
+        fields = struct.pack("<HHHHH", 63, 0x800, method, 0, 0) + sizes + struct.pack("<HH", len(name), 0)
+        entry = struct.pack("<HHHII", 0, 0, 0, 0, len(files))
+        directory += b"PK\x01\x02" + struct.pack("<H", 63) + fields + entry + name.encode()
+        files += b"PK\x03\x04" + fields + name.encode() + data
+    count = len(packed)
+    end = struct.pack("<HHHHIIH", 0, 0, count, count, len(directory), len(files), 0)
+    return files + directory + b"PK\x05\x06" + end

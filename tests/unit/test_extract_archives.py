@@ -4,7 +4,9 @@ import bz2
 import gzip
 import io
 import lzma
+import random
 import tarfile
+import time
 import zipfile
 from collections.abc import Callable
 
@@ -19,7 +21,7 @@ from feedmill.adapters.extract.readers.archives import unpacking
 from feedmill.adapters.extract.readers.archives.compressed import name_inside
 from feedmill.adapters.extract.readers.archives.lzw import iter_lzw
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
-from tests.archivefiles import SEVEN_ZIPS, compress_lzip, compress_lzw, make_tar
+from tests.archivefiles import SEVEN_ZIPS, compress_lzip, compress_lzw, make_packed_zip, make_tar
 from tests.officefiles import make_docx, make_pdf, make_zip, paragraph
 from tests.thorough import count_examples
 
@@ -229,6 +231,33 @@ def test_damaged_file_is_left_out_with_its_reason_and_the_others_are_read() -> N
     assert (found.reason or "").startswith("bad.pdf: ")
 
 
+@pytest.mark.parametrize(("method", "pack"), [(93, COMPRESSORS["zst"]), (20, COMPRESSORS["zst"]), (95, lzma.compress)])
+def test_files_of_a_zip_packed_by_newer_methods_are_read(method: int, pack: Callable[[bytes], bytes]) -> None:
+    page = b"<title>T</title><p>of a page"
+    data = make_packed_zip(
+        {"a.html": (method, pack(page), page), "b.txt": (method, pack(b"of a text"), b"of a text"), "c.txt": (0, b"c", b"c")}
+    )
+    found = read(data)
+    assert (found.text, found.reason) == ("a.html\nof a page\nb.txt\nof a text\nc.txt\nc", None)
+
+
+@pytest.mark.parametrize(("method", "pack"), [(93, COMPRESSORS["zst"]), (95, lzma.compress)])
+def test_damaged_file_of_a_zip_packed_by_newer_methods_is_left_out(method: int, pack: Callable[[bytes], bytes]) -> None:
+    whole = random.Random(1).randbytes(3_000).hex().encode()
+    packed = pack(whole)
+    changed = bytearray(packed)
+    changed[len(changed) // 2] ^= 0xFF
+    files = {"cut.txt": packed[:-100], "changed.txt": bytes(changed), "empty.txt": b"", "short.txt": pack(whole[:-1]), "plain.txt": whole}
+    found = read(make_packed_zip({name: (method, data, whole) for name, data in files.items()}))
+    assert found.text == "\n".join(files)
+    assert found.reason == "cut.txt: it is damaged; changed.txt: it is damaged; empty.txt: it is damaged; and 2 more files"
+
+
+def test_file_of_a_zip_packed_by_another_method_is_left_out_by_name() -> None:
+    found = read(make_packed_zip({"a.txt": (97, b"packed", b"words"), "b.txt": (0, b"more", b"more")}))
+    assert (found.text, found.reason) == ("a.txt\nb.txt\nmore", "a.txt: it is compressed by a method that is not read")
+
+
 def test_reasons_name_the_first_files_and_count_the_others() -> None:
     found = read(make_zip({f"{number}.pdf": b"%PDF-1.4 rest" for number in range(9)}))
     assert (found.reason or "").endswith("; and 6 more files")
@@ -253,6 +282,15 @@ def test_archive_unpacks_within_the_bound_of_its_size() -> None:
     found = read(make_zip({f"{number}.bin": bytes(4_000_000) for number in range(9)} | {"last.txt": "words"}))
     assert found.text == "0.bin\n1.bin\n2.bin"
     assert found.reason == "the files behind are left out: it unpacks to more bytes than are allowed for its size"
+
+
+@pytest.mark.parametrize(("method", "pack"), [(93, COMPRESSORS["zst"]), (95, lzma.compress)])
+def test_zip_packed_by_newer_methods_unpacks_within_the_bound_of_its_size(method: int, pack: Callable[[bytes], bytes]) -> None:
+    bomb = pack(bytes(100_000_000))
+    began = time.process_time()
+    found = read(make_packed_zip({"a.bin": (method, bomb, b"x" * 10), "b.txt": (0, b"words", b"words")}))
+    assert found.reason == "the files behind are left out: it unpacks to more bytes than are allowed for its size"
+    assert time.process_time() - began < 5
 
 
 def test_archives_in_archives_share_their_bounds_and_have_a_depth() -> None:

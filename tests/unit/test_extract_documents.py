@@ -159,6 +159,16 @@ def test_rtf_and_epub_are_read() -> None:
     assert epub.title == "Book"
 
 
+@pytest.mark.parametrize(
+    ("mimetype", "kind"),
+    [("application/pdf; v=1.7", "PDF"), ("application/x-pdf", "PDF"), ("application/msword", "DOC"), ("application/zip", "ZIP")],
+)
+def test_bytes_that_are_not_what_they_are_declared_have_a_reason_that_says_so(mimetype: str, kind: str) -> None:
+    found = read(bytes(range(256)) * 40, mimetype, "http://h/report-2024.pdf")
+    assert (found.mimetype, found.text) == ("application/octet-stream", "report 2024")
+    assert found.reason == f"the document is declared as {kind}, but is not one: only the name is known"
+
+
 def test_legacy_damaged_has_a_reason() -> None:
     pytest.importorskip("xberg")
     data = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".ljust(1024, b"\0") + "WordDocument".encode("utf-16-le").ljust(128, b"\0")

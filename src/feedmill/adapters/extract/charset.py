@@ -1,9 +1,9 @@
 """Detects the charset of bytes and decodes them.
 
-It tries, in this order: a byte order mark; UTF-16 without one, by its patterns; escapes that shift into East Asian characters, in text that
-is otherwise ASCII; valid UTF-8, except in a short text that is labelled with a multi-byte charset; the label of the protocol; the label
-inside the document (HTML meta, XML declaration); a statistical detector on the parts of the text that are not ASCII, from wherever they
-begin; windows-1252.
+It tries, in this order: a byte order mark; UTF-16 without one, by its patterns; EBCDIC, by its blanks and letters; escapes that shift into
+East Asian characters, in text that is otherwise ASCII; valid UTF-8, except in a short text that is labelled with a multi-byte charset; the
+label of the protocol; the label inside the document (HTML meta, XML declaration); a statistical detector on the parts of the text that are
+not ASCII, from wherever they begin; windows-1252.
 
 Windows and ISO charsets of one region differ in few places. Bytes 80 to 9F are letters only in Windows charsets, so such bytes decide.
 Without them, the charset wins that puts no symbol into a word and no capital after a small letter. Of a few letters the detector knows
@@ -25,6 +25,8 @@ from itertools import chain
 import chardet
 from chardet.enums import EncodingEra
 
+from feedmill.adapters.extract.ebcdic import CODECS as EBCDIC_CODECS
+from feedmill.adapters.extract.ebcdic import decode_ebcdic, guess_ebcdic
 from feedmill.adapters.extract.utf16 import guess_utf16
 from feedmill.core.text.wordlists import read_list
 
@@ -113,6 +115,8 @@ def decode(data: bytes, label: str | None = None, *, is_markup: bool = False) ->
     # Before anything else: Latin text in UTF-16 is also valid UTF-8, with a zero byte next to each letter.
     if utf16 := guess_utf16(data):
         return data.decode(utf16, "replace")
+    if page := guess_ebcdic(data):
+        return decode_ebcdic(data, page)
     codec_name = find_codec(label) or (_find_inner_codec(data) if is_markup else None)
     return _decode_labelled(data, codec_name)
 
@@ -161,6 +165,8 @@ def _decode_labelled(data: bytes, codec: str | None) -> str:
 
 
 def _decode_as(codec: str, data: bytes) -> str:
+    if codec in EBCDIC_CODECS:
+        return decode_ebcdic(data, codec)
     text = data.decode(codec, "replace")
     # windows-1258 writes tone marks after their vowels, as separate characters
     return unicodedata.normalize("NFC", text) if codec == "cp1258" else text

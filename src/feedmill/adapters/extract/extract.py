@@ -234,6 +234,8 @@ def _read_text(task: Task, data: bytes, mimetype: str, limits: ExtractionLimits)
         return read_plain(data, task.charset)
     if mimetype == "application/encrypted":
         raise Unreadable("the document is encrypted")
+    if mimetype == sniff.BINARY and (declared := sniff.FILE_TYPES.get(sniff.normalize(task.mimetype) or "")):
+        return Content(text=name_of(task.url), reason=f"the document is declared as {declared}, but is not one: only the name is known")
     return Content(text=name_of(task.url), reason=f"documents of type {mimetype} have no text that can be read, only the name is known")
 
 

@@ -42,6 +42,12 @@ UNREAD_ARCHIVES = {
 }  # fmt: skip
 """Archives that are known by their names alone, and what a reason calls them."""
 ARCHIVES = COMPRESSED | UNREAD_ARCHIVES.keys() | {ZIP, TAR, SEVEN_ZIP}
+FILE_TYPES = {
+    PDF: "PDF", RTF: "RTF", DOC: "DOC", XLS: "XLS", PPT: "PPT", MSG: "MSG", EPUB: "EPUB", DOCX: "DOCX", XLSX: "XLSX", PPTX: "PPTX",
+    ODT: "ODT", ODS: "ODS", ODP: "ODP", ZIP: "ZIP", TAR: "TAR", SEVEN_ZIP: "7z", GZIP: "GZIP",
+}  # fmt: skip
+"""Types that the bytes show, and what a reason calls them where they do not."""
+_CLAIMED = ARCHIVES | FILE_TYPES.keys() | {OLE}
 
 _MAGIC = (
     (b"PK\x03\x04", ZIP), (b"PK\x05\x06", ZIP), (b"\x1f\x8b", GZIP), (b"BZh", BZIP2),
@@ -114,7 +120,7 @@ def sniff(data: bytes, declared: str | None, url: str = "") -> str:
         return found
     hint = normalize(declared)
     if _is_binary(head):
-        return hint if hint is not None and not is_textual(hint) and hint not in _CLAIMS else BINARY
+        return hint if hint is not None and not is_textual(hint) and hint not in _CLAIMED else BINARY
     return _detect_text(data, head, hint, url)
 
 
@@ -131,9 +137,6 @@ def find_charset(declared: str | None) -> str | None:
     """Returns the parameter ``charset`` of a declared media type, None if it has none."""
     found = _CHARSET.search(declared or "")
     return found[1] if found is not None else None
-
-
-_CLAIMS = ARCHIVES | {PDF, RTF, OLE, DOC, XLS, PPT, MSG, EPUB, DOCX, XLSX, PPTX, ODT, ODS, ODP}
 
 
 def is_textual(mimetype: str) -> bool:

@@ -22,7 +22,7 @@ MAX_STREAMS = 20_000
 _MEMORY_BYTES = 200_000_000
 WINDOW_BYTES = 1 << 27
 """The most memory that data may claim for what was unpacked before."""
-_FAULTS = (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError, ValueError)
+FAULTS = (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError, ValueError)
 # the suffixes of names in URLs, and what stands in their place inside
 _SUFFIX = re.compile(r"\.(gz|bz2|xz|zst|lzma|lz|z|tgz|tbz2?|txz|tzst|tlz|taz|svgz)(?=[?#]|$)", re.IGNORECASE)
 _INNER = dict.fromkeys(("tgz", "tbz", "tbz2", "txz", "tzst", "tlz", "taz"), ".tar") | {"svgz": ".svg"}
@@ -52,7 +52,7 @@ def decompress(data: bytes, mimetype: str, limit: int, take: Callable[[bytes], b
                 break
     except Exhausted as exc:
         return Unpacked(data=b"".join(parts)[:limit], reason=f"the text behind is missing: {exc}")
-    except _FAULTS:
+    except FAULTS:
         reason = "the compressed data is damaged or ends early, the text behind is missing"
     return Unpacked(data=b"".join(parts)[:limit], is_cut=size > limit, reason=reason)
 
@@ -119,7 +119,8 @@ def _iter_bzip2(data: bytes) -> Iterator[bytes]:
     return _iter_streams(data, b"BZh", bz2.BZ2Decompressor)
 
 
-def _iter_xz(data: bytes) -> Iterator[bytes]:
+def iter_xz(data: bytes) -> Iterator[bytes]:
+    """Yields the unpacked bytes of streams of xz, in pieces of bounded size. Errors: LZMAError; EOFError if the end is missing."""
     return _iter_streams(data, b"\xfd7zXZ\0", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY_BYTES))
 
 
@@ -154,7 +155,7 @@ def iter_zstd(chunks: Iterable[bytes]) -> Iterator[bytes]:
 _STREAMS: dict[str, Callable[[bytes], Iterator[bytes]]] = {
     sniff.GZIP: _iter_gzip,
     sniff.BZIP2: _iter_bzip2,
-    sniff.XZ: _iter_xz,
+    sniff.XZ: iter_xz,
     sniff.LZMA: _iter_lzma,
     sniff.LZIP: _iter_lzip,
     sniff.COMPRESS: iter_lzw,
