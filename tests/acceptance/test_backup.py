@@ -36,6 +36,7 @@ def backup(server: Appliance, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert code == 0, said
     assert said["file"] == str(file)
     assert said["files"] > 3
+    assert "FEEDMILL_GATE_PORT" in said["outside"]
     return file
 
 
@@ -58,8 +59,11 @@ def list_files(folder: Path) -> list[str]:
 def test_restored_folder_serves_what_there_was(server: Appliance, backup: Path, tmp_path: Path) -> None:
     server.feed(make_feed(make_record(f"{URL}later", "keptword"), make_record(f"{URL}a", action="delete")), "kept")
     data = tmp_path / "restored"
-    code, said = run("restore", backup, "--data", data)
-    assert (code, said["data"]) == (0, str(data))
+    restored_as = programs.run("restore", backup, "--data", data)
+    assert restored_as.returncode == 0, restored_as.stderr
+    assert "it does not hold the index, which a server builds again, and nothing outside the data folder:" in restored_as.stdout
+    assert "\n  FEEDMILL_GATE_PORT\n" in restored_as.stdout
+    assert restored_as.stdout.endswith(f"'feedmill serve --data {data} --config FILE' starts a server on it, which builds the index\n")
     assert not list_files(server.data / "spool")
     with running(data) as restored:
         wait_until(lambda: find(restored, "ann") == {f"{URL}a", f"{URL}secret"}, lambda: f"the documents, and saw {find(restored, 'ann')}")

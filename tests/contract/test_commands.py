@@ -379,6 +379,24 @@ def test_settings_are_not_folded_in_a_pipe() -> None:
     assert max(map(len, lines)) < 140
 
 
+def test_search_that_finds_nothing_says_what_to_look_at(tmp_path: Path) -> None:
+    open_migrated(tmp_path / "store.sqlite").close()
+    assert "note: there are no documents yet; 'feedmill push' feeds some" in run("search", "leek", "--data", tmp_path).stdout
+    store = open_sqlite(tmp_path / "store.sqlite")
+    save(store, make_document("http://a.example.com/open"))
+    assert "are not" not in run("search", "leek", "--data", tmp_path).stdout
+    save(store, make_document("http://a.example.com/closed", secure=True))
+    store.close()
+    notes = run("search", "leek", "--data", tmp_path).stdout.splitlines()[1:]
+    assert notes == [
+        "note: this search finds public documents alone, and some are not; --user NAME searches as a user",
+        "note: 'feedmill why URL --query QUERY' says why a search does not find a document",
+    ]
+    notes = run("search", "leek", "--user", "ann", "--data", tmp_path).stdout.splitlines()[1:]
+    assert notes == ["note: 'feedmill why URL --user NAME --query QUERY' says why a search does not find a document"]
+    assert "hint" not in json.loads(run("search", "leek", "--data", tmp_path, "--json").stdout)
+
+
 @pytest.mark.parametrize("command", ["list", "export"])
 def test_kind_with_which_no_audit_entry_begins_is_wrong_use(tmp_path: Path, command: str) -> None:
     done = run("audit", command, "--kind", "sign-in", "--data", tmp_path)

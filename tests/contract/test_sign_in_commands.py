@@ -69,6 +69,23 @@ def test_tokens_are_made_listed_and_removed(tmp_path: Path) -> None:
     assert isinstance(run(tmp_path, "tokens", "add", "x", "--scope", "view", "--user", "nobody").exception, NotFound)
 
 
+def test_token_for_a_user_that_nobody_can_be_is_made_with_a_warning(tmp_path: Path) -> None:
+    made = run(tmp_path, "tokens", "add", "x", "--scope", "search", "--user", "CORP\\bob")
+    assert (made.exit_code, json.loads(made.stdout)["local_user"]) == (0, False)
+    assert "warning: there is no local user 'CORP\\bob' in namespace Default, and the settings name no other way to sign in" in made.stderr
+    add(tmp_path, "ann")
+    made = run(tmp_path, "tokens", "add", "x", "--scope", "search", "--user", "ann")
+    assert (json.loads(made.stdout)["local_user"], made.stderr) == (True, "")
+    assert json.loads(run(tmp_path, "tokens", "add", "x", "--scope", "search").stdout)["local_user"] is None
+
+
+def test_token_for_a_user_of_another_sign_in_is_made_without_a_warning(tmp_path: Path) -> None:
+    config = tmp_path / "f.toml"
+    config.write_text('[signin.proxy]\ntrusted = ["192.0.2.7"]\n')
+    made = run(tmp_path / "d", "tokens", "add", "x", "--scope", "search", "--user", "bob", "--config", str(config))
+    assert (json.loads(made.stdout)["local_user"], made.stderr) == (False, "")
+
+
 def test_audit_shows_what_commands_did_and_can_be_checked(tmp_path: Path) -> None:
     add(tmp_path, "ann")
     checked = json.loads(run(tmp_path, "audit", "verify").stdout)

@@ -18,7 +18,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 
@@ -31,7 +31,7 @@ _DESCRIPTION = "backup.json"
 _LINKS = "backup-"
 _LOCK = "backup.lock"
 _LOCK_OF_SERVER = "feedmill.lock"
-_MAX_DESCRIPTION_BYTES = 65_536
+_MAX_DESCRIPTION_BYTES = 4_000_000
 _LEFT_OUT = frozenset(
     {
         "adaptors",
@@ -58,14 +58,18 @@ _LEFT_OUT = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What a backup holds. ``schema`` is that of the store, ``files`` counts the entries after this one. Units: bytes of these."""
+    """What a backup holds. ``schema`` is that of the store, ``files`` counts the entries after this one. Units: bytes of these.
+
+    ``outside`` names what the server used and the backup does not hold: files elsewhere, and environment variables.
+    """
 
     format: int
     version: str
     schema: str
     made_at: str
-    files: int
-    size_bytes: int
+    files: int = 0
+    size_bytes: int = 0
+    outside: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -134,11 +138,13 @@ def _link(source: Path, target: Path) -> None:
             os.link(source, target)
 
 
-def write_backup(links: Path, schema: str, version: str, made_at: str, file: Path) -> Description:
-    """Writes linked files, and a copy of the store among them, to a tar file, which replaces an earlier one at the end. Errors: OSError."""
+def write_backup(links: Path, about: Description, file: Path) -> Description:
+    """Writes linked files, and a copy of the store among them, to a tar file, which replaces an earlier one at the end.
+
+    Returns ``about`` with their number and size. Errors: OSError.
+    """
     files = [(path, path.stat()) for path in sorted(links.rglob("*")) if path.is_file()]
-    size_bytes = sum(known.st_size for _, known in files)
-    description = Description(format=FORMAT, version=version, schema=schema, made_at=made_at, files=len(files), size_bytes=size_bytes)
+    description = replace(about, files=len(files), size_bytes=sum(known.st_size for _, known in files))
     handle, name = tempfile.mkstemp(prefix=f".{file.name[:100]}-", dir=file.parent)
     try:
         with open(handle, "wb") as stream:
@@ -216,7 +222,7 @@ def _read_description(tar: tarfile.TarFile, file: Path) -> Description:
         held = json.loads(stream.read(_MAX_DESCRIPTION_BYTES))
         if held["format"] != FORMAT:
             raise BadRequest(f"'{file}' was made by the newer release {held['version']}; restore it with that release")
-        return Description(**held)
+        return Description(**{**held, "outside": tuple(held.get("outside", ()))})
     except (ValueError, TypeError, KeyError) as exc:
         raise BadRequest(f"'{file}' is no backup of a data folder: its description cannot be read") from exc
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from feedmill import __version__
 from feedmill.adapters.backups import (
+    FORMAT,
     STORE,
     Description,
     StoreSnapshot,
@@ -19,8 +20,11 @@ from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.model.errors import BadRequest, Conflict
 
 
-def back_up(context: AppContext, file: Path) -> Description:
-    """Writes a backup of a data folder to a file, beside a running server too. Errors: BadRequest, Conflict, OSError."""
+def back_up(context: AppContext, file: Path, outside: tuple[str, ...] = ()) -> Description:
+    """Writes a backup of a data folder to a file, beside a running server too. It names what is not in it, ``outside``.
+
+    Errors: BadRequest, Conflict, OSError.
+    """
     if context.settings.store.url or context.settings.blobs.url:
         raise BadRequest("a backup holds a store and blobs of the data folder; back up what store.url and blobs.url name by its own tools")
     if file.exists() and not file.is_file():
@@ -42,7 +46,9 @@ def back_up(context: AppContext, file: Path) -> Description:
             snapshot.copy(links / STORE)
         finally:
             snapshot.close()
-        return write_backup(links, snapshot.schema, __version__, utc_now().isoformat(), file)
+        made_at = utc_now().isoformat()
+        about = Description(format=FORMAT, version=__version__, schema=snapshot.schema, made_at=made_at, outside=outside)
+        return write_backup(links, about, file)
 
 
 def check_restorable(file: Path, data: Path) -> Description:

@@ -1,7 +1,7 @@
 """``feedmill search``: searches as a user who is not signed in, or as one whom the operator names."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,7 +25,7 @@ from feedmill.cli.options import (
     workplace,
 )
 from feedmill.core.access.principals import read_identity
-from feedmill.model.access import ANONYMOUS
+from feedmill.model.access import ANONYMOUS, AccessClass
 from feedmill.model.audit import AuditKind, Details
 from feedmill.model.errors import BadRequest, Corrupt, Denied, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
     from feedmill.bootstrap.context import AppContext
     from feedmill.cli.serverport import ServerPort
+    from feedmill.ports import UnitOfWork
+
+LOOKED_AT = 100_000
+"""How many documents are looked at for one that is not public."""
 
 SEARCH_EXAMPLES = """Examples:
 
@@ -72,6 +76,7 @@ def search(
     if url and (user or groups):
         raise typer.BadParameter("with --url a server decides who searches; sign in there with a token of scope search")
     check_ca(ca, url)
+    hints: list[str] = []
     if url:
         from feedmill.cli.serverport import ServerPort
 
@@ -103,10 +108,13 @@ def search(
                 record_command(context, "search", details, AuditKind.DECISION_REQUESTED)
                 access = services.filters.find_filter(read_identity(user, namespace, groups or ())).without_late()
             page = json.loads(render_page(services.searcher.search(request, access), shows_scores=True))
+            hints = [] if page["total"] else list(_explain_nothing(context, is_for_user=access is not ANONYMOUS))
     if as_json:
         print_json(page)
-    else:
-        _print_page(page, start)
+        return
+    _print_page(page, start)
+    for hint in hints:
+        console().print(f"note: {hint}")
 
 
 def _check_index(context: "AppContext") -> None:
@@ -115,6 +123,28 @@ def _check_index(context: "AppContext") -> None:
 
     if has_lost_index(context.store, context.index()):
         raise Corrupt(f"the index of '{context.data}' is lost; 'feedmill reindex' builds it again, and so does 'feedmill serve'")
+
+
+def _explain_nothing(context: "AppContext", *, is_for_user: bool) -> Iterator[str]:
+    """Yields why a search of this machine's administrator may have found nothing, and what to try."""
+    with context.store.reading() as unit:
+        documents, waiting = unit.documents.scan.count_live(), sum(unit.processing.index_tasks.count().values())
+        are_some_secure = not is_for_user and _has_secure(unit)
+    if not documents:
+        yield "there are no documents yet; 'feedmill push' feeds some, and 'feedmill sources run' reads a pull source"
+        return
+    if waiting:
+        yield f"the index waits for {amount(waiting, 'document')}; 'feedmill status' shows the progress"
+    if are_some_secure:
+        yield "this search finds public documents alone, and some are not; --user NAME searches as a user"
+    options = " --user NAME" if is_for_user else ""
+    yield f"'feedmill why URL{options} --query QUERY' says why a search does not find a document"
+
+
+def _has_secure(unit: "UnitOfWork") -> bool:
+    """Returns whether one of the first documents is not public."""
+    held = unit.access.class_periods.list_held(after=0, limit=LOOKED_AT)
+    return any(number != AccessClass.PUBLIC for number in held.values())
 
 
 def _search_there(port: "ServerPort", parameters: Mapping[str, Any]) -> Any:

@@ -1,7 +1,7 @@
 """``feedmill tokens``: lists, adds and removes the tokens of programs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,7 @@ from feedmill.cli.options import (
     check_number,
     clean,
     console,
+    error_console,
     is_for_subcommand,
     make_table,
     print_json,
@@ -25,6 +26,9 @@ from feedmill.cli.users import Namespace
 from feedmill.core.text.times import ZONE
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.signin import TokenScope
+
+if TYPE_CHECKING:
+    from feedmill.settings.signin import SignIn
 
 tokens_app = typer.Typer(invoke_without_command=True, help="List, make and remove tokens of programs.", rich_markup_mode=None)
 
@@ -114,10 +118,18 @@ def add(
             made = render_new_token(tokens.add(label, scope, user=user, namespace=namespace, days=days, datasources=sources))
             details = {"label": label, "scopes": made["scopes"], "user": user, "namespace": namespace, "datasources": made["datasources"]}
             record_command(context, "tokens add", details)
+    if made.get("local_user") is False and not _has_other_sign_ins(place.load().settings.signin):
+        named = f"there is no local user '{made['user']}' in namespace {made['namespace']}, and the settings name no other way to sign in"
+        error_console().print(clean(f"warning: {named}; the token finds what this name may see; 'feedmill users add' makes a user"))
     if as_json:
         print_json(made)
     else:
         console().print(made["token"])
+
+
+def _has_other_sign_ins(signin: "SignIn") -> bool:
+    """Returns whether users may come from a directory, a provider or a proxy."""
+    return bool(signin.ldap or signin.oidc or signin.saml or signin.proxy.trusted)
 
 
 @tokens_app.command("remove", epilog="Example:\n\n  feedmill tokens remove 3")

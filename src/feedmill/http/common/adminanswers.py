@@ -315,6 +315,7 @@ class TokenShown(Answer):
 class TokenMade(TokenShown):
     """A new token."""
 
+    local_user: bool | None = Field(description="whether its user is a local one; null without a user")
     token: str = Field(description="its secret text, which is shown only this once")
 
 

@@ -23,10 +23,11 @@ MAX_SOURCES = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewToken:
-    """A new token with its text, which is shown only once."""
+    """A new token with its text, which is shown only once. ``is_for_local_user`` is None for a token without a user."""
 
     token: ApiToken
     text: str
+    is_for_local_user: bool | None
 
 
 class AccountService:
@@ -129,10 +130,11 @@ class TokenService:
         text = TOKEN_PREFIX + secrets.token_urlsafe(32)
         now = self._clock()
         with self._store.writing() as unit:
-            subject = None
+            subject, is_local = None, None
             if user:
                 subject = read_user(user, namespace)
                 account = unit.signin.accounts.find(namespace, account_key(subject))
+                is_local = account is not None
                 if account is not None:
                     subject = account.user
                 elif wanted != SEARCH_ONLY:
@@ -148,7 +150,7 @@ class TokenService:
                 datasources=sources,
             )
             token = replace(token, id=unit.signin.api_tokens.add(token))
-        return NewToken(token=token, text=text)
+        return NewToken(token=token, text=text, is_for_local_user=is_local)
 
     def list(self) -> list[ApiToken]:
         """Returns all tokens."""

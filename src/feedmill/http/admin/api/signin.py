@@ -174,7 +174,7 @@ def render_token(token: ApiToken) -> dict[str, Any]:
 
 def render_new_token(made: NewToken) -> dict[str, Any]:
     """Returns a new token as JSON, with its text, which no later response contains."""
-    return {**render_token(made.token), "token": made.text}
+    return {**render_token(made.token), "local_user": made.is_for_local_user, "token": made.text}
 
 
 def read_role(text: str) -> UserRole:
