@@ -341,6 +341,15 @@ def test_client_errors_are_distinguished(kind: str, client: Either, tmp_path: Pa
     assert get_args(FeedType) == ("full", "incremental", "metadata-and-url")
 
 
+def test_client_at_the_wrong_port_learns_the_right_one(kind: str, server: Appliance) -> None:
+    gate, search = (f"http://127.0.0.1:{port}" for port in (server.gate, server.search_port))
+    with Either(kind, "Client", search=gate, feeds=search) as crossed:
+        with pytest.raises(NotFound, match="GET /api/v1/search is answered by the search port, which is 8080 by default"):
+            crossed.search("x")
+        with pytest.raises(NotFound, match="is answered by the feed port, which is 19900 by default"):
+            crossed.get_receipt("7")
+
+
 def test_client_what_http_cannot_carry_is_refused_or_replaced(kind: str, client: Either, server: Appliance) -> None:
     url = f"http://127.0.0.1:{server.search_port}"
     with Either(kind, "Client", search=url, token="a\r\nb") as other, pytest.raises(BadRequest, match="cannot be sent"):

@@ -348,6 +348,10 @@ def test_search_port_unknown_paths_and_methods_are_refused(harness: SearchHarnes
     assert (refused.status, refused.json["code"]) == (405, "method_not_allowed")
     assert set(refused.headers["allow"].split(", ")) == {"GET", "HEAD"}
     assert refused.json["detail"] == "method not allowed; this address takes GET, HEAD"
+    told = ask(app, "/api/v1/documents", method="POST").json["detail"].split("; ")
+    assert told[-1] == "POST /api/v1/documents is answered by the feed port, which is 19900 by default"
+    told = ask(app, "/api/v1/settings/frontends/%3Cb%3E", method="PUT").json["detail"].split("; ")
+    assert told == ["not found", "PUT /api/v1/settings/{section}/{name} is answered by the admin port, which is 8000 by default"]
     assert ask(app, "/static/../search.py").status == 404
     assert ask(app, "/", method="POST", origin="http://evil.example.org").status == 403
 

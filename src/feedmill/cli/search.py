@@ -151,9 +151,9 @@ def _search_there(port: "ServerPort", parameters: Mapping[str, Any]) -> Any:
     try:
         return port.get_json("/api/v1/search", parameters)
     except (NotFound, Denied) as exc:
-        raise type(exc)(
-            f"{port.base_url} answers no searches ({exc}); give the address of the search port, which is 8080 by default"
-        ) from exc
+        reason = "" if isinstance(exc, NotFound) else f" ({exc})"
+        advice = "give the address of the search port, which is 8080 by default"
+        raise type(exc)(f"{port.base_url} answers no searches{reason}; {advice}") from exc
 
 
 def _check_facets(names: Sequence[str], selections: Sequence[str]) -> None:

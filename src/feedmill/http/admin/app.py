@@ -26,11 +26,12 @@ from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.manuallink import FindSearchPlace, manual_route
 from feedmill.http.common.openapi import build_openapi
 from feedmill.http.common.origin import OriginCheck
-from feedmill.http.common.problems import answer_http_error, answer_problem
+from feedmill.http.common.problems import answer_problem
 from feedmill.http.common.requirements import ADMINISTER, ANYONE, DeclaredRoute, Requirement, Unmatched, build_app
 from feedmill.http.common.resource import ADMIN_PORT
 from feedmill.http.common.strictparameters import strict_routes, strict_to
 from feedmill.http.common.stricttransport import StrictTransport
+from feedmill.http.common.unknownpaths import answer_http_error
 from feedmill.http.pages.apidocs import docs_route
 from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator

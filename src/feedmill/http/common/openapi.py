@@ -253,7 +253,7 @@ OTHERS: Final = "default"
 """Stands for every status that an operation does not name."""
 _DONE: Final = {200: "done", 201: "added", 202: "accepted; the answer says how to follow it", 204: "done; the answer is empty"}
 _LINK: Final = {"description": 'leads to the next page (`rel="next"`); absent on the last one', "schema": {"type": "string"}}
-_TITLES: Final = {SEARCH_PORT: "search port", FEED_PORT: "feed port", ADMIN_PORT: "admin port"}
+TITLES: Final = {SEARCH_PORT: "search port", FEED_PORT: "feed port", ADMIN_PORT: "admin port"}
 _SCHEMES: Final = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "a token of `feedmill tokens`, or that of `admin.token`"},
     "basic": {"type": "http", "scheme": "basic", "description": "name and password of a user; on the feed port a token as the password"},
@@ -285,7 +285,7 @@ def build_openapi(port: str) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": f"Feedmill, {_TITLES[port]}",
+            "title": f"Feedmill, {TITLES[port]}",
             "version": __version__,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Send
@@ -98,19 +97,6 @@ def make_answer(problem: Problem, message: str, headers: Mapping[str, str] | Non
 async def answer_problem(_request: Request, exc: Exception) -> JSONResponse:
     """Responds to a request that ended in one of our errors; for Starlette's table of exception handlers."""
     return make_answer(find_problem(exc), str(exc))
-
-
-async def answer_http_error(_request: Request, exc: Exception) -> JSONResponse:
-    """Responds to an unknown path or method; for Starlette's table of exception handlers."""
-    if not isinstance(exc, HTTPException):
-        return make_answer(Problem.INTERNAL, "internal error")
-    return make_answer(problem_of(exc.status_code), describe_http_error(exc), exc.headers)
-
-
-def describe_http_error(exc: HTTPException) -> str:
-    """Describes an unknown path or method in lower case, a method with those that the address takes."""
-    allowed = (exc.headers or {}).get("Allow", "")
-    return f"{exc.detail.lower()}; this address takes {allowed}" if allowed else exc.detail.lower()
 
 
 async def answer_failure(request: Request, _exc: Exception) -> Response:

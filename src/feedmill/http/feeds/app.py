@@ -17,8 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.origin import OriginCheck
-from feedmill.http.common.problems import answer_http_error, answer_problem
+from feedmill.http.common.problems import answer_problem
 from feedmill.http.common.requirements import ANYONE, DeclaredRoute, Requirement, Sender, Unmatched, build_app
+from feedmill.http.common.unknownpaths import answer_http_error
 from feedmill.http.feeds.dataload import DataloadEndpoint
 from feedmill.http.feeds.documents import DocumentsEndpoint
 from feedmill.http.feeds.gateconfig import CurrentConfig

@@ -49,7 +49,7 @@ from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.openapi import build_openapi
 from feedmill.http.common.origin import OriginCheck
 from feedmill.http.common.paging import link_next
-from feedmill.http.common.problems import Problem, answer_failure, describe_http_error, find_problem, make_answer, problem_of
+from feedmill.http.common.problems import Problem, answer_failure, find_problem, make_answer, problem_of
 from feedmill.http.common.proxyheaders import ProxyTrust
 from feedmill.http.common.requirements import (
     ADMINISTER,
@@ -68,6 +68,7 @@ from feedmill.http.common.searchthreads import SearchBounds, SearchThreads, find
 from feedmill.http.common.securityheaders import PAGE_WITH_SCRIPT, SECURITY_HEADERS, GuardHeaders
 from feedmill.http.common.strictparameters import strict, strict_to
 from feedmill.http.common.stricttransport import StrictTransport
+from feedmill.http.common.unknownpaths import describe_http_error
 from feedmill.http.pages.apidocs import docs_route
 from feedmill.http.pages.branding import STATIC_SECONDS
 from feedmill.http.pages.languages import show_parameter
@@ -420,7 +421,7 @@ class _Endpoints:
         """Returns the response to an unknown path or method."""
         if not isinstance(exc, HTTPException):
             return self._respond_problem(request, Problem.INTERNAL, "internal error")
-        text = exc.detail if isinstance(exc.detail, Message) else describe_http_error(exc)
+        text = exc.detail if isinstance(exc.detail, Message) else describe_http_error(request, exc)
         response = self._respond_problem(request, problem_of(exc.status_code), text)
         response.headers.update(exc.headers or {})
         return response
