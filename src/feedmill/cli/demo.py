@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +16,7 @@ import typer
 
 from feedmill.adapters.manual import PackagedManual
 from feedmill.bootstrap.feedmaking import make_feeds
+from feedmill.cli.demofiles import serving_files
 from feedmill.cli.options import clean, console
 from feedmill.cli.push import follow, send_file
 from feedmill.cli.serverport import ServerPort
@@ -28,7 +29,6 @@ from feedmill.services.feeds.feedmaking import FeedPlan
 from feedmill.settings import Settings
 
 DATA = Path("data/demo")
-FOLDER_URL = "http://folder.feedmill.localhost/"
 SAMPLE_QUERY = "push a feed"
 
 
@@ -40,19 +40,28 @@ def demo(
     """Start a server, feed it its manual, show a search, and continue to serve."""
     out = console()
     place = Workplace(data=data, config=None)
-    with _server(place) as (process, server):
+    folders = {"folder" if number == 1 else f"folder{number}": path for number, path in enumerate(folder or [], 1)}
+    with _server(place) as (process, server), _serving(folders) as urls:
         out.print(f"the server runs on {data}, its log is {data / 'server.log'}")
         _feed_folder(place, server, PackagedManual().folder, "manual", f"{server.url('search')}/manual/", include=("*.md",))
-        for number, path in enumerate(folder or [], 1):
-            name = "folder" if number == 1 else f"folder{number}"
-            _feed_folder(place, server, path, name, f"{FOLDER_URL}{'' if number == 1 else f'{number}/'}")
-        if folder:
-            out.print(f"nothing serves the files themselves, so read them by 'Cached': {FOLDER_URL} is an example of an address")
+        for name, path in folders.items():
+            _feed_folder(place, server, path, name, urls[name])
+            out.print(clean(f"the files of {path} are at {urls[name]} while this runs"))
         _show_search(place, server)
         if once:
             return
         out.print(f"the server goes on, its search page is {server.url('search')}/; end it with ctrl-c")
         process.wait()
+
+
+@contextmanager
+def _serving(folders: Mapping[str, Path]) -> Iterator[Mapping[str, str]]:
+    """Serves the files of folders, and returns the URL of each folder. Without folders no port is opened."""
+    if not folders:
+        yield {}
+        return
+    with serving_files(folders) as files:
+        yield {name: files.url(name) for name in folders}
 
 
 @contextmanager
