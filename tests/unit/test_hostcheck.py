@@ -8,6 +8,7 @@ from starlette.types import Message, Scope
 
 from feedmill.core.urls.hostnames import HostNames
 from feedmill.http.common.hostcheck import TARGET_EXTENSION, HostCheck
+from feedmill.http.pages.rendering import render_refusal
 from tests.asgi import Answer
 
 Headers = list[tuple[bytes, bytes]]
@@ -18,7 +19,13 @@ FEED_CLIENT_PATHS = frozenset({"/getdtd", "/gsafeed.dtd", "/xmlfeed", "/xmlfeed/
 def ask(
     headers: Headers, path: str = "/", *, method: str = "GET", target: bytes = b"", names: tuple[str, ...] = ("known.example",)
 ) -> Answer:
-    check = HostCheck(PlainTextResponse("inside"), names=lambda: HostNames.parse(names), setting="gate.hosts", open_paths=FEED_CLIENT_PATHS)
+    check = HostCheck(
+        PlainTextResponse("inside"),
+        names=lambda: HostNames.parse(names),
+        setting="gate.hosts",
+        open_paths=FEED_CLIENT_PATHS,
+        make_page=render_refusal,
+    )
     scope: Scope = {"type": "http", "method": method, "path": path, "headers": headers, "query_string": b""}
     if target:
         scope["extensions"] = {TARGET_EXTENSION: {"authority": target}}
@@ -94,3 +101,38 @@ def test_browser_is_not_taken_for_a_feed_client(origin: bytes) -> None:
 def test_any_name_is_answered_where_the_setting_says_so() -> None:
     assert ask(host(b"evil.example"), names=("*",)).status == 200
     assert ask([], names=("*",)).status == 200
+
+
+BROWSER = b"text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8"
+
+
+def test_browser_gets_a_page_in_its_language_that_loads_nothing() -> None:
+    answer = ask([*host(b"evil.example"), (b"accept", BROWSER), (b"accept-language", b"de-AT,en;q=0.5")])
+    assert (answer.status, answer.headers["content-type"]) == (421, "text/html; charset=utf-8")
+    assert '<html lang="de" dir="ltr">' in answer.text
+    assert "Dieser Port antwortet nicht unter dem Namen „evil.example“" in answer.text
+    assert "gate.hosts" in answer.text
+    assert "src=" not in answer.text
+    assert "href=" not in answer.text
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'; style-src 'unsafe-inline'")
+
+
+def test_page_for_browsers_escapes_the_name() -> None:
+    answer = ask([*host(b"<script>alert(1)</script>"), (b"accept", b"text/html")])
+    assert "&lt;script&gt;" in answer.text
+    assert "<script" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "accepted", [b"", b"*/*", b"application/json", b"text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2", b"text/plain, text/htmlx"]
+)
+def test_programs_get_a_line_of_text(accepted: bytes) -> None:
+    answer = ask([*host(b"evil.example"), (b"accept", accepted)])
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert (
+        answer.text == "this port does not answer under the name 'evil.example'; use its address, or add the name to the setting gate.hosts"
+    )
+
+
+def test_program_that_asks_the_api_for_a_page_gets_json() -> None:
+    assert ask([*host(b"evil.example"), (b"accept", BROWSER)], "/api/v1/feeds").json["code"] == "misdirected"

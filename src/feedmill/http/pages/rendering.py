@@ -40,6 +40,7 @@ _WITH_QUERY: Final = ("/", "/cache")
 _PASSING: Final = frozenset({Problem.BUSY, Problem.INTERNAL, Problem.TOO_MANY_FAILURES})
 """Errors that may be over when the same request is sent again."""
 
+_OTHER_NAME: Final = message("The server does not know this name")
 _REFUSED: Final = message("The request cannot be answered as it is")
 _FAILED: Final = message("Something went wrong on the server")
 
@@ -86,6 +87,14 @@ class Pages:
     def find_repeated(self, request: Request) -> Mapping[str, str]:
         """Returns the parameters that links to other pages repeat: those of the front end and of the language."""
         return {**self.brands.find(request).parameters, **show_parameter(find_choice(request))}
+
+
+def render_refusal(text: str, accepted: str) -> str:
+    """Returns the page of a request under a name that the port does not know. It loads nothing, because the port refuses that too.
+
+    Shape: ``accepted`` is the header ``Accept-Language``.
+    """
+    return Pages().render("refusal.html", choose_language("", accepted), Brand(), title=_OTHER_NAME, text=text)
 
 
 def find_choice(request: Request) -> Choice:

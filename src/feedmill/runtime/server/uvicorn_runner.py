@@ -22,6 +22,7 @@ from feedmill.http.common.answers import STOP_EXTENSION
 from feedmill.http.common.crossorigin import CrossOriginHeaders
 from feedmill.http.common.hostcheck import FindNames, HostCheck
 from feedmill.http.common.requestids import RequestIds
+from feedmill.http.pages.rendering import render_refusal
 from feedmill.runtime.connectionboard import ConnectionCount
 from feedmill.runtime.server.connections import ConnectionSlots, ShareOf
 from feedmill.runtime.server.deadlines import REST_SECONDS
@@ -140,7 +141,9 @@ def _announce_stop(app: ASGIApp, stopped: asyncio.Event) -> ASGIApp:
 
 def _configure(listener: Listener, stopped: asyncio.Event) -> uvicorn.Config:
     app = _announce_stop(_ignore_disconnects(listener.app), stopped)
-    checked: ASGIApp = HostCheck(app, names=listener.hosts, setting=listener.hosts_setting, open_paths=listener.open_paths)
+    checked: ASGIApp = HostCheck(
+        app, names=listener.hosts, setting=listener.hosts_setting, open_paths=listener.open_paths, make_page=render_refusal
+    )
     if listener.allow_origins is not None:
         checked = CrossOriginHeaders(checked, allowed=listener.allow_origins)
     return uvicorn.Config(
