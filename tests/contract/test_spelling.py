@@ -203,6 +203,34 @@ def test_page_names_the_document_that_results_are_similar_to(library: SearchHarn
     assert "Hidden cats" not in hidden
 
 
+def test_page_of_similar_documents_leads_back_to_the_list(library: SearchHarness) -> None:
+    found = show(library, ("q", "whiskers"), ("select", "@site:cats.com"), ("lang", "de"))
+    back = "back=q%3Dwhiskers%26select%3D%2540site%253Acats.com%26lang%3Dde"
+    assert f'href="/?q=related%3Ahttp%3A%2F%2Fcats.com%2F1&amp;lang=de&amp;{back}"' in found
+    similar = ("q", "related:http://cats.com/1")
+    text = show(library, similar, ("back", "q=whiskers&select=@site:cats.com&lang=de"))
+    assert (
+        '<p class="back"><a href="/?q=whiskers&amp;select=%40site%3Acats.com&amp;lang=de" rel="nofollow">Back to the results</a></p>'
+        in text
+    )
+    assert f"&amp;{back}" in text, "what is similar to them leads there too"
+    for nothing in ("", "lang=de", "//evil.example/", "https://evil.example/?x"):
+        assert "Back to the results" not in show(library, similar, ("back", nothing)), nothing
+    hostile = show(library, similar, ("back", 'q="><script>//evil.example'))
+    assert '<a href="/?q=%22%3E%3Cscript%3E%2F%2Fevil.example" rel="nofollow">' in hostile
+
+
+def test_page_without_results_offers_the_query_without_each_restriction(library: SearchHarness) -> None:
+    text = show(library, ("q", "whiskers filetype:pdf -dogs"), ("site", "default_collection"))
+    assert 'href="/?q=whiskers+-dogs&amp;site=default_collection" rel="nofollow">Search without <b dir="auto">filetype:pdf</b></a>' in text
+    assert (
+        'href="/?q=whiskers+filetype%3Apdf&amp;site=default_collection" rel="nofollow">Search without <b dir="auto">-dogs</b></a>' in text
+    )
+    assert "Use fewer words" not in text
+    assert "inmeta:" not in text
+    assert "Search without" not in show(library, ("q", "filetype:pdf")), "nothing would be left to search for"
+
+
 def test_page_shows_at_most_twenty_similar_documents(library: SearchHarness) -> None:
     library.add([library.make(f"http://more.com/{number}", "whiskers purring feline kitten", title=f"M{number}") for number in range(30)])
     library.add([library.make(f"http://far.com/{number}", "stone and sand", title=f"F{number}") for number in range(200)])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.query.language import MAX_CHARACTERS, MAX_TERMS, parse_query
+from feedmill.core.query.language import MAX_CHARACTERS, MAX_TERMS, list_restrictions, parse_query
 from feedmill.core.query.text import render_query
 from feedmill.model.query import (
     And,
@@ -289,3 +289,28 @@ def test_parse_query_encoded_value_round_trips(value: str) -> None:
         return
     parsed = parse_query(f"inmeta:name={encoded}")
     assert parsed.root == MetaEquals("name", value)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("travel abroad", ()),
+        ("travel filetype:pdf rates", (("filetype:pdf", "travel rates"),)),
+        ("-draft  site:a.com", (("-draft", "site:a.com"), ("site:a.com", "-draft"))),
+        ('inmeta:dept="legal affairs" fees', (('inmeta:dept="legal affairs"', "fees"),)),
+        ('-"by plane" travel', (('-"by plane"', "travel"),)),
+        ("site:a.com OR site:b.com fees -draft", (("-draft", "site:a.com OR site:b.com fees"),)),
+        ('intitle:x "', (("intitle:x", '"'),)),
+        ("-allintitle: x", ()),
+        ("well-known +travel foo:x", ()),
+    ],
+)
+def test_list_restrictions_names_each_as_written_and_what_is_left(text: str, found: tuple[tuple[str, str], ...]) -> None:
+    assert list_restrictions(text) == found
+
+
+@given(st.text())
+def test_list_restrictions_parts_come_from_the_text(text: str) -> None:
+    for term, rest in list_restrictions(text):
+        assert term in text
+        assert len(rest) <= len(text)

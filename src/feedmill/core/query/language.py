@@ -168,6 +168,20 @@ def parse_query(text: str) -> ParsedQuery:
     return ParsedQuery(root=_join(reading.clauses), warnings=tuple(reading.warnings))
 
 
+def list_restrictions(text: str) -> tuple[tuple[str, str], ...]:
+    """Returns the terms of a query that only leave documents out, as they were written, each with the query without it.
+
+    These are values of operators and terms with a minus. A term beside an OR is none.
+    """
+    matches, found = list(_TOKEN.finditer(text[:MAX_CHARACTERS])), []
+    for number, match in enumerate(matches):
+        beside = [other["word"] for other in matches[max(number - 1, 0) : number + 2]]
+        if (match["operator"] or match["minus"] == "-") and match["every"] is None and "OR" not in beside:
+            rest = f"{text[: match.start()].rstrip()} {text[match.end() :].lstrip()}".strip()
+            found.append((match[0], rest))
+    return tuple(found)
+
+
 def _join(clauses: list[list[Node]]) -> Node:
     return join_all(clause[0] if len(clause) == 1 else Or(tuple(clause)) for clause in clauses)
 

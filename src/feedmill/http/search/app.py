@@ -89,13 +89,13 @@ from feedmill.http.search.passages import PATH as RETRIEVE_PATH
 from feedmill.http.search.passages import PassagesEndpoint
 from feedmill.http.search.profilesearch import PATH as PROFILE_SEARCH
 from feedmill.http.search.profilesearch import FindProfile, ProfileSearch
-from feedmill.http.search.resultpage import AUTHOR, LITERAL, UNGROUPED, may_correct, show_page
+from feedmill.http.search.resultpage import AUTHOR, BACK, LITERAL, UNGROUPED, may_correct, show_page
 from feedmill.http.search.rowpage import PATH as ROW_PATH
 from feedmill.http.search.rowpage import FindRows, RowPages, find_no_rows
 from feedmill.http.search.searchbox import SEARCH_BOX_PATH, TEXTS_PATH, SearchBoxScript
 from feedmill.http.search.seedlists import CONTENT_PATH, TOKENS_PATH, USER_PATH, Seedlists, name_user
 from feedmill.http.search.seedlists import PATH as SEEDLIST_PATH
-from feedmill.http.search.similarpage import find_related_url, keep_best, name_document, only_by_likeness
+from feedmill.http.search.similarpage import find_related_url, find_way_back, keep_best, name_document, only_by_likeness
 from feedmill.http.search.suggestions import Suggestions
 from feedmill.http.signin.check import SignInCheck
 from feedmill.http.signin.site import SignInSite
@@ -316,6 +316,7 @@ class _Endpoints:
             facet_names=tuple(request.query_params.getlist("facet")),
             has_frontend_facets=True,
             has_built_in_facets=True,
+            counts_unselected=True,
             getfields=(AUTHOR,),
             corrects=not _is_typing(request),
             groups_alike=UNGROUPED not in _list_chosen(request),
@@ -340,18 +341,21 @@ class _Endpoints:
         search = self._prepare(parameters, request)
         plan, page = self._run(search)
         document = self._documents.find_typed(url, search.access, search.deadline)
-        return self.show_results(keep_best(page), plan, request, similar_to=name_document(document) if document is not None else "")
+        name = name_document(document) if document is not None else ""
+        return self.show_results(keep_best(page), plan, request, similar_to=name, back=find_way_back(request.query_params.get(BACK, "")))
 
-    def show_results(self, page: ResultPage, plan: QueryPlan, request: Request, *, typed: str = "", similar_to: str = "") -> Response:
+    def show_results(
+        self, page: ResultPage, plan: QueryPlan, request: Request, *, typed: str = "", similar_to: str = "", back: str = ""
+    ) -> Response:
         """Shows results on the search page.
 
         Shape: ``typed`` is the query of the user if these are the results of another spelling. ``similar_to`` names the document that the
-        results are similar to, "" for other results.
+        results are similar to, "" for other results; ``back`` are the parameters of the list that led to it.
         """
         account = self.site.signin.find_account(request) if self.site.signin is not None else None
         # of a word that is half typed, documents hold parts alone
         page = replace(page, is_loosened=page.is_loosened and not _is_typing(request))
-        shown = show_page(page, plan, show_parameter(find_choice(request)), typed=typed, chosen=_list_chosen(request))
+        shown = show_page(page, plan, show_parameter(find_choice(request)), typed=typed, chosen=_list_chosen(request), back=back)
         headers = {**PRIVATE_NO_CACHE, "Content-Security-Policy": PAGE_WITH_SCRIPT}
         # a request that is sent while somebody types shows its results alone
         notices = self.site.signin.notices if self.site.signin is not None and not _is_typing(request) else None

@@ -1,12 +1,13 @@
 """The search page: the values that its template shows of a result page."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 from urllib.parse import urlencode
 
+from feedmill.core.query.language import list_restrictions
 from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.scoring import HOLDS_TELLING_BONUS
 from feedmill.core.urls.breadcrumbs import CONTROL, name_url, shorten_url, split_url
@@ -37,7 +38,11 @@ LITERAL = ("correct", "0")
 UNGROUPED = ("filter", "0")
 """The parameter that shows each result by itself, also those whose texts are nearly the same."""
 
+BACK: Final = "back"
+"""The parameter of a page of similar documents that holds those of the list from which a user came to it."""
+
 MAX_ALIKE = 10
+MAX_RESTRICTIONS = 5
 
 ORDERS = (("", message("Relevance")), ("date:D:R:d1", message("Newest")), ("date:A:R:d1", message("Oldest")))
 """The orders that the page offers: the value of ``sort=`` and its label."""
@@ -180,7 +185,8 @@ class ShownPage:
 
     ``parting`` is the position, from 0, of the first result without some words of the query, None if all have all words
     or if words may not be left out. ``typed`` is what was typed if the page shows the results of another spelling. ``again`` leads to the
-    same list if time was too short for it.
+    same list if time was too short for it. ``restrictions`` are terms of a query without results, each with the page without it. ``back``
+    is the list from which a user came to similar documents.
     """
 
     query: str
@@ -207,6 +213,8 @@ class ShownPage:
     feed: str = ""
     ungrouped: str | None = None
     again: str | None = None
+    restrictions: tuple[QuerySuggestion, ...] = ()
+    back: str | None = None
 
 
 def may_correct(page: ResultPage, request: SearchRequest) -> bool:
@@ -226,20 +234,23 @@ def show_page(
     *,
     typed: str = "",
     chosen: tuple[tuple[str, str], ...] = (),
+    back: str = "",
 ) -> ShownPage:
     """Returns the values for the template. Every link and the form have the parameters ``repeated``.
 
     Shape: ``typed`` is the query of the user if the page is that of another spelling. Links within the list repeat what was ``chosen`` for
-    it, of ``LITERAL`` and ``UNGROUPED``; those to other queries and the form do not.
+    it, of ``LITERAL`` and ``UNGROUPED``, and ``back``, the parameters of the list that led to it. Those to other queries and the form do
+    not.
     """
     same = tuple((repeated or {}).items())
     request = plan.request
     num = max(request.num, 1)
     elsewhere = (*_list_parameters(request), *same)
-    own = (*same, *chosen)
+    own = (*same, *chosen, *([(BACK, back)] if back else []))
     parameters = (*_list_parameters(request), *own)
     here = _add_start(parameters, request.start)
     before = page.start if page.before is None else page.before
+    origin = back or _encode([("q", page.query), *here])
 
     def link_to(other: SearchRequest) -> str:
         return _href(page.query, 0, (*_list_parameters(other), *own))
@@ -255,7 +266,7 @@ def show_page(
         last=before + sum(1 + len(result.alike) for result in page.results),
         place=page.start + 1,
         seconds=page.seconds,
-        results=tuple(_show_result(result, page.query, same, here, ends) for result in page.results),
+        results=tuple(_show_result(result, page.query, here, (*same, (BACK, origin)), ends) for result in page.results),
         warnings=page.warnings,
         previous=_href(page.query, max(request.start - num, 0), parameters) if request.start > 0 else None,
         following=_href(page.query, request.start + num, parameters) if has_more else None,
@@ -271,6 +282,12 @@ def show_page(
         feed=_write_feed_address(page.query, request),
         ungrouped=_href(page.query, 0, (*parameters, UNGROUPED)) if page.folded else None,
         again=_href(page.query, 0, here) if page.deadline_warnings else None,
+        restrictions=tuple(
+            QuerySuggestion(query=term, href=_href(rest, 0, parameters))
+            for term, rest in (() if page.total or page.deadline_warnings else list_restrictions(page.query)[:MAX_RESTRICTIONS])
+            if lists_results(rest, request)
+        ),
+        back=f"/?{back}" if back else None,
     )
 
 
@@ -331,11 +348,15 @@ def _write_feed_address(query: str, request: SearchRequest) -> str:
     """Returns the address of a feed with the results of the page: in ``/search`` all words must occur and likes are left out by default."""
     parameters = [pair for pair in _list_parameters(request) if pair[0] != "match"]
     pairs = [("q", query), *parameters, ("match", request.match.value), ("filter", "0"), ("output", "atom")]
-    return "/search?" + urlencode(pairs, errors="replace")
+    return "/search?" + _encode(pairs)
 
 
 def _href(query: str, start: int, parameters: tuple[tuple[str, str], ...]) -> str:
-    return "/?" + urlencode([("q", query), *_add_start(parameters, start)], errors="replace")
+    return "/?" + _encode([("q", query), *_add_start(parameters, start)])
+
+
+def _encode(pairs: Sequence[tuple[str, str]]) -> str:
+    return urlencode(pairs, errors="replace")
 
 
 def _add_start(parameters: tuple[tuple[str, str], ...], start: int) -> tuple[tuple[str, str], ...]:
@@ -343,9 +364,9 @@ def _add_start(parameters: tuple[tuple[str, str], ...], start: int) -> tuple[tup
 
 
 def _show_result(
-    result: Result, query: str, same: tuple[tuple[str, str], ...], here: tuple[tuple[str, str], ...], ends: Ends
+    result: Result, query: str, here: tuple[tuple[str, str], ...], elsewhere: tuple[tuple[str, str], ...], ends: Ends
 ) -> ShownResult:
-    """Returns a result. Shape: links to other lists have the parameters ``same``; a copy leads back to this list with ``here``."""
+    """Returns a result. Shape: a copy leads back to this list with the parameters ``here``; links to other lists have ``elsewhere``."""
     title = show_title(result, ends)
     if not title.text.strip():
         title = Snippet(text=name_url(result.display_url))
@@ -359,8 +380,8 @@ def _show_result(
         date=result.date,
         size=result.content_bytes,
         author=write_authors(result.metadata),
-        copy="/cache?" + urlencode([("url", result.url), ("q", query), *here], errors="replace") if result.has_copy else None,
-        similar=_href(f"related:{result.url}", 0, same),
+        copy="/cache?" + _encode([("url", result.url), ("q", query), *here]) if result.has_copy else None,
+        similar=_href(f"related:{result.url}", 0, elsewhere),
         alike=tuple(map(_show_alike, result.alike[:MAX_ALIKE])),
         alike_count=len(result.alike),
     )

@@ -1,11 +1,14 @@
 """The page of a ``related:`` query: it names the document of the query, and shows the best twenty that are similar to it."""
 
 from dataclasses import replace
+from urllib.parse import parse_qsl, urlencode
 
 from feedmill.core.documents.presentation import shown_title
 from feedmill.core.query.nodes import parts_of
 from feedmill.core.query.plan import QueryPlan
 from feedmill.core.urls.breadcrumbs import name_url
+from feedmill.http.search.parameters import read_search
+from feedmill.http.search.resultpage import lists_results
 from feedmill.http.search.titles import shorten_title
 from feedmill.model.document import Document
 from feedmill.model.query import Related
@@ -24,6 +27,14 @@ def find_related_url(plan: QueryPlan) -> str | None:
 def only_by_likeness(request: SearchRequest) -> SearchRequest:
     """Returns the request without facets, groups and another order: they would be those of a list that the page does not show."""
     return replace(request, facet_names=(), has_frontend_facets=False, has_built_in_facets=False, groups_alike=False, sort=None)
+
+
+def find_way_back(parameters: str) -> str:
+    """Returns the parameters of the list from which a user came, written anew, "" if they list nothing."""
+    pairs = parse_qsl(parameters, errors="replace")
+    selected = tuple(value for name, value in pairs if name == "select")
+    request = replace(read_search(dict(pairs)), selected=selected)
+    return urlencode(pairs, errors="replace") if lists_results(request.query, request) else ""
 
 
 def keep_best(page: ResultPage) -> ResultPage:
