@@ -28,6 +28,10 @@ css = "own.css"
 name = "wide"
 title = "Library of Example"
 logo = "wide.svg"
+
+[[frontends]]
+name = "words"
+title = "Example Search"
 """
 LOGO = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><script>document.title = "changed"</script><rect width="9"/></svg>'
 WIDE = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="60"><rect width="300" height="60"/></svg>'
@@ -60,6 +64,19 @@ def test_branded_pages_are_clean_for_axe_in_every_direction(browser: Browser, ap
         found = Axe().run(page)
         assert found.response["violations"] == [], (path, found.generate_report())
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), path
+    page.context.close()
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_title_of_two_words_stands_in_one_line_beside_the_icon(browser: Browser, appliance: Appliance, size: dict[str, int]) -> None:
+    page = new_page(browser, appliance, size)
+    for path in ("/?client=words", "/signin?client=words", "/signout?client=words"):
+        page.goto(path)
+        icon, title = page.locator(".brand img").bounding_box(), page.locator(".brand span").bounding_box()
+        assert icon is not None
+        assert title is not None
+        assert title["y"] < icon["y"] + icon["height"], path
+        assert title["height"] < 2 * icon["height"], path
     page.context.close()
 
 

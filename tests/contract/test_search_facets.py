@@ -166,6 +166,47 @@ def test_page_shows_only_facets_that_narrow(harness: SearchHarness) -> None:
     assert '<span class="value">German</span>' in text
 
 
+def read_counts(page: str) -> dict[str, list[tuple[str, str | None]]]:
+    """Returns the values of the facets of a page by their names, each with its count; the name of one that cannot be used has a "-"."""
+    found = {}
+    for group in etree.HTML(page).iterfind(".//fieldset"):
+        name = str(group.xpath("string(legend)")) + ("-" if "disabled" in group.attrib else "")
+        items = group.findall(".//li")
+        found[name] = [(read_span(item, "value") or "", read_span(item, "number")) for item in items]
+    return found
+
+
+def read_span(item: etree._Element, name: str) -> str | None:
+    return str(item.xpath(f"string(.//span[@class='{name}'])")).strip("()") or None
+
+
+def test_page_keeps_facets_in_their_place_with_their_counts_when_one_narrows(harness: SearchHarness) -> None:
+    harness.add([harness.make("http://b.com/x", "word", language="de", metadata=(("team", "Press"),))])
+    app = search_app(harness.services())
+    whole = read_counts(ask(app, "/", [("q", "word"), ("client", "shop")]).text)
+    assert list(whole) == ["What it costs", "team", "Language", "Site"]
+    # only one of what is left has a language, no price: neither narrows any further
+    narrowed = read_counts(ask(app, "/", [("q", "word"), ("client", "shop"), ("select", "@site:b.com")]).text)
+    assert narrowed == {
+        "What it costs-": [("at most 9.99", "0"), ("10 – 20", "0")],
+        "team": [("Press", "1")],
+        "Language": [("German", "1")],
+        "Site": [("a.com", "4"), ("b.com", "1")],
+    }
+    # by the API the facets are those of the list alone
+    facets = ask(app, "/api/v1/search", [("q", "word"), ("client", "shop"), ("facet", "price"), ("select", "@site:b.com")]).json["facets"]
+    assert facets[0]["values"] == []
+
+
+def test_page_counts_a_selected_value_that_nothing_is_left_of(harness: SearchHarness) -> None:
+    app = search_app(harness.services())
+    shown = read_counts(ask(app, "/", [("q", "word"), ("client", "shop"), ("select", "team:Ops"), ("select", "price:..9.99")]).text)
+    assert shown == {"What it costs": [("at most 9.99", "0")], "team": [("Ops", "0"), ("Sales", "1")]}
+    # of what no document has, nothing is known
+    shown = read_counts(ask(app, "/", [("q", "word"), ("client", "shop"), ("select", "team:nobody")]).text)
+    assert ("nobody", None) in shown["team"]
+
+
 @pytest.mark.parametrize(("ending", "name"), [("html", "Web page"), ("md", "Markdown"), ("txt", "Plain text"), ("pdf", "PDF")])
 def test_page_names_types_of_files_for_people(harness: SearchHarness, ending: str, name: str) -> None:
     text = ask(search_app(harness.services()), "/", [("q", "word"), ("select", f"@filetype:{ending}")]).text

@@ -80,6 +80,14 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnselectedList:
+    """A result list as it would be if nothing were selected of facets. Shape: ``facets`` are those of the page, in the same order."""
+
+    total: int
+    facets: tuple[FacetCounts, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResultPage:
     """The response to a search request: one page of a result list. A format renders it and changes nothing of it."""
 
@@ -100,6 +108,8 @@ class ResultPage:
     facets: tuple[FacetCounts, ...] = ()
     #: what the user selected of facets
     selections: tuple[Selection, ...] = ()
+    #: the list before that; None if nothing was selected, or if it was not asked for
+    unselected: UnselectedList | None = None
     #: shown above the results
     keymatches: tuple[KeyMatch, ...] = ()
     #: other queries to offer

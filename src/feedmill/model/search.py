@@ -180,6 +180,8 @@ class SearchRequest:
     has_frontend_facets: bool = False
     #: the built-in facets are counted too
     has_built_in_facets: bool = False
+    #: where something is selected of facets, they are counted over the whole list too
+    counts_unselected: bool = False
     #: names of collections, "" for all documents
     site: str = ""
     #: the data source of the documents, "" for any

@@ -12,14 +12,14 @@ from typing import Literal
 from feedmill.core.query.plan import QueryPlan
 from feedmill.core.query.text import render_query
 from feedmill.core.ranking.builtinfacets import built_in_term, last_of_month
-from feedmill.core.ranking.facets import counts_days, is_built_in, narrow
+from feedmill.core.ranking.facets import MAX_VALUES_SHOWN, counts_days, is_built_in, narrow
 from feedmill.core.text.analysis import fold_value
 from feedmill.core.text.typedvalues import read_day
 from feedmill.core.text.units import write_unit
 from feedmill.model.facets import BuiltIn, Facet, FacetCounts, FacetRange, FacetType, FacetValue, Selection
 from feedmill.model.messages import message
 from feedmill.model.query import BuiltInEquals, DateRange, MetaDates, MetaEquals, MetaNumbers, Node
-from feedmill.model.results import ResultPage
+from feedmill.model.results import ResultPage, UnselectedList
 from feedmill.model.search import SearchRequest
 
 _ENDS = ("low", "high")
@@ -70,7 +70,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownValue:
-    """A value to select. Shape: ``select`` is what the form sends; ``count`` is None for a selected value that no document has."""
+    """A value to select. Shape: ``select`` is what the form sends; ``count`` is None for a selected value that was not counted."""
 
     label: Label
     select: str
@@ -89,12 +89,16 @@ class DayFields:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownFacet:
-    """A facet: the values that are visible at once, and the others. Shape: ``days`` is None for a facet of no days."""
+    """A facet: the values that are visible at once, and the others. Shape: ``days`` is None for a facet of no days.
+
+    ``is_idle``: what is selected of other facets leaves none of its values. It stays in its place, so that the others do.
+    """
 
     label: Label
     values: tuple[ShownValue, ...]
     more: tuple[ShownValue, ...]
     days: DayFields | None = None
+    is_idle: bool = False
 
     @property
     def is_long(self) -> bool:
@@ -125,11 +129,15 @@ def show_filters(page: ResultPage, plan: QueryPlan, href: Href, list_parameters:
     """Returns the facets and the selections of a page."""
     selections = _list_different(page.selections or tuple((*one.values, *one.ranges)[0] for one in plan.selections))
     today = next((counts.facet.as_of for counts in page.facets if counts.facet.as_of is not None), None)
-    shown = [counts for counts in page.facets if _narrows(counts, selections, page.total)]
-    boxes = {fold_value(counts.facet.name) for counts in shown}
+    whole = page.unselected or UnselectedList(total=page.total, facets=page.facets)
+    pairs = zip(page.facets, whole.facets, strict=True)
+    shown = [
+        (counts, before) for counts, before in pairs if _narrows(before, selections, whole.total) and (counts.values or counts.is_exact)
+    ]
+    boxes = {fold_value(counts.facet.name) for counts, _ in shown}
     others = tuple(_write(one) for one in selections if fold_value(one.name) not in boxes)
     return ShownFilters(
-        facets=tuple(_show_facet(counts, selections, today) for counts in shown),
+        facets=tuple(_show_facet(counts, before, selections, today) for counts, before in shown),
         selected=(*_show_selections(selections, plan, today, href), *_show_navigation(plan, href)),
         clear=href(replace(plan.request, selected=(), navigation="")),
         hidden=(("q", plan.request.query), *list_parameters(replace(plan.request, selected=others))),
@@ -140,19 +148,22 @@ def _list_different(selections: Sequence[Selection]) -> tuple[Selection, ...]:
     return tuple({(fold_value(one.name), fold_value(one.text)): one for one in selections}.values())
 
 
-def _narrows(counts: FacetCounts, selections: Sequence[Selection], total: int) -> bool:
-    """Whether a facet is worth its place: not where all results have the same value, unless it is selected."""
-    if _list_selected(counts.facet, selections):
+def _narrows(whole: FacetCounts, selections: Sequence[Selection], total: int) -> bool:
+    """Whether a facet is worth its place: not where all results of the whole list have the same value, unless it is selected."""
+    if _list_selected(whole.facet, selections):
         return True
-    return len(counts.values) > 1 or any(value.count < total for value in counts.values)
+    return len(whole.values) > 1 or any(value.count < total for value in whole.values)
 
 
 def _list_selected(facet: Facet, selections: Sequence[Selection]) -> list[Selection]:
     return [one for one in selections if fold_value(one.name) == fold_value(facet.name)]
 
 
-def _show_facet(counts: FacetCounts, selections: Sequence[Selection], today: date | None) -> ShownFacet:
+def _show_facet(counts: FacetCounts, whole: FacetCounts, selections: Sequence[Selection], today: date | None) -> ShownFacet:
     facet, selected = counts.facet, _list_selected(counts.facet, selections)
+    is_idle = not counts.values and not selected
+    if is_idle:
+        counts = replace(whole, values=tuple(replace(value, count=0) for value in whole.values))
     values, found, counted = list[ShownValue](), set[Selection](), [value.count for value in counts.values]
     for value in counts.values:
         same = [one for one in selected if _is_same(one, facet, value)]
@@ -163,7 +174,9 @@ def _show_facet(counts: FacetCounts, selections: Sequence[Selection], today: dat
     unlisted = [one for one in selected if one not in found]
     days, in_fields = _make_fields(facet, unlisted)
     absent = [
-        ShownValue(label=_label_value(facet, one.text, today), select=_write(one), count=None, is_selected=True)
+        ShownValue(
+            label=_label_value(facet, one.text, today), select=_write(one), count=_count_unlisted(one, counts, whole), is_selected=True
+        )
         for one in unlisted
         if one is not in_fields
     ]
@@ -176,7 +189,14 @@ def _show_facet(counts: FacetCounts, selections: Sequence[Selection], today: dat
         values=tuple(first),
         more=tuple(one for one in values[:MAX_LISTED] if one not in first),
         days=days,
+        is_idle=is_idle,
     )
+
+
+def _count_unlisted(selection: Selection, counts: FacetCounts, whole: FacetCounts) -> int | None:
+    """Returns how many documents have a selected value that the counts do not list, None if it may be one that they leave out."""
+    lists_all = counts.is_exact and len(counts.values) < MAX_VALUES_SHOWN
+    return 0 if lists_all and any(_is_same(selection, whole.facet, value) for value in whole.values) else None
 
 
 def _make_fields(facet: Facet, unlisted: Sequence[Selection]) -> tuple[DayFields | None, Selection | None]:

@@ -113,7 +113,9 @@ class SearchProtocol:
                 return demanded
         access = restrict(self._identify(request), gsa.access)
         if frontend is not None and not is_page:
-            search = self._searcher.prepare(replace(gsa.request, has_built_in_facets=True), access, find_deadline(request))
+            search = self._searcher.prepare(
+                replace(gsa.request, has_built_in_facets=True, counts_unselected=True), access, find_deadline(request)
+            )
             return self._show(self._searcher.find_page(search), search.plan, request)
         if is_feed:
             return make_feed(request, gsa, self._list_page(gsa, access, find_deadline(request)), self._clock())

@@ -52,18 +52,9 @@
   };
 
   const keepLists = (form) => {
-    let last = null;
     for (const before of document.querySelectorAll("#filters fieldset")) {
-      let group = [...form.querySelectorAll("fieldset")].find((one) => nameOf(one) === nameOf(before));
-      if (!group) {
-        // it narrows nothing now; it stays, so that the boxes under the pointer do
-        group = before.cloneNode(true);
-        group.disabled = true;
-        group.querySelectorAll(".number").forEach((one) => one.remove());
-        if (last) last.after(group);
-        else form.querySelector(".facets").prepend(group);
-      }
-      last = group;
+      const group = [...form.querySelectorAll("fieldset")].find((one) => nameOf(one) === nameOf(before));
+      if (!group) continue;
       const [rest, range, field] = [".rest", ".range", ".sift"].map((part) => group.querySelector(part));
       if (rest && before.querySelector(".rest")?.open) rest.open = true;
       if (range && before.querySelector(".range")?.open) range.open = true;
@@ -131,11 +122,7 @@
   });
   // these events do not bubble
   document.addEventListener("toggle", (event) => {
-    const opened = event.target, panel = filters();
-    if (event.newState !== "open" || !panel?.contains(opened)) return;
-    if (opened === panel) panel.querySelector(".close").focus({ focusVisible: false });
-    // "3 more" disappears with its focus, unless something else opened the list
-    else if ([document.body, opened.querySelector("summary")].includes(document.activeElement)) opened.querySelector("input").focus();
+    if (event.newState === "open" && event.target === filters()) filters().querySelector(".close").focus({ focusVisible: false });
   }, true);
   // a link within the page is no other search
   addEventListener("popstate", () => {

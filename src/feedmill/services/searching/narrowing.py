@@ -14,6 +14,7 @@ from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest
 from feedmill.model.facets import Facet, FacetCounts, Selection
 from feedmill.model.query import MatchAll, Node, Not
+from feedmill.model.results import UnselectedList
 from feedmill.ports import SearchIndex
 
 NOTHING = Not(MatchAll())
@@ -65,10 +66,20 @@ def count_facets(
         together.setdefault(name if name in selected else "", []).append(place)
     counted: dict[int, FacetCounts] = {}
     for name, places in together.items():
-        wanted = [_as_of(facets[place], today) for place in places]
-        counts = index.count_facets(narrowing.narrow(root, but=name), access, wanted)
-        counted |= zip(places, (_without_repeated(one, today) for one in counts), strict=True)
+        counts = _count(index, narrowing.narrow(root, but=name), access, [facets[place] for place in places], today)
+        counted |= zip(places, counts, strict=True)
     return tuple(counted[place] for place in range(len(facets)))
+
+
+def count_unselected(index: SearchIndex, root: Node, access: AccessFilter, facets: Sequence[Facet], today: date) -> UnselectedList:
+    """Counts a list and its facets without any selection. A user who selects something has just seen it, so an index may have it cached."""
+    total = index.search(root, access, start=0, num=0).total
+    return UnselectedList(total=total, facets=_count(index, root, access, facets, today))
+
+
+def _count(index: SearchIndex, query: Node, access: AccessFilter, facets: Sequence[Facet], today: date) -> tuple[FacetCounts, ...]:
+    counted = index.count_facets(query, access, [_as_of(facet, today) for facet in facets])
+    return tuple(_without_repeated(one, today) for one in counted)
 
 
 def _as_of(facet: Facet, today: date) -> Facet:

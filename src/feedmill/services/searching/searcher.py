@@ -29,7 +29,7 @@ from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.searching.hybridlist import HybridList, find_hybrid_list
 from feedmill.services.searching.likeness import resolve_urls
-from feedmill.services.searching.narrowing import Narrowing, count_facets, resolve_selections
+from feedmill.services.searching.narrowing import Narrowing, count_facets, count_unselected, resolve_selections
 from feedmill.services.searching.pagefilling import FilledPage, PageFiller, RunQuery, Window
 from feedmill.services.searching.resultmaking import ResultBatch, ResultMaker, report_failed
 from feedmill.services.searching.searchstate import PlannedSearch, SearchStates
@@ -132,12 +132,14 @@ class Searcher:
         dropped = made.dropped if filled is None else filled.dropped + made.failed
         warnings += [report_failed(made.failed)] if made.failed else []
         counted_root = searched if hybrid is None else hybrid.whole
-        spelling, facets = None, empty.facets
+        spelling, facets, unselected = None, empty.facets, None
         with suppress(OutOfTime):
             if plan.facets and (hits.total or narrowing.selections):
                 today = self._today()
                 counted = attempt(lambda: count_facets(index, counted_root, narrowing, access, plan.facets, today), None, step="facets")
                 facets, warnings = counted or facets, warnings + ([FACETS_FAILED] if counted is None else [])
+                if counted and narrowing.selections and request.counts_unselected:
+                    unselected = attempt(lambda: count_unselected(index, counted_root, access, plan.facets, today), None, step="facets")
             if (
                 request.corrects
                 and request.start == 0
@@ -153,6 +155,7 @@ class Searcher:
             results=made.results,
             facets=facets,
             selections=narrowing.selections,
+            unselected=unselected,
             spelling=spelling.query if spelling is not None else None,
             is_misspelt=spelling is not None and spelling.replaces_nothing,
             warnings=tuple(warnings),
