@@ -251,8 +251,8 @@ def test_sorted_hits_have_the_fingerprints_of_their_texts(opened: Opened, sort: 
 
 
 def test_ranking_function_words_count_for_little(tmp_path: Path) -> None:
-    documents = in_language("en", "which of them was where", "the tower", *["other things"] * 8)
-    assert first(order(tmp_path, *documents, query=("which", "tower"))) == 2
+    documents = in_language("en", "which tower of them", "the tower bell", *["other bell things"] * 8)
+    assert first(order(tmp_path, *documents, query=("which", "tower", "bell", "rope"))) == 2
 
 
 def test_ranking_depth_pages_are_whole_and_scores_fall(tmp_path: Path) -> None:

@@ -61,7 +61,56 @@ def test_spelling_never_doubts_function_words(harness: SearchHarness) -> None:
     harness.add([harness.make(f"http://a.com/de{number}", "sich melden wie gestern", title="Haus", language="de") for number in range(12)])
     assert search(harness, "wie melden ich gestern")["spelling"] is None
     # without other words it may be a misspelt one
-    assert search(harness, "ich")["spelling"] == "sich"
+    assert search(harness, "dich")["spelling"] == "sich"
+
+
+@pytest.mark.parametrize("typed", ["my dog", "dog", "My dog", "roo", "aroom", "wnat"])
+def test_spelling_makes_no_function_words_and_hardly_corrects_three_letters(harness: SearchHarness, typed: str) -> None:
+    harness.add(
+        [harness.make(f"http://a.com/do{number}", f"what we do with my {number} map", title="Do", language="en") for number in range(12)]
+    )
+    assert search(harness, typed)["spelling"] == {"aroom": "room"}.get(typed)
+    assert search(harness, "mpa")["spelling"] == "map"
+
+
+def test_spelling_trusts_a_word_of_a_title_or_one_that_a_text_has_twice(harness: SearchHarness) -> None:
+    harness.add([harness.make(f"http://a.com/r{number}", "the rank of a page", title="R", language="en") for number in range(40)])
+    harness.add([harness.make("http://a.com/k", "Krank im Urlaub: wer krank ist, sagt es.", title="Urlaub", language="de")])
+    assert search(harness, "krank")["spelling"] is None
+    harness.add([harness.make("http://a.com/b", "other words", title="Ranc")])
+    assert search(harness, "ranc")["spelling"] is None
+    harness.add([harness.make("http://a.com/t", "the rannk of a page", title="Typo", language="en")])
+    assert search(harness, "rannk")["spelling"] == "rank"
+
+
+def test_spelling_corrects_a_word_that_stands_beside_another_though_none_holds_all(harness: SearchHarness) -> None:
+    harness.add([harness.make("http://a.com/p", "If paper jams in the printer, open the door", title="Office", language="en")])
+    assert search(harness, "printr paper stuck")["spelling"] == "printer paper stuck"
+    assert search(harness, "how do I get my travle room money")["spelling"] == "how do I get my travel room money"
+    # no document holds a printer and the other word, or it holds a function word only
+    for unknown in ("printr zebra", "printr the", "travle site:b.com money", "kücje zebra"):
+        assert search(harness, unknown)["spelling"] in (None, "printer the")
+    text = show(harness, ("q", "printr paper stuck"))
+    assert 'Did you mean <a href="/?q=printer+paper+stuck" dir="auto">printer paper stuck</a>?' in text
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("pay slip", "payslip"),
+        ("my pay slip", "my payslip"),
+        ("e1042", "e-1042"),
+        ("scanner E1042", "scanner E-1042"),
+        ("pay slips site:a.com", "payslips site:a.com"),
+        ("pay scanner", None),
+        ('"pay slip"', None),
+    ],
+)
+def test_spelling_joins_and_divides_words_where_all_of_the_query_is_held_then(
+    harness: SearchHarness, typed: str, meant: str | None
+) -> None:
+    harness.add([harness.make("http://a.com/p", "Payslips and my scanner show E-1042", title="P", language="en")])
+    assert search(harness, typed)["spelling"] == meant
 
 
 def test_spelling_stands_in_the_xml(harness: SearchHarness) -> None:

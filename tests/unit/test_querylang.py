@@ -187,6 +187,22 @@ def test_parse_query_not_understood_is_ignored_or_words_with_a_warning(text: str
     assert parsed.warnings[0].startswith(warning)
 
 
+@pytest.mark.parametrize(
+    ("text", "root"),
+    [
+        ("pip --upgrade", And((Word("pip"), Word("--upgrade", is_fixed=True)))),
+        ("--no-cache-dir", Phrase("--no-cache-dir")),
+        ("git -x --force", And((Word("git"), Not(Word("x")), Word("--force", is_fixed=True)))),
+        ("std::sort", Word("std::sort")),
+        ("error: disk full", And((Word("error:"), Word("disk"), Word("full")))),
+    ],
+)
+def test_parse_query_options_of_commands_and_names_in_code_are_words(text: str, root: Node) -> None:
+    parsed = parse_query(text)
+    assert (parsed.root, parsed.warnings) == (root, ())
+    assert parse_query(render_query(parsed.root)).root == root
+
+
 def test_parse_query_too_much_is_cut_with_a_warning() -> None:
     many = parse_query("w " * (MAX_TERMS + 5))
     assert isinstance(many.root, And)

@@ -53,14 +53,30 @@ def list_demands(parts: Sequence[Node], function_words: Set[str]) -> tuple[tuple
     """Returns which different parts a document must hold to come before others: all, and all but function words, which are given folded.
 
     Shape: of a long query only all, because a document that holds most of its words is no worse. Of a question only the parts that are no
-    function words: a page says ``leave`` and not ``how do I``, which a long text holds by chance. A word with a plus is demanded.
+    function words: a page says ``leave`` and not ``how do I``, which a long text holds by chance.
     """
     wanted = tuple(dict.fromkeys(parts))
-    telling = tuple(part for part in wanted if not (_is_plain_word(part) and FOLDED[read_single(part.text)] in function_words))
+    telling = list_telling(wanted, function_words)
     if not telling or len(telling) > MAX_TELLING or len(telling) == len(wanted):
         return (wanted,)
     is_question = len(telling) >= LEAST_OF_QUESTION and len(wanted) - len(telling) >= LEAST_OF_QUESTION
     return (telling,) if is_question else (wanted, telling)
+
+
+def list_finding(parts: Sequence[Node], function_words: Set[str]) -> tuple[Node, ...]:
+    """Returns the parts of which a document must hold one: function words alone find nothing, because nearly every document holds some.
+
+    Shape: all parts, if all are function words, or if the only one is a single letter, which may be a name (``vitamin a``).
+    """
+    telling = list_telling(parts, function_words)
+    left = [part for part in parts if part not in telling]
+    is_letter = len(left) == 1 and isinstance(left[0], Word) and len(left[0].text) == 1
+    return tuple(parts) if not telling or is_letter else telling
+
+
+def list_telling(parts: Sequence[Node], function_words: Set[str]) -> tuple[Node, ...]:
+    """Returns the parts that are no function words. A word with a plus is none."""
+    return tuple(part for part in parts if not (_is_plain_word(part) and FOLDED[read_single(part.text)] in function_words))
 
 
 def _is_plain_word(part: Node) -> TypeGuard[Word]:

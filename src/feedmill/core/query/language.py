@@ -2,7 +2,7 @@
 
     query    = { clause }                      all clauses must hold
     clause   = term { "OR" term }              OR is upper case and binds tighter than the blank; AND between terms is the blank
-    term     = [ "-" ] atom
+    term     = [ "-" ] atom                    two hyphens exclude nothing: they begin the option of a command (``--force``)
     atom     = operator ":" value | '"' words '"' | number ".." number [ unit ] | word      quotes may be typographic ones
     operator = "site" | "inurl" | "intitle" | "intext" | "filetype" | "ext" | "daterange" | "inmeta" | "info" | "link" | "cache" | "related"
 
@@ -60,7 +60,7 @@ _TYPESET = f"[{_QUOTES}][^{_QUOTES}]*[{_QUOTES}]"
 # a value in quotes may contain blanks; any other value ends at a blank
 _VALUE = rf'(?:"[^"]*"|{_TYPESET}|[^\s"])+'
 _TOKEN = re.compile(
-    rf"""(?P<minus>[-+](?=[^\s]))?
+    rf"""(?P<minus>(?:-(?!-)|\+)(?=[^\s]))?
     (?: (?P<operator>site|inurl|intitle|intext|filetype|ext|daterange|inmeta):(?P<value>{_VALUE})
       | (?P<exact>info|link|cache|related):(?:"(?P<quoted>[^"]*[^\s"][^"]*)"|(?P<url>\S+))
       | allin(?P<every>title|url|text):
@@ -75,7 +75,8 @@ _JULIAN_OF_DAY_ZERO = 1_721_425
 _HYPHENATED = re.compile(r"\w[-\u2010\u2011]\w")
 # two dots; autocorrection may turn three dots into one character
 _NUMBERS = re.compile(r"([^-+].*?)(?:\.{2,3}|\u2026)([^.].*)", re.DOTALL)
-_UNKNOWN = re.compile(r"([a-z]{2,20}):(?!//|\d)", re.IGNORECASE)
+# not in ``std::sort``, nor at the end of a word, as in a message of an error
+_UNKNOWN = re.compile(r"([a-z]{2,20}):(?!//|:|\d|$)", re.IGNORECASE)
 _ALONE = re.compile(r"(site|inurl|intitle|intext|filetype|ext|daterange|inmeta|info|link|cache|related):", re.IGNORECASE)
 # the value of a range operator without both ends
 _NO_ENDS = re.compile(r"(?:.*:)?\.{2,3}")

@@ -51,7 +51,8 @@ def render_query(root: Node) -> str:
         case Or(parts):
             return " OR ".join(render_query(part) for part in parts)
         case Not(Word(text)):
-            return f"-{text}"
+            # a plus between two hyphens, which would begin a word
+            return f"-+{text}" if text.startswith("-") else f"-{text}"
         case Not(part):
             return f"-{render_query(part)}"
         case MatchAll():

@@ -1,20 +1,26 @@
 """Suggests spellings: similar words from documents that the user may see, if they find more.
 
 Only words that hardly any document holds are replaced, and only a few of them; never the function words of a query, which are often rarer
-than the words that matter. A suggestion is offered only if the corrected query finds more than the original one, for the same user and with
-the same restrictions.
+than the words that matter, and never by function words. A suggestion is offered if the corrected query finds more than the original one,
+for the same user and with the same restrictions; or, where no document holds all of either, if each corrected word stands beside another
+word of the query. Where no word is misspelt, two words may be one (``pay slip``), or one may be two (``e1042``).
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import cache
+from itertools import islice, pairwise
 
-from feedmill.core.query.matching import ENOUGH, loosen
+from feedmill.core.query.matching import ENOUGH, is_plain, loosen
+from feedmill.core.query.nodes import join_all, parts_of
 from feedmill.core.ranking.scoring import HOLDS_TELLING_BONUS
-from feedmill.core.text.functionwords import LANGUAGES, find_function_words
-from feedmill.core.text.plainwords import is_plain, iter_words, without_accents
+from feedmill.core.text.functionwords import LANGUAGES, find_function_words, list_function_words
+from feedmill.core.text.plainwords import is_plain as is_plain_text
+from feedmill.core.text.plainwords import iter_words, without_accents
 from feedmill.model.access import AccessFilter
-from feedmill.model.query import And, AnyOf, Node, Or, Word
+from feedmill.model.query import And, AnyOf, InTitle, Node, Or, Phrase, Word
 from feedmill.model.search import Match
 from feedmill.ports import SearchIndex
 
@@ -23,6 +29,9 @@ MAX_COUNTED = 12
 MAX_DOUBTED = 3
 TIMES_MORE = 10
 SPELT_BY = 5
+MIN_CHARACTERS_IN_PART = 5
+"""A shorter word that no document holds is a word of another subject as likely as a misspelt one."""
+_CODE = re.compile(r"([^\W\d_]+)(\d+)|(\d+)([^\W\d_]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +51,61 @@ ReadTexts = Callable[[Sequence[int]], list[str]]
 
 def find_spelling(index: SearchIndex, query: str, root: Node, access: AccessFilter, read_texts: ReadTexts) -> BetterSpelling | None:
     """Returns a better spelling of the query, None if there is none. Shape: ``root`` is its tree with every word required."""
-    better = {word: found for word, own in _list_doubted(index, root, access) if (found := _find_better(index, word, own, access))}
-    if not better:
-        return None
     total = index.search(root, access, start=0, num=0).total
-    corrected = index.search(_replace(root, better), access, start=0, num=SPELT_BY)
-    if corrected.total <= total:
+    doubted = _list_doubted(index, root, access)
+    better = {
+        word: found
+        for word, own in doubted
+        if (found := _find_better(index, word, own, access)) and not _is_meant(index, word, own, access, read_texts)
+    }
+    if better:
+        corrected = index.search(_replace(root, better), access, start=0, num=SPELT_BY)
+        if corrected.total > total:
+            texts = read_texts([hit.key for hit in corrected.hits])
+            spelling = _rewrite(query, {word: _find_spelling(good, texts) for word, good in better.items()})
+            return BetterSpelling(spelling, replaces_nothing=not total and not _is_held_but_for_function_words(index, root, access))
+    if total:
         return None
-    texts = read_texts([hit.key for hit in corrected.hits])
-    spelling = _rewrite(query, {word: _find_spelling(good, texts) for word, good in better.items()})
-    return BetterSpelling(spelling, replaces_nothing=not total and not _is_held_but_for_function_words(index, root, access))
+    unheld = {word: better[word] for word, own in doubted if word in better and not own}
+    return _divide(index, query, root, access) or _correct_parts(index, query, root, unheld, access)
+
+
+def _divide(index: SearchIndex, query: str, root: Node, access: AccessFilter) -> BetterSpelling | None:
+    """Writes two neighbouring words as one, or a word of letters and digits as two, where documents hold all of the query then."""
+    for typed, written, divided in islice(_iter_divided(root), MAX_COUNTED):
+        at = query.find(typed)
+        if at >= 0 and index.search(divided, access, start=0, num=0).total:
+            spelling = query[:at] + written + query[at + len(typed) :]
+            return BetterSpelling(spelling, replaces_nothing=not _is_held_but_for_function_words(index, root, access))
+    return None
+
+
+def _correct_parts(index: SearchIndex, query: str, root: Node, better: Mapping[str, str], access: AccessFilter) -> BetterSpelling | None:
+    """Corrects words that no document holds by words that stand beside another word of the query."""
+    fixed = [part for part in parts_of(root) if not is_plain(part)]
+    plain = [part for part in parts_of(root) if is_plain(part)]
+    functions = find_function_words((_fold(part.text) for part in plain if isinstance(part, Word)), LANGUAGES)
+    held = {}
+    for word, good in better.items():
+        known = {word, *functions}
+        others = tuple(part for part in plain if not (isinstance(part, Word) and not known.isdisjoint((part.text, _fold(part.text)))))
+        is_long = len(word) >= MIN_CHARACTERS_IN_PART
+        if is_long and others and index.search(join_all([*fixed, Word(good), Or(others)]), access, start=0, num=0).total:
+            held[word] = good
+    return BetterSpelling(_rewrite(query, held), replaces_nothing=False) if held else None
+
+
+def _iter_divided(root: Node) -> Iterator[tuple[str, str, Node]]:
+    """Yields what was typed, how it may be written, and the tree with that."""
+    parts = parts_of(root)
+    for place, part in enumerate(parts):
+        if isinstance(part, Word) and (code := _CODE.fullmatch(part.text)):
+            written = "-".join(piece for piece in code.groups() if piece)
+            yield part.text, written, join_all([*parts[:place], Phrase(written), *parts[place + 1 :]])
+    for place, (one, other) in enumerate(pairwise(parts)):
+        if isinstance(one, Word) and isinstance(other, Word) and is_plain_text(one.text) and is_plain_text(other.text):
+            joined = one.text + other.text
+            yield f"{one.text} {other.text}", joined, join_all([*parts[:place], Word(joined), *parts[place + 2 :]])
 
 
 def _is_held_but_for_function_words(index: SearchIndex, root: Node, access: AccessFilter) -> bool:
@@ -72,7 +126,7 @@ def _find_spelling(folded: str, texts: Sequence[str]) -> str:
 
 def _list_words(root: Node) -> list[str]:
     if isinstance(root, Word):
-        return [root.text] if len(root.text) >= MIN_CHARACTERS and is_plain(root.text) else []
+        return [root.text] if len(root.text) >= MIN_CHARACTERS and is_plain_text(root.text) else []
     if isinstance(root, And | Or | AnyOf):
         return list(dict.fromkeys(word for part in root.parts for word in _list_words(part)))
     return []
@@ -81,14 +135,38 @@ def _list_words(root: Node) -> list[str]:
 def _list_doubted(index: SearchIndex, root: Node, access: AccessFilter) -> list[tuple[str, int]]:
     """Returns the first words that few documents hold, each with how many do."""
     words = _list_words(root)
-    functions = find_function_words(words, LANGUAGES)
-    telling = [word for word in words if word not in functions][:MAX_COUNTED]
+    functions = find_function_words(map(_fold, words), LANGUAGES)
+    telling = [word for word in words if _fold(word) not in functions][:MAX_COUNTED]
     counted = ((word, index.vocabulary.count(word, access)) for word in telling)
     return list(islice(((word, own) for word, own in counted if own < ENOUGH), MAX_DOUBTED))
 
 
 def _find_better(index: SearchIndex, word: str, own: int, access: AccessFilter) -> str | None:
-    return index.vocabulary.find_alike(word, access, own * TIMES_MORE)
+    """Returns a similar word of many more documents. A word of three letters is another word more likely than a slip of other letters."""
+    found = index.vocabulary.find_alike(word, access, own * TIMES_MORE)
+    if found is None or (found in _list_all_function_words() and _fold(word) not in _list_all_function_words()):
+        return None
+    return found if len(word) > MIN_CHARACTERS or sorted(found) == sorted(_fold(word)) else None
+
+
+def _is_meant(index: SearchIndex, word: str, own: int, access: AccessFilter, read_texts: ReadTexts) -> bool:
+    """Whether a document has a word in its title, or more than once, as one that its author misspelt hardly has it."""
+    if not own:
+        return False
+    if index.search(InTitle(word), access, start=0, num=0).total:
+        return True
+    texts = read_texts([hit.key for hit in index.search(Word(word), access, start=0, num=SPELT_BY).hits])
+    folded = _fold(word)
+    return any(Counter(without_accents(one.folded) for one in iter_words(text))[folded] > 1 for text in texts)
+
+
+def _fold(word: str) -> str:
+    return without_accents(word.lower())
+
+
+@cache
+def _list_all_function_words() -> frozenset[str]:
+    return frozenset[str]().union(*map(list_function_words, LANGUAGES))
 
 
 def _replace(node: Node, better: dict[str, str]) -> Node:

@@ -6,7 +6,7 @@ A score counts how often the words are in each field, with the weights of the en
 from dataclasses import dataclass, replace
 
 from feedmill.adapters.index.analysis import lay_out_whole, tagged_words
-from feedmill.adapters.index.querywords import FIELD_WEIGHTS, NAVIGATION_WEIGHT, list_demands, read_single
+from feedmill.adapters.index.querywords import FIELD_WEIGHTS, NAVIGATION_WEIGHT, list_demands, list_finding, read_single
 from feedmill.adapters.index.stemming import list_query_stems, stems_of
 from feedmill.core.query.patternsets import pattern_term
 from feedmill.core.ranking.builtinfacets import built_in_term, built_in_values
@@ -127,8 +127,9 @@ def match_entry(node: Node, entry: Entry) -> float | None:
         case Or(parts):
             return _match_any(parts, entry)
         case AnyOf(parts):
-            some = _match_any(parts, entry)
-            return some if some is None or some == _NO_DEMAND else some + _find_bonus(parts, entry.without_navigation())
+            functions = _find_function_words(parts, entry)
+            some = _match_any(list_finding(parts, functions), entry)
+            return some if some is None or some == _NO_DEMAND else some + _find_bonus(parts, functions, entry.without_navigation())
         case Not(part):
             score = match_entry(part, entry)
             return _NO_DEMAND if score == _NO_DEMAND else _when(score is None)
@@ -136,9 +137,12 @@ def match_entry(node: Node, entry: Entry) -> float | None:
             return _match_restriction(node, entry)
 
 
-def _find_bonus(parts: tuple[Node, ...], entry: Entry) -> float:
+def _find_function_words(parts: tuple[Node, ...], entry: Entry) -> frozenset[str]:
     words = (FOLDED[read_single(part.text)] for part in parts if isinstance(part, Word))
-    functions = find_function_words(words, [entry.document.language or ""])
+    return find_function_words(words, [entry.document.language or ""])
+
+
+def _find_bonus(parts: tuple[Node, ...], functions: frozenset[str], entry: Entry) -> float:
     demands = list_demands(parts, functions)
     return HOLDS_ALL_BONUS * sum(_match_all(parts, entry) is not None for parts in demands) / len(demands)
 

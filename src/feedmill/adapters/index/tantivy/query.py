@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from tantivy import FieldType, Occur, Query
 
 from feedmill.adapters.index.analysis import NAVIGATION_WORD, navigation_words, tagged_words
-from feedmill.adapters.index.querywords import FIELD_WEIGHTS, MAX_PHRASE_WORDS, NAVIGATION_WEIGHT, list_demands
+from feedmill.adapters.index.querywords import FIELD_WEIGHTS, MAX_PHRASE_WORDS, NAVIGATION_WEIGHT, list_demands, list_finding
 from feedmill.adapters.index.tantivy.accessfilter import filter_by_access
 from feedmill.adapters.index.tantivy.schema import build_schema
 from feedmill.adapters.index.tantivy.words import (
@@ -136,17 +136,20 @@ class _Translator:
         return Query.boolean_query(clauses)
 
     def _some_of(self, parts: Sequence[Node]) -> Query | None:
-        some = _combine([self._standing_alone(part) for part in parts], _any_of)
+        functions = self._word_queries.function_words
+        finding = list_finding(parts, functions)
+        some = _combine([self._standing_alone(part) for part in finding], _any_of)
         # A word of a menu finds a document, but does not place it before those that hold the other words in their text.
         whole = _Translator(self._word_queries, in_navigation=False)
-        demands = list_demands(parts, self._word_queries.function_words)
+        demands = list_demands(parts, functions)
         every = [query for query in map(whole._all_of, demands) if query is not None]
         if some is None or not every:
             return some
         # Optional with large constant scores: documents with all words come first, then those without function words, and the others
         # still match.
         bonuses = [(Occur.Should, Query.const_score_query(query, HOLDS_ALL_BONUS / len(every))) for query in every]
-        return Query.boolean_query([(Occur.Must, some), *bonuses])
+        others = [query for part in parts if part not in finding and (query := self.translate(part)) is not None]
+        return Query.boolean_query([(Occur.Must, some), *((Occur.Should, query) for query in others), *bonuses])
 
     def _standing_alone(self, part: Node) -> Query | None:
         return self._all_of([part]) if isinstance(part, Not) else self.translate(part)
