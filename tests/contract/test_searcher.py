@@ -14,6 +14,7 @@ from feedmill.model.document import Attributes, BlobRef, DocumentState, Metadata
 from feedmill.model.errors import Corrupt, NotFound
 from feedmill.model.results import Collapsing, ResultPage
 from feedmill.model.search import Match, SearchRequest
+from feedmill.model.serving import Serving, SynonymSet
 from feedmill.ports import IndexTask, Lane, SearchIndex, Stage
 from feedmill.services.keyvalues import INDEX_FOLDER
 from feedmill.services.searchconfigprovider import SearchConfigProvider
@@ -40,6 +41,40 @@ def search(harness: SearchHarness, query: str, access: AccessFilter = ANONYMOUS,
 
 def urls(page: ResultPage) -> list[str]:
     return [result.url for result in page.results]
+
+
+def name_missing(page: ResultPage) -> dict[str, tuple[str, ...]]:
+    return {result.url: result.missing for result in page.results}
+
+
+def test_searcher_names_the_words_that_a_result_lacks(harness: SearchHarness) -> None:
+    harness.add(
+        [
+            harness.make("http://a.com/all", "Bring the dog into the office", title="Dogs", language="en"),
+            harness.make("http://a.com/dogs", "Running dogs", title="Dogs", language="en"),
+            harness.make("http://a.com/code", "error 1042 of the office", title="Codes", language="en"),
+            # a form of a word, also in the title, counts as the word
+            harness.make("http://a.com/title", "no more", title="Offices", language="en"),
+        ]
+    )
+    missing = name_missing(search(harness, "the dog in the Office"))
+    assert missing == {
+        "http://a.com/all": (),
+        "http://a.com/dogs": ("Office",),
+        "http://a.com/title": ("dog",),
+        "http://a.com/code": ("dog",),
+    }
+    phrases = name_missing(search(harness, 'E-1042 "office dog" zebra 会議室'))
+    assert phrases["http://a.com/code"] == ("E-1042", "office dog", "zebra")
+    for given in ({"match": Match.ANY}, {"match": Match.ALL}, {"corrects": False}):
+        assert not any(name_missing(search(harness, "dog Office", ANONYMOUS, **given)).values())
+    harness.serving = Serving(synonyms=(SynonymSet(two_way=(("hound", "dog"),)),))
+    assert name_missing(search(harness, "hound zebra"))["http://a.com/dogs"] == ("zebra",)
+
+
+def test_searcher_names_missing_words_of_what_the_user_may_see(harness: SearchHarness) -> None:
+    harness.add([harness.make("http://a.com/1", "a merger"), harness.make("http://s.com/1", "giants", secure=True)])
+    assert name_missing(search(harness, "merger giants")) == {"http://a.com/1": ("giants",)}
 
 
 def test_searcher_before_any_index_finds_nothing(harness: SearchHarness) -> None:

@@ -134,6 +134,15 @@ def test_page_shows_the_results_of_the_better_spelling(harness: SearchHarness) -
     assert '<a class="step" rel="next" href="/?q=travel&amp;num=5&amp;start=5">' in text
 
 
+def test_page_and_json_say_which_words_a_result_lacks(harness: SearchHarness) -> None:
+    text = show(harness, ("q", "travel <b>zebra"))
+    assert 'Without: <s dir="auto">&lt;b&gt;zebra</s></bdi></p>' in text
+    assert search(harness, "travel zebra")["results"][0]["missing"] == ["zebra"]
+    assert "missing" not in search(harness, "travel")["results"][0]
+    assert "Without:" not in show(harness, ("q", "travel"))
+    assert 'Ohne: <s dir="auto">zebra</s>' in show(harness, ("q", "travel zebra"), ("lang", "de"))
+
+
 def test_page_searches_what_was_typed_on_demand(harness: SearchHarness) -> None:
     text = show(harness, ("q", "travle"), ("correct", "0"))
     assert "Nothing was found for <q" in text

@@ -30,6 +30,10 @@ class ResultShown:
     mimetype: str | None = field(metadata=explain("its content type"))
     language: str | None = field(metadata=explain("its language, null when unknown"))
     metadata: dict[str, list[str]] = field(metadata=explain("values by name, of the names in `getfields`"))
+    missing: list[str] = field(
+        default_factory=list,
+        metadata=explain("words and phrases of the query that it lacks, where some of them are enough; left out for one that has all"),
+    )
     explanation: dict[str, float] | None = field(
         default=None, metadata=explain("the parts of the score, for administrators who send `explain=1`")
     )

@@ -75,6 +75,8 @@ class Result:
     is_second: bool = False
     #: in a collapsed list: its directory, if that has more results than the list shows
     more_in: str = ""
+    #: words and phrases of the query that it lacks, where documents are listed that hold only some
+    missing: tuple[str, ...] = ()
     #: the documents for which it stands too
     alike: tuple[AlikeDocument, ...] = ()
 

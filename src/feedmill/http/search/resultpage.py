@@ -123,7 +123,7 @@ class ShownAlike:
 class ShownResult:
     """One result; ``link`` is None if a browser should not open its URL. Units: ``size`` in bytes, 0 if it is not known.
 
-    ``alike`` are the first of the ``alike_count`` documents for which it stands too.
+    ``alike`` are the first of the ``alike_count`` documents for which it stands too; ``missing`` words of the query that it lacks.
     """
 
     title: tuple[Part, ...]
@@ -139,6 +139,7 @@ class ShownResult:
     similar: str
     alike: tuple[ShownAlike, ...] = ()
     alike_count: int = 0
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -384,6 +385,7 @@ def _show_result(
         similar=_href(f"related:{result.url}", 0, elsewhere),
         alike=tuple(map(_show_alike, result.alike[:MAX_ALIKE])),
         alike_count=len(result.alike),
+        missing=result.missing,
     )
 
 

@@ -29,6 +29,7 @@ from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.searching.hybridlist import HybridList, find_hybrid_list
 from feedmill.services.searching.likeness import resolve_urls
+from feedmill.services.searching.missingwords import name_missing
 from feedmill.services.searching.narrowing import Narrowing, count_facets, count_unselected, resolve_selections
 from feedmill.services.searching.pagefilling import FilledPage, PageFiller, RunQuery, Window
 from feedmill.services.searching.resultmaking import ResultBatch, ResultMaker, report_failed
@@ -132,8 +133,11 @@ class Searcher:
         dropped = made.dropped if filled is None else filled.dropped + made.failed
         warnings += [report_failed(made.failed)] if made.failed else []
         counted_root = searched if hybrid is None else hybrid.whole
-        spelling, facets, unselected = None, empty.facets, None
+        spelling, facets, unselected, results = None, empty.facets, None, made.results
         with suppress(OutOfTime):
+            # words that are being typed are not named
+            if is_loosened and hybrid is None and request.match is Match.AUTO and request.corrects:
+                results = attempt(lambda: name_missing(index, strict, made.results, access), results, step="missing words")
             if plan.facets and (hits.total or narrowing.selections):
                 today = self._today()
                 counted = attempt(lambda: count_facets(index, counted_root, narrowing, access, plan.facets, today), None, step="facets")
@@ -152,7 +156,7 @@ class Searcher:
             empty,
             total=max(hits.total - dropped, 0),
             is_exact=hits.is_exact and not deadline.is_cut,
-            results=made.results,
+            results=results,
             facets=facets,
             selections=narrowing.selections,
             unselected=unselected,

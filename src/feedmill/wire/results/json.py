@@ -70,6 +70,7 @@ def _result_fields(result: Result, *, shows_scores: bool) -> dict[str, Any]:
         "mimetype": result.mimetype,
         "language": result.language,
         "metadata": group_metadata(result.metadata),
+        **({"missing": result.missing} if result.missing else {}),
         **({"explanation": {name: round(value, 6) for name, value in result.parts}} if shows_scores and result.parts else {}),
     }
 

@@ -1,0 +1,64 @@
+"""Says which words of a query a result lacks, where documents that hold some words are listed too.
+
+The index is asked, so a word counts as held in every form and place in which it finds a document. It is asked about the results of a page
+alone, which the user may see.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from feedmill.core.query.matching import is_plain
+from feedmill.core.query.nodes import parts_of
+from feedmill.core.ranking.scoring import HOLDS_TELLING_BONUS
+from feedmill.core.text.analysis import has_spaceless
+from feedmill.core.text.functionwords import LANGUAGES, find_function_words
+from feedmill.core.text.plainwords import without_accents
+from feedmill.model.access import AccessFilter
+from feedmill.model.query import Among, And, Node, Or, Phrase, Word
+from feedmill.model.results import Result
+from feedmill.ports import SearchIndex
+
+MAX_WORDS = 12
+
+
+def name_missing(index: SearchIndex, root: Node, results: Sequence[Result], access: AccessFilter) -> tuple[Result, ...]:
+    """Returns the results, each with the words and phrases of the query that it lacks. Function words are not named.
+
+    Shape: ``root`` is the tree with every word required. Nothing is said of what other servers permitted.
+    """
+    keys = frozenset(result.key for result in results if result.score < HOLDS_TELLING_BONUS and not result.is_late)
+    if not keys:
+        return tuple(results)
+
+    def find(*parts: Node) -> frozenset[int]:
+        hits = index.search(And((*parts, Among(tuple(sorted(keys))))), access, start=0, num=len(keys)).hits
+        return frozenset(hit.key for hit in hits)
+
+    lacking = [(text, keys - find(part)) for text, part in islice(_iter_named(root), MAX_WORDS)]
+    return tuple(
+        replace(result, missing=tuple(text for text, without in lacking if result.key in without)) if result.key in keys else result
+        for result in results
+    )
+
+
+def _iter_named(root: Node) -> Iterator[tuple[str, Node]]:
+    """Yields the plain parts of a query that can be named, as they were typed. A run of a script without blanks has no words to name."""
+    named = {text: part for part in parts_of(root) if is_plain(part) and (text := _find_text(part)) and not has_spaceless(text)}
+    functions = find_function_words((_fold(text) for text in named), LANGUAGES)
+    for text, part in named.items():
+        if _fold(text) not in functions and any(map(str.isalnum, text)):
+            yield text, part
+
+
+def _find_text(part: Node) -> str:
+    """Returns the text of a word or phrase; of one with synonyms, that which was typed."""
+    if isinstance(part, Word | Phrase):
+        return part.text
+    if isinstance(part, And):
+        return " ".join(map(_find_text, part.parts))
+    return _find_text(part.parts[0]) if isinstance(part, Or) else ""
+
+
+def _fold(word: str) -> str:
+    return without_accents(word.lower())
