@@ -16,9 +16,10 @@ import pytest
 import sqlalchemy as sa
 
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.adapters.store.migrate import migrate, needs_migration, schema_differences
+from feedmill.adapters.store.migrate import migrate, schema_differences
 from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.repositories import SqlUnit
+from feedmill.adapters.store.revision import is_newest
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.adapters.store.writerlock import WriterLock
 from feedmill.model.errors import Busy, Corrupt, DiskFull, FeedmillError
@@ -327,10 +328,10 @@ def test_turn_with_interrupted_waiter_goes_to_the_next(tmp_path: Path) -> None:
 
 
 def test_migrate_with_empty_database_sums_up_to_the_schema(empty_store: SqlStore) -> None:
-    assert needs_migration(empty_store)
+    assert not is_newest(empty_store)
     revision = migrate(empty_store)
     assert schema_differences(empty_store) == []
-    assert not needs_migration(empty_store)
+    assert is_newest(empty_store)
     assert migrate(empty_store) == revision
 
 
@@ -377,7 +378,7 @@ def test_migrate_with_newer_revision_is_refused_and_changes_nothing(empty_store:
         run(unit, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(Corrupt, match="9999"):
         migrate(empty_store)
-    assert needs_migration(empty_store)
+    assert not is_newest(empty_store)
 
 
 # --- errors ---------------------------------------------------------------------------------------------------------------------
@@ -438,7 +439,7 @@ def test_sqlite_with_file_of_something_else_is_corrupt(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     path.write_bytes(b"this is no database at all. " * 1000)
     store = open_sqlite(path)
-    for act in (migrate, needs_migration):
+    for act in (migrate, is_newest):
         with pytest.raises(Corrupt):
             act(store)
     with pytest.raises(Corrupt), store.reading():

@@ -1,8 +1,8 @@
-"""Upgrades a data folder to this release. A module of its own, because only the parent needs it and its imports are slow to load."""
+"""Upgrades a data folder to this release."""
 
 from pathlib import Path
 
-from feedmill.adapters.store.migrate import migrate as migrate_store
+from feedmill.adapters.store.revision import is_newest
 from feedmill.bootstrap.backends import open_store
 from feedmill.runtime.datafolder import prepare_folder
 from feedmill.settings import Settings
@@ -13,6 +13,10 @@ def migrate(data: Path, settings: Settings) -> None:
     prepare_folder(data)
     store = open_store(data, settings)
     try:
-        migrate_store(store)
+        if not is_newest(store):
+            # Alembic and the migrations are slow to load, and few starts need them
+            from feedmill.adapters.store.migrate import migrate as migrate_store
+
+            migrate_store(store)
     finally:
         store.close()

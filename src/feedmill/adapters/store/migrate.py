@@ -33,11 +33,6 @@ def migrate(store: SqlStore) -> str:
     return str(ScriptDirectory.from_config(config).get_current_head())
 
 
-def needs_migration(store: SqlStore) -> bool:
-    """Returns whether the schema is older or newer than this program's."""
-    return find_revision(store) != ScriptDirectory.from_config(make_config()).get_current_head()
-
-
 def schema_differences(store: SqlStore) -> list[str]:
     """Lists the differences between a migrated database and ``schema``; empty if the migrations add up to it."""
     with store.writer.connect() as connection:

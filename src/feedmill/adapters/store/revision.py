@@ -22,8 +22,13 @@ def check_revision(store: SqlStore) -> None:
         raise NotFound("the store has no schema yet")
     if not knows_schema(revision):
         raise newer_revision(revision)
-    if revision != _list_revisions()[-1]:
+    if revision != _newest():
         raise Conflict(f"the store has schema {revision} of an older release; 'feedmill serve' of this release upgrades it when it starts")
+
+
+def is_newest(store: SqlStore) -> bool:
+    """Returns whether a database has the newest schema of this release."""
+    return find_revision(store) == _newest()
 
 
 def knows_schema(revision: str) -> bool:
@@ -42,6 +47,10 @@ def find_revision(store: SqlStore) -> str | None:
         if not sa.inspect(connection).has_table(_VERSIONS.name):
             return None
         return connection.execute(sa.select(_VERSIONS.c.version_num)).scalar()
+
+
+def _newest() -> str:
+    return _list_revisions()[-1]
 
 
 @cache
