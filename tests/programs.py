@@ -44,6 +44,8 @@ class Request(TypedDict):
     environment: dict[str, str]
     folder: str
     umask: int
+    #: The number of the user and of the group as which it runs; None for those of this process.
+    user: int | None
 
 
 class _Server:
@@ -63,9 +65,9 @@ class _Server:
             )
         atexit.register(self._stop, os.getpid())
 
-    def request(self, arguments: list[str], environment: Mapping[str, str], standard: Sequence[int]) -> tuple[int, int]:
+    def request(self, arguments: list[str], environment: Mapping[str, str], standard: Sequence[int], user: int | None) -> tuple[int, int]:
         """Starts a program. Returns its process id, and the descriptor that reports its end."""
-        request = Request(arguments=arguments, environment=dict(environment), folder=os.getcwd(), umask=_read_umask())
+        request = Request(arguments=arguments, environment=dict(environment), folder=os.getcwd(), umask=_read_umask(), user=user)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             socket.send_fds(self._control, [json.dumps(request).encode()], [*standard, theirs.fileno()])
@@ -86,8 +88,9 @@ def _server() -> _Server:
 class Program(subprocess.Popen[str]):
     """A forked process with the interface and the pipes of ``Popen``, whose private methods for fork and wait it replaces."""
 
-    def __init__(self, arguments: list[str], **options: Any) -> None:
+    def __init__(self, arguments: list[str], user: int | None = None, **options: Any) -> None:
         self._waiting = threading.Lock()
+        self._user = user
         super().__init__(arguments, text=True, **options)
 
     def _execute_child(self, *options: Any) -> None:
@@ -95,7 +98,7 @@ class Program(subprocess.Popen[str]):
         child_ends = (pipes[0], pipes[3], pipes[5])
         standard = [end if end != -1 else number for number, end in enumerate(child_ends)]
         try:
-            self.pid, self._status = _server().request(arguments, environment, standard)
+            self.pid, self._status = _server().request(arguments, environment, standard, self._user)
         finally:
             self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
         weakref.finalize(self, os.close, self._status)
@@ -136,23 +139,26 @@ def _select_interpreter(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.startswith(_INTERPRETER)}
 
 
-def start(*words: str | Path, environment: Mapping[str, str] | None = None, **pipes: Any) -> subprocess.Popen[str]:
-    """Starts ``feedmill`` with words on its command line and, by default, the environment of this process. The pipes are those of Popen."""
+def start(*words: str | Path, environment: Mapping[str, str] | None = None, **options: Any) -> subprocess.Popen[str]:
+    """Starts ``feedmill`` with words on its command line and, by default, the environment and the user of this process.
+
+    Shape: the options are pipes, as those of Popen, and ``user``, whose number is that of a group too.
+    """
     given = os.environ if environment is None else environment
     if _select_interpreter(given) != _server().interpreter:
-        return start_executable(*words, environment=given, **pipes)
-    return Program([str(word) for word in words], env=given, **pipes)
+        return start_executable(*words, environment=given, **options)
+    return Program([str(word) for word in words], env=given, **options)
 
 
-def start_executable(*words: str | Path, environment: Mapping[str, str] | None = None, **pipes: Any) -> subprocess.Popen[str]:
+def start_executable(*words: str | Path, environment: Mapping[str, str] | None = None, **options: Any) -> subprocess.Popen[str]:
     """Does as ``start`` with a new interpreter."""
-    return subprocess.Popen([EXECUTABLE, *map(str, words)], env=environment, text=True, **pipes)
+    return subprocess.Popen([EXECUTABLE, *map(str, words)], env=environment, text=True, **options)
 
 
-def run(*words: str | Path, given: str = "", start: Start = start) -> subprocess.CompletedProcess[str]:
+def run(*words: str | Path, given: str = "", start: Start = start, **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end, with text on its standard input."""
     pipe = subprocess.PIPE
-    with start(*words, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+    with start(*words, stdin=pipe, stdout=pipe, stderr=pipe, **options) as process:
         try:
             out, error = process.communicate(given, PATIENCE_SECONDS)
         except BaseException:

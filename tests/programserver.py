@@ -15,6 +15,7 @@ All programs end with this process, and this process ends with its client.
 import gc
 import json
 import os
+import pkgutil
 import selectors
 import signal
 import socket
@@ -22,14 +23,16 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from importlib import import_module
 from typing import cast
 
 from setproctitle import setproctitle
 
+import feedmill.cli
+import feedmill.runtime
+import feedmill_client
 from feedmill.adapters.extract.pool import forkserver
-from feedmill.cli.commandtable import COMMANDS
-from feedmill.cli.main import load_command, main
-from feedmill.runtime.roles import ROLES
+from feedmill.cli.main import main
 from feedmill.services.isolation import faultpoints
 from tests import forkedpopen
 from tests.programs import MESSAGE_BYTES, Request
@@ -100,6 +103,10 @@ class ProgramServer:
         time.tzset()
         os.chdir(request["folder"])
         os.umask(request["umask"])
+        if request["user"] is not None:
+            os.setgroups([])
+            os.setgid(request["user"])
+            os.setuid(request["user"])
         sys.argv = ["feedmill", *request["arguments"]]
         setproctitle(" ".join(sys.argv))
 
@@ -138,11 +145,10 @@ def _report(client: socket.socket, number: int) -> None:
 
 
 def _load() -> None:
-    """Loads all that a command or a server loads, and what its extractor loads in a process of its own."""
-    for name in COMMANDS:
-        load_command(name)
-    for role in ROLES:
-        role.load()
+    """Loads all that a command or a server loads, also within its functions, and what its extractor loads in a process of its own."""
+    for package in (feedmill.cli, feedmill.runtime, feedmill_client):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
     forkserver.preload()
     # so that the extractor forks its server too
     subprocess.Popen = forkedpopen.Popen  # type: ignore[misc]

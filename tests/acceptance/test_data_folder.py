@@ -16,6 +16,7 @@ from tests.appliance import Appliance
 from tests.builders.feedxml import make_feed, make_record
 from tests.migratedstore import prepare_migrated
 
+NOBODY = 65534
 FEED = make_feed(
     make_record("http://folder.example.com/1", "closed folders"),
     make_record("http://folder.example.com/2", "large words " * 120_000, mimetype="text/plain"),
@@ -138,7 +139,6 @@ def test_command_in_a_folder_of_another_user_says_whose_it_is() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a folder of another user")
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a folder of another user")
 def test_commands_of_root_leave_files_that_the_owner_of_the_data_can_open(tmp_path: Path) -> None:
     data, outside = tmp_path / "data", tmp_path / "outside"
     give_away(data)
@@ -149,13 +149,13 @@ def test_commands_of_root_leave_files_that_the_owner_of_the_data_can_open(tmp_pa
     for words in (["users"], ["push", feed, "--datasource", "test", "--feedtype", "incremental"], ["search", "closed", "--user", "ann"]):
         run_as_root(*words, "--data", data)
     assert len(list(data.rglob("*"))) > 10
-    assert {path.name for path in data.rglob("*") if path.lstat().st_uid != 65534} == {"second-name"}
+    assert {path.name for path in data.rglob("*") if path.lstat().st_uid != NOBODY} == {"second-name"}
     run_as_root("backup", tmp_path / "all.tar", "--data", data)
     restored = tmp_path / "restored"
     restored.mkdir(mode=0o700)
-    os.chown(restored, 65534, 65534)
+    os.chown(restored, NOBODY, NOBODY)
     run_as_root("restore", tmp_path / "all.tar", "--data", restored)
-    assert {path.lstat().st_uid for path in restored.rglob("*")} == {65534}
+    assert {path.lstat().st_uid for path in restored.rglob("*")} == {NOBODY}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a folder of another user")
@@ -172,11 +172,11 @@ def give_away(data: Path) -> None:
     """Makes a data folder of the user nobody."""
     prepare_migrated(data)
     for path in (data, *data.iterdir()):
-        os.chown(path, 65534, 65534)
+        os.chown(path, NOBODY, NOBODY)
 
 
 def run_as_root(*words: str | Path, is_done: bool = True) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([sys.executable, "-m", "feedmill.cli.main", *words], capture_output=True, text=True, check=False)
+    done = programs.run(*words)
     assert done.returncode == (0 if is_done else 1), done.stderr
     return done
 
@@ -191,13 +191,5 @@ def test_folder_that_cannot_be_read_makes_no_feed() -> None:
 
 
 def run_as_nobody(*words: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command as a user without rights, in folders outside that of the test, which others may not enter."""
-    # all code is loaded before the change of user, who may be unable to read it
-    code = (
-        "import os, pkgutil, sys; import feedmill.bootstrap, feedmill.cli, feedmill.runtime, feedmill.settings, rich.console\n"
-        "for layer in (feedmill.bootstrap, feedmill.cli, feedmill.runtime, feedmill.settings):\n"
-        "    for module in pkgutil.walk_packages(layer.__path__, layer.__name__ + '.'): __import__(module.name)\n"
-        "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
-        "from feedmill.cli.main import main; sys.argv = ['feedmill', *sys.argv[1:]]; main()"
-    )
-    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    """Runs a command as a user without rights, in a folder outside that of the test, which others may not enter."""
+    return programs.run(*words, user=NOBODY)
