@@ -131,8 +131,7 @@ def pytest_collectstart() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leaves what collection has made out of every later search for garbage: it lasts as long as the process."""
-    gc.collect()
+    """Leaves what collection has made out of every later search for garbage: nearly all of it lasts as long as the process."""
     gc.freeze()
     gc.enable()
 

@@ -249,13 +249,28 @@ def test_page_orders_are_a_menu_where_there_is_no_room(browser: Browser, applian
 
 def test_page_of_the_narrowest_phone_has_its_buttons_in_one_row_in_every_language(browser: Browser, appliance: Appliance) -> None:
     page = open_page(browser, appliance, {"width": 320, "height": 640})
+    page.goto("/?q=travel&select=@filetype:html")
     for lang in LANGUAGES:
         for order in ("", "&sort=date:D:R:d1", "&sort=date:A:R:d1"):
-            page.goto(f"/?q=travel&select=@filetype:html{order}&lang={lang}")
-            first, second = list_boxes(page.locator(".bar button"))
+            show(page, f"/?q=travel&select=@filetype:html{order}&lang={lang}")
+            first, second = page.locator(".bar button").evaluate_all("found => found.map(one => one.getBoundingClientRect().toJSON())")
             assert (first["y"], first["height"]) == (second["y"], second["height"]) == (first["y"], FINGERTIP), lang
             assert fits(page)
     close(page)
+
+
+def show(page: Page, path: str) -> None:
+    """Shows another page of the same kind, for a third of what it costs to open it: its styles and scripts stay loaded."""
+    page.evaluate(SHOW, path)
+
+
+SHOW = """
+async (path) => {
+  const other = new DOMParser().parseFromString(await (await fetch(path)).text(), "text/html");
+  for (const name of ["lang", "dir"]) document.documentElement.setAttribute(name, other.documentElement.getAttribute(name) ?? "");
+  document.body.replaceWith(other.body);
+}
+"""
 
 
 def test_buttons_have_borders_where_a_browser_forces_its_colours(browser: Browser, appliance: Appliance) -> None:
