@@ -6,6 +6,7 @@ from enum import Enum
 from typing import NewType
 
 from feedmill.model.access import AccessClass
+from feedmill.model.lightdataclass import light_dataclass
 
 BlobRef = NewType("BlobRef", str)
 """The reference to stored bytes; opaque to all code but the blob store that returned it."""
@@ -95,7 +96,7 @@ class Attributes:
     uncounted: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
     """The result of extraction from a document's content.
 
@@ -114,7 +115,7 @@ class Text:
     date: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """One URL as the store holds it.
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from feedmill.model.document import Metadata
 from feedmill.model.facets import FacetCounts, Selection
+from feedmill.model.lightdataclass import light_dataclass
 from feedmill.model.search import Cursor
 from feedmill.model.serving import KeyMatch
 
@@ -26,7 +27,7 @@ Marks = tuple[tuple[int, int], ...]
 """The (start, end) character ranges of a text to highlight."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
     """A passage of the text, with its marks."""
 
@@ -43,7 +44,7 @@ class AlikeDocument:
     title: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """One result, after it was decided once more outside of the index. Shape: ``key`` is the document's id."""
 
@@ -89,7 +90,7 @@ class UnselectedList:
     facets: tuple[FacetCounts, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class ResultPage:
     """The response to a search request: one page of a result list. A format renders it and changes nothing of it."""
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import Enum
 
 from feedmill.model.document import Metadata
+from feedmill.model.lightdataclass import light_dataclass
 from feedmill.model.query import Node
 
 
@@ -72,7 +73,7 @@ class IndexDocument:
         return self.metadata if self.facet_metadata is None else self.facet_metadata
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """One match, best first: the document's id, its score, and the named parts of the score if they were requested.
 
@@ -89,7 +90,7 @@ class Hit:
     alike: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
     """A page of matches. ``total`` is exact if ``is_exact``."""
 
@@ -149,7 +150,7 @@ class Cursor:
     is_loosened: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
     """The parameters of a user's search, decoded once. A ``QueryPlan`` says what they mean."""
 
@@ -199,5 +200,7 @@ class SearchRequest:
     languages: str = ""
     #: results include the parts of their scores
     explains: bool = False
-    #: results have snippets, and marks in their titles
+    #: results have snippets
     has_snippets: bool = True
+    #: results have marks in their titles, if they have snippets
+    marks_titles: bool = True

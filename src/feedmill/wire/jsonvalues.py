@@ -23,4 +23,6 @@ def group_metadata(metadata: Metadata) -> dict[str, list[str]]:
 
 def render_time(time: datetime | None) -> str | None:
     """Returns a time as ISO 8601 in UTC with a ``Z``, None for none."""
-    return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if time is None:
+        return None
+    return (time if time.tzinfo is UTC else time.astimezone(UTC)).isoformat().removesuffix("+00:00") + "Z"

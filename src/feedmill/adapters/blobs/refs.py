@@ -7,10 +7,10 @@ the folder.
 import os
 import re
 import secrets
-from dataclasses import dataclass
 
 from feedmill.model.document import BlobRef
 from feedmill.model.errors import Corrupt
+from feedmill.model.lightdataclass import light_dataclass
 
 # Role, process id, 64 random bits. No slash and no dot, so a name cannot lead out of its folder.
 _NAME = r"[a-z][a-z0-9]{0,23}-[0-9]{1,10}-[0-9a-f]{16}"
@@ -18,7 +18,7 @@ _REF = re.compile(rf"p/(?P<pack>{_NAME})/(?P<offset>[0-9]{{1,15}})/(?P<packed>[0
 _NAME_ALONE = re.compile(_NAME)
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class BlobLocation:
     """The place of a blob; ``offset`` None for a file of its own. Units: bytes."""
 
@@ -53,6 +53,5 @@ def parse_ref(ref: str) -> BlobLocation:
     found = _REF.fullmatch(ref)
     if found is None:
         raise Corrupt(f"'{ref[:100]}' is no blob reference")
-    if found["file"] is not None:
-        return BlobLocation(found["file"], None, int(found["single"]))
-    return BlobLocation(found["pack"], int(found["offset"]), int(found["packed"]))
+    pack, offset, packed, file, single = found.groups()
+    return BlobLocation(pack, int(offset), int(packed)) if file is None else BlobLocation(file, None, int(single))

@@ -81,6 +81,8 @@ class _Forms(dict[str, str]):
         super().__init__()
         self._word_of = {stem: word for word, found in stems.items() for stem in found}
         self._starts = {stem[:_START] for stem in self._word_of}
+        # as they stand in a text with a blank on both sides of each word; a start of one letter is a whole word
+        self._laid_starts = [f" {start}" if len(start) == _START else f" {start} " for start in self._starts if start.isascii()]
         self._words = frozenset(stems)
         self._hangul = hangul
         self._languages = languages
@@ -94,10 +96,33 @@ class _Forms(dict[str, str]):
         laid_out = blank_out(text)
         return [token for token, _, _ in self.fold(text)] if laid_out is None else list(map(self.__getitem__, laid_out.split()))
 
-    def find_forms(self, words: Set[str], wanted: Set[str]) -> set[str]:
-        """Returns the words that are in ``wanted`` or are forms of one. Only the few that begin like a stem are stemmed."""
-        likely = [word for word in words if word[:_START] in self._starts]
-        return {word for word in likely if self[word] in wanted} | (words & wanted)
+    def find_forms(self, laid_out: str, wanted: Set[str]) -> list[tuple[int, int]]:
+        """Returns the ranges of words in a laid-out text that are in ``wanted`` or are forms of one, in order.
+
+        Only the few words that begin like a stem are looked at.
+        """
+        # A place in ``between`` is that of the blank before a word, so its word begins there in ``laid_out``.
+        between = f" {laid_out} "
+        find = between.find
+        ranges: list[tuple[int, int]] = []
+        for start in self._laid_starts:
+            place = find(start)
+            while place >= 0:
+                end = find(" ", place + 1)
+                word = between[place + 1 : end]
+                if self[word] in wanted or word in wanted:
+                    ranges.append((place, end - 1))
+                # the blank behind a word is that before the next one
+                place = find(start, end)
+        for word in wanted:
+            if word[:_START] not in self._starts:
+                place = find(f" {word} ")
+                while place >= 0:
+                    end = place + len(word)
+                    ranges.append((place, end))
+                    place = find(f" {word} ", end)
+        ranges.sort()
+        return ranges
 
     def __missing__(self, token: str) -> str:
         made = self[token] = self._recognize(token) if FOLDED[token] else ""

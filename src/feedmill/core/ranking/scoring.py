@@ -87,19 +87,30 @@ def rank(candidates: Sequence[CandidateRow], parts: Mapping[int, float], ranking
 
     Shape: ``parts`` by key, for candidates that have any. Units: ``now`` seconds since 1970.
     """
-    factors = {value: rank_factor(value, ranking) for value in {value for _, _, value, *_ in candidates}}
+    factors = {value: rank_factor(value, ranking) for value in {row[2] for row in candidates}}
+    has_freshness, find_parts = bool(ranking.freshness), parts.get
     scored: list[ScoredRow] = []
     for key, words, value, linked, date, weight in candidates:
         # the first score contains the bonus; it is subtracted here and added again to the final score
-        bonus = HOLDS_ALL_BONUS if words >= HOLDS_ALL_BONUS else HOLDS_TELLING_BONUS if words >= HOLDS_TELLING_BONUS else 0.0
-        words -= bonus
-        freshness = freshness_factor(date, ranking, now) if ranking.freshness else 1.0
-        plain, bias = words + parts.get(key, 0.0), 1.0
+        bonus = 0.0
+        if words >= HOLDS_TELLING_BONUS:
+            bonus = HOLDS_ALL_BONUS if words >= HOLDS_ALL_BONUS else HOLDS_TELLING_BONUS
+            words -= bonus
+        static_rank, links, freshness, bias = factors[value], 1.0, 1.0, 1.0
+        plain = words + find_parts(key, 0.0)
         if weight is not None:
             # a result without words has no score; a small one lets the bias order it
             plain, bias = plain or WORDLESS_SCORE, bias_factor(weight)
-        static_rank, links = factors[value], 1.0 + ranking.links * linked / MOST_LINKED if linked else 1.0
-        score = plain * static_rank * links * freshness * bias
+        # this loop runs a hundred times for each query, so factors that are mostly 1 are left out
+        score = plain * static_rank
+        if linked:
+            links = 1.0 + ranking.links * linked / MOST_LINKED
+            score *= links
+        if has_freshness:
+            freshness = freshness_factor(date, ranking, now)
+            score *= freshness
+        if weight is not None:
+            score *= bias
         # No sum of parts may lift a document over those that have more of the words.
         if score > HOLDS_TELLING_BONUS:
             score = HOLDS_TELLING_BONUS

@@ -15,7 +15,7 @@ and no letter must be examined separately.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from functools import lru_cache
 from itertools import pairwise
 
@@ -26,8 +26,8 @@ from feedmill.model.results import Snippet
 Fold = Callable[[str], list[tuple[str, int, int]]]
 """Splits a text into folded words with their positions, as the index does."""
 
-FindForms = Callable[[Set[str], Set[str]], Iterable[str]]
-"""Returns those of the first words (ASCII letters and digits) that are among the second words or are forms of them."""
+FindForms = Callable[[str, Set[str]], list[tuple[int, int]]]
+"""Returns the ranges of words in a laid-out text that are among the wanted words or are forms of them, in order."""
 
 SNIPPET_CHARACTERS = 240
 SCANNED_CHARACTERS = 200_000
@@ -90,7 +90,7 @@ def find_marks(passage: str, terms: Sequence[str], fold: Fold, find_forms: FindF
     singles, sequences, wildcards = _read_terms(tuple(terms))
     # fast path for single words in a text that can be laid out: it needs neither folding nor tokens
     if find_forms is not None and not sequences and not wildcards and (laid_out := blank_out(passage)) is not None:
-        return _place_words(laid_out, find_forms(set(laid_out.split()), singles))
+        return find_forms(laid_out, singles)
     places = fold(passage)
     tokens = [token for token, _, _ in places]
     # the indexes of the tokens to highlight: single words, then wildcards, then the words of each phrase
@@ -125,25 +125,6 @@ def _read_terms(terms: tuple[str, ...]) -> tuple[frozenset[str], list[list[str]]
     sequences = [words for term in terms if "*" not in term and (words := term.split())]
     singles = frozenset(words[0] for words in sequences if len(words) == 1)
     return singles, [words for words in sequences if len(words) > 1], [compile_wildcard(term) for term in terms if "*" in term]
-
-
-def _place_words(laid_out: str, words: Iterable[str]) -> _Places:
-    """Returns the ranges of words in a laid-out text."""
-    # With a blank on both sides, the first and the last word also lie between blanks. A match at P in ``between`` begins with a blank, so
-    # its word begins at P in ``laid_out``.
-    between = f" {laid_out} "
-    find = between.find
-    ranges: _Places = []
-    for word in words:
-        wanted, size = f" {word} ", len(word)
-        place = find(wanted)
-        while place >= 0:
-            end = place + size
-            ranges.append((place, end))
-            # continues before the trailing blank, which may be the leading blank of the next match
-            place = find(wanted, end)
-    ranges.sort()
-    return ranges
 
 
 def _cover_sequence(tokens: list[str], words: list[str]) -> set[int]:

@@ -13,6 +13,7 @@ Source: RFC 9110, section 7.2; RFC 3986, section 3.2.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
@@ -48,10 +49,19 @@ class HostNames:
 
     def covers(self, authority: str) -> bool:
         """Whether the port answers to a ``Host``, with or without a port. False for a malformed one."""
-        host = find_host(authority)
+        # the memory of the cache depends on the length of what a client sends
+        read = _read_authority if len(authority) <= _LONGEST_NAME else _read_authority.__wrapped__
+        host, is_literal = read(authority)
         if host is None:
             return False
-        return self.takes_any or is_address(host) or host in self.names or host.endswith(self.suffixes)
+        return self.takes_any or is_literal or host in self.names or host.endswith(self.suffixes)
+
+
+@lru_cache(maxsize=100)
+def _read_authority(authority: str) -> tuple[str | None, bool]:
+    """Returns the host, and whether it is an IP literal. Every request has one, mostly the same."""
+    host = find_host(authority)
+    return host, host is not None and is_address(host)
 
 
 def find_host(authority: str) -> str | None:

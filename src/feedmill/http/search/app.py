@@ -379,13 +379,16 @@ class _Endpoints:
         selected = tuple(text for text in request.query_params.getlist("select") if text)
         check_facet_names(facet_names)
         check_selections(selected)
-        parameters = replace(parameters, selected=selected, is_strict=True)
         parameters = replace(
             parameters,
+            selected=selected,
+            is_strict=True,
             facet_names=facet_names,
-            cursor=read_cursor(text, parameters) if text else None,
             explains=request.query_params.get("explain", "") == "1" and is_administrator,
+            marks_titles=False,
         )
+        if text:
+            parameters = replace(parameters, cursor=read_cursor(text, parameters))
         _, page = self._search(parameters, request)
         next_cursor = write_cursor(page.next_cursor, parameters)
         body = render_page(page, next_cursor, shows_scores=is_administrator)

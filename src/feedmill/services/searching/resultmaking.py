@@ -16,7 +16,7 @@ from feedmill.core.documents.presentation import (
 )
 from feedmill.core.text.passages import split_ranges
 from feedmill.core.text.textblob import QuotableText, decode_quotable_navigation, decode_quotable_text, decode_text, decode_whole
-from feedmill.model.document import Document, Metadata
+from feedmill.model.document import Document
 from feedmill.model.errors import FeedmillError
 from feedmill.model.messages import counted
 from feedmill.model.results import AlikeDocument, Marks, Result, Snippet
@@ -89,13 +89,13 @@ class ResultMaker:
         fault_point(RESULT_STEP, document.url)
         if document.damage:
             raise ValueError(document.damage)
-        metadata = displayed_metadata(document)
         text = document.text
         snippet, title_marks = NO_SNIPPET, NO_MARKS
         if request.has_snippets:
-            make_snippet = partial(self._make_snippet, document, metadata, highlighter, hit.passage)
+            make_snippet = partial(self._make_snippet, document, highlighter, hit.passage)
             snippet = attempt(make_snippet, NO_SNIPPET, step=SNIPPET_STEP, url=document.url)
-            title_marks = attempt(lambda: _mark_title(document, highlighter), NO_MARKS, step=TITLE_STEP, url=document.url)
+            if request.marks_titles:
+                title_marks = attempt(lambda: _mark_title(document, highlighter), NO_MARKS, step=TITLE_STEP, url=document.url)
         return Result(
             key=hit.key if document.id is None else document.id,
             url=document.url,
@@ -106,7 +106,7 @@ class ResultMaker:
             date=shown_date(document),
             mimetype=shown_mimetype(document),
             language=text.language if text is not None else None,
-            metadata=select_metadata(metadata, request.getfields),
+            metadata=select_metadata(displayed_metadata(document), request.getfields) if request.getfields else (),
             title_marks=title_marks,
             rank=document.rank,
             content_bytes=document.content_bytes,
@@ -117,16 +117,15 @@ class ResultMaker:
             is_late=is_late,
         )
 
-    def _make_snippet(self, document: Document, metadata: Metadata, highlighter: Highlighter, passage: int | None) -> Snippet:
+    def _make_snippet(self, document: Document, highlighter: Highlighter, passage: int | None) -> Snippet:
         fault_point(SNIPPET_STEP, document.url)
-        description = find_description(metadata)
         if has_robots_rule(document, "nosnippet"):
             return NO_SNIPPET
         stored = self._read_stored(document)
         first: Snippet | None = None
         # Navigation is quoted only if nothing else shows why the document was found. Without the words of the query, a description stands
         # only in for a missing text.
-        for read in (decode_quotable_text, lambda _: description, decode_quotable_navigation):
+        for read in (decode_quotable_text, lambda _: find_description(displayed_metadata(document)), decode_quotable_navigation):
             snippet = highlighter.make_snippet(_decode(stored, read))
             if snippet.marks:
                 return snippet

@@ -23,35 +23,43 @@ from feedmill.model.search import Hit, Hits
 BIASED_WHOLE = 200
 """The number of results, moved by a bias, for which all parts of the score are computed."""
 
+RankValues = tuple[int, int]
+"""The values of the rank fields of a document."""
+
+NO_VALUES: RankValues = (0, 0)
+
 PAIR_BYTES = 130
 """The size of a key and its score: the tuple, both numbers and a place in the list."""
 
-FINGERPRINT_BYTES = 150
-"""The size of a fingerprint by its key: both numbers and a place in the table."""
+RANK_VALUES_BYTES = 220
+"""The size of two rank values by their key: the tuple, the three numbers and a place in the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopMatches:
     """The best matches in their final order. Shape: ``pairs`` of keys and scores; ``total`` exact while ``is_exact``.
 
-    ``fingerprints`` are those of their texts by key, of texts that have one.
+    ``rank_values`` are the values of the rank fields by key, which hold the fingerprints of their texts.
     """
 
     pairs: Sequence[tuple[int, float]]
     total: int
     is_exact: bool
-    fingerprints: Mapping[int, int] = field(default_factory=dict)
+    rank_values: Mapping[int, RankValues] = field(default_factory=dict)
 
     def list_hits(self, start: int, num: int) -> Hits:
         """Returns a page of the best matches."""
-        found = self.fingerprints
-        hits = tuple(Hit(key=key, score=score, fingerprint=found.get(key, 0)) for key, score in self.pairs[start : start + num])
-        return Hits(hits=hits, total=self.total, is_exact=self.is_exact)
+        found = self.rank_values
+        hits = [
+            Hit(key=key, score=score, fingerprint=read_fingerprint(*found.get(key, NO_VALUES)))
+            for key, score in self.pairs[start : start + num]
+        ]
+        return Hits(hits=tuple(hits), total=self.total, is_exact=self.is_exact)
 
 
 def count_best(best: TopMatches) -> int:
     """Returns the bytes that the best matches take in memory."""
-    return 200 + PAIR_BYTES * len(best.pairs) + FINGERPRINT_BYTES * len(best.fingerprints)
+    return 200 + PAIR_BYTES * len(best.pairs) + RANK_VALUES_BYTES * len(best.rank_values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +90,10 @@ class RankedSearch:
                 total=total,
                 is_exact=is_exact,
             )
-        best, fingerprints = self._rank_again(word_queries, pairs[:depth], keys[:depth])
+        best, values = self._rank_again(word_queries, pairs[:depth], keys[:depth])
         page = [ScoredCandidate._make(row) for row in best[start : start + num]]
         hits = self._explain(word_queries, page) if explains else [Hit(key=one.key, score=one.score) for one in page]
-        hits = [replace(hit, fingerprint=fingerprints.get(hit.key, 0)) for hit in hits]
+        hits = [replace(hit, fingerprint=read_fingerprint(*values.get(hit.key, NO_VALUES))) for hit in hits]
         # Matches below the depth keep the engine's order. Their scores are capped, so that scores never rise down the list.
         _, least, *_ = best[-1]
         rest = zip(keys[depth : start + num], pairs[depth : start + num], strict=True)
@@ -97,9 +105,9 @@ class RankedSearch:
         word_queries = self._make_word_queries()
         found = self._find_matches(word_queries, 0, self.ranking.depth)
         keys = self._values("key", [address for _, address in found.pairs]) if found.pairs else ()
-        ranked, fingerprints = self._rank_again(word_queries, found.pairs, keys) if keys else ([], {})
+        ranked, values = self._rank_again(word_queries, found.pairs, keys) if keys else ([], {})
         # of each its key and its score
-        return TopMatches(pairs=[one[:2] for one in ranked], total=found.total, is_exact=found.is_exact, fingerprints=fingerprints)
+        return TopMatches(pairs=[one[:2] for one in ranked], total=found.total, is_exact=found.is_exact, rank_values=values)
 
     def _make_word_queries(self) -> WordQueries:
         return WordQueries(self.searcher, self.root, self.ranking)
@@ -113,17 +121,16 @@ class RankedSearch:
 
     def _rank_again(
         self, word_queries: WordQueries, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]
-    ) -> tuple[list[ScoredRow], dict[int, int]]:
-        """Returns the best matches in their final order, and the fingerprints by key of those that have one.
+    ) -> tuple[list[ScoredRow], dict[int, RankValues]]:
+        """Returns the best matches in their final order, and the values of their rank fields by key.
 
         If a bias reaches deeper, it first chooses which matches get all parts.
         """
         numbers = [int(key or 0) for key in keys]
         addresses = [address for _, address in pairs]
         ranks, linked = ([int(value or 0) for value in self._values(field, addresses)] for field in RANK_FIELDS)
-        fingerprints = {
-            key: fingerprint for key, *values in zip(numbers, ranks, linked, strict=True) if (fingerprint := read_fingerprint(*values))
-        }
+        # fingerprints are made of these where a hit is listed, ten times less often
+        rank_values = dict(zip(numbers, zip(ranks, linked, strict=True), strict=True))
         chosen, rest = self._list_candidates(pairs, numbers, ranks, linked), list[ScoredRow]()
         # Without the other parts first, which are expensive; the bias's factors decide which matches get them.
         if self.bias is not None and len(chosen) > BIASED_WHOLE:
@@ -132,7 +139,7 @@ class RankedSearch:
             chosen, rest = [by_key[row[0]] for row in moved[:BIASED_WHOLE]], moved[BIASED_WHOLE:]
         parts = [one for part in build_parts(word_queries, self.ranking).values() for one in part]
         best = rank(chosen, self._score([row[0] for row in chosen], parts), self.ranking, self.now)
-        return best + [(row[0], min(row[1], best[-1][1]), *row[2:]) for row in rest], fingerprints
+        return best + [(row[0], min(row[1], best[-1][1]), *row[2:]) for row in rest], rank_values
 
     def _list_candidates(
         self, pairs: Sequence[tuple[float, DocAddress]], numbers: list[int], ranks: list[int], linked: list[int]

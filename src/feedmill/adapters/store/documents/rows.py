@@ -35,7 +35,7 @@ _ORIGINS = {origin.value: origin for origin in Origin}
 
 
 def _pairs(text: str) -> Metadata:
-    return tuple((name, value) for name, value in loads(text)) if text != "[]" else ()
+    return tuple([(name, value) for name, value in loads(text)]) if text != "[]" else ()
 
 
 def _attributes_to_json(attributes: Attributes) -> str:
@@ -102,8 +102,10 @@ def text_from_json(text: str | None) -> Text | None:
     if text is None:
         return None
     fields = loads(text)
-    fields["metadata"] = tuple((name, value) for name, value in fields.get("metadata", ()))
-    fields["robots"] = frozenset(fields.get("robots", ()))
+    if "metadata" in fields:
+        fields["metadata"] = tuple([(name, value) for name, value in fields["metadata"]])
+    if "robots" in fields:
+        fields["robots"] = frozenset(fields["robots"])
     if "date" in fields:
         fields["date"] = from_micros(fields["date"])
     return Text(**fields)
