@@ -258,7 +258,7 @@ def _build_extraction(task: Task, mimetype: str, content: Content, cut: bool, li
         navigation=navigation,
         language=detect_language(text or navigation) or content.language,
         metadata=_bound_metadata(content, limits),
-        links=tuple(link for link in links if link is not None),
+        links=tuple(filter(None, links)),
         headings=clean_text(content.headings, _HEADINGS_CHARACTERS),
         structure=build_structure(content.text, [number for number, link in enumerate(links) if link is None]),
         robots=content.robots,

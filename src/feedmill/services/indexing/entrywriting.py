@@ -139,8 +139,7 @@ class EntryWriting:
 
     def find_incoming_links(self, documents: Sequence[Document]) -> tuple[dict[int, IncomingLinks], dict[int, BuildFailure]]:
         """Returns what incoming links say about documents, and for which that failed; one by one if it ended the process before."""
-        counts = (self._attempts.count(key) for key in (LINK_TEXTS_BATCH, *(_key_of(READ_LINKS, document) for document in documents)))
-        if not any(counts):
+        if not (self._attempts.has_any and self._is_any_suspected(documents)):
             with self._attempts.on(LINK_TEXTS_BATCH):
                 return find_incoming_links(self._links.find_incoming_links, documents)
         incoming: dict[int, IncomingLinks] = {}
@@ -157,6 +156,11 @@ class EntryWriting:
             incoming |= found
             link_failures |= failed
         return incoming, link_failures
+
+    def _is_any_suspected(self, documents: Sequence[Document]) -> bool:
+        """Returns whether the links of these documents ended the process, read together or alone."""
+        keys = (LINK_TEXTS_BATCH, *(_key_of(READ_LINKS, document) for document in documents))
+        return any(map(self._attempts.count, keys))
 
     def _write_entry(
         self,
@@ -202,7 +206,7 @@ class EntryWriting:
 
     def is_suspected(self, document_id: int) -> bool:
         """Returns whether the indexer ended while it worked on a document alone."""
-        return any(self._attempts.count(key_of_document(step, document_id)) for step in WATCHED)
+        return self._attempts.has_any and any(self._attempts.count(key_of_document(step, document_id)) for step in WATCHED)
 
     def is_due(self, document_id: int) -> bool:
         """Returns whether a document may be worked on now; one that ends this process, rather than the separate one, waits for others."""

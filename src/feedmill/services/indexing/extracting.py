@@ -185,7 +185,7 @@ class Extracting:
     def _is_suspected(self, index_task: IndexTask) -> bool:
         if index_task.feed_id in self._suspected_feeds:
             return True
-        return any(self._attempts.count(_key_of(step, index_task)) for step in (SUBMIT, STORE_TEXT))
+        return self._attempts.has_any and any(self._attempts.count(_key_of(step, index_task)) for step in (SUBMIT, STORE_TEXT))
 
     def _submit_isolated(self, index_task: IndexTask, document: Document) -> None:
         key = _key_of(SUBMIT, index_task)
@@ -259,7 +259,7 @@ class Extracting:
         for job, text in texts:
             self._failed.pop(job.task.key, None)
             self._on_extracted("whole" if text.reason is None else "cut" if text.blob is not None else "failed")
-        self._attempts.clear([_key_of(step, job.index_task) for job, _ in texts for step in (SUBMIT, STORE_TEXT)])
+        self._attempts.clear(_key_of(step, job.index_task) for job, _ in texts for step in (SUBMIT, STORE_TEXT))
 
     def _text_isolated(self, job: _Job, answer: Answer) -> Text:
         """Stores a text; if that fails, returns a failed text with the reason."""

@@ -17,6 +17,7 @@ folders; at its end the pointer moves to the new folder.
 import time
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import chain
 
 import structlog
 
@@ -288,7 +289,7 @@ class Indexing:
             self._rebuild.pending_ids.difference_update(tasks)
         finished = [key for key in tasks if self._rebuild is None or key not in build_failures]
         batch = [LINK_TEXTS_BATCH, FOLLOWED_BATCH] if self._rebuild is None else []
-        self._attempts.clear([*batch, *(key_of_document(step, key) for step in WATCHED for key in finished)])
+        self._attempts.clear(chain(batch, (key_of_document(step, key) for step in WATCHED for key in finished)))
         self._on_committed(len(tasks))
         log.info("index_committed", documents=len(tasks), token=token)
 

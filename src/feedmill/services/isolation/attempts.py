@@ -94,9 +94,14 @@ class Attempts:
         finally:
             faulthandler.cancel_dump_traceback_later()
 
+    @property
+    def has_any(self) -> bool:
+        """Whether any item ended the process. Most processes never learn of one, and need no keys of items to ask for their counts."""
+        return bool(self._counts)
+
     def count(self, key: str) -> int:
         """Returns how often work on an item ended the process."""
-        return self._counts.get(key, 0) if self._counts else 0
+        return self._counts.get(key, 0)
 
     def list_items(self, step: str) -> list[str]:
         """Lists the items of a step that ended the process."""
@@ -126,7 +131,7 @@ class Attempts:
 
     def clear(self, keys: Iterable[str]) -> None:
         """Forgets the interruptions of items that are finished or set aside."""
-        counted = [key for key in keys if key in self._counts] if self._counts else []
+        counted = [key for key in keys if key in self._counts] if self.has_any else []
         if counted:
             with self._store.writing() as unit:
                 unit.processing.interruptions.remove(counted)

@@ -97,7 +97,7 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
         _drop_permalinks(tree)
     off = _obey_googleoff(tree) if "googleoff" in lowered else _NOTHING_OFF
     base = _find_base(tree, url) if "base" in tags else None
-    links, anchors = _read_links(tree, base, _list_own_starts(url), off.anchors, limits.links)
+    links, anchors = _read_links(tree, tags, base, _list_own_starts(url), off.anchors, limits.links)
     outside = mark_navigation(tree, lowered, tags)
     elements = [(tag, tree.tags(tag)) for tag in HEADINGS if tag in tags]
     headings = _read_headings([node for _, nodes in elements for node in nodes], outside)
@@ -241,12 +241,14 @@ def _list_own_starts(url: str) -> tuple[str, ...]:
 
 
 def _read_links(
-    tree: LexborHTMLParser, base: str | None, own: tuple[str, ...], mute: frozenset[int], limit: int
+    tree: LexborHTMLParser, tags: Set[str], base: str | None, own: tuple[str, ...], mute: frozenset[int], limit: int
 ) -> tuple[tuple[Link, ...], list[Anchor]]:
-    """Returns the links, and each ``a`` with an address."""
+    """Returns the links, and each ``a`` with an address. Shape: ``tags`` are the names in the page."""
     links: list[Link] = []
     anchors: list[Anchor] = []
     for tag, attribute in (("a", "href"), ("area", "href"), ("frame", "src")):
+        if tag not in tags:
+            continue
         for node in tree.tags(tag):
             attributes = node.attributes
             if attribute not in attributes:
@@ -257,7 +259,7 @@ def _read_links(
                 href = _tidy_href(href)
             is_stored = _is_link(href) and len(links) < limit and not ("rel" in attributes and _is_not_followed(attributes["rel"]))
             if tag == "a":
-                anchors.append(Anchor(node, is_stored, written.startswith(own)))
+                anchors.append((node, is_stored, written.startswith(own)))
             if is_stored:
                 text = "" if mute and node.mem_id in mute else clean_line(node.text(), _ANCHOR_CHARACTERS)
                 links.append(Link(_join(base, href) if base else href, text))

@@ -21,7 +21,6 @@ work is small and grows with the size of the page only.
 import re
 from collections.abc import Iterator, Sequence, Set
 from itertools import compress, islice
-from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -85,12 +84,8 @@ LEAST_LINKS = 3
 LEAST_MAIN_SHARE = 0.02
 
 
-class Anchor(NamedTuple):
-    """An ``a`` with an address: whether it is stored as a link, and whether it leads to a place of the page itself."""
-
-    node: LexborNode
-    is_stored: bool
-    is_inner: bool
+Anchor = tuple[LexborNode, bool, bool]
+"""An ``a`` with an address: whether it is stored as a link, and whether it leads to a place of the page itself."""
 
 
 def mark_navigation(tree: LexborHTMLParser, lowered: str, tags: Set[str]) -> frozenset[int]:
@@ -419,6 +414,9 @@ def _count_dense(block: str) -> int:
     if not inside:
         return -1 if _WORD.search(_LINKED.sub(" ", block)) else 0
     outside = len(block.strip()) - size
+    if not outside:
+        # the usual item of a menu, which has no words to count
+        return links
     is_dense = inside >= DENSE * (inside + outside)
     # before the words are counted, which takes long in a paragraph
     if not is_dense and outside > LABEL_CHARACTERS:
