@@ -206,7 +206,7 @@ class Indexing:
             tasks = self._list_free((*quick, *bulk))
             # Tasks of earlier places come late: of documents that took longer to extract, and of the targets of links. The next commit
             # leads back to the beginning of the list. Going through all that is written before it pays only if nothing else is coming.
-            if not tasks and not (self._uncommitted and listed.list(Stage.EXTRACT, 1)):
+            if not tasks and not (self._uncommitted and self._expects_more(unit)):
                 bulk = listed.list(Stage.INDEX, self._read_at_once + held, lane=Lane.BULK)
                 tasks = self._list_free(bulk)
             # All tasks of this part of the list are in progress. The next call goes on behind it.
@@ -239,7 +239,14 @@ class Indexing:
             return True
         if time.monotonic() - self._uncommitted.since >= COMMIT_SECONDS:
             return True
-        return not tasks and not self._is_crawling() and not self._awaits_extraction()
+        if tasks:
+            return False
+        with self._store.reading() as unit:
+            return not self._expects_more(unit)
+
+    def _expects_more(self, unit: UnitOfWork) -> bool:
+        """Whether further tasks are on their way."""
+        return self._is_crawling() or bool(unit.processing.index_tasks.list(Stage.EXTRACT, 1))
 
     def _is_crawling(self) -> bool:
         """Whether the last commit is a moment ago and no feed waits for the next: further pages of a crawl are probably on their way."""
@@ -247,10 +254,6 @@ class Indexing:
             return False
         waiting = self._uncommitted.tasks.values()
         return all(task.feed_id is None and not task.is_refresh and not task.revokes_access for task in waiting)
-
-    def _awaits_extraction(self) -> bool:
-        with self._store.reading() as unit:
-            return bool(unit.processing.index_tasks.list(Stage.EXTRACT, 1))
 
     def _commit(self) -> None:
         """Commits, then removes the tasks and makes the commit known to searchers."""
