@@ -15,9 +15,6 @@ MAX_PHRASE_WORDS = 200
 MAX_TELLING = 4
 """The most words of a query whose function words a document may lack. Measured: with more, judged results get worse."""
 
-LEAST_OF_QUESTION = 2
-"""A query with as many function words and as many others is read as a question."""
-
 
 def iter_query_words(node: Node) -> Iterator[str]:
     """Yields the texts of the plain words that make a document match better; excluded words are not among them."""
@@ -52,15 +49,13 @@ def read_single(text: str) -> str:
 def list_demands(parts: Sequence[Node], function_words: Set[str]) -> tuple[tuple[Node, ...], ...]:
     """Returns which different parts a document must hold to come before others: all, and all but function words, which are given folded.
 
-    Shape: of a long query only all, because a document that holds most of its words is no worse. Of a question only the parts that are no
-    function words: a page says ``leave`` and not ``how do I``, which a long text holds by chance.
+    Shape: of a long query only all, because a document that holds most of its words is no worse.
     """
     wanted = tuple(dict.fromkeys(parts))
     telling = list_telling(wanted, function_words)
     if not telling or len(telling) > MAX_TELLING or len(telling) == len(wanted):
         return (wanted,)
-    is_question = len(telling) >= LEAST_OF_QUESTION and len(wanted) - len(telling) >= LEAST_OF_QUESTION
-    return (telling,) if is_question else (wanted, telling)
+    return (wanted, telling)
 
 
 def list_finding(parts: Sequence[Node], function_words: Set[str]) -> tuple[Node, ...]:
