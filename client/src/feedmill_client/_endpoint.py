@@ -340,6 +340,8 @@ class Endpoint:
             status = yield from open_tunnel(connection, self.address, proxy, self.options, self.surroundings.clock)
         except (h11.LocalProtocolError, UnicodeError) as exc:
             raise BadRequest(f"the proxy cannot be asked, as the user agent holds characters that HTTP does not allow: {exc}") from exc
+        except BadAnswer as exc:
+            raise Unreachable(f"no answer from {self.address.shown} through the proxy {proxy.shown}: {exc}", was_sent=False) from exc
         if status == WANTS_PROOF:
             raise Denied(_explain_proof(proxy), status=status)
         if not 200 <= status < 300:

@@ -124,26 +124,23 @@ def converse(line: Line, address: Address, request: Request, options: Options, c
 def open_tunnel(connection: Connection, address: Address, proxy: Address, options: Options, clock: Callable[[], float]) -> Flow[int]:
     """Asks a proxy to connect to a server. Returns the status of its answer: from 200 to 299 the connection is that to the server.
 
-    Errors: OSError, h11.ProtocolError, UnicodeError.
+    Errors: OSError, h11.ProtocolError, UnicodeError, BadAnswer.
     """
-    protocol, seconds = h11.Connection(h11.CLIENT), options.timeouts.connect_seconds
+    line, seconds = Line(connection), options.timeouts.connect_seconds
     target = f"[{address.host}]:{address.port}" if ":" in address.host else f"{address.host}:{address.port}"
     headers = [("Host", target), ("User-Agent", options.user_agent), *_make_proof(proxy)]
-    data = protocol.send(h11.Request(method="CONNECT", target=target, headers=headers)) or b""
-    yield from perform(Send(connection, data + (protocol.send(h11.EndOfMessage()) or b""), seconds))
-    deadline, interim = clock() + seconds, 0
-    while not isinstance(event := protocol.next_event(), h11.Response):
+    data = line.protocol.send(h11.Request(method="CONNECT", target=target, headers=headers)) or b""
+    yield from perform(Send(connection, data + (line.protocol.send(h11.EndOfMessage()) or b""), seconds))
+    deadline = clock() + seconds
+    while not isinstance(event := line.next_event(), h11.Response):
         left = deadline - clock()
         if left <= 0:
             raise TimeoutError("the proxy did not answer in time")
-        if event is h11.NEED_DATA:
-            protocol.receive_data((yield from perform(Receive(connection, left))))
-        elif isinstance(event, h11.InformationalResponse) and interim < MAX_INTERIM:
-            interim += 1
-        else:
+        if event is not h11.NEED_DATA:
             raise ConnectionResetError("the proxy closed the connection")
+        line.protocol.receive_data((yield from perform(Receive(connection, left))))
     # a server waits for the first byte of TLS, so these bytes are not its own
-    if 200 <= event.status_code < 300 and protocol.trailing_data[0]:
+    if 200 <= event.status_code < 300 and line.protocol.trailing_data[0]:
         raise ConnectionResetError("the proxy sends more than its answer")
     return int(event.status_code)
 
