@@ -75,7 +75,20 @@ class _Lists:
         return f"{marks}{numbers}{_ITEM}" if is_new else f"{marks}{_ITEM}{numbers}"
 
 
-class WordMarker(Marker):
+class _PartMarker(Marker):
+    """Marks the parts of a file, in which lists may be open, and links have names."""
+
+    def __init__(self, most_links: int) -> None:
+        super().__init__(most_links)
+        self._lists = _Lists()
+        #: the URLs of the part's links, by the names that it gives them
+        self.targets: Mapping[str, str] = {}
+
+    def finish(self) -> str:
+        return self._lists.close()
+
+
+class WordMarker(_PartMarker):
     """Marks the parts of a text document. Shape: the headings' levels by style; the roots of styles and of numbering, None without them."""
 
     tags = frozenset({f"{_W}{name}" for name in ("p", "r", "tbl", "tr", "tc", "hyperlink", "fldSimple")})
@@ -85,21 +98,17 @@ class WordMarker(Marker):
         self._levels = levels
         self._numbering = _read_numbering(numbering) if numbering is not None else {}
         self._styles = _read_list_styles(styles) if styles is not None else {}
-        self._lists = _Lists()
         #: how far lists have counted, by list and depth
         self._counted: dict[tuple[str, int], int] = {}
         self._restarted: set[tuple[str, int]] = set()
         self._is_header = False
         #: over how many rows merged cells reach, 0 for those that go on with a cell above
         self._heights: dict[etree._Element, int] = {}
-        #: the URLs of the part's links, by the names that it gives them
-        self.targets: Mapping[str, str] = {}
         self._is_in_field = False
 
     def finish(self) -> str:
-        """Returns the marks at the end of a part."""
         self._heights.clear()
-        return self._lists.close()
+        return super().finish()
 
     def _mark(self, node: etree._Element) -> tuple[str, str]:
         match node.tag.rpartition("}")[2]:
@@ -299,22 +308,15 @@ def _mark_emphasis(is_bold: bool, is_italic: bool) -> tuple[str, str]:
     return marks, END * (is_bold + is_italic)
 
 
-class SlideMarker(Marker):
+class SlideMarker(_PartMarker):
     """Marks slides: their titles are headings, and the paragraphs of their texts items."""
 
     tags = frozenset({f"{_P}sp", f"{_A}p", f"{_A}r", f"{_A}tbl", f"{_A}tr", f"{_A}tc"})
 
     def __init__(self, most_links: int) -> None:
         super().__init__(most_links)
-        self._lists = _Lists()
-        #: the URLs of the slide's links, by the names that it gives them
-        self.targets: Mapping[str, str] = {}
         #: of the shapes that are open: whether they are titles, texts or neither
         self._shapes: list[str] = []
-
-    def finish(self) -> str:
-        """Returns the marks at the end of a part."""
-        return self._lists.close()
 
     def _mark(self, node: etree._Element) -> tuple[str, str]:
         match node.tag.rpartition("}")[2]:
