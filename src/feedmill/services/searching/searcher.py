@@ -17,6 +17,7 @@ from feedmill.core.query.nodes import parts_of
 from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.nearduplicates import GROUPED, GroupedPage, group_page
 from feedmill.model.access import AccessFilter
+from feedmill.model.authorization import LateAccess
 from feedmill.model.document import Document
 from feedmill.model.errors import OutOfTime, UpstreamFailure, find_message
 from feedmill.model.facets import FacetCounts
@@ -110,8 +111,8 @@ class Searcher:
         narrowing = resolve_selections(index, plan, access)
         # a grouped page is made of the beginning of the list, which all pages read in the same way
         is_grouped = request.groups_alike and request.num > 0 and request.cursor is None
-        is_late = self._filler is not None and access.late is not None
-        listed = plan.at(0, GROUPED) if is_grouped and not is_late else plan
+        late = self._find_late(search)
+        listed = plan.at(0, GROUPED) if is_grouped and late is None else plan
         if request.cursor is not None:
             searched, hits, next_cursor = list_onwards(index, strict, plan, request.cursor, access, narrowing)
         else:
@@ -120,7 +121,7 @@ class Searcher:
         warnings, by_words = list(narrowing.warnings), hits
         hybrid, hits = self._find_hybrid(index, (strict, searched), by_words, replace(search, plan=listed), narrowing, warnings)
         run_query = self._list_query(index, narrowing.narrow(searched), search, hybrid)
-        filled = self._fill(run_query, hits.total, search, is_grouped=is_grouped)
+        filled = None if late is None else _fill(*late, run_query, hits.total, search, is_grouped=is_grouped)
         chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)
         grouped: GroupedPage | FilledPage | None = filled if is_grouped else None
         if is_grouped and filled is None:
@@ -221,20 +222,15 @@ class Searcher:
 
         return run_query
 
-    def _fill(self, run_query: RunQuery, total: int, search: PlannedSearch, *, is_grouped: bool) -> FilledPage | None:
-        """Fills the page if other servers may decide about results. A list in the order of its keys holds only what ACLs permit."""
-        plan, request, access = search.plan, search.plan.request, search.access
-        if self._filler is None or access.late is None or request.cursor is not None:
+    def _find_late(self, search: PlannedSearch) -> tuple[PageFiller, LateAccess] | None:
+        """Returns how other servers decide about results, None if they do not.
+
+        A list in the order of its keys holds only what ACLs permit.
+        """
+        late = search.access.late
+        if self._filler is None or late is None or search.plan.request.cursor is not None:
             return None
-        late = replace(access.late, until=min(access.late.until, search.deadline.until_results))
-        access = replace(access, late=late)
-
-        def may_list(document: Document) -> bool:
-            return not has_robots_rule(document, "noindex") and not plan.removes(document.url)
-
-        num = min(request.num, MAX_NUM)
-        window = Window(start=request.start, num=num, total=total, may_list=may_list, deadline=search.deadline, is_grouped=is_grouped)
-        return self._filler.fill_page(run_query, window, access, late)
+        return self._filler, replace(late, until=min(late.until, search.deadline.until_results))
 
     def _imitate(self, root: Node, access: AccessFilter) -> None:
         """Takes as long for ``info:`` of a URL without a document as for a document that another server decides about."""
@@ -291,3 +287,15 @@ def list_onwards(
     hits = index.list_by_key(narrowing.narrow(searched), access, after=cursor.after, num=num)
     next_cursor = Cursor(after=hits.hits[-1].key, is_loosened=is_loosened) if len(hits.hits) == num else None
     return searched, hits, next_cursor
+
+
+def _fill(filler: PageFiller, late: LateAccess, run_query: RunQuery, total: int, search: PlannedSearch, *, is_grouped: bool) -> FilledPage:
+    """Returns the page for which other servers decide about results."""
+    plan, request = search.plan, search.plan.request
+
+    def may_list(document: Document) -> bool:
+        return not has_robots_rule(document, "noindex") and not plan.removes(document.url)
+
+    num = min(request.num, MAX_NUM)
+    window = Window(start=request.start, num=num, total=total, may_list=may_list, deadline=search.deadline, is_grouped=is_grouped)
+    return filler.fill_page(run_query, window, replace(search.access, late=late), late)
