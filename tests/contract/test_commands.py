@@ -17,6 +17,7 @@ from feedmill.cli.commandtable import COMMANDS
 from feedmill.cli.documents import LISTED_AT_ONCE
 from feedmill.cli.main import build_app
 from feedmill.model.errors import BadSettings, Conflict, Corrupt, FeedmillError, NotFound
+from tests import programs
 from tests.builders.documents import make_document, save
 from tests.builders.feedxml import make_feed, make_record
 from tests.migratedstore import open_migrated, prepare_migrated
@@ -119,32 +120,27 @@ def test_commands_that_fail_leave_no_new_folder_and_nothing_in_an_empty_one(tmp_
 
 def test_feed_that_fails_stays_in_a_new_folder_with_its_receipt(tmp_path: Path) -> None:
     feed = write(tmp_path, b"<gsafeed>")
-    pushed = run_apart("push", feed, "--datasource", "a", "--feedtype", "full", "--data", tmp_path / "d", "--json")
+    pushed = programs.run("push", feed, "--datasource", "a", "--feedtype", "full", "--data", tmp_path / "d", "--json")
     assert (pushed.returncode, json.loads(pushed.stdout)["state"]) == (1, "failed in error")
     assert run("feeds", "show", "1", "--data", tmp_path / "d").exit_code == 0
 
 
 def test_search_without_the_index_says_so_until_it_is_built_again(tmp_path: Path) -> None:
     feed, data = write(tmp_path, make_feed(SOUP)), tmp_path / "d"
-    assert run_apart("push", feed, "--datasource", "a", "--feedtype", "full", "--data", data).returncode == 0
+    assert programs.run("push", feed, "--datasource", "a", "--feedtype", "full", "--data", data).returncode == 0
     shutil.rmtree(data / "index")
-    lost = run_apart("search", "leek", "--data", data, "--json")
+    lost = programs.run("search", "leek", "--data", data, "--json")
     assert lost.returncode == 1
     assert f"the index of '{data}' is lost; 'feedmill reindex' builds it again" in json.loads(lost.stdout)["error"]
-    assert run_apart("reindex", "--data", data).returncode == 0
-    assert json.loads(run_apart("search", "leek", "--data", data, "--json").stdout)["total"] == 1
-
-
-def run_apart(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a process of its own."""
-    return subprocess.run([sys.executable, "-m", "feedmill.cli.main", *words], capture_output=True, text=True, check=False)
+    assert programs.run("reindex", "--data", data).returncode == 0
+    assert json.loads(programs.run("search", "leek", "--data", data, "--json").stdout)["total"] == 1
 
 
 @pytest.mark.parametrize(
     "words", [["search", "--json"], ["feeds", "show", "x", "--json"], ["queue", "--group", "none", "--json"]], ids=" ".join
 )
 def test_wrong_use_is_json_too_if_the_output_is(words: list[str]) -> None:
-    done = run_apart(*words)
+    done = programs.run(*words)
     assert done.returncode in (1, 2)
     assert json.loads(done.stdout)["error"]
     assert done.stderr
