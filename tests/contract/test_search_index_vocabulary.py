@@ -74,6 +74,17 @@ def test_find_alike_far_words_numbers_and_the_word_itself_are_not_found(opened: 
         assert words.find_alike(typed, ANONYMOUS, 0) is None
 
 
+def test_find_alike_two_slips_and_another_beginning_make_another_word_of_a_short_one(opened: Opened) -> None:
+    put_titles(opened, "double", "strategie")
+    words = opened[0].vocabulary
+    assert [words.find_alike(typed, ANONYMOUS, 0) for typed in ("oublie", "duoble", "doubel", "trategei")] == [
+        None,
+        "double",
+        "double",
+        "strategie",
+    ]
+
+
 def test_find_alike_the_more_frequent_of_equals_comes_first(opened: Opened) -> None:
     put_titles(opened, "policy", "policx", "policx", "police")
     words = opened[0].vocabulary

@@ -8,6 +8,8 @@ from rapidfuzz.distance import OSA
 
 MAX_START_CHARACTERS = 60
 """The longest start of a word that is completed."""
+LONG_CHARACTERS = 8
+"""A word so long may have two typing errors of which one is in its first letter."""
 MAX_TRIED = 1_000
 """So many that words of hidden documents do not use them up: their numbers are known only after they were counted."""
 
@@ -60,6 +62,9 @@ def choose_alike(word: str, known: Mapping[str, int], count: Callable[[str], int
     near: Sequence[tuple[str, int, int]] = process.extract(word, words, scorer=OSA.distance, score_cutoff=allowed, limit=None)
     # A different first letter counts as half an error more, because it is seldom the mistyped one.
     slips = {found: distance + (found[0] != word[0]) / 2 for found, distance, _ in near if known[found] > more_than}
+    # Two slips, of which one makes another first letter, make another word of a short one: ``oublié`` is no ``double``.
+    if len(word) < LONG_CHARACTERS:
+        slips = {found: slip for found, slip in slips.items() if slip <= 2}
     ranked = sorted(slips, key=lambda found: (slips[found], -known[found], found))
     best, most = None, more_than
     for candidate in ranked[:MAX_TRIED]:
