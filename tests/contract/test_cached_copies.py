@@ -380,7 +380,6 @@ def test_read_cache_query_other_query_is_none() -> None:
         ("anything red", "site:a.com -red", []),
         ("The printer printed, a PRINT", "printing", ["printed", "PRINT"]),
         ("The printers of the Café Übung", "the cafe ubung", ["Café", "Übung"]),
-        ("The end of it", "the printer", ["The"]),
         ("a command of the line", "command-line", ["command", "line"]),
         ("a command line, and a command", '"command line"', ["command", "line"]),
         ("東京都の印刷", "印刷", ["印刷"]),

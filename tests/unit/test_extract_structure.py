@@ -10,7 +10,7 @@ from feedmill.core.text.structure import HEADINGS, Kind, decode_structure
 from feedmill.core.text.textblocks import MAX_SPANNED, Block, build_blocks
 from feedmill.model.document import Attachment
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
-from tests.officefiles import make_docx, make_opendocument, make_pdf, make_pptx, make_xlsx, make_zip, paragraph
+from tests.officefiles import S, make_docx, make_opendocument, make_pdf, make_pptx, make_xlsx, make_zip, paragraph
 
 NAMES: dict[Kind | None, str] = {
     None: "p", Kind.PREFORMATTED: "pre", Kind.UNORDERED: "ul", Kind.ORDERED: "ol", Kind.ITEM: "li", Kind.DEFINITIONS: "dl", Kind.TERM: "dt",
@@ -193,7 +193,7 @@ def test_pptx_has_links_and_cells_that_reach_over_others() -> None:
 def test_xlsx_has_a_table_for_each_sheet_with_cells_in_their_columns() -> None:
     rows = '<row><c r="A1"><v>1</v></c><c r="C1"><v>3</v></c></row><row><c><v>4</v></c><c r="XFD1"><v>5</v></c></row>'
     shown = outline(read(make_xlsx(rows, sheet="Budget")))
-    assert shown.startswith("<ul<li<p Budget>>><table<tr<td<p 1>><td><td<p 3>>><tr<td<p 4>>")
+    assert shown.startswith("<h2 Budget><table<tr<td<p 1>><td><td<p 3>>><tr<td<p 4>>")
     assert shown.count("<td>") == 30
 
 
@@ -390,9 +390,36 @@ def test_plain_text_and_markdown_have_their_form() -> None:
     )
 
 
+def test_mail_begins_with_its_subject_and_a_table_of_who_wrote_it_to_whom_and_when() -> None:
+    mail = b"Date: Mon, 2 Mar 2026 10:00:00 +0000\nFrom: Ann <a@b.c>\nCc: d@b.c\nTo: b@b.c\nTo: c@b.c\nSubject: Costs\n\nHello"
+    rows = [("From", "Ann <a@b.c>"), ("To", "b@b.c"), ("To", "c@b.c"), ("Cc", "d@b.c"), ("Date", "Mon, 2 Mar 2026 10:00:00 +0000")]
+    shown = outline(read(mail, mimetype="message/rfc822"))
+    assert shown == f"<h1 Costs><table{''.join(f'<tr<th<p {name}:>><td<p {value}>>>' for name, value in rows)}><pre Hello>"
+
+
+def test_sheets_are_headings_before_their_tables() -> None:
+    named = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+    sheets = "".join(f'<sheet name="{name}" r:id="{number}"/>' for name, number in (("Last", 1), ("Empty", 3), ("First", 2), ("Again", 1)))
+    parts = {"[Content_Types].xml": "<Types/>", "xl/workbook.xml": f"<workbook {S} {named}><sheets>{sheets}</sheets></workbook>"}
+    for number in (1, 2, 3):
+        parts[f"xl/worksheets/sheet{number}.xml"] = f"<worksheet {S}><sheetData><row><c><v>{number}</v></c></row></sheetData></worksheet>"
+    paths = ((1, "worksheets/sheet2.xml"), (2, "/xl/worksheets/sheet1.xml"))
+    relations = "".join(f'<Relationship Id="{number}" Target="{path}"/>' for number, path in paths)
+    shown = outline(read(make_zip(parts | {"xl/_rels/workbook.xml.rels": f'<Relationships xmlns="r">{relations}</Relationships>'})))
+    assert shown == "<h2 Last><p 2><h2 Empty><h2 First><p 1><h2 Again><p 3>"
+    assert outline(read(make_zip(parts))).startswith("<h2 Last><p 1><h2 Empty><p 2>")
+
+
+def test_sheets_of_open_document_are_headings_before_their_tables() -> None:
+    row = "<table:table-row><table:table-cell><text:p>9</text:p></table:table-cell></table:table-row>"
+    table = f'<table:table table:name="Costs">{row}</table:table>'
+    shown = outline(read(make_opendocument("spreadsheet", f"<office:spreadsheet>{table}{table}</office:spreadsheet>")))
+    assert shown == "<h2 Costs><p 9>" * 2
+
+
 def test_text_of_a_mail_is_preformatted() -> None:
-    mail = b"From: a@b.c\nSubject: Costs\nMIME-Version: 1.0\nContent-Type: text/plain\n\nHello,\n\n  > quoted\n"
-    assert outline(read(mail, mimetype="message/rfc822")) == "<p a@b.c><p Costs><pre Hello,\n\n  > quoted>"
+    mail = b"Subject: Costs\nMIME-Version: 1.0\nContent-Type: text/plain\n\nHello,\n\n  > quoted\n"
+    assert outline(read(mail, mimetype="message/rfc822")) == "<h1 Costs><pre Hello,\n\n  > quoted>"
 
 
 def test_members_of_an_archive_and_attachments_have_their_structure() -> None:

@@ -13,9 +13,10 @@ from feedmill.core.query.language import parse_query
         ('install "the printer"', "the cat, the printer", ["the", "printer"]),
         ("how to", "how to install the printer", ["how", "to"]),
         ("the", "the printer", ["the"]),
-        ("the printer", "the cat", ["the"]),
+        ("the printer", "the cat", []),
+        ("how do i get my money", "How and where: page i. " + "Do it. " * 60 + "Get money here.", ["Get", "money"]),
     ],
-    ids=["content words", "phrase", "function words alone", "one function word", "no content word in the text"],
+    ids=["content words", "phrase", "function words alone", "one function word", "no content word in the text", "content words far behind"],
 )
 def test_snippet_marks_function_words_only_where_nothing_else_is_meant(query: str, text: str, expected: list[str]) -> None:
     snippet = FormsHighlighter(parse_query(query).root, ("en",)).make_snippet(text)

@@ -48,8 +48,8 @@ class Highlighter(Protocol):
     def make_snippet(self, text: str) -> Snippet:
         """Returns the passage of a text that best shows the words of the query, with their positions in it."""
 
-    def find_marks(self, text: str, *, or_function_words: bool = False) -> tuple[tuple[int, int], ...]:
-        """Returns the start and end positions of the words of the query in a text, on request of function words if it has no others."""
+    def find_marks(self, text: str) -> tuple[tuple[int, int], ...]:
+        """Returns the start and end positions of the words of the query in a text."""
 
     @property
     def weights(self) -> tuple[float, ...]:

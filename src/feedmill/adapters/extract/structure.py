@@ -54,12 +54,6 @@ def mark_cell(columns: int = 1, rows: int = 1, *, is_header: bool = False) -> st
     return mark(Kind.HEADER_CELL if is_header else Kind.CELL) + numbers
 
 
-def mark_list(items: Sequence[str]) -> str:
-    """Returns a marked list, each item on its lines, "" for no items."""
-    marked = "\n".join(mark(Kind.ITEM) + item for item in items)
-    return f"{mark(Kind.UNORDERED)}{marked}{END}" if items else ""
-
-
 def without_structure(text: str) -> str:
     """Returns a text without marks."""
     return _drop(text, _MARKS) if SIGN in text else text

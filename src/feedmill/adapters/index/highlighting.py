@@ -1,6 +1,6 @@
 """What a query highlights: its words in all the forms that it finds, and its phrases as written.
 
-Function words are highlighted inside phrases only, unless the query has no other words.
+Function words are highlighted inside phrases only, unless the query has no other words, and choose no passage.
 
 The words of a passage are stemmed as the words of the query were. A word that shares a stem with a word of the query counts as that
 word. A passage is short, and only words with the same beginning as a stem are stemmed.
@@ -36,20 +36,17 @@ class FormsHighlighter:
         self._roots = tuple(f"{term}*" if term in hangul else _find_prefix(term, stems.get(term, ())) for term in self._terms)
         functional = find_function_words(self._terms, languages)
         self._marked = tuple(term for term in self._terms if term not in functional)
+        self._marked_roots = tuple(root for term, root in zip(self._terms, self._roots, strict=True) if term not in functional)
         self._weights = tuple(FUNCTION_WEIGHT if term in functional else 1.0 for term in self._terms)
         self._forms = _Forms(stems, hangul, tuple(languages))
 
     def make_snippet(self, text: str) -> Snippet:
         """Returns the passage of a text that best shows the words of the query, with their positions in it."""
-        # a passage that holds function words alone still shows by them why it was chosen
-        return make_snippet(text, self._terms, self._forms.fold, roots=self._roots, find_forms=self._forms.find_forms, marked=self._marked)
+        return make_snippet(text, self._marked, self._forms.fold, roots=self._marked_roots, find_forms=self._forms.find_forms)
 
-    def find_marks(self, text: str, *, or_function_words: bool = False) -> tuple[tuple[int, int], ...]:
-        """Returns the start and end positions of the words to highlight in a text; function words if it holds no other, on request."""
-        marks = find_marks(text, self._marked, self._forms.fold, self._forms.find_forms)
-        if not marks and or_function_words and len(self._marked) < len(self._terms):
-            marks = find_marks(text, self._terms, self._forms.fold, self._forms.find_forms)
-        return tuple(marks)
+    def find_marks(self, text: str) -> tuple[tuple[int, int], ...]:
+        """Returns the start and end positions of the words to highlight in a text."""
+        return tuple(find_marks(text, self._marked, self._forms.fold, self._forms.find_forms))
 
     @property
     def weights(self) -> tuple[float, ...]:

@@ -61,14 +61,12 @@ def make_snippet(
     size: int = SNIPPET_CHARACTERS,
     roots: Sequence[str] | None = None,
     find_forms: FindForms | None = None,
-    marked: Sequence[str] | None = None,
 ) -> Snippet:
     """Returns the best passage with its highlights, or the beginning of the text if no term occurs.
 
     Shape: ``terms`` are folded words, phrases (folded words joined by blanks) or wildcards. ``roots`` say how each term may begin in a
     text, with a star where it may continue. ``fold`` returns every form of a term as that term; ``find_forms`` does the same for ASCII
-    words. ``marked`` are the terms to highlight where the passage holds any of them, all if not given. Units: ``size`` characters,
-    approximately.
+    words. Units: ``size`` characters, approximately.
     """
     if text[:1].isspace():
         text = text.lstrip()
@@ -76,11 +74,7 @@ def make_snippet(
     places = find_places(text, wanted if roots is None else roots[:MAX_TERMS])
     start = _best_start(places, size) if places else 0
     passage = _cut_snippet(text, start, size)
-    first = wanted if marked is None or len(marked) == len(terms) else marked
-    marks = find_marks(passage, first, fold, find_forms)
-    if not marks and first is not wanted:
-        marks = find_marks(passage, wanted, fold, find_forms)
-    return Snippet(text=passage, marks=tuple(marks))
+    return Snippet(text=passage, marks=tuple(find_marks(passage, wanted, fold, find_forms)))
 
 
 def find_marks(passage: str, terms: Sequence[str], fold: Fold, find_forms: FindForms | None = None) -> _Places:

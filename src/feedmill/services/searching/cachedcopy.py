@@ -114,7 +114,7 @@ class CachedCopies:
             return ()
         # a document that lacks some of the words was found by the parts of the query
         for node in (root, loosen(root, Match.AUTO)):
-            marks = state.index.make_highlighter(node).find_marks(text, or_function_words=True) if node is not None else ()
+            marks = state.index.make_highlighter(node).find_marks(text) if node is not None else ()
             if marks:
                 return marks[:MAX_MARKS]
         return ()

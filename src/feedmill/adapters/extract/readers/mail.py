@@ -12,10 +12,13 @@ from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content
 from feedmill.adapters.extract.readers.html import read_html
 from feedmill.adapters.extract.readers.plaintext import read_plain
+from feedmill.adapters.extract.structure import END, mark, mark_cell, mark_heading
+from feedmill.core.text.structure import Kind
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject", "Message-ID", "Reply-To", "In-Reply-To")
+_SHOWN_HEADERS = ("From", "To", "Cc", "Date")
 _MAX_PARTS = 200
 _MAX_DEPTH = 10
 # RFC 2047, 2
@@ -28,7 +31,7 @@ def read_mail(data: bytes, limits: ExtractionLimits) -> Content:
     message = email.message_from_bytes(data, policy=email.policy.compat32)
     metadata = _read_headers(message)
     subject = next((value for name, value in metadata if name == "Subject"), None)
-    texts: list[str] = [value for name, value in metadata if name in ("Subject", "From", "To", "Cc")]
+    texts = _mark_headers(metadata)
     _read_part(message, limits, texts, 0)
     return Content(text="\n".join(texts), title=subject, metadata=metadata)
 
@@ -39,6 +42,19 @@ def _read_headers(message: Message) -> Metadata:
         values = (clean_line(_decode_header(str(raw)), 4_000) for raw in message.get_all(name, [])[:20])
         found += [(name, value) for value in values if value]
     return tuple(found)
+
+
+def _mark_headers(metadata: Metadata) -> list[str]:
+    """Returns the headers that people read: the subject as a heading, and a table of the others with their names."""
+    subjects = [f"{mark_heading(1)}{value}{END}" for name, value in metadata if name == "Subject"]
+    rows = [
+        f"{mark(Kind.ROW)}{mark_cell(is_header=True)}{name}: {mark_cell()}{value}"
+        for wanted in _SHOWN_HEADERS
+        for name, value in metadata
+        if name == wanted
+    ]
+    table = [f"{mark(Kind.TABLE)}" + "\n".join(rows) + END] if rows else []
+    return [*subjects, *table]
 
 
 def _decode_header(raw: str) -> str:

@@ -13,7 +13,6 @@ from feedmill.adapters.extract.readers.content import Content, Unreadable
 from feedmill.adapters.extract.readers.officexml import collect_text, find_title, parse_optional_part, parse_part, read_properties
 from feedmill.adapters.extract.readers.opendocumentstructure import OpenDocumentMarker
 from feedmill.adapters.extract.readers.zips import ZipArchive
-from feedmill.adapters.extract.structure import mark_list
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits
 
@@ -46,12 +45,11 @@ def read_opendocument(data: bytes, limits: ExtractionLimits) -> Content:
     names = [str(table.get(f"{_TABLE}name")) for table in root.iter(f"{_TABLE}table") if table.get(f"{_TABLE}name")]
     body = root.find(f"{_OFFICE}body")
     styles = parse_optional_part(container, "styles.xml")
-    marker = OpenDocumentMarker(root, styles, limits.links)
+    is_spreadsheet = root.find(f"{_OFFICE}body/{_OFFICE}spreadsheet") is not None
+    marker = OpenDocumentMarker(root, styles, limits.links, names_tables=is_spreadsheet)
     text = collect_text(body if body is not None else root, breaks=_BREAKS, blanks=_BLANKS, skip=_SKIP, marker=marker)
-    headings = _read_headings(root)
+    headings = "\n".join(names) if is_spreadsheet else _read_headings(root)
     parts = [text[: limits.text_characters + 1], *_read_margins(styles)]
-    if root.find(f"{_OFFICE}body/{_OFFICE}spreadsheet") is not None:
-        headings, parts = "\n".join(names), [mark_list(names), *parts]
     return Content(text="\n".join(parts), title=find_title(metadata), metadata=metadata, links=tuple(marker.links), headings=headings)
 
 

@@ -32,8 +32,9 @@ class OpenDocumentMarker(Marker):
         f"{_TABLE}table-cell", f"{_TABLE}table-header-rows", f"{_DRAW}frame", f"{_DRAW}a",
     })  # fmt: skip
 
-    def __init__(self, content: etree._Element, styles: etree._Element | None, most_links: int) -> None:
+    def __init__(self, content: etree._Element, styles: etree._Element | None, most_links: int, *, names_tables: bool = False) -> None:
         super().__init__(most_links)
+        self._names_tables = names_tables
         roots = [root for root in (styles, content) if root is not None]
         self._numbered = {name: firsts for root in roots for name, firsts in _read_numbered(root)}
         self._bold = {name for root in roots for name in _read_emphasis(root, "font-weight", _BOLD)}
@@ -67,7 +68,8 @@ class OpenDocumentMarker(Marker):
                 kinds = [kind for kind, styles in ((Kind.STRONG, self._bold), (Kind.EMPHASIS, self._italic)) if style in styles]
                 return "".join(map(mark, kinds)), END * len(kinds)
             case "table":
-                return mark(Kind.TABLE), END
+                name = node.get(f"{_TABLE}name") if self._names_tables else None
+                return (f"{mark_heading(2)}{name}{END}\n" if name else "") + mark(Kind.TABLE), END
             case "table-cell":
                 count = read_number(node.get(f"{_TABLE}number-columns-repeated")) or 1
                 width, height = (read_number(node.get(f"{_TABLE}number-{name}-spanned"), digits=3) or 1 for name in ("columns", "rows"))

@@ -8,7 +8,7 @@ Source: ECMA-376 part 1, section 18.
 import re
 import time
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from lxml import etree
@@ -18,12 +18,14 @@ from feedmill.adapters.extract.readers.officexml import find_title, parse_option
 from feedmill.adapters.extract.readers.ooxml import read_office_metadata
 from feedmill.adapters.extract.readers.xlsxformats import Show, read_formats, show_truth, show_value
 from feedmill.adapters.extract.readers.zips import ZipArchive
-from feedmill.adapters.extract.structure import END, mark, mark_cell, mark_list
+from feedmill.adapters.extract.structure import END, mark, mark_cell, mark_heading
 from feedmill.core.text.structure import MAX_SPAN, Kind
 from feedmill.model.extraction import ExtractionLimits
 
-_SHEET_PARTS = re.compile(r"xl/worksheets/sheet(\d+)\.xml$")
+_SHEETS = "xl/worksheets/sheet"
+_SHEET_PARTS = re.compile(rf"{_SHEETS}(\d+)\.xml\Z")
 _NOTE_PARTS = re.compile(r"xl/(?:comments\d*|threadedComments/threadedComment\d+|drawings/drawing\d+)\.xml$")
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _SHARE_OF_TIME = 0.7
 _LOOK_EVERY = 256
 # The longest text that a cell can hold in Excel.
@@ -43,24 +45,48 @@ def read_xlsx(data: bytes, limits: ExtractionLimits) -> Content:
     container = ZipArchive(data)
     metadata = read_office_metadata(container)
     workbook = parse_part(container, "xl/workbook.xml")
-    names = [] if workbook is None else [str(node.get("name") or "") for node in workbook.iterfind("{*}sheets/{*}sheet")]
-    parts = [mark_list(names)]
+    sheets = [] if workbook is None else workbook.findall("{*}sheets/{*}sheet")
+    names = [str(sheet.get("name") or "") for sheet in sheets]
     shows = read_formats(parse_optional_part(container, "xl/styles.xml"), workbook)
-    cells, reason = _read_cells(container, shows, deadline, limits.text_characters)
-    parts += cells
+    parts, reason = _read_cells(container, _name_parts(container, sheets), shows, deadline, limits.text_characters)
     if reason is None:
         parts += _read_notes(container)
     return Content(text="\n".join(parts), title=find_title(metadata), metadata=metadata, headings="\n".join(names), reason=reason)
 
 
-def _read_cells(container: ZipArchive, shows: list[Show | None], deadline: float, limit: int) -> tuple[list[str], str | None]:
+def _name_parts(container: ZipArchive, sheets: list[etree._Element]) -> list[tuple[str, str]]:
+    """Returns the sheets in their order, each with its part, "" for none; then parts that no sheet names.
+
+    Shape: where relations are missing, the parts in the order of their numbers.
+    """
+    # by number, because by name sheet10 would come before sheet2
+    found = sorted(
+        (match[0] for name in container.names if (match := _SHEET_PARTS.match(name))),
+        key=lambda part: int(part[len(_SHEETS) : -len(".xml")]),
+    )
+    root = parse_optional_part(container, "xl/_rels/workbook.xml.rels")
+    relations = [] if root is None else root.findall("{*}Relationship")
+    targets = {node.get("Id"): "xl/" + (node.get("Target") or "").removeprefix("/").removeprefix("xl/") for node in relations}
+    named = [(str(sheet.get("name") or ""), targets.get(sheet.get(_RELATION), "")) for sheet in sheets]
+    if not any(part in found for _, part in named):
+        names = [name for name, _ in named]
+        return list(zip_longest(names, found, fillvalue=""))
+    left = dict.fromkeys(found)
+    # each part once, however many sheets name it
+    own = [(name, part if left.pop(part, part) is None else "") for name, part in named]
+    return [*own, *(("", part) for part in left)]
+
+
+def _read_cells(
+    container: ZipArchive, sheets: list[tuple[str, str]], shows: list[Show | None], deadline: float, limit: int
+) -> tuple[list[str], str | None]:
     strings = _read_shared_strings(container)
     rows: list[str] = []
     characters = 0
-    # By number, because by name sheet10 would come before sheet2.
-    for _, name in sorted((int(match[1]), name) for name in container.names if (match := _SHEET_PARTS.match(name))):
+    for name, part in sheets:
+        rows += [f"{mark_heading(2)}{name}{END}"] if name else []
         begin = len(rows)
-        for row in _read_rows(container, name, strings, shows):
+        for row in _read_rows(container, part, strings, shows):
             rows.append(row)
             characters += len(row) + 1
             if characters > limit:
