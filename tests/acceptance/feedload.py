@@ -37,6 +37,12 @@ class SourcePlan:
     full_share: float = 0.25
 
 
+def make_padding(size_bytes: int) -> str:
+    """Returns what fills a page: most of it is only stored, a quarter is text that is indexed too."""
+    lines, line = size_bytes // 21, "all work and no play "
+    return f"<p>{line * (lines // 4)}</p><!--{line * (lines - lines // 4)}-->"
+
+
 class SlowBody(io.BytesIO):
     """A body that takes its time."""
 
@@ -67,7 +73,7 @@ class Feeder:
         damage = self.dice.choices([Damage.NONE, Damage.CUT, Damage.CROSSED], [18, 1, 1])[0]
         count = self.dice.randint(self.plan.steps // 2, self.plan.steps)
         steps = tuple(self._step(feedtype) for _ in range(count))
-        padding = "<p>" + "all work and no play " * (self.plan.padding_bytes // 21) + "</p>" if self.plan.padding_bytes else ""
+        padding = make_padding(self.plan.padding_bytes) if self.plan.padding_bytes else ""
         return FeedSpec(
             source=self.plan.name, feedtype=feedtype, steps=steps, padding=padding, damage=damage, cut_at=self.dice.uniform(0, 0.999)
         )
