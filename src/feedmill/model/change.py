@@ -9,9 +9,10 @@ from typing import BinaryIO
 from feedmill.model.access import Acl, Principal
 from feedmill.model.document import Attributes, Metadata
 from feedmill.model.feed import LogLevel
+from feedmill.model.lightdataclass import light_dataclass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class SourcePosition:
     """The position of a change in its feed, by what its format has: a record, a line, a byte.
 
@@ -32,7 +33,7 @@ class Note:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
     """The bytes of a document, decoded. The caller that applies the change reads ``stream`` once and closes it.
 
@@ -58,7 +59,7 @@ class AclChange:
     overwrite: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class PutDocument:
     """Creates or changes a document, or parts of it.
 

@@ -49,7 +49,7 @@ class Attachment:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class Attributes:
     """What a record says about its document besides content and metadata.
 
@@ -181,7 +181,7 @@ class EventKind(Enum):
     FETCHED = "fetched"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """One thing that happened to a URL. Units: ``line`` counts from 1 in the feed as received, 0 = none."""
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from feedmill.model.document import Attachment, Metadata
+from feedmill.model.lightdataclass import light_dataclass
 
 
 class Link(NamedTuple):
@@ -30,7 +31,7 @@ class ExtractionLimits:
     metadata: int = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One document to extract: its bytes, or the path of a file that holds them if they are large.
 
@@ -49,7 +50,7 @@ class Task:
     attachments: tuple[Attachment, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
     """The result of extracting a document.
 
@@ -73,7 +74,7 @@ class Extraction:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """An extraction from another process: text, links, headings and structure are already one blob, in the storage format.
 

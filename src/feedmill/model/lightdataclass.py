@@ -1,4 +1,4 @@
-"""Frozen dataclasses for values of which every search makes dozens.
+"""Frozen dataclasses for values of which every search makes dozens, or every document a few.
 
 A frozen dataclass sets each field by a call of ``object.__setattr__``, so making one takes four times as long as making one that is not
 frozen: two microseconds for a document. A light one is frozen for the type checker, which refuses every assignment to a field, and not at

@@ -29,7 +29,7 @@ class ParsedQuery:
 # --- the index ------------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class IndexDocument:
     """One document for the index. ``key`` is the document's id; ``access_class`` is all that the index knows about access.
 

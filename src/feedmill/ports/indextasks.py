@@ -1,10 +1,10 @@
 """The outbox between the store and the index, and the store's single values and stored settings."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, Self
 
+from feedmill.model.lightdataclass import light_dataclass
 from feedmill.model.serving import StoredSetting
 
 
@@ -22,7 +22,7 @@ class Lane(Enum):
     BULK = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class IndexTask:
     """A document to write to the index. ``revokes_access``: until it is written, the index applies an earlier access class.
 

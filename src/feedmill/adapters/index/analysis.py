@@ -6,7 +6,6 @@ which makes phrases exact. In the stems it is indexed by its neighbouring charac
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import filterfalse
 from operator import add
 
@@ -28,6 +27,7 @@ from feedmill.core.text.analysis import fold_value as fold_value
 from feedmill.core.text.typedvalues import fold_name, name_digest
 from feedmill.core.text.wildcards import fold_wildcard, is_wildcard
 from feedmill.core.text.wordforms import ACCENTED, FOLDED, find_accented, fold_all, write_all
+from feedmill.model.lightdataclass import light_dataclass
 from feedmill.model.query import And, AnyOf, InText, InTitle, Node, Or, Phrase, Wildcard, Word
 
 __all__ = ["AnalyzedText", "fold_words", "highlight_terms", "lay_out_whole", "split_words", "tagged_words"]
@@ -43,7 +43,7 @@ MANY_WORDS = 20_000
 """If a text has at least this many different words, their forms are computed together and not cached."""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class AnalyzedText:
     """A text as an index takes it. Each field is a line of words joined by blanks; ``folded`` has the accented words unaccented."""
 
@@ -53,7 +53,7 @@ class AnalyzedText:
     folded: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class _Forms:
     """The forms of a text's words, by the words in lower case."""
 

@@ -10,6 +10,7 @@ from typing import Any
 from feedmill.model.access import StoredAcl
 from feedmill.model.document import Document, DocumentState, Event
 from feedmill.model.feed import LogEntry
+from feedmill.model.lightdataclass import light_dataclass
 from feedmill.model.provenance import Provenance
 
 
@@ -22,7 +23,7 @@ class Rules:
     secure_sources: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyContext:
     """Who changes the URL, the time, and the rules."""
 
@@ -41,7 +42,7 @@ class ApplyContext:
         return self.provenance.feed_id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class UrlState:
     """The state of a URL: its document (including one that is gone) and its ACL."""
 
@@ -63,7 +64,7 @@ class ReceiptCount(Enum):
     ACL = "acl"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The outcome of a change: the URL's next state, how it is counted, log entries, and events for the URL's history."""
 

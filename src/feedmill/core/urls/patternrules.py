@@ -9,13 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from feedmill.core.urls.expressions import Expression
+from feedmill.model.lightdataclass import light_dataclass
 
 _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _AUTHORITY_END = re.compile(r"[/?#\\]")
 _PORT = re.compile(r":([0-9]*)\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class UrlParts:
     """A URL split into its parts. ``written``: as given; ``folded``: with protocol and host in lower case.
 

@@ -9,7 +9,7 @@ A small change uses the quick workers, within the limits of ``pacing``. A docume
 import io
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 import structlog
@@ -20,6 +20,7 @@ from feedmill.core.text.textblob import decode_text
 from feedmill.model.document import Document, Event, EventKind, Text
 from feedmill.model.errors import Broken, Corrupt, FeedmillError
 from feedmill.model.extraction import Answer, Task
+from feedmill.model.lightdataclass import light_dataclass
 from feedmill.model.queue import QueueName
 from feedmill.model.topic import Topic
 from feedmill.ports import BlobStore, Clock, Extractor, IndexTask, InFlight, Lane, Notifier, Stage, Store, UnitOfWork
@@ -47,7 +48,7 @@ INLINE_BYTES = 1 << 20
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
     index_task: IndexTask
     document: Document

@@ -11,10 +11,10 @@ Source: Feeds Protocol Developer's Guide, "Adding Metadata Information to a Reco
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from feedmill.model.access import Acl
 from feedmill.model.document import Metadata
+from feedmill.model.lightdataclass import light_dataclass
 from feedmill.wire.gsafeed.acls import is_legacy, read_legacy
 from feedmill.wire.gsafeed.content import Undecodable, decode_base64
 from feedmill.wire.gsafeed.schema import Attributes
@@ -24,7 +24,7 @@ from feedmill.wire.tokens import MAX_NAME_CHARACTERS, Unreadable, read_token, sh
 _LEGACY_IN_BASE64 = "Z29vZ2xlOmFjb"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class RecordMetadata:
     """The metadata of a record. ``entries`` is None without any metadata, ``legacy`` without any ACL entry."""
 

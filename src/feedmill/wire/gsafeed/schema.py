@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from feedmill.model.change import Content
+from feedmill.model.lightdataclass import light_dataclass
 
 MAX_METAS = 10_000
 MAX_META_CHARACTERS = 4_194_304
@@ -57,7 +58,7 @@ class GroupAcl:
     acl: AclElement
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class Record:
     """A ``<record>`` with its group's attributes.
 

@@ -1,16 +1,15 @@
 """What the reader of one format returns."""
 
-from dataclasses import dataclass
-
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import Link
+from feedmill.model.lightdataclass import light_dataclass
 
 
 class Unreadable(Exception):
     """A document without readable text. The message is the reason in plain words, lower case, without a full stop."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
     """The content that one reader found.
 
