@@ -1,5 +1,6 @@
 import threading
 import tracemalloc
+from array import array
 from functools import partial
 
 import pytest
@@ -90,6 +91,12 @@ def test_long_queries_take_no_more_memory_than_short_ones() -> None:
     assert cache.size_bytes == ENTRY_BYTES + 1
 
 
+def make_matches() -> TopMatches:
+    keys = range(1_000, 1_100)
+    ranks = array("Q", [96] * 100), array("Q", [0] * 100)
+    return TopMatches(keys=array("q", keys), scores=array("d", map(float, keys)), ranks=ranks, total=100, is_exact=True)
+
+
 def test_thousands_of_long_questions_stay_within_the_bound_of_memory() -> None:
     cache = QueryResultCache(cache_bytes=200_000)
     tracemalloc.start()
@@ -97,9 +104,7 @@ def test_thousands_of_long_questions_stay_within_the_bound_of_memory() -> None:
         before = tracemalloc.get_traced_memory()[0]
         for number in range(600):
             question = And(tuple(MetaEquals(f"name{number}", f"value{part} {number}") for part in range(190)))
-            cache.get(
-                question, lambda: TopMatches(pairs=[(key, float(key)) for key in range(1_000, 1_100)], total=100, is_exact=True), count_best
-            )
+            cache.get(question, make_matches, count_best)
         used = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()

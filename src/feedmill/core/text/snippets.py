@@ -160,7 +160,7 @@ def find_places(text: str, terms: Sequence[str], *, most: int = MAX_PLACES, scan
         # one blank on both sides, so that the first and the last word lie between blanks too
         laid_out = f" {laid_out} "
         for number, term in enumerate(terms):
-            _add_whole_words(places, number, laid_out, _first_word(term), most)
+            _add_whole_words(places, number, laid_out, term, most)
     else:
         head = fold_in_place(head)
         for number, term in enumerate(terms):
@@ -177,14 +177,22 @@ def _first_word(term: str) -> str:
     return term.replace(" ", "") if first and is_spaceless(first[0]) else first
 
 
-def _add_whole_words(places: _Places, number: int, laid_out: str, word: str, most: int) -> None:
+@lru_cache(maxsize=256)
+def _read_whole_word(term: str) -> tuple[str, int]:
+    """Returns what to look for in a laid-out text for a term, and the characters to skip behind each place; "" for nothing.
+
+    A star allows the word to continue, so no blank must follow. The leading blank and the word are skipped, but not the trailing blank.
+    """
+    word, star, _ = _first_word(term).partition("*")
+    return (f" {word}" if star else f" {word} ") if word else "", len(word) + 1
+
+
+def _add_whole_words(places: _Places, number: int, laid_out: str, term: str, most: int) -> None:
     """Adds the positions of a word in a laid-out text with a blank on both sides; positions refer to the text without these."""
-    word, star, _ = word.partition("*")
-    if not word:
+    wanted, step = _read_whole_word(term)
+    if not wanted:
         return
-    # A star allows the word to continue, so no blank must follow. ``step`` skips the leading blank and the word, but not the trailing
-    # blank.
-    wanted, step, find = f" {word}" if star else f" {word} ", len(word) + 1, laid_out.find
+    find = laid_out.find
     # so that the first search starts at 0
     place = -step
     for _ in range(most):

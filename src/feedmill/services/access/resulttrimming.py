@@ -44,9 +44,9 @@ class ResultTrimmer:
         If the user's groups are not known before the deadline, only public documents are shown.
         """
         late: Set[int] = access.late.classes if access.late is not None else frozenset()
-        live = [each for each in documents if each.state is DocumentState.LIVE]
-        early = [each for each in live if class_of(each) in access.permitted]
-        guarded = [each for each in live if _is_guarded(class_of(each), access.permitted, late)]
+        live = [(each, class_of(each)) for each in documents if each.state is DocumentState.LIVE]
+        early = [each for each, number in live if number in access.permitted]
+        guarded = [each for each, number in live if _is_guarded(number, access.permitted, late)]
         if not guarded:
             return TrimmedResults(shown=early)
         try:

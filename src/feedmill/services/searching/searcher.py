@@ -119,7 +119,8 @@ class Searcher:
             searched, hits = find_hits(index, strict, listed, access, narrowing)
         is_loosened = request.cursor is None and searched != strict
         warnings, by_words = list(narrowing.warnings), hits
-        hybrid, hits = self._find_hybrid(index, (strict, searched), by_words, replace(search, plan=listed), narrowing, warnings)
+        listing = search if listed is plan else replace(search, plan=listed)
+        hybrid, hits = self._find_hybrid(index, (strict, searched), by_words, listing, narrowing, warnings)
         run_query = self._list_query(index, narrowing.narrow(searched), search, hybrid)
         filled = None if late is None else _fill(*late, run_query, hits.total, search, is_grouped=is_grouped)
         chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)

@@ -4,8 +4,9 @@ The engine quickly finds and scores the matches. For the best ``depth`` of them 
 ``core.ranking.scoring`` orders them. Matches below that depth stay in the engine's order, after them.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from tantivy import DocAddress, Query, Searcher
 
@@ -26,40 +27,38 @@ BIASED_WHOLE = 200
 RankValues = tuple[int, int]
 """The values of the rank fields of a document."""
 
-NO_VALUES: RankValues = (0, 0)
-
-PAIR_BYTES = 130
-"""The size of a key and its score: the tuple, both numbers and a place in the list."""
-
-RANK_VALUES_BYTES = 220
-"""The size of two rank values by their key: the tuple, the three numbers and a place in the table."""
+MATCH_BYTES = 4 * 8
+"""The size of a match: its key, its score and the values of its rank fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopMatches:
-    """The best matches in their final order. Shape: ``pairs`` of keys and scores; ``total`` exact while ``is_exact``.
+    """The best matches in their final order, of each its key and score, and the values of its rank fields, which hold the fingerprint.
 
-    ``rank_values`` are the values of the rank fields by key, which hold the fingerprints of their texts.
+    They are arrays, which take a seventh of the memory of tuples, so that seven times as many results are cached. ``total`` is exact if
+    ``is_exact``.
     """
 
-    pairs: Sequence[tuple[int, float]]
+    keys: "array[int]"
+    scores: "array[float]"
+    ranks: tuple["array[int]", "array[int]"]
     total: int
     is_exact: bool
-    rank_values: Mapping[int, RankValues] = field(default_factory=dict)
 
     def list_hits(self, start: int, num: int) -> Hits:
         """Returns a page of the best matches."""
-        found = self.rank_values
+        page = slice(start, start + num)
+        fingerprints = map(read_fingerprint, *(values[page] for values in self.ranks))
         hits = [
-            Hit(key=key, score=score, fingerprint=read_fingerprint(*found.get(key, NO_VALUES)))
-            for key, score in self.pairs[start : start + num]
+            Hit(key=key, score=score, fingerprint=fingerprint)
+            for key, score, fingerprint in zip(self.keys[page], self.scores[page], fingerprints, strict=True)
         ]
         return Hits(hits=tuple(hits), total=self.total, is_exact=self.is_exact)
 
 
 def count_best(best: TopMatches) -> int:
     """Returns the bytes that the best matches take in memory."""
-    return 200 + PAIR_BYTES * len(best.pairs) + RANK_VALUES_BYTES * len(best.rank_values)
+    return 600 + MATCH_BYTES * len(best.keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ class RankedSearch:
         best, values = self._rank_again(word_queries, pairs[:depth], keys[:depth])
         page = [ScoredCandidate._make(row) for row in best[start : start + num]]
         hits = self._explain(word_queries, page) if explains else [Hit(key=one.key, score=one.score) for one in page]
-        hits = [replace(hit, fingerprint=read_fingerprint(*values.get(hit.key, NO_VALUES))) for hit in hits]
+        hits = [replace(hit, fingerprint=read_fingerprint(*values[hit.key])) for hit in hits]
         # Matches below the depth keep the engine's order. Their scores are capped, so that scores never rise down the list.
         _, least, *_ = best[-1]
         rest = zip(keys[depth : start + num], pairs[depth : start + num], strict=True)
@@ -106,8 +105,15 @@ class RankedSearch:
         found = self._find_matches(word_queries, 0, self.ranking.depth)
         keys = self._values("key", [address for _, address in found.pairs]) if found.pairs else ()
         ranked, values = self._rank_again(word_queries, found.pairs, keys) if keys else ([], {})
-        # of each its key and its score
-        return TopMatches(pairs=[one[:2] for one in ranked], total=found.total, is_exact=found.is_exact, rank_values=values)
+        numbers = [row[0] for row in ranked]
+        ordered = [values[key] for key in numbers]
+        return TopMatches(
+            keys=array("q", numbers),
+            scores=array("d", [row[1] for row in ranked]),
+            ranks=(array("Q", [rank for rank, _ in ordered]), array("Q", [linked for _, linked in ordered])),
+            total=found.total,
+            is_exact=found.is_exact,
+        )
 
     def _make_word_queries(self) -> WordQueries:
         return WordQueries(self.searcher, self.root, self.ranking)
