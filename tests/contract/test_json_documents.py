@@ -152,7 +152,7 @@ def test_bad_item_costs_itself_alone_and_names_its_member(source: Source) -> Non
         '"metadata" is an array': source.item("a", "x", metadata=["b"]),
         '"metadata.b" is an object': source.item("a", "x", metadata={"b": {}}),
         '"acl.owner" is unknown': source.item("a", "x", acl={"owner": "ann"}),
-        "inheritance-type": source.item("a", "x", acl={"inheritance_type": "sideways"}),
+        '"acl.inheritance_type" is "sideways" and none of': source.item("a", "x", acl={"inheritance_type": "sideways"}),
         '"acl.principals.name" is missing': source.item("a", "x", acl={"principals": [{"scope": "user", "access": "permit"}]}),
         'access of principal "ann" is missing': source.item("a", "x", acl={"principals": [{"scope": "user", "name": "ann"}]}),
         "case_sensitive": source.item(

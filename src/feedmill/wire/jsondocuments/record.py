@@ -18,12 +18,13 @@ from typing import Any, Final
 
 from feedmill.core.text.dates import parse_date
 from feedmill.core.urls.validation import MAX_URL_CHARACTERS
+from feedmill.model.access import InheritanceType
 from feedmill.model.change import Content
 from feedmill.wire.gsafeed.attributes import PAGERANKS
 from feedmill.wire.gsafeed.content import ContentWriter, Spool
 from feedmill.wire.gsafeed.schema import MAX_META_CHARACTERS, MAX_METAS, MAX_PRINCIPALS, AclElement, Record
 from feedmill.wire.jsondocuments.split import Piece
-from feedmill.wire.tokens import MAX_NAME_CHARACTERS, Unreadable, shorten
+from feedmill.wire.tokens import MAX_NAME_CHARACTERS, Unreadable, read_token, shorten
 
 MAX_TITLE_CHARACTERS: Final = 1_000
 MAX_MIMETYPE_CHARACTERS: Final = 255
@@ -225,10 +226,18 @@ def _read_acl(value: Any, line: int) -> AclElement | None:
     if not isinstance(principals, list) or len(principals) > MAX_PRINCIPALS:
         raise Unreadable(f'the member "acl.principals" is no array of at most {MAX_PRINCIPALS} objects')
     attributes = {
-        "inheritance-type": _read_text(value, "inheritance_type", place="acl.") or "",
+        "inheritance-type": _read_inheritance(value),
         "inherit-from": _read_text(value, "inherit_from", place="acl.") or "",
     }
     return AclElement(line=line, attributes=attributes, principals=tuple(_read_principal(each) for each in principals))
+
+
+def _read_inheritance(acl: Mapping[str, Any]) -> str:
+    text = _read_text(acl, "inheritance_type", place="acl.") or ""
+    words = [each.value for each in InheritanceType]
+    if text.strip() and read_token(text) not in words:
+        raise Unreadable(f'the member "acl.inheritance_type" is "{shorten(text)}" and none of {", ".join(words)}')
+    return text
 
 
 def _read_principal(value: Any) -> tuple[dict[str, str], str]:
