@@ -162,7 +162,7 @@ STATES: Final = {
     "copy-pdf": State(path=f"/cache?url={FILES}guide.pdf&q=travel"),
     "copy-office": State(path=f"/cache?url={FILES}guide.docx&q=travel"),
     "copy-archive": State(path=f"/cache?url={FILES}guide.zip&q=travel"),
-    "similar": State(path="/?q=related:http://intranet.example.org/travel-expenses/0.html"),
+    "similar": State(path="/?q=related:http://intranet.example.org/travel-expenses/0.html&back=q%3Dtravel"),
     "signin": State(path="/signin?to=/%3Fq%3Dtravel"),
     "wrong": State(path="/signin?to=/%3Fq%3Dtravel", act=_sign_in_as("ann", "wrong")),
     "locked": State(path="/signin?to=/%3Fq%3Dtravel", act=_sign_in_as("locked", PASSWORD)),
@@ -299,7 +299,7 @@ def _take(page: Page, state: State, port: int, path: Path) -> None:
     page.goto(f"http://{host}:{port}{state.path}")
     if state.act is not None:
         state.act(page)
-    page.screenshot(path=str(path), full_page=not state.is_screen)
+    page.screenshot(path=str(path), full_page=not state.is_screen, animations="disabled")
 
 
 def take(browser: Browser, port: int, folder: Path, names: tuple[str, ...] = ()) -> None:

@@ -561,6 +561,13 @@ def test_proxy_that_is_trusted_decides_and_a_session_adds_other_namespaces(harne
     assert harness.seen[-1] == SIGNED_OUT
 
 
+def test_page_to_sign_out_says_that_a_proxy_signs_in(harness: SignInHarness) -> None:
+    named = harness.browser(peer=PROXY).get("/signout", x_forwarded_user="root").text
+    assert "You did not sign in on a page of this server, so it cannot sign you out." in named
+    assert "You are not signed in." not in named
+    assert "You are not signed in." in harness.browser(peer=PROXY).get("/signout").text
+
+
 # --- what administrators alone see ----------------------------------------------------------------------------------------------
 
 

@@ -255,6 +255,7 @@ def test_page_names_the_document_that_results_are_similar_to(library: SearchHarn
     assert '<h1 class="likened">Similar to <bdi>Cats 1</bdi></h1>' in text
     assert 'value="" dir="auto"' in text, "nobody typed the query"
     assert "<title>Similar to Cats 1 – " in text
+    assert "<mark>" not in text
     assert text.count("<h1") == 1
     hidden = show(library, ("q", "related:http://hidden.com/"))
     assert "Similar to" not in hidden

@@ -2,8 +2,8 @@
 
 import pytest
 
-from feedmill.http.search.titles import MAX_SHOWN_TITLE, find_site_ends, is_named_by, shorten_title, show_title
-from feedmill.model.results import Result
+from feedmill.http.search.titles import MAX_SHOWN_TITLE, find_site_ends, is_named_by, shorten_title, show_title, skip_heading
+from feedmill.model.results import Marks, Result, Snippet
 from tests.builders.results import make_result
 
 
@@ -67,3 +67,23 @@ def test_long_title_is_cut_after_a_word_with_the_marks_before() -> None:
     title = shorten_title("word " * 60, ((0, 4), (200, 204)))
     assert len(title.text) <= MAX_SHOWN_TITLE + 2
     assert (title.text[-2:], title.marks) == (" …", ((0, 4),))
+
+
+@pytest.mark.parametrize(
+    ("text", "marks", "title", "shown"),
+    [
+        ("Travel · Trains come first; travel late.", ((0, 6), (29, 35)), "Travel", ("Trains come first; travel late.", ((20, 26),))),
+        ("Travel · Trains come first; travel late.", ((29, 35),), "Travel – Example Ltd", ("Trains come first; travel late.", ((20, 26),))),
+        ("Travel · Trains come first.", (), "Travel", ("Trains come first.", ())),
+        # the only mark is in the heading
+        ("Travel · Trains come first.", ((0, 6),), "Travel", None),
+        ("Travel · Trains come first; travel late.", ((29, 35),), "Travels", None),
+        ("… Travel · Trains, travel", ((19, 25),), "Travel", None),
+        ("Travel", ((0, 6),), "Travel", None),
+        ("Travel · ", ((0, 6),), "Travel", None),
+        (" · Trains", (), "", None),
+    ],
+)
+def test_skip_heading_leaves_out_the_title_that_stands_above(text: str, marks: Marks, title: str, shown: tuple[str, Marks] | None) -> None:
+    snippet = Snippet(text=text, marks=marks)
+    assert skip_heading(snippet, title) == (snippet if shown is None else Snippet(text=shown[0], marks=shown[1]))

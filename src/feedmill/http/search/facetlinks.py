@@ -188,7 +188,7 @@ def _show_facet(counts: FacetCounts, whole: FacetCounts, selections: Sequence[Se
         label=_label_facet(facet),
         values=tuple(first),
         more=tuple(one for one in values[:MAX_LISTED] if one not in first),
-        days=days,
+        days=None if is_idle else days,
         is_idle=is_idle,
     )
 

@@ -14,7 +14,7 @@ from feedmill.core.urls.breadcrumbs import CONTROL, name_url, shorten_url, split
 from feedmill.http.search.facetlinks import ShownFilters, show_filters
 from feedmill.http.search.parameters import DEFAULT_NUM, read_sort, write_refined
 from feedmill.http.search.rowpage import find_row_path
-from feedmill.http.search.titles import Ends, find_site_ends, shorten_title, show_title
+from feedmill.http.search.titles import Ends, find_site_ends, shorten_title, show_title, skip_heading
 from feedmill.model.document import Metadata
 from feedmill.model.messages import message
 from feedmill.model.results import AlikeDocument, Result, ResultPage, Snippet
@@ -375,7 +375,7 @@ def _show_result(
         title=split_snippet(title),
         link=find_address(result),
         crumbs=split_url(result.display_url),
-        parts=split_snippet(result.snippet),
+        parts=split_snippet(skip_heading(result.snippet, result.title or "")),
         kind=_find_kind(result.mimetype),
         language=result.language,
         date=result.date,

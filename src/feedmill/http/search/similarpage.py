@@ -12,7 +12,7 @@ from feedmill.http.search.resultpage import lists_results
 from feedmill.http.search.titles import shorten_title
 from feedmill.model.document import Document
 from feedmill.model.query import Related
-from feedmill.model.results import ResultPage
+from feedmill.model.results import ResultPage, Snippet
 from feedmill.model.search import SearchRequest
 
 MAX_SIMILAR = 20
@@ -38,9 +38,12 @@ def find_way_back(parameters: str) -> str:
 
 
 def keep_best(page: ResultPage) -> ResultPage:
-    """Returns the page of a list that ends after twenty documents."""
+    """Returns the page of a list that ends after twenty documents. Nobody typed the words by which they are similar, so none is marked."""
     late_length = None if page.late_length is None else min(page.late_length, MAX_SIMILAR)
-    results = page.results[: max(MAX_SIMILAR - page.start, 0)]
+    results = tuple(
+        replace(result, title_marks=(), snippet=Snippet(text=result.snippet.text))
+        for result in page.results[: max(MAX_SIMILAR - page.start, 0)]
+    )
     return replace(page, total=min(page.total, MAX_SIMILAR), late_length=late_length, results=results)
 
 

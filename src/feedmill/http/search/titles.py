@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
+from feedmill.core.text.snippets import SEPARATOR
 from feedmill.model.results import Marks, Result, Snippet
 
 MAX_SHOWN_TITLE: Final = 150
@@ -68,6 +69,16 @@ def shorten_title(text: str, marks: Marks) -> Snippet:
     end = text.rfind(" ", MAX_SHOWN_TITLE // 2, MAX_SHOWN_TITLE)
     end = MAX_SHOWN_TITLE if end < 0 else end
     return Snippet(text=f"{text[:end]} …", marks=tuple(mark for mark in marks if mark[1] <= end))
+
+
+def skip_heading(snippet: Snippet, title: str) -> Snippet:
+    """Returns a snippet for reading below a title: without the heading that it begins with, if that is the title and marks are left."""
+    heading, separator, rest = snippet.text.partition(SEPARATOR)
+    place = len(heading) + len(separator)
+    marks = tuple((start - place, end - place) for start, end in snippet.marks if start >= place)
+    if not rest or (snippet.marks and not marks) or not is_named_by(title, heading):
+        return snippet
+    return Snippet(text=rest, marks=marks)
 
 
 def _find_host(result: Result) -> str:

@@ -110,9 +110,10 @@ class SignInPage:
 
     def ask_sign_out(self, request: Request) -> Response:
         """Shows the form for signing out."""
-        code = self._tools.guard.code_of_session(request.scope) if find_current_user(request).is_signed_in else ""
+        is_signed_in = find_current_user(request).is_signed_in
+        code = self._tools.guard.code_of_session(request.scope) if is_signed_in else ""
         target = read_target_of_sign_out(request.query_params.get(TARGET_FIELD, ""))
-        return self._tools.pages.respond(request, "signout.html", 200, NO_STORE, code=code, target=target)
+        return self._tools.pages.respond(request, "signout.html", 200, NO_STORE, code=code, target=target, is_signed_in=is_signed_in)
 
     async def sign_out(self, request: Request) -> Response:
         """Ends the session."""
