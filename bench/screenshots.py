@@ -30,7 +30,7 @@ from feedmill.services.deadline import Deadline
 from tests import library, programs
 from tests.appliance import Appliance, running
 from tests.builders.feedxml import make_feed, make_record
-from tests.builders.requests import PASSWORD
+from tests.builders.requests import PASSWORD, make_basic
 from tests.builders.results import make_result
 from tests.officefiles import make_docx, make_zip, paragraph
 
@@ -302,10 +302,17 @@ def _take(page: Page, state: State, port: int, path: Path) -> None:
     page.screenshot(path=str(path), full_page=not state.is_screen, animations="disabled")
 
 
-def take(browser: Browser, port: int, folder: Path, names: tuple[str, ...] = ()) -> None:
+def _lock(appliance: Appliance) -> None:
+    """Locks an account, for minutes."""
+    for _ in range(WRONG_PASSWORDS):
+        appliance.request("GET", appliance.search_port, "/?access=a", headers={"Authorization": make_basic("locked", "wrong")})
+
+
+def take(browser: Browser, appliance: Appliance, folder: Path, names: tuple[str, ...] = ()) -> None:
     """Takes the pictures of the states and looks that begin with one of the names, all of them without names."""
-    states = _pick(STATES, names)
+    states, port = _pick(STATES, names), appliance.search_port
     for called, look in _pick(LOOKS, names).items():
+        _lock(appliance)
         with _opened(browser, look, port) as page:
             for name, state in states.items():
                 _take(page, state, port, folder / f"{name}-{called}.png")
@@ -337,9 +344,7 @@ def main(folder: Path, names: tuple[str, ...]) -> None:
         rules = f"MAP {STRANGE_HOST} 127.0.0.1"
         browser = driver.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", f"--host-resolver-rules={rules}"])
         _fill(appliance, browser)
-        for _ in range(WRONG_PASSWORDS):
-            appliance.request("GET", appliance.search_port, "/?access=a", headers={"Authorization": "Basic bG9ja2VkOm5v"})
-        take(browser, appliance.search_port, folder, names)
+        take(browser, appliance, folder, names)
         browser.close()
     _write_index(folder)
 

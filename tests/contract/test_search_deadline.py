@@ -110,6 +110,9 @@ def test_facets_that_do_not_come_in_time_cost_the_facets_alone(harness: SearchHa
     assert len(body["results"]) == 3
     assert [facet["values"] for facet in body["facets"]] == [[]]
     assert any("deadline" in warning for warning in body["warnings"])
+    page = ask(bounded(harness, 0.5), "/", "q=needle").text
+    assert page.count("<article") == 3
+    assert '<li><a href="/?q=needle" rel="nofollow">Try again</a></li>' in page
 
 
 def test_spelling_has_a_bound_of_its_own_and_costs_nothing_else(
