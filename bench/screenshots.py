@@ -49,7 +49,6 @@ STRANGE_HOST: Final = "search.strange.example"
 WRONG_PASSWORDS: Final = 12
 """More than the server lets one user try."""
 
-Width = int
 Act = Callable[[Page], None]
 
 
@@ -57,7 +56,7 @@ Act = Callable[[Page], None]
 class Look:
     """How a browser shows pages. Units: ``width`` in CSS pixels."""
 
-    width: Width = 1400
+    width: int = 1400
     lang: str = "en"
     scheme: Literal["light", "dark"] = "light"
     media: Literal["screen", "print"] = "screen"
