@@ -121,7 +121,7 @@ def test_page_shows_that_another_tab_ended_the_session(browser: Browser, applian
     other = page.context.new_page()
     other.goto("/signout?to=/%3Fq%3Dtravel")
     follow(other, other.get_by_role("button", name="Sign out everywhere"))
-    expect(other.get_by_text("You are signed out.")).to_be_visible()
+    expect(other.get_by_role("region", name="You are signed out.")).to_be_visible()
     assert other.url.endswith("/?q=travel")
     # what the page has still shown is replaced with the next results, and its button leads back too
     type_query(page, "hotel")
