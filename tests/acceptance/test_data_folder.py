@@ -25,6 +25,11 @@ FEED = make_feed(
 )
 
 
+def open_place() -> TemporaryDirectory[str]:
+    """Makes a folder at a place that others may enter, unlike the folder of a test and, on some machines, that of TMPDIR."""
+    return TemporaryDirectory(dir="/tmp")
+
+
 def list_open(folder: Path) -> dict[str, str]:
     """Lists what others may read, write or enter, with its mode."""
     paths = [folder, *folder.rglob("*")]
@@ -81,8 +86,7 @@ def test_command_writes_for_its_owner_alone(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a folder of another user")
 def test_open_folder_of_another_user_is_refused() -> None:
-    # not below the folder of this test, which others may not enter
-    with TemporaryDirectory() as folder:
+    with open_place() as folder:
         data = Path(folder)
         data.chmod(0o755)
         check_refused(data)
@@ -132,7 +136,7 @@ def test_folder_of_the_system_is_refused_and_stays_open(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a folder of another user")
 def test_command_in_a_folder_of_another_user_says_whose_it_is() -> None:
-    with TemporaryDirectory() as folder:
+    with open_place() as folder:
         done = run_as_nobody("feeds", "--data", folder)
     assert done.returncode == 1
     assert f"the folder '{folder}' belongs to root:root, mode 0700; run the command as root" in done.stderr
@@ -181,8 +185,9 @@ def run_as_root(*words: str | Path, is_done: bool = True) -> subprocess.Complete
     return done
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs a command as another user")
 def test_folder_that_cannot_be_read_makes_no_feed() -> None:
-    with TemporaryDirectory() as folder, TemporaryDirectory() as output:
+    with open_place() as folder, open_place() as output:
         os.chmod(output, 0o777)
         done = run_as_nobody("make-feed", folder, "--datasource", "x", "--output", f"{output}/x.xml")
         assert os.listdir(output) == []
@@ -191,5 +196,5 @@ def test_folder_that_cannot_be_read_makes_no_feed() -> None:
 
 
 def run_as_nobody(*words: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command as a user without rights, in a folder outside that of the test, which others may not enter."""
+    """Runs a command as a user without rights."""
     return programs.run(*words, user=NOBODY)
