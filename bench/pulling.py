@@ -14,7 +14,8 @@ from feedmill.model.pulling import RunRequest
 from feedmill.ports import PullSource
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.pulling.pageplan import PullDependencies
-from feedmill.services.pulling.puller import Puller, PullSetup
+from feedmill.services.pulling.puller import Puller
+from feedmill.services.pulling.setups import PullSetup
 from tests.builders.changes import OPEN
 from tests.fakes import SilentNotifier
 from tests.migratedstore import open_migrated

@@ -9,7 +9,7 @@ from feedmill.adapters.listings import FolderListings
 from feedmill.adapters.spool import FolderSpool
 from feedmill.model.pulling import PullRun
 from feedmill.services.pulling.adaptors import AdaptorPlace, AdaptorSource, AdaptorTools
-from feedmill.services.pulling.puller import PullSetup
+from feedmill.services.pulling.setups import PullSetup
 from feedmill.wire.adaptorconfig.keys import AdaptorConfig, read_config
 from feedmill.wire.commandstream.render import render_document, render_listing
 from feedmill.wire.commandstream.schema import ListedDocument, RetrievedDocument

@@ -19,8 +19,9 @@ from feedmill.ports import DeletedItem, InFlight, Lane, ListedItem, PulledItem, 
 from feedmill.services.feeds.feeding import Admission, ChangeBatch
 from feedmill.services.isolation.noinflight import NoInFlight
 from feedmill.services.pulling.pageplan import PullDependencies
-from feedmill.services.pulling.puller import Puller, PullSetup
+from feedmill.services.pulling.puller import Puller
 from feedmill.services.pulling.requesting import NamedSetup, PullRequests
+from feedmill.services.pulling.setups import PullSetup
 from tests.builders.changes import OPEN
 from tests.contract.feedharness import BEGIN
 from tests.fakes import SilentNotifier

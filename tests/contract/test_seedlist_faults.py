@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.bootstrap.pulling import OPENERS, SourceTools
+from feedmill.bootstrap.pullsources import OPENERS, SourceTools
 from feedmill.model.pulling import RunState
 from feedmill.services.pulling import seedlists
-from feedmill.services.pulling.puller import PullSetup
+from feedmill.services.pulling.setups import PullSetup
 from feedmill.settings.pulling import SeedlistSourceSettings
 from tests.contract.pullharness import NAME, PullHarness, counts_of
 from tests.migratedstore import open_migrated

@@ -14,7 +14,7 @@ from feedmill.adapters.xslt.folder import StylesheetFolder
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.bootstrap.access import early_order_of
 from feedmill.bootstrap.context import COUNTS, AppContext, utc_now
-from feedmill.bootstrap.pulling import build_adaptor_authorizer
+from feedmill.bootstrap.pullsources import build_adaptor_authorizer
 from feedmill.bootstrap.searchconfig import build_search_config_provider
 from feedmill.bootstrap.semantic import build_semantic_ranking
 from feedmill.http.pages.branding import Brands

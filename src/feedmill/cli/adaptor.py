@@ -100,7 +100,7 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Call the lister of a source and its retriever for one document, print what they say, and change nothing."""
-    from feedmill.bootstrap.pulling import build_adaptor
+    from feedmill.bootstrap.pullsources import build_adaptor
 
     settings = workplace(data, config).load().settings
     with TemporaryDirectory(prefix="feedmill-adaptor-") as folder, closing(build_adaptor(settings, name, Path(folder))) as source:

@@ -44,8 +44,8 @@ def run(
 
 def list_runs(name: Name, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """List the runs of a pull source, newest first."""
-    from feedmill.bootstrap.pulling import build_pull_requests
-    from feedmill.http.admin.api.pulling import render_run
+    from feedmill.bootstrap.pullrequests import build_pull_requests
+    from feedmill.http.admin.api.pullsources import render_run
 
     with workplace(data, config).read() as context:
         listed = [render_run(run) for run in build_pull_requests(context).list_runs(name)]
@@ -70,7 +70,7 @@ def resume(name: Name, data: Data = DATA, config: Config = None, as_json: Json =
 
 
 def _pause(name: str, data: Data, config: Config, *, is_paused: bool, as_json: bool) -> None:
-    from feedmill.bootstrap.pulling import build_pull_requests
+    from feedmill.bootstrap.pullrequests import build_pull_requests
     from feedmill_client.port import quote_name
 
     place = workplace(data, config)
@@ -102,8 +102,9 @@ def _run_there(client: "ServerPort", name: str, request: RunRequest) -> dict[str
 
 def _run_here(context: "AppContext", name: str, request: RunRequest) -> dict[str, Any]:
     """Runs a source in this process, and makes its documents searchable."""
-    from feedmill.bootstrap.pulling import build_pull_requests, build_puller
-    from feedmill.http.admin.api.pulling import render_run
+    from feedmill.bootstrap.pulling import build_puller
+    from feedmill.bootstrap.pullrequests import build_pull_requests
+    from feedmill.http.admin.api.pullsources import render_run
 
     requests = build_pull_requests(context)
     record_command(context, "sources run", {"name": name})

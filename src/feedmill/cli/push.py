@@ -33,8 +33,6 @@ from feedmill.cli.working import get_feed, work_until
 from feedmill.core.documents.submission import Submission, check_datasource, read_groups_submission, read_submission
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedState
-from feedmill_client.answers import StuckShown
-from feedmill_client.decoding import decode
 
 if TYPE_CHECKING:
     from feedmill.bootstrap.context import AppContext
@@ -313,7 +311,13 @@ def report(receipt: Receipt, *, as_json: bool) -> None:
 def explain_stuck(receipt: Receipt) -> str:
     """Returns why a feed waits in a queue that does not move, "" if it does not."""
     stuck = receipt.get("stuck")
-    return "" if stuck is None else decode(StuckShown, stuck).describe(receipt["id"])
+    if stuck is None:
+        return ""
+    # the answers of the client take a while to load, and hardly ever is a queue stuck
+    from feedmill_client.answers import StuckShown
+    from feedmill_client.decoding import decode
+
+    return decode(StuckShown, stuck).describe(receipt["id"])
 
 
 def print_receipt(receipt: Receipt) -> None:

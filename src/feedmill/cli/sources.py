@@ -42,8 +42,8 @@ def list_again(data: Data = DATA, config: Config = None, as_json: Json = False) 
 
 
 def _list_sources(data: Path, config: Path | None, *, as_json: bool) -> None:
-    from feedmill.bootstrap.pulling import build_pull_requests
-    from feedmill.http.admin.api.pulling import render_pull_source
+    from feedmill.bootstrap.pullrequests import build_pull_requests
+    from feedmill.http.admin.api.pullsources import render_pull_source
     from feedmill.http.feeds.receipts import render_source
 
     with workplace(data, config).read() as context, context.store.reading() as unit:

@@ -14,7 +14,7 @@ STATUS_EXAMPLES = """Examples:
 def status(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Show faults and warnings first, then the server, feeds, documents, queues, index, crawl, sources, and changed settings."""
     from feedmill.bootstrap.context import utc_now
-    from feedmill.bootstrap.pulling import build_pull_requests
+    from feedmill.bootstrap.pullrequests import build_pull_requests
     from feedmill.bootstrap.queues import build_queue_watch
     from feedmill.http.admin.status import read_status
     from feedmill.runtime.runstate import find_start

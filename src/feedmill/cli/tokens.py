@@ -61,7 +61,7 @@ def list_again(data: Data = DATA, config: Config = None, as_json: Json = False) 
 
 
 def _list_tokens(data: Path, config: Path | None, *, as_json: bool) -> None:
-    from feedmill.http.admin.api.signin import render_token
+    from feedmill.http.admin.api.accounts import render_token
 
     with workplace(data, config).read() as context, context.store.reading() as unit:
         listed = [render_token(token) for token in unit.signin.api_tokens.list_all()]
@@ -98,7 +98,7 @@ def add(
 ) -> None:
     """Make a token and print it; it cannot be shown again."""
     from feedmill.bootstrap.signin import build_signing
-    from feedmill.http.admin.api.signin import render_new_token
+    from feedmill.http.admin.api.accounts import render_new_token
 
     place, sources = workplace(data, config), list(datasource or ())
     server = place.find_server()

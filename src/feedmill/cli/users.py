@@ -77,7 +77,7 @@ def add(
 ) -> None:
     """Add a local user. Without --password-stdin, type the password at a prompt."""
     from feedmill.bootstrap.signin import build_signing
-    from feedmill.http.admin.api.signin import render_account
+    from feedmill.http.admin.api.accounts import render_account
 
     body = {"name": name, "namespace": namespace, "role": role.value, "password": _read_password(from_stdin=password_stdin)}
     place = workplace(data, config)
@@ -152,7 +152,7 @@ def sign_out(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = 
 
 
 def _list_accounts(data: Data, config: Config, *, as_json: bool) -> None:
-    from feedmill.http.admin.api.signin import render_account
+    from feedmill.http.admin.api.accounts import render_account
 
     with workplace(data, config).read() as context, context.store.reading() as unit:
         listed = [render_account(account) for account in unit.signin.accounts.list_all()]
@@ -167,7 +167,7 @@ def _list_accounts(data: Data, config: Config, *, as_json: bool) -> None:
 
 def _change(name: str, namespace: str, body: dict[str, str], data: Data, config: Config, *, as_json: bool) -> None:
     from feedmill.bootstrap.signin import build_signing
-    from feedmill.http.admin.api.signin import render_account
+    from feedmill.http.admin.api.accounts import render_account
 
     place = workplace(data, config)
     server = place.find_server()

@@ -15,7 +15,8 @@ from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.crawllinks import build_crawl_requests
 from feedmill.bootstrap.diagnosis import build_diagnosing
 from feedmill.bootstrap.intake import build_intake
-from feedmill.bootstrap.pulling import build_pull_requests, find_rows
+from feedmill.bootstrap.pullrequests import build_pull_requests
+from feedmill.bootstrap.pullsources import find_rows
 from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.bootstrap.search import (
     build_brands,

@@ -1,6 +1,6 @@
 """The settings of pull sources: one model for each kind, and their checks.
 
-A further kind is one more model here, one line in ``KINDS``, and one in the table of ``bootstrap.pulling``.
+A further kind is one more model here, one line in ``KINDS``, and one in the table of ``bootstrap.pullsources``.
 """
 
 import re

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from feedmill.http.admin.api.pulling import render_pull_source
+from feedmill.http.admin.api.pullsources import render_pull_source
 from feedmill.model.serving import StoredSetting
 from feedmill.ports import Store
 from feedmill.runtime.runstate import find_server

@@ -7,12 +7,11 @@ process of another machine once the lease has expired.
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 import structlog
 
-from feedmill.core.pulling.schedule import UNSCHEDULED, Schedule, find_retry
 from feedmill.model.errors import Broken, Busy, Conflict, FeedmillError
 from feedmill.model.pulling import PullRun, PullState, RunMode, RunRequest, RunState
 from feedmill.ports import InFlight, PullSource, UnitOfWork
@@ -21,6 +20,7 @@ from feedmill.services.isolation.noinflight import NoInFlight
 from feedmill.services.pulling.itemwatch import ItemWatch
 from feedmill.services.pulling.pageplan import PullDependencies
 from feedmill.services.pulling.pullrun import LEASE, PULL_STEP, PullRunner, Stopped, add_failure, release_lease
+from feedmill.services.pulling.setups import PullSetup, find_due
 
 POLL_SECONDS = 0.5
 IDLE_SECONDS = 5.0
@@ -34,33 +34,6 @@ CLOSE_SECONDS = 1.0
 """How long it waits until a source is closed whose run has not stopped."""
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PullSetup:
-    """A pull source of the settings.
-
-    Shape: ``is_incremental`` if the source can list what has changed since a point in time; ``guard`` is the greatest share of its
-    documents that a run may delete; ``parallel`` is how many documents are retrieved at once.
-    """
-
-    name: str
-    open: Callable[[], PullSource]
-    is_incremental: bool = False
-    schedule: Schedule = UNSCHEDULED
-    full_schedule: Schedule = UNSCHEDULED
-    guard: float = 0.2
-    parallel: int = 1
-
-
-def find_due(setup: PullSetup, state: PullState) -> datetime | None:
-    """Returns when the next run of a source is due by its schedules, None for never. After a failure it is earlier or later than usual."""
-    if state.is_paused or (setup.schedule == setup.full_schedule == UNSCHEDULED):
-        return None
-    if state.failures and state.failed_at is not None:
-        return find_retry(state.failures, state.failed_at)
-    due = (setup.schedule.find_next(state.tried_at, state.seen_at), setup.full_schedule.find_next(state.full_at, state.seen_at))
-    return min((moment for moment in due if moment is not None), default=None)
 
 
 def _in_thread(work: Callable[[], None]) -> None:

@@ -8,7 +8,7 @@ from feedmill.model.errors import Conflict, NotFound
 from feedmill.model.pulling import PullRun, PullState, RunRequest, RunState
 from feedmill.model.topic import Topic
 from feedmill.ports import Clock, Notifier, Store
-from feedmill.services.pulling.puller import PullSetup, find_due
+from feedmill.services.pulling.setups import PullSetup, find_due
 
 RUNS_LISTED = 20
 

@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from feedmill.core.access.principals import read_subject
 from feedmill.core.audit.hashchain import render_entry
 from feedmill.core.signin.sessiondigests import digest_of_user
+from feedmill.http.admin.api.accounts import render_account, render_new_token, render_token
 from feedmill.http.admin.protection import AUDITED, VIEW_OR_ADMINISTER
 from feedmill.http.common import requestbodies
 from feedmill.http.common.bodies import decode_object, read_body
@@ -20,10 +21,10 @@ from feedmill.http.common.times import find_time
 from feedmill.model.access import Scope
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
-from feedmill.model.signin import Account, ApiToken, TokenScope
+from feedmill.model.signin import TokenScope
 from feedmill.model.userrole import UserRole
 from feedmill.services.auditing import Auditing, check_kind
-from feedmill.services.signin.accounts import NewToken, TokenService
+from feedmill.services.signin.accounts import TokenService
 from feedmill.services.signin.signing import SignInServices
 
 MAX_BODY_BYTES = 65_536
@@ -140,41 +141,8 @@ def _audit_routes(auditing: Auditing) -> list[DeclaredRoute]:
     ]
 
 
-def render_account(account: Account) -> dict[str, Any]:
-    """Returns a local user as JSON."""
-    user = account.user
-    return {
-        "name": f"{user.domain}\\{user.name}" if user.domain else user.name,
-        "namespace": user.namespace,
-        "role": account.role.value,
-        "created_at": account.created_at.isoformat(),
-        "changed_at": account.changed_at.isoformat(),
-    }
-
-
 def _key_of_user(shown: Mapping[str, Any]) -> list[str]:
     return [shown["namespace"], shown["name"]]
-
-
-def render_token(token: ApiToken) -> dict[str, Any]:
-    """Returns a token as JSON, without its text."""
-    user = token.user
-    return {
-        "id": token.id,
-        "label": token.label,
-        "scopes": [scope.value for scope in TokenScope if scope in token.scopes],
-        "user": None if user is None else (f"{user.domain}\\{user.name}" if user.domain else user.name),
-        "namespace": user.namespace if user is not None else None,
-        "datasources": sorted(token.datasources),
-        "created_at": token.created_at.isoformat(),
-        "expires_at": token.expires_at.isoformat() if token.expires_at is not None else None,
-        "used_at": token.used_at.isoformat() if token.used_at is not None else None,
-    }
-
-
-def render_new_token(made: NewToken) -> dict[str, Any]:
-    """Returns a new token as JSON, with its text, which no later response contains."""
-    return {**render_token(made.token), "local_user": made.is_for_local_user, "token": made.text}
 
 
 def read_role(text: str) -> UserRole:
