@@ -277,7 +277,6 @@ def _opened(browser: Browser, look: Look, port: int) -> Iterator[Page]:
         locale=look.lang,
     )
     page = context.new_page()
-    page.emulate_media(media=look.media)
 
     def stage(route: Route) -> None:
         route.fulfill(content_type="text/html; charset=utf-8", body=_stage(urlsplit(route.request.url).path.rpartition("/")[2], look.lang))
@@ -292,12 +291,15 @@ def _opened(browser: Browser, look: Look, port: int) -> Iterator[Page]:
     context.close()
 
 
-def _take(page: Page, state: State, port: int, path: Path) -> None:
+def _take(page: Page, state: State, look: Look, port: int, path: Path) -> None:
     page.context.clear_cookies()
+    page.emulate_media(media="screen")
     host = "localhost" if state.is_proxied else state.host
     page.goto(f"http://{host}:{port}{state.path}")
     if state.act is not None:
         state.act(page)
+    # what a person does, they do on a screen
+    page.emulate_media(media=look.media)
     page.screenshot(path=str(path), full_page=not state.is_screen, animations="disabled")
 
 
@@ -314,7 +316,7 @@ def take(browser: Browser, appliance: Appliance, folder: Path, names: tuple[str,
         _lock(appliance)
         with _opened(browser, look, port) as page:
             for name, state in states.items():
-                _take(page, state, port, folder / f"{name}-{called}.png")
+                _take(page, state, look, port, folder / f"{name}-{called}.png")
 
 
 def _pick(known: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
