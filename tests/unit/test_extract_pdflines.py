@@ -29,6 +29,17 @@ def test_table_of_contents_is_navigation_and_a_sign_stands_for_it() -> None:
     assert navigation == ["Contents", "1 Introduction 1", "2 Travel money 2", "3 Forms 3"]
 
 
+def test_table_of_contents_on_several_pages_leaves_one_sign() -> None:
+    contents = [["Manual i", *[f"{number} Part . . . . . {number}" for number in range(page, page + 6)]] for page in (1, 7, 13)]
+    main, _ = read(["The manual.", *PROSE], *contents, ["1 Part", *PROSE], [*PROSE], [*PROSE], [*PROSE])
+    assert main[:6] == ["The manual.", *PROSE, "…", "1 Part"]
+
+
+def test_number_of_a_page_before_a_heading_is_no_part_of_it() -> None:
+    main, _ = read(["1", "1 Introduction", *PROSE], outline=(OutlineTitle("1 Introduction", 0, 0),))
+    assert main == ["1", "h1 1 Introduction", *PROSE]
+
+
 def test_running_headers_and_footers_are_navigation_once() -> None:
     words = ["one", "two", "three", "four", "five"]
     texts = [[f"{word}: {line}" for line in (*PROSE, "And so on.")] for word in words]

@@ -108,7 +108,7 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
         words = node.text_content or ""
         node.replace_with(words[: len(words) - len(words.lstrip())] + mark + words.lstrip())
     body = tree.body
-    text, navigation = split_navigation(without_signs(body.text(deep=True)), programs) if body is not None else ("", "")
+    text, navigation = split_navigation(without_signs(body.text(deep=True)), programs, title or "") if body is not None else ("", "")
     # which parts of hidden text such comments exclude is not known
     if hidden and "googleoff" not in lowered:
         navigation = BOUNDARY.join([navigation, *hidden])

@@ -6,11 +6,11 @@ Four signs make a text navigation. None of them is the name of a class, which ea
   marks its main text (``main``), what is outside of it is navigation too. Source: WAI-ARIA 1.2, "Landmark Roles"; HTML, "Sections".
 - Links to the next, the previous or the upper page, and to the page in other languages (``rel``), with the table, list or paragraph in
   which they stand.
-- Link density: consecutive blocks that are hardly more than links, with the label before them ("Contents"). Cells of a table that has
-  others between or beside them are data.
+- Link density: consecutive blocks that are hardly more than links, or links with a phrase about their pages, with the label before them
+  ("Contents"). Cells of a table that has others between or beside them are data.
 - Edges: short texts before the first heading, headings there that lead to the part of the site above the page, and short texts beside
   other navigation at the beginning and the end of a page, such as the name of its site, its date, its version, its rights with the
-  licence behind them, and the names of the programs that wrote it.
+  licence behind them, and the names of the programs that wrote it. The title of a page tells the name of its site.
 
 Where navigation stood inside of the main text, an ellipsis stands for it, so that no sentence continues behind a list of links.
 
@@ -44,6 +44,9 @@ _QUOTE_MARKS = re.compile(f"[{UNQUOTED}{QUOTED}]")
 _WORD = re.compile(r"\w+")
 _SPACELESS_LETTER = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff]")
 _SIGN = re.compile(f"{_LINK}[^\\w{_LINK}{_LINK_END}\f]{{1,4}}{_LINK_END}")
+_TITLE_SEPARATOR = re.compile(r"\s[-\u2010-\u2015|·•»›]\s|:\s")
+_VERSION = re.compile(r" v?\d[\w.+~-]{0,30}\Z")
+_ENTRY_REST = re.compile(r"\s*[–—]\s.*[^.!?。！？:\s]\s*", re.DOTALL)
 _RIGHTS = re.compile(r"\s*(?:©|copyright\b)", re.IGNORECASE)
 # how some programs write the alternative of a sign beside its name: [Note] Note
 _REPEATED = re.compile(r"\[(\w[^\]\f]{0,40})\](?=[\s\x01-\x07]*\1[\s\x01-\x07]*\f)")
@@ -80,6 +83,7 @@ SENTENCE_WORDS = 10
 SENTENCE_LETTERS = 20
 LABEL_WORDS, LABEL_CHARACTERS = 5, 60
 EDGE_CHARACTERS = 300
+ENTRY_CHARACTERS = 200
 LEAST_LINKS = 3
 LEAST_MAIN_SHARE = 0.02
 
@@ -127,20 +131,23 @@ def without_marks(text: str) -> str:
     return _OWN_MARKS.sub("", text) if any(mark in text for mark in _OWN) else text
 
 
-def split_navigation(text: str, programs: Sequence[str] = ()) -> tuple[str, str]:
+def split_navigation(text: str, programs: Sequence[str] = (), title: str = "") -> tuple[str, str]:
     """Returns the main text and the navigation of a marked text. Both keep the order of the page.
 
     Shape: ``programs`` are the names of those that wrote the page, in lower case. The marks of the structure stay in the main text, also
     those that stand in the navigation, so that each has its end. The marks of links and headings stay where they are.
     """
     has_landmarks, has_links = _LANDMARK_SIGN in text, _LINK in text
-    if not (has_landmarks or has_links):
+    names = _list_site_names(title)
+    if not (has_landmarks or has_links or programs or names):
         return text, ""
     marked, blocks = text.split(BOUNDARY), without_structure(text).split(BOUNDARY)
     are_navigation = _find_landmarks(blocks) if has_landmarks else [False] * len(blocks)
     _add_dense(blocks, are_navigation, marked)
     if has_links:
         _add_edges(blocks, are_navigation, programs)
+    if names or programs:
+        _add_names(blocks, are_navigation, programs, names)
     if UNQUOTED in text or QUOTED in text:
         return _split_quoted(blocks, are_navigation, marked)
     return BOUNDARY.join(_put_gaps(blocks, are_navigation, marked)), BOUNDARY.join(compress(blocks, are_navigation))
@@ -323,7 +330,13 @@ def _add_dense(blocks: list[str], are_navigation: list[bool], marked: list[str])
     """Adds runs of blocks that are hardly more than links. Shape: ``marked`` are the blocks with the marks of the structure."""
     main = 0
     for run, links in _iter_runs(blocks, are_navigation):
-        before, behind = _find_words(blocks, range(run[0] - 1, -1, -1)), _find_words(blocks, range(run[-1] + 1, len(blocks)))
+        before = _find_words(blocks, range(run[0] - 1, -1, -1))
+        # what is navigation already divides nothing
+        behind = next(
+            (place for place in range(run[-1] + 1, len(blocks)) if not are_navigation[place] and _WORD.search(blocks[place])), None
+        )
+        if links < LEAST_LINKS and any(_is_entry(blocks[place]) for place in run):
+            continue
         if links < LEAST_LINKS:
             # where the main text begins only moves on, since no navigation becomes main text
             while main < run[0] and (are_navigation[main] or not _WORD.search(blocks[main])):
@@ -344,6 +357,7 @@ def _iter_runs(blocks: list[str], are_navigation: list[bool]) -> Iterator[tuple[
         found = 0
         if not are_navigation[number]:
             found = _count_dense(block)
+            found = 1 if found < 0 and _is_entry(block) else found
             if found > 0:
                 links += found
                 run.append(number)
@@ -357,6 +371,14 @@ def _iter_runs(blocks: list[str], are_navigation: list[bool]) -> Iterator[tuple[
         run, links = [], 0
     if links:
         yield run, links
+
+
+def _is_entry(block: str) -> bool:
+    """Whether a block is an entry of a table of contents that says what its page is about: a link, a dash and a phrase."""
+    if _LINK not in block or len(block) > ENTRY_CHARACTERS or _HEADING in block:
+        return False
+    begin, _, rest = block.strip().partition(_LINK_END)
+    return begin.startswith(_LINK) and _LINK not in rest and _ENTRY_REST.fullmatch(rest) is not None
 
 
 def _take_run(
@@ -439,6 +461,35 @@ def _add_edges(blocks: list[str], are_navigation: list[bool], programs: Sequence
     found += _list_edge(blocks, are_navigation, places[::-1], ends_at_heading=False, programs=programs)
     if found and _has_prose([block for block, is_navigation in zip(blocks, are_navigation, strict=True) if not is_navigation]):
         for place in found:
+            are_navigation[place] = True
+
+
+def _list_site_names(title: str) -> frozenset[str]:
+    """Returns what may be the name of a site in the title of a page: its beginning and its end."""
+    parts = _TITLE_SEPARATOR.split(title)
+    return frozenset(part.strip().casefold() for part in (parts[0], parts[-1]) if part.strip()) if len(parts) > 1 else frozenset()
+
+
+def _add_names(blocks: list[str], are_navigation: list[bool], programs: Sequence[str], names: Set[str]) -> None:
+    """Adds the name of the site before the text of a page, with breadcrumbs behind it, and the name of the program at its end.
+
+    Unlike other short texts, these are navigation also on a page without sentences, as long as other text is left.
+    """
+    places = [place for place, block in enumerate(blocks) if not are_navigation[place] and _WORD.search(block)]
+    if len(places) < 2:
+        return
+    last = blocks[places[-1]]
+    is_short = len(last) <= EDGE_CHARACTERS and _HEADING not in last and not _is_sentence(last)
+    if is_short and any(program in last.lower() for program in programs):
+        are_navigation[places.pop()] = True
+    first = blocks[places[0]]
+    if len(places) < 2 or len(first) > EDGE_CHARACTERS or _HEADING in first or _LINK in first:
+        return
+    if _VERSION.sub("", " ".join(first.split())).casefold() in names:
+        are_navigation[places[0]] = True
+        for place in places[1:-1]:
+            if _HEADING in blocks[place] or not _is_linked(blocks, place):
+                break
             are_navigation[place] = True
 
 

@@ -27,7 +27,7 @@ _EDGE_LINES, _EDGE_CHARACTERS, _LEAST_EDGES, _LEAST_PAGE_LINES = 2, 120, 3, 6
 _HEADING_LINES, _HEADING_CHARACTERS, _SEARCHED_LINES = 3, 400, 1_000
 _PAGE_NUMBER = re.compile(r"[ivxlcIVXLC]+\Z")
 _SIGNS = re.compile("[^a-z0-9]+")
-_DIGITS = re.compile(r"\d+")
+_DIGITS = re.compile(r"\d+|\b[ivxlc]{1,7}\Z")
 _NUMBER = re.compile(r"\A(?:\d{1,3}\.)*\d{1,3}\.?\s+")
 # the number of a heading, without its signs
 _NUMBERING = re.compile(
@@ -60,6 +60,7 @@ def arrange(pages: Sequence[str], outline: Sequence[OutlineTitle]) -> tuple[str,
     edges = _find_edges(plain)
     main: list[str] = []
     navigation: dict[str, None] = {}
+    has_gap = False
     for number, page in enumerate(lines):
         levels = headings[number]
         are_contents = [is_entry and place not in levels for place, is_entry in enumerate(contents[number])]
@@ -68,21 +69,28 @@ def arrange(pages: Sequence[str], outline: Sequence[OutlineTitle]) -> tuple[str,
         )
         # running headers repeat, so each is kept once
         navigation |= dict.fromkeys(without_leaders(page[place].plain) for place in sorted(left_out))
-        main.append(_mark_page(page, levels, left_out, are_contents))
+        main.append(_mark_page(page, levels, left_out, are_contents, has_gap=has_gap))
+        # a table of contents on several pages leaves one sign
+        has_gap = main[-1].endswith(GAP) or (has_gap and not without_structure(main[-1]).strip())
     text = _PAGE.join(main)
     if navigation and not any(map(str.isalnum, without_structure(text))):
         return _PAGE.join(_mark_page(page, headings[number], set(), [False] * len(page)) for number, page in enumerate(lines)), ""
     return text, "\n".join(navigation)
 
 
-def _mark_page(lines: Sequence[_Line], levels: dict[int, tuple[int, int]], left_out: set[int], are_contents: Sequence[bool]) -> str:
-    """Returns the main text of a page, with marks. Shape: of each line that begins a heading its level, and the line behind the heading."""
+def _mark_page(
+    lines: Sequence[_Line], levels: dict[int, tuple[int, int]], left_out: set[int], are_contents: Sequence[bool], *, has_gap: bool = False
+) -> str:
+    """Returns the main text of a page, with marks.
+
+    Shape: of each line that begins a heading its level, and the line behind the heading; ``has_gap`` if the page before ended in a gap.
+    """
     kept = [number for number in range(len(lines)) if number not in left_out]
     lengths = sorted(len(lines[number].plain) for number in kept) or [0]
     usual = lengths[len(lengths) * 7 // 8]
     following = dict(pairwise(kept))
     marked: list[str] = []
-    is_open = has_gap = False
+    is_open = False
     heading_end = -1
     for number, line in enumerate(lines):
         if number in left_out:
@@ -166,7 +174,9 @@ def _place_on_page(lines: Sequence[str], titles: Sequence[tuple[str, int]], plac
         if not found:
             missing.append((title, level))
             continue
-        start, end = found[0]
+        # the last line before a heading may be a number, such as that of the page
+        alike = [each for each in found if each[1] == found[0][1] and "".join(normalized[each[0] : each[1]]) == title]
+        start, end = (alike or found)[0]
         placed[start] = (level, end)
         taken.update(range(start, end))
         last = end
