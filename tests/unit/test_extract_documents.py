@@ -209,6 +209,10 @@ def test_mail_with_a_damaged_encoded_word_keeps_it_as_it_is_and_everything_else(
     assert result.text.endswith("body")
 
 
+def test_markdown_title_has_no_markup() -> None:
+    assert read(b"# Math <img alt='version' src=a.svg> <b>tools</b>\n\ntext", "text/markdown").title == "Math tools"
+
+
 def test_markdown_first_heading_is_the_title() -> None:
     assert read(b"intro\n\n# The *Title* #\n\ntext", "text/markdown").title == "The Title"
     assert read(b"Title\n=====\ntext", None, "http://h/a.md").title == "Title"

@@ -53,7 +53,8 @@ def _find_heading(tokens: Sequence[Token]) -> str:
     """Returns the words of the first heading of level one or two."""
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open" and opening.tag in ("h1", "h2"):
-            return "".join(" " if child.type.endswith("break") else child.content for child in inline.children or ())
+            words = (child for child in inline.children or () if child.type != "html_inline")
+            return "".join(" " if child.type.endswith("break") else child.content for child in words)
     return ""
 
 
