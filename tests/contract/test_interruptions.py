@@ -21,7 +21,10 @@ OPTIONS = ("--datasource", "a", "--feedtype", "full")
 def interrupt(is_time: Callable[[], bool], *words: str | Path) -> tuple[int, str]:
     """Runs a command, and interrupts it and all that it started, as a terminal does. Returns its exit code and standard error."""
     command = [sys.executable, "-m", "feedmill.cli.start", *words]
+    # a run in the background of a shell ignores the signal, and so would all that it starts
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0) as process:
+        signal.signal(signal.SIGINT, before)
         wait_until(lambda: is_time() or process.poll() is not None)
         os.killpg(process.pid, signal.SIGINT)
         _, error = process.communicate(timeout=PATIENCE_SECONDS)
