@@ -72,6 +72,14 @@ def test_searcher_names_the_words_that_a_result_lacks(harness: SearchHarness) ->
     assert name_missing(search(harness, "hound zebra"))["http://a.com/dogs"] == ("zebra",)
 
 
+@pytest.mark.parametrize(("language", "missing"), [("en", ("die", "zebra")), ("de", ("the", "zebra"))])
+def test_function_words_of_the_language_of_the_results_are_not_named(
+    harness: SearchHarness, language: str, missing: tuple[str, ...]
+) -> None:
+    harness.add([harness.make(f"http://a.com/{number}", "Hamster", language=language) for number in range(2)])
+    assert name_missing(search(harness, "the die hamster zebra"))["http://a.com/0"] == missing
+
+
 def test_searcher_names_missing_words_of_what_the_user_may_see(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/1", "a merger"), harness.make("http://s.com/1", "giants", secure=True)])
     assert name_missing(search(harness, "merger giants")) == {"http://a.com/1": ("giants",)}

@@ -4,6 +4,7 @@ The index is asked, so a word counts as held in every form and place in which it
 alone, which the user may see.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -35,17 +36,23 @@ def name_missing(index: SearchIndex, root: Node, results: Sequence[Result], acce
         hits = index.search(And((*parts, Among(tuple(sorted(keys))))), access, start=0, num=len(keys)).hits
         return frozenset(hit.key for hit in hits)
 
-    lacking = [(text, keys - find(part)) for text, part in islice(_iter_named(root), MAX_WORDS)]
+    lacking = [(text, keys - find(part)) for text, part in islice(_iter_named(root, _list_languages(results)), MAX_WORDS)]
     return tuple(
         replace(result, missing=tuple(text for text, without in lacking if result.key in without)) if result.key in keys else result
         for result in results
     )
 
 
-def _iter_named(root: Node) -> Iterator[tuple[str, Node]]:
+def _list_languages(results: Sequence[Result]) -> list[str]:
+    """Returns all languages with function words: those of the results first, that of most results before others."""
+    counts = Counter(result.language for result in results)
+    return sorted(LANGUAGES, key=lambda language: (-counts[language], language))
+
+
+def _iter_named(root: Node, languages: Sequence[str]) -> Iterator[tuple[str, Node]]:
     """Yields the plain parts of a query that can be named, as they were typed. A run of a script without blanks has no words to name."""
     named = {text: part for part in parts_of(root) if is_plain(part) and (text := _find_text(part)) and not has_spaceless(text)}
-    functions = find_function_words((_fold(text) for text in named), LANGUAGES)
+    functions = find_function_words((_fold(text) for text in named), languages)
     for text, part in named.items():
         if _fold(text) not in functions and any(map(str.isalnum, text)):
             yield text, part
