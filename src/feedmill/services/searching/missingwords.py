@@ -33,8 +33,8 @@ def name_missing(index: SearchIndex, root: Node, results: Sequence[Result], acce
         return tuple(results)
 
     def find(*parts: Node) -> frozenset[int]:
-        hits = index.search(And((*parts, Among(tuple(sorted(keys))))), access, start=0, num=len(keys)).hits
-        return frozenset(hit.key for hit in hits)
+        listed = index.list_by_key(And((*parts, Among(tuple(sorted(keys))))), access, after=-1, num=len(keys))
+        return frozenset(hit.key for hit in listed.hits)
 
     lacking = [(text, keys - find(part)) for text, part in islice(_iter_named(root, _list_languages(results)), MAX_WORDS)]
     return tuple(

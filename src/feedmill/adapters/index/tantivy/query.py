@@ -68,6 +68,9 @@ from feedmill.model.query import (
 MAX_START_BYTES = 900
 
 
+MAX_SINGLE_KEYS = 100
+
+
 def build_query(root: Node, access: AccessFilter, word_queries: WordQueries) -> Query:
     """Builds the whole query: documents that match the tree and have a class that the user may see."""
     return filter_by_access(build_unfiltered(root, word_queries), access, word_queries.searcher)
@@ -210,7 +213,7 @@ def _restrict(node: Restriction) -> Query | None:
         case FromSource(datasource):
             return _raw("datasource", datasource)
         case Among(keys):
-            return Query.term_set_query(build_schema(), "key", list(keys)) if keys else Query.empty_query()
+            return _among(keys)
         case BuiltInEquals(name, value):
             return _raw("metadata", built_in_term(name, value))
         case _:
@@ -291,6 +294,13 @@ def _combine(translated: Sequence[Query | None], how: Callable[[list[Query]], Qu
 
 def _any_of(queries: list[Query]) -> Query:
     return queries[0] if len(queries) == 1 else Query.boolean_query([(Occur.Should, query) for query in queries])
+
+
+def _among(keys: Sequence[int]) -> Query:
+    """Returns the query of some keys. The engine goes through a whole set of terms by an automaton, which pays only for many."""
+    if len(keys) > MAX_SINGLE_KEYS:
+        return Query.term_set_query(build_schema(), "key", list(keys))
+    return _any_of([Query.term_query(build_schema(), "key", key, "basic") for key in keys]) if keys else Query.empty_query()
 
 
 def _raw(field: str, term: str) -> Query:
