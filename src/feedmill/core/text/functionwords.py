@@ -11,8 +11,8 @@ from functools import cache
 from feedmill.core.text.wordforms import FOLDED
 from feedmill.core.text.wordlists import list_names, read_list
 
-LANGUAGES = list_names("function")
-"""Languages with a list, by ISO 639-1. To add one, add its file to the folder."""
+LANGUAGES = tuple(sorted(list_names("function")))
+"""Languages with a list, by ISO 639-1, in order. To add one, add its file to the folder."""
 
 
 @cache

@@ -55,7 +55,9 @@ def find_spelling(index: SearchIndex, query: str, root: Node, access: AccessFilt
     better = {
         word: found
         for word, own in doubted
-        if (found := _find_better(index, word, own, access)) and not _is_meant(index, word, own, access, read_texts)
+        if not _is_in_title(index, word, own, access)
+        and (found := _find_better(index, word, own, access))
+        and not _is_repeated(index, word, own, access, read_texts)
     }
     if better:
         corrected = index.search(_replace(root, better), access, start=0, num=SPELT_BY)
@@ -148,12 +150,15 @@ def _find_better(index: SearchIndex, word: str, own: int, access: AccessFilter) 
     return found if len(word) > MIN_CHARACTERS or sorted(found) == sorted(_fold(word)) else None
 
 
-def _is_meant(index: SearchIndex, word: str, own: int, access: AccessFilter, read_texts: ReadTexts) -> bool:
-    """Whether a document has a word in its title, or more than once, as one that its author misspelt hardly has it."""
+def _is_in_title(index: SearchIndex, word: str, own: int, access: AccessFilter) -> bool:
+    """Whether a document has a word in its title, which its author hardly misspelt."""
+    return own > 0 and index.search(InTitle(word), access, start=0, num=0).total > 0
+
+
+def _is_repeated(index: SearchIndex, word: str, own: int, access: AccessFilter, read_texts: ReadTexts) -> bool:
+    """Whether a document has a word more than once, as one that its author misspelt hardly has it."""
     if not own:
         return False
-    if index.search(InTitle(word), access, start=0, num=0).total:
-        return True
     texts = read_texts([hit.key for hit in index.search(Word(word), access, start=0, num=SPELT_BY).hits])
     folded = _fold(word)
     return any(_holds_twice(text, folded) for text in texts)
