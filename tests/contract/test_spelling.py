@@ -83,6 +83,17 @@ def test_spelling_trusts_a_word_of_a_title_or_one_that_a_text_has_twice(harness:
     assert search(harness, "rannk")["spelling"] == "rank"
 
 
+def test_spelling_trusts_the_beginning_of_other_words_unless_letters_are_missing(harness: SearchHarness) -> None:
+    harness.add([harness.make(f"http://a.com/u{number}", "urllib of oranges", title="U", language="en") for number in range(3)])
+    assert search(harness, "Urlaub")["spelling"] == "urllib"
+    harness.add([harness.make("http://s.com/h", "der Urlaubsantrag", title="H", language="de", secure=True)])
+    assert search(harness, "Urlaub")["spelling"] == "urllib"
+    harness.add([harness.make("http://a.com/v", "der Urlaubsantrag", title="V", language="de")])
+    assert search(harness, "Urlaub")["spelling"] is None
+    assert search(harness, "orange juice")["spelling"] is None
+    assert search(harness, "urlli")["spelling"] == "urllib"
+
+
 def test_spelling_corrects_a_word_that_stands_beside_another_though_none_holds_all(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/p", "If paper jams in the printer, open the door", title="Office", language="en")])
     assert search(harness, "printr paper stuck")["spelling"] == "printer paper stuck"

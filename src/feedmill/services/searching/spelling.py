@@ -19,7 +19,7 @@ from feedmill.core.text.functionwords import LANGUAGES, find_function_words, lis
 from feedmill.core.text.plainwords import is_plain as is_plain_text
 from feedmill.core.text.plainwords import iter_words, without_accents
 from feedmill.model.access import AccessFilter
-from feedmill.model.query import And, AnyOf, InTitle, Node, Or, Phrase, Word
+from feedmill.model.query import And, AnyOf, InTitle, Node, Or, Phrase, Wildcard, Word
 from feedmill.model.search import Match
 from feedmill.ports import SearchIndex
 
@@ -30,6 +30,8 @@ TIMES_MORE = 10
 SPELT_BY = 5
 MIN_CHARACTERS_IN_PART = 5
 """A shorter word that no document holds is a word of another subject as likely as a misspelt one."""
+MIN_CHARACTERS_IN_COMPOUND = 5
+"""A shorter word begins too many others by chance."""
 _CODE = re.compile(r"([^\W\d_]+)(\d+)|(\d+)([^\W\d_]+)")
 
 
@@ -147,7 +149,16 @@ def _find_better(index: SearchIndex, word: str, own: int, access: AccessFilter) 
     found = index.vocabulary.find_alike(word, access, own * TIMES_MORE)
     if found is None or (found in _list_all_function_words() and _fold(word) not in _list_all_function_words()):
         return None
+    if not own and _begins_compounds(index, word, found, access):
+        return None
     return found if len(word) > MIN_CHARACTERS or sorted(found) == sorted(_fold(word)) else None
+
+
+def _begins_compounds(index: SearchIndex, word: str, found: str, access: AccessFilter) -> bool:
+    """Whether a word that no document holds begins others, as ``Urlaub`` does ``Urlaubsantrag``, and not just lacks the last letters."""
+    if len(word) < MIN_CHARACTERS_IN_COMPOUND or found.startswith(_fold(word)):
+        return False
+    return index.search(Wildcard(f"{word}*"), access, start=0, num=0).total > 0
 
 
 def _is_in_title(index: SearchIndex, word: str, own: int, access: AccessFilter) -> bool:
