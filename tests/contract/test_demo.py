@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from feedmill.cli.demofiles import FileServer, serving_files
+from feedmill.cli.workplace import Workplace
 
 
 @pytest.fixture
@@ -83,3 +84,17 @@ def test_demo_that_cannot_start_says_why(tmp_path: Path) -> None:
     assert f"the server did not start; error: port {port} on 127.0.0.1 (search.port) is in use" in said
     # its own new folder was never open to others, so there is nothing to warn of
     assert "data_folder_closed" not in (tmp_path / "data" / "server.log").read_text()
+
+
+def test_demo_that_is_ended_ends_its_server(tmp_path: Path) -> None:
+    command = [sys.executable, "-u", "-m", "feedmill.cli.demo", "--data", str(tmp_path / "data")]
+    environment = os.environ | {f"FEEDMILL_{name}_PORT": "0" for name in ("GATE", "GATE_TLS", "DTD", "SEARCH", "ADMIN")}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as demo:
+        assert demo.stdout is not None
+        assert "the server runs on" in demo.stdout.readline()
+        server = Workplace(data=tmp_path / "data", config=None)
+        assert server.find_server() is not None
+        demo.terminate()
+        demo.communicate()
+    assert demo.returncode == 0
+    assert server.find_server() is None

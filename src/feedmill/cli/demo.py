@@ -4,6 +4,7 @@
 """
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -71,6 +72,8 @@ def _server(place: Workplace) -> Iterator[tuple[subprocess.Popen[str], RunState]
         raise Conflict(f"a server runs on '{place.data}' already; end it first")
     place.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     command = [sys.executable, "-m", "feedmill.cli.main", "serve", "--data", str(place.data)]
+    # who ends the demonstration ends its server too, whichever signal they send
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with (place.data / "server.log").open("w") as log:
         process = subprocess.Popen(command, env=os.environ | _free_ports(), stdout=subprocess.PIPE, stderr=log, text=True)
     try:
