@@ -77,7 +77,7 @@ def index() -> Iterator[SlowIndex]:
 def harness(tmp_path: Path, index: SlowIndex) -> Iterator[SearchHarness]:
     made = open_harness(tmp_path)
     made.index = index
-    made.add([made.make(f"http://a.com/{number}", "the needle", title="needle in hay", metadata=(("kind", "x"),)) for number in range(3)])
+    made.add([made.make(f"http://a.com/{number}", "the needle", title="in hay", metadata=(("kind", "x"),)) for number in range(3)])
     yield made
     index.let_go.set()
     made.store.close()
