@@ -10,7 +10,7 @@ from tantivy import Occur, Query
 
 from feedmill.adapters.index.analysis import ONLY_ACCENTED
 from feedmill.adapters.index.querywords import MAX_PHRASE_WORDS
-from feedmill.adapters.index.tantivy.query import build_filter
+from feedmill.adapters.index.tantivy.query import build_filter, build_keys
 from feedmill.adapters.index.tantivy.schema import build_schema
 from feedmill.adapters.index.tantivy.words import ANCHORS, QueryWord, WordQueries, boosted, in_field
 from feedmill.core.text.wordforms import ACCENTED
@@ -55,11 +55,9 @@ def among(keys: list[int], parts: list[Query]) -> Query:
     documents in each part. Several optional parts in one query would make the engine build a union first and walk it through thousands of
     documents around every chosen one. A term set would be looked up through an automaton, which takes six times as long for a hundred keys.
     """
-    schema, should, term_query = build_schema(), Occur.Should, Query.term_query
-    chosen = [(should, term_query(schema, "key", key, "basic")) for key in sorted(keys)]
     every = Query.const_score_query(Query.all_query(), 0.0)
     optional = [Query.boolean_query([(Occur.Must, every), (Occur.Should, part)]) for part in parts[:MAX_PARTS]]
-    clauses = [Query.const_score_query(Query.boolean_query(chosen), 0.0), *optional]
+    clauses = [Query.const_score_query(build_keys(keys), 0.0), *optional]
     return Query.boolean_query([(Occur.Must, clause) for clause in clauses])
 
 

@@ -67,8 +67,8 @@ from feedmill.model.query import (
 
 MAX_START_BYTES = 900
 
-
 MAX_SINGLE_KEYS = 100
+"""So many keys are looked up one by one. More are a set of terms, through which the engine goes by an automaton."""
 
 
 def build_query(root: Node, access: AccessFilter, word_queries: WordQueries) -> Query:
@@ -90,6 +90,12 @@ def build_filter(node: Node) -> Query:
         return Query.all_query()
     assert not isinstance(node, Word | Phrase | Wildcard | And | Or | AnyOf | Not), "a restriction alone"
     return _restrict(node) or Query.empty_query()
+
+
+def build_keys(keys: Sequence[int]) -> Query:
+    """Builds the query of documents by their keys, each looked up by itself. Without keys it finds nothing."""
+    schema, should, term_query = build_schema(), Occur.Should, Query.term_query
+    return Query.boolean_query([(should, term_query(schema, "key", key, "basic")) for key in sorted(keys)])
 
 
 class _Translator:
@@ -297,10 +303,7 @@ def _any_of(queries: list[Query]) -> Query:
 
 
 def _among(keys: Sequence[int]) -> Query:
-    """Returns the query of some keys. The engine goes through a whole set of terms by an automaton, which pays only for many."""
-    if len(keys) > MAX_SINGLE_KEYS:
-        return Query.term_set_query(build_schema(), "key", list(keys))
-    return _any_of([Query.term_query(build_schema(), "key", key, "basic") for key in keys]) if keys else Query.empty_query()
+    return build_keys(keys) if len(keys) <= MAX_SINGLE_KEYS else Query.term_set_query(build_schema(), "key", list(keys))
 
 
 def _raw(field: str, term: str) -> Query:

@@ -10,6 +10,7 @@ from typing import Any
 import tantivy
 
 from feedmill.adapters.index.reach import MAX_METADATA_REACH, RELEVANT
+from feedmill.adapters.index.tantivy.query import build_keys
 from feedmill.adapters.index.tantivy.schema import RANK_FIELDS, build_schema, read_fingerprint
 from feedmill.core.text.analysis import fold_value
 from feedmill.core.text.typedvalues import name_digest
@@ -81,8 +82,7 @@ def _by_metadata(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, s
 
 def _look_up(searcher: tantivy.Searcher, keys: Sequence[int]) -> list[Hit]:
     """Finds documents by their keys, in any order."""
-    chosen = [(tantivy.Occur.Should, tantivy.Query.term_query(build_schema(), "key", key, "basic")) for key in sorted(keys)]
-    found = searcher.search(tantivy.Query.boolean_query(chosen), max(len(keys), 1), count=False)
+    found = searcher.search(build_keys(keys), max(len(keys), 1), count=False)
     return _read_hits(searcher, [address for _, address in found.hits])
 
 
