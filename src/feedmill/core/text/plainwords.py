@@ -37,6 +37,11 @@ def without_accents(word: str) -> str:
     return "".join(character for character in unicodedata.normalize("NFKD", spelt) if not unicodedata.combining(character))
 
 
+def fold_word(word: str) -> str:
+    """Returns a word in lower case without accents, as words of the function lists are folded."""
+    return without_accents(word.lower())
+
+
 def is_plain(word: str) -> bool:
     """Whether a word consists of letters of a script with blanks between words."""
     return word.isalpha() and not any(is_spaceless(character) for character in word)

@@ -14,7 +14,7 @@ from feedmill.core.query.nodes import parts_of
 from feedmill.core.ranking.scoring import HOLDS_TELLING_BONUS
 from feedmill.core.text.analysis import has_spaceless
 from feedmill.core.text.functionwords import LANGUAGES, find_function_words
-from feedmill.core.text.plainwords import without_accents
+from feedmill.core.text.plainwords import fold_word
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import Among, And, Node, Or, Phrase, Word
 from feedmill.model.results import Result
@@ -52,9 +52,9 @@ def _list_languages(results: Sequence[Result]) -> list[str]:
 def _iter_named(root: Node, languages: Sequence[str]) -> Iterator[tuple[str, Node]]:
     """Yields the plain parts of a query that can be named, as they were typed. A run of a script without blanks has no words to name."""
     named = {text: part for part in parts_of(root) if is_plain(part) and (text := _find_text(part)) and not has_spaceless(text)}
-    functions = find_function_words((_fold(text) for text in named), languages)
+    functions = find_function_words((fold_word(text) for text in named), languages)
     for text, part in named.items():
-        if _fold(text) not in functions and any(map(str.isalnum, text)):
+        if fold_word(text) not in functions and any(map(str.isalnum, text)):
             yield text, part
 
 
@@ -65,7 +65,3 @@ def _find_text(part: Node) -> str:
     if isinstance(part, And):
         return " ".join(map(_find_text, part.parts))
     return _find_text(part.parts[0]) if isinstance(part, Or) else ""
-
-
-def _fold(word: str) -> str:
-    return without_accents(word.lower())

@@ -16,8 +16,8 @@ from feedmill.core.query.matching import ENOUGH, is_plain, loosen
 from feedmill.core.query.nodes import join_all, parts_of
 from feedmill.core.ranking.scoring import HOLDS_TELLING_BONUS
 from feedmill.core.text.functionwords import LANGUAGES, find_function_words, list_function_words
+from feedmill.core.text.plainwords import fold_word, iter_words, without_accents
 from feedmill.core.text.plainwords import is_plain as is_plain_text
-from feedmill.core.text.plainwords import iter_words, without_accents
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import And, AnyOf, InTitle, Node, Or, Phrase, Wildcard, Word
 from feedmill.model.search import Match
@@ -87,11 +87,11 @@ def _correct_parts(index: SearchIndex, query: str, root: Node, better: Mapping[s
     """Corrects words that no document holds by words that stand beside another word of the query."""
     fixed = [part for part in parts_of(root) if not is_plain(part)]
     plain = [part for part in parts_of(root) if is_plain(part)]
-    functions = find_function_words((_fold(part.text) for part in plain if isinstance(part, Word)), LANGUAGES)
+    functions = find_function_words((fold_word(part.text) for part in plain if isinstance(part, Word)), LANGUAGES)
     held = {}
     for word, good in better.items():
         known = {word, *functions}
-        others = tuple(part for part in plain if not (isinstance(part, Word) and not known.isdisjoint((part.text, _fold(part.text)))))
+        others = tuple(part for part in plain if not (isinstance(part, Word) and not known.isdisjoint((part.text, fold_word(part.text)))))
         is_long = len(word) >= MIN_CHARACTERS_IN_PART
         if is_long and others and index.search(join_all([*fixed, Word(good), Or(others)]), access, start=0, num=0).total:
             held[word] = good
@@ -138,8 +138,8 @@ def _list_words(root: Node) -> list[str]:
 def _list_doubted(index: SearchIndex, root: Node, access: AccessFilter) -> list[tuple[str, int]]:
     """Returns the first words that few documents hold, each with how many do."""
     words = _list_words(root)
-    functions = find_function_words(map(_fold, words), LANGUAGES)
-    telling = [word for word in words if _fold(word) not in functions][:MAX_COUNTED]
+    functions = find_function_words(map(fold_word, words), LANGUAGES)
+    telling = [word for word in words if fold_word(word) not in functions][:MAX_COUNTED]
     counted = ((word, index.vocabulary.count(word, access)) for word in telling)
     return list(islice(((word, own) for word, own in counted if own < ENOUGH), MAX_DOUBTED))
 
@@ -147,16 +147,16 @@ def _list_doubted(index: SearchIndex, root: Node, access: AccessFilter) -> list[
 def _find_better(index: SearchIndex, word: str, own: int, access: AccessFilter) -> str | None:
     """Returns a similar word of many more documents. A word of three letters is another word more likely than a slip of other letters."""
     found = index.vocabulary.find_alike(word, access, own * TIMES_MORE)
-    if found is None or (found in _list_all_function_words() and _fold(word) not in _list_all_function_words()):
+    if found is None or (found in _list_all_function_words() and fold_word(word) not in _list_all_function_words()):
         return None
     if not own and _begins_compounds(index, word, found, access):
         return None
-    return found if len(word) > MIN_CHARACTERS or sorted(found) == sorted(_fold(word)) else None
+    return found if len(word) > MIN_CHARACTERS or sorted(found) == sorted(fold_word(word)) else None
 
 
 def _begins_compounds(index: SearchIndex, word: str, found: str, access: AccessFilter) -> bool:
     """Whether a word that no document holds begins others, as ``Urlaub`` does ``Urlaubsantrag``, and not just lacks the last letters."""
-    if len(word) < MIN_CHARACTERS_IN_COMPOUND or found.startswith(_fold(word)):
+    if len(word) < MIN_CHARACTERS_IN_COMPOUND or found.startswith(fold_word(word)):
         return False
     return index.search(Wildcard(f"{word}*"), access, start=0, num=0).total > 0
 
@@ -171,7 +171,7 @@ def _is_repeated(index: SearchIndex, word: str, own: int, access: AccessFilter, 
     if not own:
         return False
     texts = read_texts([hit.key for hit in index.search(Word(word), access, start=0, num=SPELT_BY).hits])
-    folded = _fold(word)
+    folded = fold_word(word)
     return any(_holds_twice(text, folded) for text in texts)
 
 
@@ -180,10 +180,6 @@ def _holds_twice(text: str, folded: str) -> bool:
     if text.isascii() and text.lower().count(folded) < 2:
         return False
     return sum(without_accents(word.folded) == folded for word in iter_words(text)) > 1
-
-
-def _fold(word: str) -> str:
-    return without_accents(word.lower())
 
 
 @cache
