@@ -7,28 +7,26 @@ import errno
 import mimetypes
 import os
 import shutil
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote_to_bytes, urlsplit
+
+from feedmill.adapters.threadedserver import IDLE_SECONDS, ThreadedServer, serving_in_threads
 
 BIND: Final = "127.0.0.1"
 USUAL_PORT: Final = 8090
 """The port if it is free, so that the addresses of the documents stay the same the next time."""
 
-IDLE_SECONDS: Final = 60.0
 _PAGES: Final = frozenset({"text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml"})
 _SANDBOX: Final = "sandbox; form-action 'none'; base-uri 'none'"
 """For pages, whose scripts must not act in the name of this machine. Other types have no scripts, and viewers of PDF refuse a sandbox."""
 
 
-class FileServer(ThreadingHTTPServer):
+class FileServer(ThreadedServer):
     """Serves files of folders. Shape: ``folders`` by the first part of the path. Errors of the constructor: OSError."""
-
-    daemon_threads = True
 
     def __init__(self, folders: Mapping[str, Path], port: int) -> None:
         self.folders = {name: Path(os.path.realpath(folder)) for name, folder in folders.items()}
@@ -51,9 +49,6 @@ class FileServer(ThreadingHTTPServer):
                 return path
         return None
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away ends its own connection only."""
-
 
 @contextmanager
 def serving_files(folders: Mapping[str, Path]) -> Iterator[FileServer]:
@@ -64,14 +59,8 @@ def serving_files(folders: Mapping[str, Path]) -> Iterator[FileServer]:
         if exc.errno != errno.EADDRINUSE:
             raise
         server = FileServer(folders, 0)
-    with server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving_in_threads(server):
+        yield server
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -10,17 +10,17 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, Final, Protocol
 from urllib.parse import parse_qs, urlsplit
 
+from feedmill.adapters.threadedserver import IDLE_SECONDS, ThreadedServer, serving_in_threads
 from feedmill.conformance.counterparts.script import Rule, Script
 
 RECORDS_PATH: Final = "/conformance/requests"
 MAX_BODY_BYTES: Final = 1 << 28
 MAX_RECORDS: Final = 1_000
-IDLE_SECONDS: Final = 60.0
 _LINE_BYTES: Final = 1_024
 
 
@@ -106,10 +106,8 @@ def _matches(rule: Rule, request: Request) -> bool:
     return request.path == rule.path
 
 
-class CounterpartServer(ThreadingHTTPServer):
+class CounterpartServer(ThreadedServer):
     """Serves a counterpart. Errors of the constructor: OSError where the port cannot be used."""
-
-    daemon_threads = True
 
     def __init__(self, address: tuple[str, int], counterpart: Counterpart, rules: RuleBook) -> None:
         self.counterpart = counterpart
@@ -146,23 +144,15 @@ class CounterpartServer(ThreadingHTTPServer):
         with self._lock:
             self._records.clear()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away ends its own connection only."""
-
 
 @contextmanager
 def serving(
     counterpart: Counterpart, script: Script, *, folder: Path, port: int = 0, bind: str = "127.0.0.1"
 ) -> Iterator[CounterpartServer]:
     """Serves a counterpart in threads until the context ends. Errors: OSError."""
-    with CounterpartServer((bind, port), counterpart, RuleBook(script, folder)) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    server = CounterpartServer((bind, port), counterpart, RuleBook(script, folder))
+    with serving_in_threads(server):
+        yield server
 
 
 class _Handler(BaseHTTPRequestHandler):
