@@ -74,7 +74,7 @@ def _list_plain(lines: Sequence[str], count: int) -> list[list[int]]:
         # the numbers of the first pages may be others than those that are printed
         if not 0 < page <= 2 * count:
             continue
-        if not runs or number - runs[-1][-1] > 1 + 1 or page < before:
+        if not runs or number - runs[-1][-1] > 2 or page < before:
             runs.append([])
         runs[-1].append(number)
         before = page
