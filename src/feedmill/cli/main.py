@@ -21,7 +21,6 @@ from typer.main import get_group
 
 from feedmill.cli.commandtable import COMMANDS, Section
 from feedmill.model.errors import BadSettings, FeedmillError
-from feedmill.runtime.garbage import collect_seldom
 
 EXAMPLES: Final = """Examples:
 
@@ -36,6 +35,8 @@ EXAMPLES: Final = """Examples:
 _VALUE_NAMES: Final = {"str": "TEXT", "list[str]": "TEXT", "int": "N", "int range": "N", "dir": "FOLDER", "file": "FILE", "path": "PATH"}
 
 _FIRST_SENTENCE: Final = re.compile(r"(?<=\.)\s|\n\n")
+
+GC_THRESHOLDS: Final = (50_000, 20, 20)
 
 UMASK: Final = 0o077
 """The umask of every command: only the owner may read what it writes."""
@@ -187,7 +188,7 @@ def main() -> None:
     """Runs the command that the arguments name, and ends the process with its exit code."""
     os.umask(UMASK)
     # most of the time of a small command goes into loading code, in which collections and a search for plugins find nothing
-    collect_seldom()
+    gc.set_threshold(*GC_THRESHOLDS)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # collections at the end of the interpreter would visit every object of the program, which takes a fifth of a second
     atexit.register(gc.freeze)
