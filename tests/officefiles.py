@@ -4,7 +4,7 @@ import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'
@@ -119,18 +119,32 @@ def make_png(width: int, height: int, words: dict[str, str]) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) + texts + chunk(b"IEND", b"")
 
 
+PROPERTIES = ' properties="nav"'
+EPUB_CONTAINER = (
+    '<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+    '<rootfile full-path="c.opf" media-type="application/oebps-package+xml"/></rootfiles></container>'
+)
+
+
 def make_epub(title: str, text: str) -> bytes:
-    container = (
-        '<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
-        '<rootfile full-path="c.opf" media-type="application/oebps-package+xml"/></rootfiles></container>'
+    return make_book({"a.xhtml": f"<p>{text}</p>"}, title=title)
+
+
+def make_book(
+    pages: Mapping[str, str], *, spine: Sequence[str] = (), nav: str = "", guide: str = "", title: str = "Book", **parts: str
+) -> bytes:
+    """Returns an EPUB. Shape: the bodies of pages by name; the names in the order of the spine; further parts, with ``__`` for a slash."""
+    items = "".join(
+        f'<item id="{name}" href="{name}" media-type="application/xhtml+xml"{PROPERTIES if name == nav else ""}/>' for name in pages
     )
+    order = "".join(f'<itemref idref="{name}"/>' for name in spine or pages)
     package = (
         '<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="i"><metadata '
-        f'xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{title}</dc:title><dc:identifier id="i">x</dc:identifier></metadata>'
-        '<manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/></manifest><spine><itemref idref="a"/></spine></package>'
+        f'xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{title}</dc:title><dc:identifier id="i">x</dc:identifier>'
+        f"<dc:creator>Ann Author</dc:creator></metadata><manifest>{items}</manifest><spine>{order}</spine>{guide}</package>"
     )
-    page = f'<html xmlns="http://www.w3.org/1999/xhtml"><head><title>x</title></head><body><p>{text}</p></body></html>'
-    return make_zip(
-        {"mimetype": "application/epub+zip", "META-INF/container.xml": container, "c.opf": package, "a.xhtml": page},
-        compression=zipfile.ZIP_STORED,
-    )
+    page = '<html xmlns="http://www.w3.org/1999/xhtml"><head><title>x</title></head><body>{}</body></html>'
+    named = {"mimetype": "application/epub+zip", "META-INF/container.xml": EPUB_CONTAINER, "c.opf": package}
+    named |= {name: page.format(body) for name, body in pages.items()}
+    named |= {name.replace("__", "/") + ".xml": content for name, content in parts.items()}
+    return make_zip(named, compression=zipfile.ZIP_STORED)

@@ -18,7 +18,18 @@ from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from tests.archivefiles import SEVEN_ZIPS, make_tar
 from tests.builders.indexdocuments import make_index_document
 from tests.fuzz.target import Finding, Target
-from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
+from tests.officefiles import (
+    make_book,
+    make_docx,
+    make_epub,
+    make_opendocument,
+    make_pdf,
+    make_png,
+    make_pptx,
+    make_xlsx,
+    make_zip,
+    paragraph,
+)
 
 _LIMITS = ExtractionLimits(max_document_bytes=1_000_000, text_characters=500_000)
 _UNFORESEEN = "the document cannot be read: "
@@ -137,7 +148,12 @@ TARGETS = (
     _target("xlsx", f"{_OFFICE}spreadsheetml.sheet", make_xlsx(_ROW)),
     _target("pptx", f"{_OFFICE}presentationml.presentation", make_pptx(["words", "more"])),
     _target("odt", f"{_ODF}text", make_opendocument("text", "<office:text><text:p>words</text:p></office:text>")),
-    _target("epub", "application/epub+zip", make_epub("Title", "words"), inputs=20),
+    _target(
+        "epub",
+        "application/epub+zip",
+        make_epub("Title", "words"),
+        make_book({"n.xhtml": "<nav>one</nav>", "a.xhtml": "<h1>one</h1>"}, nav="n.xhtml"),
+    ),
     _target("rtf", "application/rtf", _RTF, inputs=20, words=(b"{", b"}", b"\\'", b"\\u", b"\\bin999999999 ", b"\\par")),
     _target(
         "zip",

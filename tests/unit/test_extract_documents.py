@@ -12,7 +12,7 @@ from feedmill.adapters.extract.extract import extract
 from feedmill.adapters.extract.pool.frames import pack_task, read_task
 from feedmill.model.document import Attachment
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
-from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
+from tests.officefiles import make_docx, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 from tests.thorough import count_examples
 
 
@@ -150,13 +150,10 @@ def test_pdf_that_takes_long_is_cut_and_keeps_what_was_read() -> None:
     assert result.text.startswith("page 0")
 
 
-def test_rtf_and_epub_are_read() -> None:
+def test_rtf_is_read() -> None:
     pytest.importorskip("xberg")
     rtf = read(rb"{\rtf1\ansi{\info{\title My Title}{\author Ann}}Hello \b world\b0\par M\'fcller\par}", "text/plain")
     assert (rtf.title, rtf.text) == ("My Title", "Hello world\nMüller")
-    epub = read(make_epub("Book", "Once upon a time"))
-    assert "Once upon a time" in epub.text
-    assert epub.title == "Book"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from feedmill.adapters.extract.readers.archives import files
 from feedmill.adapters.extract.readers.archives.compressed import decompress, name_inside
 from feedmill.adapters.extract.readers.archives.unpacking import Member, Unpacking, begin_unpacking
 from feedmill.adapters.extract.readers.content import Content, Unreadable
+from feedmill.adapters.extract.readers.epub import read_epub
 from feedmill.adapters.extract.readers.html import read_html
 from feedmill.adapters.extract.readers.image import name_of, read_image
 from feedmill.adapters.extract.readers.legacy import read_legacy
@@ -44,9 +45,10 @@ _BINARY_READERS: dict[str, Callable[[bytes, ExtractionLimits], Content]] = {
     sniff.ODT: read_opendocument,
     sniff.ODS: read_opendocument,
     sniff.ODP: read_opendocument,
+    sniff.EPUB: read_epub,
     sniff.MAIL: read_mail,
 }
-_LEGACY = frozenset({sniff.DOC, sniff.XLS, sniff.PPT, sniff.RTF, sniff.EPUB, sniff.MSG})
+_LEGACY = frozenset({sniff.DOC, sniff.XLS, sniff.PPT, sniff.RTF, sniff.MSG})
 
 
 def extract(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int], bytes] = read_path) -> Extraction:

@@ -1,4 +1,4 @@
-"""Reads DOC, XLS, PPT, RTF, EPUB and MSG with xberg, an optional package; without it these formats have a reason that says so."""
+"""Reads DOC, XLS, PPT, RTF and MSG with xberg, an optional package; without it these formats have a reason that says so."""
 
 import asyncio
 from typing import Any
