@@ -56,11 +56,18 @@ _RULES: tuple[tuple[str, str], ...] = (
     # Qt, Erlang
     ("div.mainContent", ".sidebar, .navigationbar"),
     ("#content:has(.innertube)", "nav, .title-anchors"),
+    # Haddock, Scribble, Nim, LibreOffice's help, GRASS, docutils
+    ("#content:has(#module-header)", "#table-of-contents, .links, .link, .selflink"),
+    (".main:has(.navsettop)", ".navsettop, .navsetbottom"),
+    ("#documentId h1.title, #documentId #content", ".link-seesrc"),
+    ("#DisplayArea", "nav, .contents-treeview"),
+    ("#container:has(hr.header)", "#container > a:first-child, hr.header ~ hr.header ~ p"),
+    ("body > div.document, #body > div.document", ".contents, #TOC, .headerlink"),
     # pages of DocBook, of gtk-doc, of texinfo, of asciidoc, of sqlite.org
     (
         "body",
         ".navheader, .navfooter, .spirit-nav, .toc, table.navigation, .footer, div.header, .nav-panel, .contents, #footer, #toc, nav,"
-        " noscript, .nosearch:has(.menu), .nosearch > a, .docbook_footer, #heading",
+        " noscript, .navigate, .nosearch:has(.menu), .nosearch > a, .docbook_footer, #heading",
     ),
 )
 _OTHERS = re.compile(r"(?:\.(?:md|markdown|txt|[1-9])|^(?:README|NEWS)[^/]*)(?:\.gz)?$", re.IGNORECASE)

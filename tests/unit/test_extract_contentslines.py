@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.adapters.extract.readers.contentslines import find_contents, without_leaders
+from feedmill.adapters.extract.readers.contentslines import find_contents, find_dotted, without_leaders
 
 PROSE = ["The server reads each document", "and writes its words into an index.", "It took 12 seconds for 3000", "documents of our own."]
 
@@ -71,6 +71,14 @@ def test_entries_that_are_most_of_a_text_are_the_text() -> None:
     assert find_contents([menu, ["We are open all day."]]) == [[False] * 5, [False]]
 
 
+def test_entries_of_plain_text_have_leaders_and_numbers_that_never_go_down() -> None:
+    contents = ["Contents", "Foreword ...... ii", "1. Travel . . . . . 3", "2. Money . . . . . 3", "3. Forms . . . . . 12"]
+    prices = ["Coffee ........ 3", "Tea ........ 2", "Water ........ 1", "Soup ........ 5"]
+    lines = ["A manual of the office.", *contents, *PROSE, *prices, *PROSE]
+    assert [line for line, is_found in zip(lines, find_dotted(lines), strict=True) if is_found] == contents
+    assert not any(find_dotted(contents))
+
+
 def test_leaders_are_no_words() -> None:
     assert without_leaders("2.1 Travel and money . . . . . . 12") == "2.1 Travel and money 12"
 
@@ -78,6 +86,7 @@ def test_leaders_are_no_words() -> None:
 @given(st.lists(st.lists(st.text(alphabet="ab1. ,…·_iv", max_size=30).map(str.strip), max_size=12), max_size=5))
 def test_any_lines_have_an_answer_each(pages: list[list[str]]) -> None:
     assert [len(found) for found in find_contents(pages)] == [len(lines) for lines in pages]
+    assert [len(find_dotted(lines)) for lines in pages] == [len(lines) for lines in pages]
 
 
 @pytest.mark.parametrize(

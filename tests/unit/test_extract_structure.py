@@ -2,11 +2,13 @@
 
 import re
 import time
+from dataclasses import replace
 
 import pytest
 
 from feedmill.adapters.extract.extract import extract
 from feedmill.core.text.structure import HEADINGS, Kind, decode_structure
+from feedmill.core.text.textblob import decode_quotable_text, encode_text, without_markers
 from feedmill.core.text.textblocks import MAX_SPANNED, Block, build_blocks
 from feedmill.model.document import Attachment
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
@@ -123,6 +125,73 @@ def test_docx_has_links_merged_cells_and_numbers_that_go_on() -> None:
         "<p [simple](http://b/three)>"
     )
     assert [link.text for link in found.links] == ["one bold", "field", "open", "simple"]
+
+
+def test_docx_tables_of_contents_are_navigation_by_style_control_and_field() -> None:
+    def sign(kind: str) -> str:
+        return f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>'
+
+    styles = (
+        '<w:style w:styleId="Verzeichnis1"><w:name w:val="toc 1"/></w:style><w:style w:styleId="h"><w:name w:val="TOC Heading"/></w:style>'
+    )
+    numbered = (
+        sign("begin") + "<w:r><w:instrText>PAGEREF x</w:instrText></w:r>" + sign("separate") + "<w:r><w:t>3</w:t></w:r>" + sign("end")
+    )
+    entry = f'<w:p><w:pPr><w:pStyle w:val="Verzeichnis1"/></w:pPr><w:r><w:t>Travel</w:t><w:tab/></w:r>{numbered}</w:p>'
+    gallery = '<w:sdtPr><w:docPartObj><w:docPartGallery w:val="Table of Contents"/></w:docPartObj></w:sdtPr>'
+    control = f"<w:sdt>{gallery}<w:sdtContent>{paragraph('Rooms')}</w:sdtContent></w:sdt>"
+    field = f"<w:p>{sign('begin')}<w:r><w:instrText> TOC \\o</w:instrText></w:r>{sign('separate')}<w:r><w:t>Money</w:t></w:r></w:p>"
+    field += f"<w:p><w:r><w:t>Forms</w:t></w:r>{sign('end')}</w:p>"
+    text = paragraph("All that people of the office need to know about travel, money, forms and much else.")
+    body = styled("Contents", '<w:pStyle w:val="h"/>') + entry + text + control + field + text
+    found = read(make_docx(body, styles=styles))
+    assert found.navigation == "Contents\nTravel 3\nRooms\nMoney\nForms"
+    line = "<p All that people of the office need to know about travel, money, forms and much else.>"
+    assert outline(found) == f"{line}<p …>{line}"
+
+
+def test_docx_of_hardly_more_than_contents_keeps_them_as_its_text() -> None:
+    styles = '<w:style w:styleId="t"><w:name w:val="toc 1"/></w:style>'
+    found = read(make_docx(paragraph("Plan") + styled("Travel and money", '<w:pStyle w:val="t"/>'), styles=styles))
+    assert (found.text, found.navigation) == ("Plan\nTravel and money", "")
+
+
+def test_opendocument_indexes_are_navigation() -> None:
+    template = (
+        "<text:table-of-content-source><text:index-title-template>Contents</text:index-title-template></text:table-of-content-source>"
+    )
+    index = f"<text:table-of-content>{template}<text:index-body><text:index-title><text:p>Contents</text:p></text:index-title>"
+    index += "<text:p>Travel<text:tab/>3</text:p></text:index-body></text:table-of-content>"
+    text = "<text:p>All that people of the office need to know about travel.</text:p>"
+    found = read(make_opendocument("text", f"<office:text>{text}{index}{text}</office:text>"))
+    assert found.navigation == "Contents\nTravel 3"
+    assert outline(found) == "<p All that people of the office need to know about travel.><p …>" + outline(found)[-60:]
+
+
+def test_plain_text_with_contents_keeps_its_lines() -> None:
+    lines = [
+        "A manual",
+        "",
+        "  Contents",
+        "1 Travel ...... 3",
+        "2  Money ...... 5",
+        "3 Forms ...... 9",
+        "",
+        "  A  trip is paid.",
+        "People write.",
+        "x",
+        "y",
+    ]
+    found = read("\n".join(lines).encode())
+    assert decode_quotable_text(encode_text(found.text, ())) == "A manual\n \nA trip is paid.\nPeople write.\nx\ny"
+    shown = replace(found, text=without_markers(found.text))
+    assert outline(shown) == "<pre " + "\n".join(lines) + ">"
+
+
+def test_page_with_parts_that_are_never_quoted_has_its_structure_in_place() -> None:
+    page = b"<p>caf\xc3\xa9<!--googleoff: snippet--> one<!--googleon: snippet--></p><h1>head</h1><p>a <b>b</b></p><pre>\n  c\n d</pre>"
+    found = read(page, mimetype="text/html")
+    assert outline(replace(found, text=without_markers(found.text))) == "<p café one><h1 head><p a *b*><pre   c\n d>"
 
 
 def test_docx_cells_reach_over_columns_and_rows() -> None:

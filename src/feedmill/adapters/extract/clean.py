@@ -7,6 +7,8 @@ one translation removes them. Only text that is not ASCII is searched for the re
 import re
 from collections.abc import Sequence
 
+from feedmill.core.text.textblob import MARKERS
+
 _TO_NEWLINE = bytes.maketrans(b"\x0b\x0c\r\t", b"\n\n\n ")
 CONTROLS = bytes(set(range(32)) - {9, 10, 11, 12, 13}) + b"\x7f"
 """The control characters that no text keeps."""
@@ -33,8 +35,8 @@ _UNSEEN = "".join(chr(code) for first, last in _UNSEEN_RANGES for code in range(
 _LINE_ENDS = "\x85\u2028\u2029"
 _BLANKS = "\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _TO_LINE_FEEDS, _STRIPPED, _TO_BLANKS = map(_by_beginning, (_LINE_ENDS, _UNSEEN, _BLANKS))
-# what ``squeeze`` removes: all of the above at once
-_SQUEEZED = _by_beginning(_UNSEEN + _LINE_ENDS[1:] + _BLANKS)
+# what ``squeeze`` removes at once: all of the above, and the markers of stored texts
+_SQUEEZED = _by_beginning(_UNSEEN + _LINE_ENDS[1:] + _BLANKS + MARKERS)
 _BLANKS_IN_A_ROW = re.compile("  +")
 _BLANK_ASCII = b"\t\n\x0b\x0c\r \x00\x7f" + PASSING
 _CONTINUATION = bytes(range(0x80, 0xC0))
@@ -84,7 +86,7 @@ def unify_lines(text: str) -> str:
 
 
 def squeeze(text: str) -> bytes:
-    """Returns one byte for each character of the text that ``clean_text`` keeps, except white space.
+    """Returns one byte for each character of the text that ``clean_text`` keeps, except white space and the markers of stored texts.
 
     Control characters stay themselves, except those that readers use for themselves.
     """

@@ -11,6 +11,7 @@ from itertools import islice, product
 
 from feedmill.adapters.extract.clean import CONTROLS, squeeze, unify_lines
 from feedmill.core.text.structure import HEADINGS, MAX_EVENTS, Kind, encode_structure, list_digits
+from feedmill.core.text.textblob import without_markers
 
 SIGN = "\x01"
 """The first character of each mark."""
@@ -111,7 +112,7 @@ def _find_spaces(marked: str) -> list[tuple[int, int, int, int]]:
     end = number = last = 0
     while (start := marked.find(_STARTS, end)) >= 0:
         end = _find_end(marked, start)
-        text = unify_lines(_drop(marked[start:end], CONTROLS)).expandtabs(_TAB).rstrip()
+        text = unify_lines(without_markers(_drop(marked[start:end], CONTROLS))).expandtabs(_TAB).rstrip()
         lines = text.lstrip("\n").split("\n")
         empty = 0
         for line, words in zip(lines, map(str.lstrip, lines), strict=True):

@@ -21,6 +21,9 @@ UNQUOTED, QUOTED = "\ufdd0", "\ufdd1"
 _NAVIGATION = "\ufdd2"
 """The marker between the main text and the navigation."""
 
+MARKERS = UNQUOTED + QUOTED + _NAVIGATION
+"""All markers. They are no part of the text that is read."""
+
 _MARKS = (UNQUOTED.encode(), QUOTED.encode())
 _BETWEEN = _NAVIGATION.encode()
 _LEAD = _BETWEEN[:1]
@@ -54,6 +57,13 @@ def encode_text(text: str, links: Sequence[Link], headings: str = "", navigation
     if navigation:
         text += _NAVIGATION + navigation.replace(_NAVIGATION, "")
     return "\n".join((_join([link.url for link in links]), anchors, text)).encode("utf-8", "ignore")
+
+
+def without_markers(text: str) -> str:
+    """Returns a text without all markers."""
+    for marker in MARKERS:
+        text = text.replace(marker, "")
+    return text
 
 
 def decode_text(data: bytes) -> str:

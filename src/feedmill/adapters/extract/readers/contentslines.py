@@ -6,7 +6,7 @@
 - Indexes: most lines of a page end in a comma and numbers of pages.
 
 The label before a table of contents belongs to it. Rows of a table may look the same: numbers that go up and down, or that no page has, are
-none of pages, and entries that are most of a text are the text.
+none of pages, and entries that are most of a text are the text. Of plain text only entries with leaders count whose numbers never go down.
 """
 
 import re
@@ -17,8 +17,10 @@ _LEAST_ENTRIES, _LEAST_PLAIN_ENTRIES, _LEAST_INDEX_LINES = 3, 6, 8
 _INDEX_SHARE, _MOST_SHARE = 0.6, 0.6
 _MOST_BETWEEN = 2
 _LABEL_WORDS = 5
+_ENTRY_CHARACTERS = 200
 _LEADERS = re.compile(r"(?:\. ?){4,}|(?:… ?){2,}|(?:· ?){4,}|_{5,}")
 _PAGE_NUMBER = re.compile(r"\s*(?:[A-Z]{1,2}-)?(?:\d{1,4}|[ivxlc]{1,7}|[IVXLC]{1,7})\Z")
+_DIGITS = re.compile(r"\d+\Z")
 _PLAIN_ENTRY = re.compile(r"(?=.{0,20}[^\W\d_]).{2,160}[^\d.,:;\-–/=+$€£%]\s{1,20}(\d{1,4})\Z")
 _INDEX_LINE = re.compile(r"(?=.{0,20}[^\W\d_]).{1,120},\s(?:see\s.{2,60}|\d{1,4}(?:[–-]\d{1,4})?)\Z")
 # how the first line of a title of two lines begins
@@ -35,6 +37,24 @@ def find_contents(pages: Sequence[Sequence[str]]) -> list[list[bool]]:
     return found
 
 
+def find_dotted(lines: Sequence[str]) -> list[bool]:
+    """Returns for each line of a plain text whether it is one of a table of contents. Shape: lines without blanks around them."""
+    found = [False] * len(lines)
+    run: list[int] = []
+    before = 0
+    for number, line in enumerate(lines):
+        if not line or len(line) > _ENTRY_CHARACTERS or not _ends_in_number(line) or not _has_leaders(line):
+            continue
+        page = int(digits[0]) if (digits := _DIGITS.search(line)) else 0
+        if page < before:
+            _mark_runs(lines, run, found, _LEAST_ENTRIES)
+            run = []
+        run.append(number)
+        before = page
+    _mark_runs(lines, run, found, _LEAST_ENTRIES)
+    return found if sum(found) <= _MOST_SHARE * sum(map(bool, lines)) else [False] * len(lines)
+
+
 def without_leaders(line: str) -> str:
     """Returns an entry of a table of contents as words."""
     return " ".join(_LEADERS.sub(" ", line).split())
@@ -42,7 +62,7 @@ def without_leaders(line: str) -> str:
 
 def _find_on_page(lines: Sequence[str], count: int) -> list[bool]:
     found = [False] * len(lines)
-    ends_in_number = [bool(line) and (line[-1].isdigit() or line[-1] in "ivxlcIVXLC") for line in lines]
+    ends_in_number = [bool(line) and _ends_in_number(line) for line in lines]
     if not any(ends_in_number):
         return found
     entries = [number for number, line in enumerate(lines) if ends_in_number[number] and _has_leaders(line)]
@@ -54,6 +74,10 @@ def _find_on_page(lines: Sequence[str], count: int) -> list[bool]:
         if index >= max(_LEAST_INDEX_LINES, _INDEX_SHARE * sum(map(bool, lines))):
             return [True] * len(lines)
     return found
+
+
+def _ends_in_number(line: str) -> bool:
+    return line[-1].isdigit() or line[-1] in "ivxlcIVXLC"
 
 
 def _has_leaders(line: str) -> bool:

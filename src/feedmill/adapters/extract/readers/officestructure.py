@@ -1,7 +1,8 @@
 """Marks the structure of DOCX and PPTX: headings, lists, tables, links and emphasis.
 
 Neither format has lists: each paragraph says that it is an item, and how deep. A link is an element, or a field whose parts stand in runs
-of their own. Source: ECMA-376 part 1, sections 17.3.2, 17.4, 17.9, 17.16 and 21.1.2 to 21.1.3.
+of their own. A table of contents or an index is made of paragraphs too: they have a built-in style, stand in a control of such a document
+part, or in the result of a field. Source: ECMA-376 part 1, sections 17.3.2, 17.4, 17.5.2, 17.9, 17.16 and 21.1.2 to 21.1.3.
 """
 
 import re
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from lxml import etree
 
 from feedmill.adapters.extract.readers.officeheadings import DRAWING, PRESENTATION, WORD, find_level, find_title_type
-from feedmill.adapters.extract.readers.officexml import Marker, read_number
+from feedmill.adapters.extract.readers.officexml import CONTENTS, CONTENTS_END, Marker, read_number
 from feedmill.adapters.extract.structure import END, mark, mark_cell, mark_heading, mark_numbers
 from feedmill.core.text.structure import Kind
 
@@ -22,6 +23,9 @@ _TABLE, _ROW, _ITEM = mark(Kind.TABLE), mark(Kind.ROW), mark(Kind.ITEM)
 _W, _A, _P = WORD, DRAWING, PRESENTATION
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _HYPERLINK = re.compile(r'\s*HYPERLINK\s+"([^"]*)"')
+_CONTENTS_STYLE = re.compile(r"(?:toc|index) (?:\d|heading)|table of (?:figures|authorities)|toa heading", re.IGNORECASE)
+_CONTENTS_FIELD = re.compile(r"\s*(?:TOC|INDEX|TOA)\b")
+_CONTENTS_PART = "Table of Contents"
 # the runs of a field before its result, and those of the result, are few
 _FIELD_RUNS = 100
 
@@ -91,7 +95,7 @@ class _PartMarker(Marker):
 class WordMarker(_PartMarker):
     """Marks the parts of a text document. Shape: the headings' levels by style; the roots of styles and of numbering, None without them."""
 
-    tags = frozenset({f"{_W}{name}" for name in ("p", "r", "tbl", "tr", "tc", "hyperlink", "fldSimple")})
+    tags = frozenset({f"{_W}{name}" for name in ("p", "r", "tbl", "tr", "tc", "hyperlink", "fldSimple", "sdt")})
 
     def __init__(self, levels: Mapping[str, int], styles: etree._Element | None, numbering: etree._Element | None, most_links: int) -> None:
         super().__init__(most_links)
@@ -105,9 +109,15 @@ class WordMarker(_PartMarker):
         #: over how many rows merged cells reach, 0 for those that go on with a cell above
         self._heights: dict[etree._Element, int] = {}
         self._is_in_field = False
+        self._contents_styles = _list_contents_styles(styles) if styles is not None else frozenset()
+        #: of the fields and the controls that are open: whether each is a table of contents or an index
+        self._fields: list[bool] = []
+        self._controls: list[bool] = []
+        self._is_in_contents = False
 
     def finish(self) -> str:
         self._heights.clear()
+        self._fields.clear()
         return super().finish()
 
     def _mark(self, node: etree._Element) -> tuple[str, str]:
@@ -123,6 +133,10 @@ class WordMarker(_PartMarker):
             case "tbl":
                 self._heights |= _find_heights(node)
                 return self._lists.close() + _TABLE, END
+            case "sdt":
+                part = node.find(f"{_W}sdtPr/{_W}docPartObj/{_W}docPartGallery")
+                self._controls.append(part is not None and part.get(f"{_W}val") == _CONTENTS_PART)
+                return "", ""
             case "tr":
                 self._is_header = node.find(f"{_W}trPr/{_W}tblHeader") is not None
                 return _ROW, ""
@@ -132,7 +146,10 @@ class WordMarker(_PartMarker):
 
     def _leave(self, node: etree._Element) -> str:
         if node.tag == f"{_W}p":
-            return self._end_field()
+            ends, self._is_in_contents = self._end_field() + (CONTENTS_END if self._is_in_contents else ""), False
+            return ends
+        if node.tag == f"{_W}sdt":
+            self._controls.pop()
         return self._lists.leave() if node.tag == f"{_W}tc" else ""
 
     def _begin_cell(self, node: etree._Element) -> str:
@@ -148,11 +165,15 @@ class WordMarker(_PartMarker):
     def _begin_run(self, node: etree._Element) -> tuple[str, str]:
         field = node.find(f"{_W}fldChar")
         kind = None if field is None else field.get(f"{_W}fldCharType")
+        if kind == "begin":
+            self._fields.append(_CONTENTS_FIELD.match(_read_instruction(node)) is not None)
+            return self._begin_contents() if self._fields[-1] else "", ""
         if kind == "separate" and not self._is_in_field and (url := _read_hyperlink("".join(_iter_instructions(node)))):
             begin = self._begin_link(url, _iter_result(node))
             self._is_in_field = bool(begin)
             return "", begin
         if kind == "end":
+            del self._fields[-1:]
             return self._end_field(), ""
         return _mark_emphasis(_is_on(node, "b"), _is_on(node, "i"))
 
@@ -160,7 +181,13 @@ class WordMarker(_PartMarker):
         is_open, self._is_in_field = self._is_in_field, False
         return END if is_open else ""
 
+    def _begin_contents(self) -> str:
+        is_begun, self._is_in_contents = self._is_in_contents, True
+        return "" if is_begun else CONTENTS
+
     def _begin_paragraph(self, node: etree._Element) -> tuple[str, str]:
+        if self._is_contents(node):
+            return self._lists.close() + self._begin_contents(), ""
         level = find_level(node, self._levels)
         if level is not None:
             return self._lists.close() + mark_heading(level), END
@@ -172,6 +199,12 @@ class WordMarker(_PartMarker):
         if level_of is None or level_of.form in ("bullet", "none"):
             return self._lists.begin_item(found[1], Kind.UNORDERED), ""
         return self._lists.begin_item(found[1], Kind.ORDERED, self._count(found, level_of)), ""
+
+    def _is_contents(self, paragraph: etree._Element) -> bool:
+        if True in self._controls or True in self._fields:
+            return True
+        style = paragraph.find(f"{_W}pPr/{_W}pStyle") if self._contents_styles else None
+        return style is not None and style.get(f"{_W}val") in self._contents_styles
 
     def _count(self, place: tuple[str, int], level: "_Level") -> int:
         """Returns the number of the next item of a list at a depth. Deeper items begin again behind it."""
@@ -267,6 +300,12 @@ def _read_hyperlink(instruction: str) -> str | None:
     return found[1] if found else None
 
 
+def _read_instruction(run: etree._Element) -> str:
+    """Returns the beginning of the instruction of a field, which begins in a run."""
+    texts = (text for node in (run, *islice(run.itersiblings(f"{_W}r"), _FIELD_RUNS)) for text in node.iterfind(f"{_W}instrText"))
+    return next((text.text or "" for text in texts), "")
+
+
 def _iter_instructions(run: etree._Element) -> Iterator[str]:
     """Yields the pieces of the instruction of a field, whose result begins in a run."""
     before = list(islice(run.itersiblings(f"{_W}r", preceding=True), _FIELD_RUNS))
@@ -296,6 +335,12 @@ def _read_list_styles(root: etree._Element) -> dict[str, tuple[str, int]]:
         if number is not None and (belongs := _read_number(number)) is not None:
             found[style.get(f"{_W}styleId") or ""] = belongs
     return found
+
+
+def _list_contents_styles(root: etree._Element) -> frozenset[str]:
+    """Returns the styles of paragraphs of tables of contents and indexes."""
+    named = ((style.get(f"{_W}styleId") or "", style.find(f"{_W}name")) for style in root.iterfind(f"{_W}style"))
+    return frozenset(key for key, name in named if name is not None and _CONTENTS_STYLE.fullmatch(name.get(f"{_W}val") or ""))
 
 
 def _is_on(run: etree._Element, name: str) -> bool:

@@ -1,6 +1,7 @@
-"""Shared by the readers of Office and OpenDocument: hardened parsing and the text of parts."""
+"""Shared by the readers of Office and OpenDocument: hardened parsing and the text of parts, with their tables of contents apart."""
 
 import io
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -9,14 +10,19 @@ from lxml import etree
 
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Unreadable
+from feedmill.adapters.extract.readers.navigation import GAP
 from feedmill.adapters.extract.readers.zips import ZipArchive
-from feedmill.adapters.extract.structure import mark
+from feedmill.adapters.extract.structure import mark, only_structure, without_structure
 from feedmill.core.text.structure import Kind
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import Link
 
 _HREF_CHARACTERS, _ANCHOR_CHARACTERS = 4_096, 300
 _LINK = mark(Kind.LINK)
+CONTENTS, CONTENTS_END = "\x0e", "\x0f"
+"""The signs around what is a table of contents, which cleaning removes in any case."""
+_CONTENTS = re.compile(f"(?:{CONTENTS}[^{CONTENTS}{CONTENTS_END}]*{CONTENTS_END}\\s*)+")
+_MOST_CONTENTS = 0.6
 
 
 def parse_part(container: ZipArchive, name: str) -> etree._Element | None:
@@ -159,6 +165,23 @@ def collect_text(
         if depth == 0 and node.tail and node is not root:
             parts.append(node.tail)
     return "".join(parts)
+
+
+def split_contents(text: str) -> tuple[str, str]:
+    """Returns the marked text without its tables of contents, and these as navigation. What is hardly more than contents is text."""
+    if CONTENTS not in text:
+        return text, ""
+    navigation = "\n".join(without_structure(found[0]) for found in _CONTENTS.finditer(text))
+    if len(navigation) > _MOST_CONTENTS * len(without_structure(text)):
+        return text, ""
+    first = text.index(CONTENTS)
+    is_first = not any(map(str.isalnum, without_structure(text[:first])))
+    return _CONTENTS.sub(lambda found: _leave_gap(found, is_first=is_first and found.start() == first), text), navigation
+
+
+def _leave_gap(found: re.Match[str], *, is_first: bool) -> str:
+    marks = only_structure(found[0])
+    return marks if is_first else f"{marks}{GAP}\n"
 
 
 def read_properties(container: ZipArchive, name: str, wanted: dict[str, str]) -> Metadata:

@@ -14,7 +14,14 @@ from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content, Unreadable
 from feedmill.adapters.extract.readers.officeheadings import MAX_HEADINGS, iter_slide_titles, list_headings, read_heading_styles
 from feedmill.adapters.extract.readers.officestructure import SlideMarker, WordMarker
-from feedmill.adapters.extract.readers.officexml import collect_text, find_title, parse_optional_part, parse_part, read_properties
+from feedmill.adapters.extract.readers.officexml import (
+    collect_text,
+    find_title,
+    parse_optional_part,
+    parse_part,
+    read_properties,
+    split_contents,
+)
 from feedmill.adapters.extract.readers.zips import ZipArchive
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits
@@ -97,8 +104,16 @@ def _assemble(
             characters += len(texts[-1])
             found = islice(find_headings(root), max(MAX_HEADINGS - len(headings), 0))
             headings += [collect_text(node, breaks=breaks, blanks=blanks, skip=skip) for node in found]
-    text, title = "\n".join(texts), find_title(metadata)
-    return Content(text=text, title=title, metadata=metadata, links=tuple(marker.links), headings="\n".join(headings), reason=reason)
+    text, navigation = split_contents("\n".join(texts))
+    return Content(
+        text=text,
+        navigation=navigation,
+        title=find_title(metadata),
+        metadata=metadata,
+        links=tuple(marker.links),
+        headings="\n".join(headings),
+        reason=reason,
+    )
 
 
 def _read_targets(container: ZipArchive, name: str) -> dict[str, str]:

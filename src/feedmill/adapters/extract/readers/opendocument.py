@@ -10,8 +10,15 @@ from lxml import etree
 
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content, Unreadable
-from feedmill.adapters.extract.readers.officexml import collect_text, find_title, parse_optional_part, parse_part, read_properties
-from feedmill.adapters.extract.readers.opendocumentstructure import OpenDocumentMarker
+from feedmill.adapters.extract.readers.officexml import (
+    collect_text,
+    find_title,
+    parse_optional_part,
+    parse_part,
+    read_properties,
+    split_contents,
+)
+from feedmill.adapters.extract.readers.opendocumentstructure import CONTENTS_SOURCES, OpenDocumentMarker
 from feedmill.adapters.extract.readers.zips import ZipArchive
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits
@@ -28,7 +35,7 @@ _PROPERTIES = {
 _MAX_HEADINGS = 200
 _BREAKS = (f"{_TEXT}p", f"{_TEXT}h", f"{_TEXT}line-break", f"{_TABLE}table-row")
 _BLANKS = (f"{_TEXT}s", f"{_TEXT}tab", f"{_TABLE}table-cell")
-_SKIP = (f"{_TEXT}tracked-changes", f"{_TEXT}sequence-decls", f"{_OFFICE}forms", f"{_TEXT}ruby-text")
+_SKIP = (f"{_TEXT}tracked-changes", f"{_TEXT}sequence-decls", f"{_OFFICE}forms", f"{_TEXT}ruby-text", *CONTENTS_SOURCES)
 _MARGINS = ("header", "footer", "header-left", "footer-left", "header-first", "footer-first")
 
 
@@ -50,7 +57,10 @@ def read_opendocument(data: bytes, limits: ExtractionLimits) -> Content:
     text = collect_text(body if body is not None else root, breaks=_BREAKS, blanks=_BLANKS, skip=_SKIP, marker=marker)
     headings = "\n".join(names) if is_spreadsheet else _read_headings(root)
     parts = [text[: limits.text_characters + 1], *_read_margins(styles)]
-    return Content(text="\n".join(parts), title=find_title(metadata), metadata=metadata, links=tuple(marker.links), headings=headings)
+    main, navigation = split_contents("\n".join(parts))
+    return Content(
+        text=main, navigation=navigation, title=find_title(metadata), metadata=metadata, links=tuple(marker.links), headings=headings
+    )
 
 
 def _read_headings(root: etree._Element) -> str:

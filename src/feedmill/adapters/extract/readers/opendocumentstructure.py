@@ -1,11 +1,11 @@
 """Marks the structure of OpenDocument: headings, lists, tables, links and emphasis.
 
-Source: OASIS OpenDocument 1.3 part 3, sections 5.1, 5.3, 6.1.8, 9.1, 16.27.2, 16.30, 19.398, 19.675, 19.676, 19.859 and 19.868.
+Source: OASIS OpenDocument 1.3 part 3, sections 5.1, 5.3, 6.1.8, 8.3 to 8.8, 9.1, 16.27.2, 16.30, 19.398, 19.675, 19.676, 19.859 and 19.868.
 """
 
 from lxml import etree
 
-from feedmill.adapters.extract.readers.officexml import Marker, read_number
+from feedmill.adapters.extract.readers.officexml import CONTENTS, CONTENTS_END, Marker, read_number
 from feedmill.adapters.extract.structure import END, mark, mark_cell, mark_heading, mark_numbers
 from feedmill.core.text.structure import Kind
 
@@ -21,6 +21,11 @@ _REPEATED = 20
 _BOLD = frozenset({"bold", "600", "700", "800", "900"})
 # the folder of a document, as its parts see it
 _OUTSIDE = "../"
+_CONTENTS_NAMES = ("table-of-content", "alphabetical-index", "illustration-index", "table-index", "object-index", "user-index")
+_CONTENTS_TAGS = frozenset(f"{_TEXT}{name}" for name in _CONTENTS_NAMES)
+CONTENTS_SOURCES = tuple(f"{_TEXT}{name}-source" for name in _CONTENTS_NAMES)
+"""What says how a table of contents is made, with words that the document does not show."""
+
 _ITEM, _ROW = mark(Kind.ITEM), mark(Kind.ROW)
 
 
@@ -29,7 +34,7 @@ class OpenDocumentMarker(Marker):
 
     tags = frozenset({
         f"{_TEXT}h", f"{_TEXT}list", f"{_TEXT}list-item", f"{_TEXT}span", f"{_TEXT}a", f"{_TABLE}table", f"{_TABLE}table-row",
-        f"{_TABLE}table-cell", f"{_TABLE}table-header-rows", f"{_DRAW}frame", f"{_DRAW}a",
+        f"{_TABLE}table-cell", f"{_TABLE}table-header-rows", f"{_DRAW}frame", f"{_DRAW}a", *_CONTENTS_TAGS,
     })  # fmt: skip
 
     def __init__(self, content: etree._Element, styles: etree._Element | None, most_links: int, *, names_tables: bool = False) -> None:
@@ -52,6 +57,8 @@ class OpenDocumentMarker(Marker):
         return ""
 
     def _mark(self, node: etree._Element) -> tuple[str, str]:
+        if node.tag in _CONTENTS_TAGS:
+            return CONTENTS, CONTENTS_END
         match node.tag.rpartition("}")[2]:
             case "h":
                 return mark_heading(read_number(node.get(f"{_TEXT}outline-level")) or 1), END

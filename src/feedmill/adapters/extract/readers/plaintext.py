@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 
 from lxml import etree
 from markdown_it import MarkdownIt
@@ -11,9 +12,11 @@ from markdown_it.token import Token
 from feedmill.adapters.extract.charset import decode
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content
+from feedmill.adapters.extract.readers.contentslines import find_dotted
 from feedmill.adapters.extract.readers.html import read_html
 from feedmill.adapters.extract.structure import END, mark
 from feedmill.core.text.structure import Kind
+from feedmill.core.text.textblob import QUOTED, UNQUOTED
 from feedmill.model.extraction import ExtractionLimits
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,10000}?)\n---[ \t]*\n", re.S)
@@ -23,11 +26,28 @@ _MARKDOWN_CHARACTERS = 100_000
 # the parser reads to the next blank for the target of each link, and again from the same position if there is no link
 _WITHOUT_BLANKS = re.compile(r"\S{2000,}")
 _MANY_LINKS = 100
+_LEADERS = ("....", ". . . .", "……", "····")
 
 
 def read_plain(data: bytes, charset: str | None) -> Content:
-    """Reads plain text, CSV, JSON, program text."""
-    return Content(text=f"{mark(Kind.PREFORMATTED)}{_unify_newlines(decode(data, charset))}{END}")
+    """Reads plain text, CSV, JSON, program text. Tables of contents stay where they are, and are never quoted."""
+    return Content(text=f"{mark(Kind.PREFORMATTED)}{_mark_contents(_unify_newlines(decode(data, charset)))}{END}")
+
+
+def _mark_contents(text: str) -> str:
+    """Returns a text with marks around its tables of contents, whose entries have dots before the numbers of their pages."""
+    if not any(leaders in text for leaders in _LEADERS):
+        return text
+    lines = text.split("\n")
+    words = [number for number, line in enumerate(lines) if line and not line.isspace()]
+    are_contents = find_dotted([lines[number].strip() for number in words])
+    for is_contents, group in groupby(zip(words, are_contents, strict=True), key=itemgetter(1)):
+        if is_contents:
+            numbers = [number for number, _ in group]
+            first, last = lines[numbers[0]], numbers[-1]
+            lines[numbers[0]] = first.replace(first.lstrip(), UNQUOTED + first.lstrip(), 1)
+            lines[last] = lines[last].rstrip() + QUOTED
+    return "\n".join(lines)
 
 
 def read_markdown(data: bytes, charset: str | None, url: str, limits: ExtractionLimits) -> Content:
