@@ -78,7 +78,7 @@ def test_search_protocol_stylesheet_renders_and_runs_nothing(appliance: Applianc
 
 def test_search_protocol_cached_copy_runs_nothing(appliance: Appliance) -> None:
     found = gsp(appliance, "q=evil").find("RES/R")
-    path = f"/search?q=cache:{found.find('HAS/C').get('CID')}:{found.findtext('UE')}+evil"
+    path = f"/search?q=cache:{found.find('HAS/C').get('CID')}:{found.findtext('UE')}+evil&proxystylesheet=default_frontend"
     status, headers, body = get(appliance, path)
     assert status == 200
     assert b"<mark>evil</mark>" in body

@@ -34,6 +34,7 @@ from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy
 from tests.contract.searchharness import SearchHarness, ask, open_harness
 
 URL = "http://a.com/1?x=y"
+PAGE_OF_RESULTS = ("proxystylesheet", "default_frontend")
 
 HOSTILE = [
     *("<script>", "</script>", "</p>", "</style>", "<img src=x onerror=alert(1)>", "<svg/onload=alert(1)>", "<base href=//b.com>"),
@@ -159,7 +160,7 @@ def test_cache_shows_the_structure_of_a_page(tmp_path: Path) -> None:
 def test_search_cache_page_has_no_structure(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
     add_page(harness, PAGE)
-    copy = ask(open_app(harness), "/search", [("q", f"cache:{URL} needle")]).text
+    copy = ask(open_app(harness), "/search", [("q", f"cache:{URL} needle"), PAGE_OF_RESULTS]).text
     text = "Travel\nA red <mark>needle</mark> and the form.\nOne\nTwo\nCost\nTen\nQuoted\nParts\na\nb\n<mark>needle</mark>\nif x:\ny"
     assert f'<pre dir="auto">{text}</pre>' in copy
     harness.store.close()
@@ -336,10 +337,11 @@ def test_search_cache_query_in_every_form_finds_the_copy(tmp_path: Path, query: 
     harness = open_harness(tmp_path)
     harness.add([harness.make(URL, "a needle")])
     app = open_app(harness)
-    assert "needle" in ask(app, "/search", [("q", query)]).text
-    root = etree.fromstring(ask(app, "/search", [("q", query), ("output", "xml_no_dtd")]).body)
-    assert root.findtext("CACHE/CACHE_URL") == URL
-    assert "needle" in b64decode(root.findtext("CACHE/CACHE_HTML/BLOB") or "").decode()
+    assert "needle" in ask(app, "/search", [("q", query), PAGE_OF_RESULTS]).text
+    for output in ([], [("output", "xml_no_dtd")], [("output", "xml")], [("output", "html")]):
+        root = etree.fromstring(ask(app, "/search", [("q", query), *output]).body)
+        assert root.findtext("CACHE/CACHE_URL") == URL
+        assert "needle" in b64decode(root.findtext("CACHE/CACHE_HTML/BLOB") or "").decode()
     harness.store.close()
 
 
@@ -353,7 +355,7 @@ def test_search_cache_link_of_a_front_end_finds_the_copy(tmp_path: Path, url: st
     app = open_app(harness)
     found = etree.fromstring(ask(app, "/search", [("q", "needle")]).body)
     copy_name, escaped = found.findall("RES/R/HAS/C")[0].get("CID"), found.findtext("RES/R/UE")
-    link = f"q=cache:{copy_name}:{escaped}+needle"
+    link = f"q=cache:{copy_name}:{escaped}+needle&proxystylesheet=default_frontend"
     copy = ask(app, "/search", link)
     assert (copy.status, "<mark>needle</mark>" in copy.text) == (200, True)
     harness.store.close()
@@ -363,9 +365,14 @@ def test_search_cache_name_of_what_may_not_be_seen_answers_as_unknown(tmp_path: 
     harness = open_harness(tmp_path)
     harness.add([harness.make("http://a.com/shut", "x", secure=True)])
     app = open_app(harness)
-    answers = [ask(app, "/search", [("q", f"cache:{copy_id(url)}:http://b.com/")]) for url in ("http://a.com/shut", "http://a.com/none")]
+    names = [copy_id(url) for url in ("http://a.com/shut", "http://a.com/none")]
+    answers = [ask(app, "/search", [("q", f"cache:{name}:http://b.com/"), PAGE_OF_RESULTS]) for name in names]
     assert [answer.status for answer in answers] == [404, 404]
     assert answers[0].body == answers[1].body
+    documents = [ask(app, "/search", [("q", f"cache:{name}:http://b.com/")]) for name in names]
+    assert [answer.status for answer in documents] == [404, 404]
+    roots = [etree.fromstring(answer.body) for answer in documents]
+    assert [[child.tag for child in root] for root in roots] == [["TM", "Q", "PARAM"]] * 2
     harness.store.close()
 
 
@@ -390,7 +397,7 @@ def test_copies_mark_what_snippets_mark(tmp_path: Path, text: str, query: str, m
     harness = open_harness(tmp_path)
     harness.add([harness.make(URL, text, language="en")])
     app = open_app(harness)
-    for copy in (ask(app, "/cache", [("url", URL), ("q", query)]), ask(app, "/search", [("q", f"cache:{URL} {query}")])):
+    for copy in (ask(app, "/cache", [("url", URL), ("q", query)]), ask(app, "/search", [("q", f"cache:{URL} {query}"), PAGE_OF_RESULTS])):
         assert re.findall("<mark>(.*?)</mark>", copy.text) == marked
     results = ask(app, "/api/v1/search", [("q", query)]).json["results"]
     assert len(results) == bool(marked)

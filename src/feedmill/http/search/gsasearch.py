@@ -1,6 +1,6 @@
 """``/search``: the search protocol of the old appliance. It responds with XML, through a front end's stylesheet with HTML, or with Atom.
 
-``q=cache:[CID:]URL`` returns the cached copy instead of results.
+``q=cache:[CID:]URL`` returns the cached copy instead of results, in the same formats except Atom.
 Source: Search Protocol Reference; docs/reference/search-protocol.md.
 """
 
@@ -88,12 +88,15 @@ class SearchProtocol:
         return self._copies.get(query.urls, query.words, access, query.copied, deadline, has_blocks=has_blocks)
 
     def _answer_copy(self, request: Request, gsa: GsaRequest, query: CopyQuery) -> Response:
-        copy = self._find_copy(query, request)
-        if "proxystylesheet" in gsa.values or not gsa.values.get("output", "").startswith("xml"):
-            return _copy_page(request, copy)
+        if "proxystylesheet" in gsa.values:
+            return _copy_page(request, self._find_copy(query, request))
         reply = ResponseParts(query=gsa.values.get("q", ""), parameters=echo_parameters(gsa, ""), now=self._clock())
-        body = render_copy(reply, copy.url, "text/html", render_copy_page(copy))
-        return Response(body, media_type="text/xml; charset=UTF-8", headers=PRIVATE_NO_CACHE)
+        try:
+            copy = self._find_copy(query, request)
+            status, body = 200, render_copy(reply, copy.url, "text/html", render_copy_page(copy))
+        except NotFound:
+            status, body = 404, render_results(reply)
+        return Response(body, status_code=status, media_type="text/xml; charset=UTF-8", headers=PRIVATE_NO_CACHE)
 
     async def answer(self, request: Request) -> Response:
         """Runs a search that was sent in the URL or as a form. Errors: TooLarge for a form beyond ``MAX_FORM_BYTES``."""
