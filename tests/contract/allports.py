@@ -43,7 +43,7 @@ def admin_port(folder: Path) -> Starlette:
         crawling=cast(CrawlRequests, SimpleNamespace()),
         diagnosing=cast(Diagnosing, SimpleNamespace()),
     )
-    return admin_app(administration, "token", AdminSignIn(authenticator=harness.site.authenticator, signing=harness.signing))
+    return admin_app(administration, "token", AdminSignIn(tools=harness.page_tools, signing=harness.signing))
 
 
 def search_port(folder: Path) -> Starlette:

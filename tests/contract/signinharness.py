@@ -1,7 +1,7 @@
 """A search port on which people can sign in, and a browser that remembers cookies."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from feedmill.http.common.currentuser import CurrentUser, find_current_user
 from feedmill.http.common.proxyheaders import ProxyTrust
 from feedmill.http.common.searchthreads import SearchBounds
 from feedmill.http.search.app import SearchSite, search_app
-from feedmill.http.signin.build import SignInOptions, build_signin
+from feedmill.http.signin.build import SignInOptions, build_page_tools, build_signin
+from feedmill.http.signin.page import PageTools
 from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.ports.signin import Directory, PasswordHasher
@@ -53,15 +54,16 @@ class SignInHarness:
     clock: ManualClock
     signing: SignInServices
     site: SignInSite
+    page_tools: PageTools
     app: ASGIApp
     seen: list[CurrentUser]
 
     def browser(self, **given: Any) -> "Browser":
         return Browser(self.app, **given)
 
-    def admin(self) -> Starlette:
-        administration = make_administration(reindex=lambda: {"folder": "x"})
-        return admin_app(administration, ADMIN_TOKEN, AdminSignIn(authenticator=self.site.authenticator, signing=self.signing))
+    def admin(self, **services: Any) -> Starlette:
+        administration = make_administration(reindex=lambda: {"folder": "x"}, **services)
+        return admin_app(administration, ADMIN_TOKEN, AdminSignIn(tools=self.page_tools, signing=self.signing))
 
     def events(self) -> list[tuple[str, str]]:
         """Returns kind and actor of what the audit log holds."""
@@ -93,6 +95,7 @@ def open_signin_harness(
     signing = make_signing(tools, clock, auditing)
     options = SignInOptions(proxy=ProxyTrust(trusted=Networks.parse([PROXY])), key=b"k" * 32, admin_token=ADMIN_TOKEN, **given)
     site = build_signin(signing, options)
+    page_tools = replace(build_page_tools(signing, options), offers_search=False)
     seen: list[CurrentUser] = []
 
     def identify(request: Request) -> AccessFilter:
@@ -100,7 +103,7 @@ def open_signin_harness(
         return ANONYMOUS
 
     app = search_app(search.services(), SearchSite(identify=identify, signin=site, bounds=SearchBounds(at_once=32)))
-    return SignInHarness(search, clock, signing, site, app, seen)
+    return SignInHarness(search, clock, signing, site, page_tools, app, seen)
 
 
 def make_signing(tools: PasswordCheckDependencies, clock: ManualClock, auditing: Auditing) -> SignInServices:

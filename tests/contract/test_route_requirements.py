@@ -81,7 +81,14 @@ GET,HEAD      /api/v1/audit/verify                          administrator
 GET,HEAD      /api/v1/audit/export                          administrator
 GET,HEAD      /api/v1/openapi.json                          viewer / administrator
 GET,HEAD      /api/docs                                     anyone
+GET,HEAD      /                                             a user, signed in or not
+GET,HEAD      /signin                                       a user, signed in or not
+POST          /signin                                       a user, signed in or not
+GET,HEAD      /signout                                      a user, signed in or not
+POST          /signout                                      a user, signed in or not
+*             /static                                       anyone
 -             /manual...                                    anyone
+-             /static/...                                   anyone
 -             /api/v1/access/...                            viewer, decision
 -             /api/v1/why...                                viewer, decision
 -             /api/v1/settings/policy_acls...               viewer / administrator

@@ -47,7 +47,7 @@ from feedmill.http.pages.rendering import Pages
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.stylesheetstore import StylesheetStore
-from feedmill.http.signin.build import LOGGED, SignInOptions, build_signin
+from feedmill.http.signin.build import LOGGED, SignInOptions, build_page_tools, build_signin
 from feedmill.model.topic import Topic
 from feedmill.runtime.admintoken import read_token
 from feedmill.runtime.roles import Ports
@@ -154,8 +154,8 @@ def run_web(context: AppContext, ports: Ports) -> None:
 def run_admin(context: AppContext, ports: Ports) -> None:
     """Serves administrators, on the admin port."""
     signing, token = build_signing(context), read_token(context.data)
-    authenticator = build_signin(signing, _signin_options_of(context, token)).authenticator
-    app = admin_app(_administration_of(context), token, AdminSignIn(authenticator=authenticator, signing=signing))
+    tools = replace(build_page_tools(signing, _signin_options_of(context, token)), offers_search=False)
+    app = admin_app(_administration_of(context), token, AdminSignIn(tools=tools, signing=signing))
     _serve(context, ports, {"admin": app}, drain_seconds=LONGEST_RESPONSE_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""The application of port 8000: JSON resources for the administrators of a running server.
+"""The application of port 8000: JSON resources for the administrators of a running server, and a page that shows its state.
 
 Each route declares the role that its requests need, see ``protection``. The bearer token that the server wrote to ``admin.token`` in its
 data folder, readable by its owner alone, has every role.
@@ -21,6 +21,7 @@ from feedmill.http.admin.api.diagnosis import diagnosis_routes
 from feedmill.http.admin.api.pulling import pulling_routes
 from feedmill.http.admin.api.settings import settings_routes, stylesheet_routes
 from feedmill.http.admin.api.signin import signin_routes
+from feedmill.http.admin.console import console_routes
 from feedmill.http.admin.protection import DECIDE, SENDERS, VIEW_OR_ADMINISTER, VIEW_OR_MANAGE, AdminLock
 from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.manuallink import FindSearchPlace, manual_route
@@ -29,12 +30,13 @@ from feedmill.http.common.origin import OriginCheck
 from feedmill.http.common.problems import answer_problem
 from feedmill.http.common.requirements import ADMINISTER, ANYONE, DeclaredRoute, Requirement, Unmatched, build_app
 from feedmill.http.common.resource import ADMIN_PORT
+from feedmill.http.common.securityheaders import GuardHeaders
 from feedmill.http.common.strictparameters import strict_routes, strict_to
 from feedmill.http.common.stricttransport import StrictTransport
 from feedmill.http.common.unknownpaths import answer_http_error
 from feedmill.http.pages.apidocs import docs_route
 from feedmill.http.search.stylesheetstore import StylesheetStore
-from feedmill.http.signin.requestauthenticator import RequestAuthenticator
+from feedmill.http.signin.page import PageTools
 from feedmill.model.errors import FeedmillError
 from feedmill.services.crawling.requesting import CrawlRequests
 from feedmill.services.diagnosis import Diagnosing
@@ -49,6 +51,7 @@ _UNMATCHED = Unmatched(
     otherwise=VIEW_OR_ADMINISTER,
     prefixes={
         "/manual": ANYONE,
+        "/static/": ANYONE,
         **dict.fromkeys(("/api/v1/access/", "/api/v1/why"), DECIDE),
         "/api/v1/settings/policy_acls": VIEW_OR_ADMINISTER,
         **dict.fromkeys(("/api/v1/datasources", "/api/v1/sources", "/api/v1/crawl", "/api/v1/settings", "/api/v1/reindex"), VIEW_OR_MANAGE),
@@ -82,9 +85,9 @@ class Administration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminSignIn:
-    """The sign-in of other users than the holder of ``admin.token``, and the log of their requests."""
+    """The sign-in of other users than the holder of ``admin.token``, its page, and the log of their requests."""
 
-    authenticator: RequestAuthenticator
+    tools: PageTools
     signing: SignInServices
 
 
@@ -128,7 +131,7 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
     lock = Middleware(
         AdminLock,
         token=token,
-        authenticator=signin.authenticator if signin is not None else None,
+        authenticator=signin.tools.authenticator if signin is not None else None,
         auditing=signin.signing.auditing if signin is not None else None,
     )
     return build_app(
@@ -137,10 +140,11 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
             DeclaredRoute("/api/v1/openapi.json", strict_to((), describe), requires=VIEW_OR_ADMINISTER),
             # a page of this version's manual, which holds nothing of this server
             docs_route(ADMIN_PORT, ANYONE),
+            *(console_routes(signin.tools, administration.read_status, administration.find_problems) if signin is not None else ()),
         ],
         senders=SENDERS,
         unmatched=_UNMATCHED,
-        middleware=[Middleware(StrictTransport), Middleware(OriginCheck), lock],
+        middleware=[Middleware(StrictTransport), Middleware(GuardHeaders), Middleware(OriginCheck), lock],
         exception_handlers={FeedmillError: answer_problem, HTTPException: answer_http_error},
     )
 

@@ -1,7 +1,8 @@
 """The checks of the admin port: the peer is on this machine, the request proves who sends it, and the sender's role is sufficient.
 
-The route says which role is sufficient (``Requirement``). The audit log records every refused request, every request that changes
-something, and every request for a decision, with the status of its response.
+The route says which role is sufficient (``Requirement``). Only the pages know the user of a session: a JSON resource needs the header
+``Authorization``, which no page of another site can make a browser send. The audit log records every refused request, every request that
+changes something, and every request for a decision, with the status of its response.
 """
 
 import hmac
@@ -33,7 +34,7 @@ VIEW_OR_MANAGE: Final = Requirement(sender=Sender.ROLE, read_role=UserRole.VIEWE
 DECIDE: Final = Requirement(sender=Sender.ROLE, read_role=UserRole.VIEWER, write_role=UserRole.VIEWER, is_decision=True)
 """The requirement of access decisions: they change nothing, but the audit log records them."""
 
-SENDERS: Final = frozenset({Sender.ANYONE, Sender.ROLE})
+SENDERS: Final = frozenset({Sender.ANYONE, Sender.USER, Sender.ROLE})
 """The senders for which ``AdminLock`` checks."""
 
 log = structlog.get_logger(__name__)
@@ -60,8 +61,26 @@ class AdminLock:
             await make_answer(Problem.FORBIDDEN, "the admin port answers this machine alone")(scope, receive, send)
         elif (requirement := find_requirement(scope)).sender is Sender.ANYONE:
             await self._app(scope, receive, send)
+        elif requirement.sender is Sender.USER:
+            await self._serve_page(request, receive, send)
         else:
             await self._serve(request, requirement, receive, send)
+
+    async def _serve_page(self, request: Request, receive: Receive, send: Send) -> None:
+        found = await self._find_visitor(request)
+        if isinstance(found, Refusal):
+            await self._refuse(request, "", answer_refusal(found, is_json=False), receive, send)
+            return
+        set_current_user(request.scope, found)
+        await self._app(request.scope, receive, send)
+
+    async def _find_visitor(self, request: Request) -> CurrentUser | Refusal:
+        if "authorization" in request.headers or self._authenticator is None:
+            return await self._find_user(request)
+        try:
+            return await run_slowly(self._authenticator.find_by_session, request.scope)
+        except FeedmillError as exc:
+            return _refuse_for_failure(exc)
 
     async def _serve(self, request: Request, requirement: Requirement, receive: Receive, send: Send) -> None:
         found = await self._find_user(request)
@@ -88,9 +107,7 @@ class AdminLock:
             try:
                 found = await run_slowly(self._authenticator.find_by_header, request.scope)
             except FeedmillError as exc:
-                # the reason names the store, and the sender is not authenticated yet
-                log.error("sign_in_failed", reason=str(exc))
-                return Refusal(status=find_problem(exc).status, text="signing in is not possible now; try again later")
+                return _refuse_for_failure(exc)
             if found is not None:
                 return found
         challenge = {"www-authenticate": 'Bearer realm="feedmill"'}
@@ -127,6 +144,12 @@ class AdminLock:
         address = request.client.host if request.client is not None else ""
         auditing = self._auditing
         await run_in_threadpool(lambda: auditing.log_event(kind, actor=actor, address=address, details=details))
+
+
+def _refuse_for_failure(exc: FeedmillError) -> Refusal:
+    # the reason names the store, and the sender is not authenticated yet
+    log.error("sign_in_failed", reason=str(exc))
+    return Refusal(status=find_problem(exc).status, text="signing in is not possible now; try again later")
 
 
 def name_of(current_user: CurrentUser) -> str:

@@ -27,7 +27,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import structlog
 from starlette.applications import Starlette
@@ -35,7 +34,6 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.staticfiles import StaticFiles
 
 from feedmill.core.query.plan import QueryPlan
 from feedmill.core.query.selections import check_facet_names, check_selections
@@ -57,7 +55,6 @@ from feedmill.http.common.requirements import (
     ASSISTED,
     SIGNED_IN,
     USER,
-    DeclaredMount,
     DeclaredRoute,
     Sender,
     Unmatched,
@@ -70,9 +67,9 @@ from feedmill.http.common.strictparameters import strict, strict_to
 from feedmill.http.common.stricttransport import StrictTransport
 from feedmill.http.common.unknownpaths import describe_http_error
 from feedmill.http.pages.apidocs import docs_route
-from feedmill.http.pages.branding import STATIC_SECONDS
 from feedmill.http.pages.languages import show_parameter
 from feedmill.http.pages.rendering import Pages, find_choice
+from feedmill.http.pages.staticfiles import static_mount
 from feedmill.http.search.assistants import METHODS as ASSISTANT_METHODS
 from feedmill.http.search.assistants import PATH as ASSISTANT_PATH
 from feedmill.http.search.assistants import AssistantEndpoint, AssistantTools
@@ -125,16 +122,6 @@ _HERE = Path(__file__).parents[1]
 # Probes and browsers may add a slash, as in /healthz/, and are redirected: that needs no sign-in where the resource needs none.
 _UNMATCHED = Unmatched(otherwise=USER, prefixes=dict.fromkeys(("/healthz", "/readyz", "/sw_version.txt", "/static/"), ANYONE))
 _JSON = "application/json"
-
-
-class _CachedFiles(StaticFiles):
-    """The files of the pages. The address of each holds a digest of it, so a browser may use its copy for a month without asking."""
-
-    def file_response(self, *arguments: Any, **options: Any) -> Response:
-        """Returns a file."""
-        response = super().file_response(*arguments, **options)
-        response.headers["cache-control"] = f"public, max-age={STATIC_SECONDS}, immutable"
-        return response
 
 
 def no_clusters(_edges: Sequence[Edge]) -> list[list[int]]:
@@ -264,7 +251,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
         DeclaredRoute(MANUAL_PATH, manual.show, methods=["GET"], requires=ANYONE),
         *site.pages.brands.routes(),
         *health_routes(endpoints.find_problems, list if services.semantic is None else services.semantic.list_warnings),
-        DeclaredMount("/static", _CachedFiles(directory=_HERE / "static"), name="static", requires=ANYONE),
+        static_mount(),
     ]
     return build_app(
         [*own, *(site.signin.routes if site.signin else ()), *routes],

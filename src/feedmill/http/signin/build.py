@@ -1,6 +1,6 @@
 """Builds the sign-in of the ports."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from feedmill.core.urls.networks import Networks
 from feedmill.http.common.clientaddress import Clients
@@ -47,42 +47,19 @@ class SignInOptions:
 
 def build_signin(signing: SignInServices, options: SignInOptions) -> SignInSite:
     """Returns the sign-in of the search port."""
-    cookies = Cookies(always_secure=options.secure_cookies or is_https(options.public_url))
-    guard, notices = FormGuard(options.key, cookies), Notices(cookies)
-    clients = Clients(proxies=options.client_proxies, header=options.client_header, shared=options.proxy.trusted)
-    authenticator = RequestAuthenticator(
-        proxy=options.proxy,
-        clients=clients,
-        cookies=cookies,
-        passwords=signing.password_check_cache,
-        sessions=signing.sessions,
-        tokens=signing.token_check,
-        admin_token=options.admin_token,
-        takes_basic=options.takes_basic,
-    )
     choices = (
         *(Choice(label=each.label, href=f"{PAGE}/oidc/{each.name}", namespace=each.namespace) for each in options.openid),
         *(Choice(label=each.label, href=f"{PAGE}/saml/{each.name}", namespace=each.namespace) for each in options.saml),
     )
-    pages = options.pages
-    provider_logouts = ProviderLogouts(pages)
-    tools = PageTools(
-        authenticator=authenticator,
-        check=signing.check,
-        guard=guard,
-        notices=notices,
-        auditing=signing.auditing,
-        pages=pages,
-        provider_logouts=provider_logouts,
-        choices=choices,
-    )
+    tools = replace(build_page_tools(signing, options), choices=choices)
+    pages, authenticator, provider_logouts = tools.pages, tools.authenticator, tools.provider_logouts
     page = SignInPage(tools)
     provider_sign_in = ProviderSignIn(
-        flows=Flows(options.key, cookies, signing.clock),
+        flows=Flows(options.key, authenticator.cookies, signing.clock),
         admit=page.admit,
         auditing=signing.auditing,
         pages=pages,
-        clients=clients,
+        clients=authenticator.clients,
         throttle=Throttle(LOGGED, lambda: signing.clock().timestamp()),
         public_url=options.public_url,
     )
@@ -96,10 +73,34 @@ def build_signin(signing: SignInServices, options: SignInOptions) -> SignInSite:
     return SignInSite(
         authenticator=authenticator,
         check=signing.check,
-        guard=guard,
-        notices=notices,
+        guard=tools.guard,
+        notices=tools.notices,
         pages=pages,
         routes=routes,
         has_choices=bool(choices),
         public_url=options.public_url,
+    )
+
+
+def build_page_tools(signing: SignInServices, options: SignInOptions) -> PageTools:
+    """Returns the dependencies of a sign-in page for the users with a password."""
+    cookies = Cookies(always_secure=options.secure_cookies or is_https(options.public_url))
+    authenticator = RequestAuthenticator(
+        proxy=options.proxy,
+        clients=Clients(proxies=options.client_proxies, header=options.client_header, shared=options.proxy.trusted),
+        cookies=cookies,
+        passwords=signing.password_check_cache,
+        sessions=signing.sessions,
+        tokens=signing.token_check,
+        admin_token=options.admin_token,
+        takes_basic=options.takes_basic,
+    )
+    return PageTools(
+        authenticator=authenticator,
+        check=signing.check,
+        guard=FormGuard(options.key, cookies),
+        notices=Notices(cookies),
+        auditing=signing.auditing,
+        pages=options.pages,
+        provider_logouts=ProviderLogouts(options.pages),
     )

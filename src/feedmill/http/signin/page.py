@@ -64,7 +64,10 @@ class NamespaceForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageTools:
-    """The page's dependencies; ``choices`` are the addresses that lead to other providers, each without its target."""
+    """The page's dependencies; ``choices`` are the addresses that lead to other providers, each without its target.
+
+    ``offers_search``: the port has a search page, which needs no sign-in.
+    """
 
     authenticator: RequestAuthenticator
     check: PasswordCheck
@@ -74,6 +77,7 @@ class PageTools:
     pages: Pages
     provider_logouts: ProviderLogouts
     choices: tuple[Choice, ...] = ()
+    offers_search: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,8 @@ class SignInPage:
         is_signed_in = find_current_user(request).is_signed_in
         code = self._tools.guard.code_of_session(request.scope) if is_signed_in else ""
         target = read_target_of_sign_out(request.query_params.get(TARGET_FIELD, ""))
-        return self._tools.pages.respond(request, "signout.html", 200, NO_STORE, code=code, target=target, is_signed_in=is_signed_in)
+        values = {"code": code, "target": target, "is_signed_in": is_signed_in, "offers_search": self._tools.offers_search}
+        return self._tools.pages.respond(request, "signout.html", 200, NO_STORE, **values)
 
     async def sign_out(self, request: Request) -> Response:
         """Ends the session."""
@@ -191,6 +196,7 @@ class SignInPage:
             namespace_forms=self._list_namespace_forms(request, tried),
             choices=[(choice, f"{choice.href}?{write_target(target, repeated)}") for choice in self._tools.choices],
             problem=tried.problems.get("", ""),
+            offers_search=self._tools.offers_search,
             notice=self._tools.notices.find(request) if not tried.problems else None,
         )
         self._tools.guard.put_cookie(response, request.scope, text)

@@ -58,7 +58,7 @@ class RequestAuthenticator:
 
     def find_user(self, scope: Scope) -> CurrentUser | Refusal:
         """Returns the user of a request. Errors: Busy."""
-        by_session = self._find_by_cookie(scope)
+        by_session = self.find_by_session(scope)
         named = read_proxy_identity(scope, self.proxy)
         if named is not None:
             return CurrentUser(
@@ -90,7 +90,8 @@ class RequestAuthenticator:
         """The value of ``WWW-Authenticate`` for a request without credentials."""
         return BASIC_CHALLENGE if self.takes_basic else BEARER_CHALLENGE
 
-    def _find_by_cookie(self, scope: Scope) -> CurrentUser:
+    def find_by_session(self, scope: Scope) -> CurrentUser:
+        """Returns the user of a request by the cookie of a session alone."""
         text = self.cookies.read(scope, SESSION)
         session = self.sessions.find(text) if text else None
         return SIGNED_OUT if session is None else current_user_of(session.credentials, SignInMethod.SESSION)
