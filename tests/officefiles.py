@@ -85,16 +85,25 @@ def make_opendocument(kind: str, body: str, header: str = "") -> bytes:
     return buffer.getvalue()
 
 
-def make_pdf(pages: list[str], title: str = "", *, extra: str = "") -> bytes:
+def make_pdf(pages: Sequence[str], title: str = "", *, extra: str = "") -> bytes:
     """Writes a PDF with one line of text a page and a true cross-reference table."""
-    kids = " ".join(f"{4 + 2 * index} 0 R" for index in range(len(pages)))
+    return _write_pdf([f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" if text else "" for text in pages], title, extra)
+
+
+def make_sized_pdf(pages: Sequence[Sequence[tuple[float, str]]], title: str = "") -> bytes:
+    """Writes a PDF of lines, each with the size of its letters."""
+    lines = ["".join(f"/F1 {size} Tf 0 -24 Td ({line}) Tj " for size, line in page) for page in pages]
+    return _write_pdf([f"BT 72 760 Td {line}ET" for line in lines], title, "")
+
+
+def _write_pdf(streams: Sequence[str], title: str, extra: str) -> bytes:
+    kids = " ".join(f"{4 + 2 * index} 0 R" for index in range(len(streams)))
     objects = [
         f"<</Type/Catalog/Pages 2 0 R{extra}>>",
-        f"<</Type/Pages/Kids[{kids}]/Count {len(pages)}>>",
+        f"<</Type/Pages/Kids[{kids}]/Count {len(streams)}>>",
         "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
     ]
-    for index, text in enumerate(pages):
-        stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" if text else ""
+    for index, stream in enumerate(streams):
         resources = "<</Font<</F1 3 0 R>>>>"
         objects.append(f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources{resources}/Contents {5 + 2 * index} 0 R>>")
         objects.append(f"<</Length {len(stream)}>>\nstream\n{stream}\nendstream")

@@ -16,7 +16,7 @@ LINK = mark(Kind.LINK)
 
 def read(*pages: list[str], outline: tuple[OutlineTitle, ...] = ()) -> tuple[list[str], list[str]]:
     """Returns the lines of the main text, headings with their level before them, and those of the navigation."""
-    text, navigation = arrange(["\n".join(page) for page in pages], outline)
+    text, navigation, *_ = arrange(["\n".join(page) for page in pages], outline)
     for level in range(1, 7):
         text = re.sub(f"{re.escape(mark_heading(level))}([^{END[0]}]*){re.escape(END)}", rf"h{level} \1", text)
     return [line for line in without_structure(text).replace("\f", "").split("\n") if line], navigation.split("\n")
@@ -93,7 +93,7 @@ def test_titles_without_a_page_are_headings_as_often_as_the_outline_has_them() -
 
 def test_marks_of_links_in_navigation_stay_in_the_main_text() -> None:
     contents = [f"{LINK}{number} Part{END} . . . . . {number}" for number in range(1, 6)]
-    text, navigation = arrange(["\n".join([*contents, f"A {LINK}link{END}.", *PROSE]), "\n".join(PROSE * 3)], ())
+    text, navigation, *_ = arrange(["\n".join([*contents, f"A {LINK}link{END}.", *PROSE]), "\n".join(PROSE * 3)], ())
     assert text.count(LINK) == 6
     assert only_structure(navigation) == ""
 
@@ -105,7 +105,7 @@ def test_marks_of_links_in_navigation_stay_in_the_main_text() -> None:
 )
 def test_every_word_is_in_the_main_text_or_the_navigation(pages: list[list[str]]) -> None:
     outline = (OutlineTitle("B", 0, 0), OutlineTitle("A", 1, 1), OutlineTitle("a 1 B", 2, 0))
-    text, navigation = arrange(["\n".join(page) for page in pages], outline)
+    text, navigation, *_ = arrange(["\n".join(page) for page in pages], outline)
     words = set(re.findall(r"\w+", without_structure(text) + "\n" + navigation))
     assert words == {word for page in pages for line in page for word in re.findall(r"\w+", line)}
 

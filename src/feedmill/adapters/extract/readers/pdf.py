@@ -13,6 +13,7 @@ from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content, Unreadable
 from feedmill.adapters.extract.readers.pdflines import OutlineTitle, arrange
 from feedmill.adapters.extract.readers.pdflinks import list_page_links, mark_links
+from feedmill.adapters.extract.readers.pdfsizes import measure_lines
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits, Link
 
@@ -33,15 +34,23 @@ def read_pdf(data: bytes, limits: ExtractionLimits) -> Content:
         metadata = _read_metadata(document)
         outline = _read_outline(document)
         links: list[Link] = []
-        count, pages, reason = _read_pages(document, deadline, limits, links)
+        sizes: list[list[float]] | None = None if outline else []
+        count, pages, reason = _read_pages(document, deadline, limits, links, sizes)
     finally:
         document.close()
     if reason is None and not any(map(str.strip, pages)):
         reason = "the PDF has no text, its pages are images" if count else "the PDF has no pages"
     title = next((value for name, value in metadata if name == "Title"), None)
-    headings = "\n".join(each.title for each in outline)
-    text, navigation = arrange(pages, outline)
-    return Content(text=text, navigation=navigation, title=title, metadata=metadata, links=tuple(links), headings=headings, reason=reason)
+    arranged = arrange(pages, outline, sizes)
+    return Content(
+        text=arranged.text,
+        navigation=arranged.navigation,
+        title=title or arranged.title,
+        metadata=metadata,
+        links=tuple(links),
+        headings="\n".join(arranged.headings or (each.title for each in outline)),
+        reason=reason,
+    )
 
 
 def _explain(exc: PdfiumError) -> str:
@@ -76,8 +85,13 @@ def _read_title(bookmark: PdfBookmark) -> OutlineTitle:
     return OutlineTitle(clean_line(bookmark.get_title(), 300), bookmark.level, None if target is None else target.get_index())
 
 
-def _read_pages(document: PdfDocument, deadline: float, limits: ExtractionLimits, links: list[Link]) -> tuple[int, list[str], str | None]:
-    """Returns the number of pages, the text of each, and what is missing of them. Shape: adds the links of the text in its order."""
+def _read_pages(
+    document: PdfDocument, deadline: float, limits: ExtractionLimits, links: list[Link], sizes: list[list[float]] | None
+) -> tuple[int, list[str], str | None]:
+    """Returns the number of pages, the text of each, and what is missing of them.
+
+    Shape: adds the links of the text in its order, and the sizes of the lines of each page unless they are None.
+    """
     count = len(document)
     parts: list[str] = []
     characters, broken = 0, 0
@@ -86,22 +100,26 @@ def _read_pages(document: PdfDocument, deadline: float, limits: ExtractionLimits
         if parts and (time.monotonic() > deadline or characters > limits.text_characters):
             return count, parts, f"cut after page {number} of {count}"
         try:
-            text = _read_page(document, number, limits.links - len(links), links)
+            text = _read_page(document, number, limits.links - len(links), links, sizes)
         except PdfiumError:
             broken += 1
             text = ""
+            if sizes is not None:
+                sizes += [[]] * (len(parts) + 1 - len(sizes))
         characters += len(text)
         parts.append(text)
     reason = f"{broken} of {count} pages cannot be read" if broken else None
     return count, parts, reason
 
 
-def _read_page(document: PdfDocument, number: int, most_links: int, links: list[Link]) -> str:
+def _read_page(document: PdfDocument, number: int, most_links: int, links: list[Link], sizes: list[list[float]] | None) -> str:
     page = document[number]
     try:
         textpage = page.get_textpage()
         try:
             text: str = textpage.get_text_range(errors="ignore")
+            if sizes is not None:
+                sizes.append(measure_lines(textpage, text))
             found = list_page_links(page, textpage, most_links)
             if found:
                 text, of_page = mark_links(text, found)

@@ -1,7 +1,7 @@
 """Makes a text of the lines of PDF pages, which have neither headings nor paragraphs of their own.
 
 - Headings are the titles of the outline, on the page to which the outline leads, also on several lines and with other numbers before them.
-  Where a running header has the same words, the heading is the line behind it.
+  Where a running header has the same words, the heading is the line behind it. Without an outline, larger letters tell them (``pdfsizes``).
 - Tables of contents and indexes are navigation (``contentslines``), and so are running headers and footers: lines at the edge of pages that
   are the same on three of them but for their numbers.
 - A line goes on if it is nearly as long as most of its page, or if the next line begins with a small letter.
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from feedmill.adapters.extract.readers.contentslines import find_contents, without_leaders
 from feedmill.adapters.extract.readers.navigation import GAP
+from feedmill.adapters.extract.readers.pdfsizes import SizedHeading, find_headings
 from feedmill.adapters.extract.structure import END, SIGN, mark, mark_heading, only_structure, without_structure
 from feedmill.core.text.structure import Kind
 
@@ -49,15 +50,35 @@ class _Line(NamedTuple):
     plain: str
 
 
-def arrange(pages: Sequence[str], outline: Sequence[OutlineTitle]) -> tuple[str, str]:
-    """Returns the marked main text of pages, and their navigation. Shape: the marks of links stay in the main text, as many as they are."""
+class Arranged(NamedTuple):
+    """The marked main text of pages, their navigation, and the titles of their headings by size, if these were looked for.
+
+    Shape: the marks of links stay in the main text, as many as they are. ``title`` is the first of the largest headings on the first page.
+    """
+
+    text: str
+    navigation: str
+    headings: tuple[str, ...] = ()
+    title: str | None = None
+
+
+def arrange(pages: Sequence[str], outline: Sequence[OutlineTitle], sizes: Sequence[Sequence[float]] | None = None) -> Arranged:
+    """Makes a text of pages. Shape: ``sizes`` of the letters of each line as far as they are known, None for a document with an outline."""
     lines = [
         [_Line(line, without_structure(line) if SIGN in line else line) for line in map(str.strip, page.split("\n"))] for page in pages
     ]
     plain = [[line.plain for line in page] for page in lines]
-    headings = _place_headings(plain, outline)
     contents = find_contents(plain)
     edges = _find_edges(plain)
+    found: list[SizedHeading] = []
+    if sizes is None:
+        headings = _place_headings(plain, outline)
+    else:
+        outside = [edge.union(place for place, is_one in enumerate(own) if is_one) for edge, own in zip(edges, contents, strict=True)]
+        found = find_headings(plain, sizes, outside)
+        headings = [{} for _ in plain]
+        for each in found:
+            headings[each.page][each.first] = each.level, each.end
     main: list[str] = []
     navigation: dict[str, None] = {}
     has_gap = False
@@ -74,8 +95,10 @@ def arrange(pages: Sequence[str], outline: Sequence[OutlineTitle]) -> tuple[str,
         has_gap = main[-1].endswith(GAP) or (has_gap and not without_structure(main[-1]).strip())
     text = _PAGE.join(main)
     if navigation and not any(map(str.isalnum, without_structure(text))):
-        return _PAGE.join(_mark_page(page, headings[number], set(), [False] * len(page)) for number, page in enumerate(lines)), ""
-    return text, "\n".join(navigation)
+        text = _PAGE.join(_mark_page(page, headings[number], set(), [False] * len(page)) for number, page in enumerate(lines))
+        navigation = {}
+    title = next((each.words for each in found if each.page == 0 and each.level == 0), None)
+    return Arranged(text, "\n".join(navigation), tuple(each.words for each in found), title)
 
 
 def _mark_page(
