@@ -9,7 +9,7 @@ from feedmill.http.pages.rendering import STATIC, find_asset
 from feedmill.http.search.app import search_app
 from tests.contract.searchharness import ask, open_harness
 
-MAX_FIRST_LOAD_BYTES = 20_000
+MAX_FIRST_LOAD_BYTES = 13_500
 
 
 def test_first_page_is_small_and_its_files_are_kept(tmp_path: Path) -> None:
@@ -27,6 +27,17 @@ def test_first_page_is_small_and_its_files_are_kept(tmp_path: Path) -> None:
         assert "Accept-Encoding" in answer.headers["vary"]
         loaded += len(answer.body)
     assert loaded < MAX_FIRST_LOAD_BYTES
+    harness.store.close()
+
+
+def test_scripts_and_stylesheets_come_without_their_comments(tmp_path: Path) -> None:
+    harness = open_harness(tmp_path)
+    app = search_app(harness.services())
+    for path in STATIC.iterdir():
+        answer = ask(app, f"/static/{path.name}")
+        assert answer.headers["content-length"] == str(len(answer.body))
+        assert not re.search(r"^ *//|/\*", answer.text, re.MULTILINE)
+        assert ask(app, f"/static/{path.name}", if_none_match=answer.headers["etag"]).status == 304
     harness.store.close()
 
 
