@@ -79,6 +79,11 @@ def is_search(url: str, query: str = "") -> bool:
     return urlsplit(url).path == "/" and bool(found) and found == (query or found)
 
 
+def is_unfinished(url: str) -> bool:
+    """Whether a page shows results of a word that is half typed."""
+    return parse_qs(urlsplit(url).query).get("prefix", []) == ["1"]
+
+
 class Held:
     """All further searches of a page, which wait until a test lets them go on."""
 
@@ -152,6 +157,79 @@ def test_enter_after_typing_leads_to_one_entry(browser: Browser, appliance: Appl
     assert page.evaluate("history.length") == entries + 1
     page.go_back()
     expect(page).to_have_title("hotel – Feedmill")
+    page.context.close()
+
+
+def test_half_a_word_finds_what_begins_with_it_until_enter(browser: Browser, appliance: Appliance) -> None:
+    typing = Typing(browser, appliance)
+    page, entries = typing.page, typing.page.evaluate("history.length")
+    typing.search("trav")
+    expect(page.locator(".count")).to_contain_text("of 52 results")
+    with page.expect_response(lambda answer: is_search(answer.url)):
+        typing.wait(PAUSE_MS)
+    expect(page.get_by_role("status").filter(has_text="of 52 results")).to_have_count(1)
+    assert is_unfinished(page.url)
+    expect(page.locator(".meant, .parting, .missing")).to_have_count(0)
+    # another page of the list is of the same list, and so is the way back to it
+    follow(page, page.get_by_role("link", name="Next"))
+    expect(page.locator(".count")).to_contain_text("of 52 results")
+    page.go_back()
+    expect(page.locator(".count")).to_contain_text("of 52 results")
+    page.clock.run_for(PAUSE_MS)
+    # the whole word takes the place of its beginning
+    with page.expect_navigation(wait_until="load"):
+        page.get_by_role("combobox").press("Enter")
+    assert (query_of(page.url), is_unfinished(page.url)) == ("trav", False)
+    expect(page.locator(".nothing")).to_contain_text("Nothing was found for trav")
+    assert page.evaluate("history.length") == entries + 2
+    page.context.close()
+
+
+def test_a_word_is_whole_after_a_blank_and_before_the_caret(browser: Browser, appliance: Appliance) -> None:
+    typing = Typing(browser, appliance)
+    typing.search("travel")
+    typing.search(" ")
+    typing.box.press("Home")
+    typing.search("a")
+    assert [(query_of(one.url), is_unfinished(one.url)) for one in typing.requests] == [
+        ("travel", True),
+        ("travel ", False),
+        ("atravel ", False),
+    ]
+    typing.page.context.close()
+
+
+def test_an_emptied_box_shows_the_start_again(browser: Browser, appliance: Appliance) -> None:
+    typing = Typing(browser, appliance, "/?q=hotel")
+    page, entries = typing.page, typing.page.evaluate("history.length")
+    top = typing.box.bounding_box()
+    page.evaluate("document.getElementById('q').select()")
+    typing.box.press("Delete")
+    with page.expect_response(lambda answer: urlsplit(answer.url).path == "/"):
+        typing.wait(TYPED_MS)
+    expect(page.locator(".found")).to_have_count(0)
+    expect(page.locator(".hint")).to_have_count(1)
+    expect(page).to_have_title("Feedmill")
+    assert (urlsplit(page.url).path, urlsplit(page.url).query) == ("/", "")
+    # the box stays under the caret, and what is typed next takes the place of the start
+    expect(typing.box).to_be_focused()
+    assert typing.box.bounding_box() == top
+    typing.search("travel")
+    expect(page.locator(".count")).to_contain_text("of 52 results")
+    assert page.evaluate("history.length") == entries + 1
+    page.go_back()
+    expect(page).to_have_title("hotel – Feedmill")
+    page.context.close()
+
+
+def test_a_single_letter_shows_nothing_of_the_words_before_it_after_a_pause(browser: Browser, appliance: Appliance) -> None:
+    typing = Typing(browser, appliance, "/?q=hotel")
+    page = typing.page
+    page.evaluate("document.getElementById('q').select()")
+    typing.type("q")
+    with page.expect_response(lambda answer: is_search(answer.url, "q")):
+        typing.wait(PAUSE_MS)
+    expect(page.locator(".nothing")).to_have_count(1)
     page.context.close()
 
 

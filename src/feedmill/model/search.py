@@ -193,6 +193,8 @@ class SearchRequest:
     keymatches: int = 3
     #: another spelling is looked for if few documents match
     corrects: bool = True
+    #: the last word of the query may be half typed
+    is_unfinished: bool = False
     #: results whose texts are nearly the same are one, in a list by relevance
     groups_alike: bool = False
     #: synonyms are searched too

@@ -1,5 +1,6 @@
 """Builds the one tree of a whole request from its query, the fields of the advanced form, and the metadata filters.
 
+- The last word of the query may be half typed (``core.query.unfinished``).
 - The words of the form are added to the query: all words and the phrase as they are, any words as an OR, and no words each excluded. A
   phrase in quotes is one term in each field.
 - If words must be in the title or the URL, this applies to all plain words and phrases of the query and of the form.
@@ -18,6 +19,7 @@ from feedmill.core.query.fields import is_tree, read_fields, read_tree
 from feedmill.core.query.language import parse_query
 from feedmill.core.query.nodes import join_all, parts_of
 from feedmill.core.query.selections import read_selections
+from feedmill.core.query.unfinished import complete_last_word
 from feedmill.model.facets import SelectionReadings
 from feedmill.model.messages import message
 from feedmill.model.query import (
@@ -73,6 +75,7 @@ def read_request(request: SearchRequest) -> ParsedRequest:
     else:
         texts = [typed, *map(_parse_or_blank, (advanced.all_words, advanced.any_words, advanced.no_words))]
         query, added, some, none = (text.root for text in texts)
+        query = complete_last_word(query, request.query) if request.is_unfinished else query
         parts = [query, added, *_phrase_of(advanced), *_any_of(some), *_none_of(none)]
         parts = [*(_place(part, advanced.occurrence) for part in parts), *_restrictions_of(advanced)]
     navigation = _parse_or_blank(request.navigation)

@@ -86,7 +86,7 @@ from feedmill.http.search.passages import PATH as RETRIEVE_PATH
 from feedmill.http.search.passages import PassagesEndpoint
 from feedmill.http.search.profilesearch import PATH as PROFILE_SEARCH
 from feedmill.http.search.profilesearch import FindProfile, ProfileSearch
-from feedmill.http.search.resultpage import AUTHOR, BACK, LITERAL, UNGROUPED, may_correct, show_page
+from feedmill.http.search.resultpage import AUTHOR, BACK, LITERAL, UNFINISHED, UNGROUPED, may_correct, show_page
 from feedmill.http.search.rowpage import PATH as ROW_PATH
 from feedmill.http.search.rowpage import FindRows, RowPages, find_no_rows
 from feedmill.http.search.searchbox import SEARCH_BOX_PATH, TEXTS_PATH, SearchBoxScript
@@ -297,6 +297,7 @@ class _Endpoints:
             demanded = self.site.signin.demand(request, f"/?{request.url.query}", is_page=True)
             if demanded is not None:
                 return demanded
+        is_unfinished = UNFINISHED in _list_chosen(request)
         parameters = replace(
             read_search(request.query_params, max_num=MAX_PAGE_NUM),
             selected=(*request.query_params.getlist("select"), *read_fields(request.query_params.multi_items())),
@@ -305,7 +306,8 @@ class _Endpoints:
             has_built_in_facets=True,
             counts_unselected=True,
             getfields=(AUTHOR,),
-            corrects=not _is_typing(request),
+            corrects=not is_unfinished and not _is_typing(request),
+            is_unfinished=is_unfinished,
             groups_alike=UNGROUPED not in _list_chosen(request),
         )
         search = self._prepare(parameters, request)
@@ -313,6 +315,11 @@ class _Endpoints:
         if url is not None:
             return self._show_similar(url, only_by_likeness(parameters), request)
         page, typed = self._searcher.find_page(search), ""
+        if is_unfinished and not page.total and not page.deadline_warnings and not _is_typing(request):
+            # no word begins with the last one: it is misspelt, or everything that was typed is a word
+            parameters = replace(parameters, corrects=True, is_unfinished=False)
+            search = self._prepare(parameters, request)
+            page = self._searcher.find_page(search)
         if page.spelling and may_correct(page, search.plan.request) and LITERAL not in _list_chosen(request):
             other = self._prepare(replace(parameters, query=page.spelling), request)
             corrected = self._searcher.find_page(other)
@@ -340,9 +347,13 @@ class _Endpoints:
         results are similar to, "" for other results; ``back`` are the parameters of the list that led to it.
         """
         account = self.site.signin.find_account(request) if self.site.signin is not None else None
-        # of a word that is half typed, documents hold parts alone
-        page = replace(page, is_loosened=page.is_loosened and not _is_typing(request))
-        shown = show_page(page, plan, show_parameter(find_choice(request)), typed=typed, chosen=_list_chosen(request), back=back)
+        if _is_typing(request):
+            # what is half typed is no fault yet: a quote without its partner, a word that no document holds
+            page = replace(page, is_loosened=False, warnings=tuple(one for one in page.warnings if one not in plan.warnings))
+        elif plan.request.is_unfinished:
+            page = replace(page, is_loosened=False)
+        chosen = tuple(one for one in _list_chosen(request) if one != UNFINISHED or plan.request.is_unfinished)
+        shown = show_page(page, plan, show_parameter(find_choice(request)), typed=typed, chosen=chosen, back=back)
         headers = {**PRIVATE_NO_CACHE, "Content-Security-Policy": PAGE_WITH_SCRIPT}
         # a request that is sent while somebody types shows its results alone
         notices = self.site.signin.notices if self.site.signin is not None and not _is_typing(request) else None
@@ -452,4 +463,4 @@ def _is_typing(request: Request) -> bool:
 
 def _list_chosen(request: Request) -> tuple[tuple[str, str], ...]:
     """Lists what the user chose for a list: the results of what they typed, not of another spelling; each result by itself."""
-    return tuple((name, value) for name, value in (LITERAL, UNGROUPED) if request.query_params.get(name, "") == value)
+    return tuple((name, value) for name, value in (LITERAL, UNFINISHED, UNGROUPED) if request.query_params.get(name, "") == value)

@@ -35,6 +35,9 @@ _LINKABLE = re.compile(r"(?:https?|ftps?|smb)://[^\s\x00-\x20\x7f-\x9f\u202a-\u2
 LITERAL = ("correct", "0")
 """The parameter that keeps the page from searching for another spelling than the one that was typed."""
 
+UNFINISHED = ("prefix", "1")
+"""The parameter of results that came while somebody typed: the last word of the query may be half typed."""
+
 UNGROUPED = ("filter", "0")
 """The parameter that shows each result by itself, also those whose texts are nearly the same."""
 
@@ -240,8 +243,8 @@ def show_page(
     """Returns the values for the template. Every link and the form have the parameters ``repeated``.
 
     Shape: ``typed`` is the query of the user if the page is that of another spelling. Links within the list repeat what was ``chosen`` for
-    it, of ``LITERAL`` and ``UNGROUPED``, and ``back``, the parameters of the list that led to it. Those to other queries and the form do
-    not.
+    it, of ``LITERAL``, ``UNFINISHED`` and ``UNGROUPED``, and ``back``, the parameters of the list that led to it. Those to other queries
+    and the form do not.
     """
     same = tuple((repeated or {}).items())
     request = plan.request

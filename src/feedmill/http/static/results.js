@@ -13,7 +13,7 @@
   const filters = () => document.getElementById("filters");
   // older browsers have no popovers and do not know this selector
   const isSheet = () => "popover" in HTMLElement.prototype && Boolean(filters()?.matches(":popover-open"));
-  const addressOf = (form) => `/?${new URLSearchParams([...new FormData(form)].filter(([, value]) => value))}`;
+  const addressOf = (form) => `/?${new URLSearchParams([...new FormData(form)].filter(([, value]) => value))}`.replace(/\?$/, "");
 
   const boxOf = (value) => [...document.querySelectorAll("#filters input[name=select]:not([type=hidden])")].find((one) => one.value === value);
 
@@ -155,7 +155,8 @@
   };
 
   const ask = async (isQuery) => {
-    const address = addressOf(form);
+    // at its end the last word may go on
+    const address = addressOf(form) + (/\S$/.test(box.value) && box.selectionEnd === box.value.length ? "&prefix=1" : "");
     if (request?.isTyped) measure(false);
     request?.abort();
     const own = (request = Object.assign(new AbortController(), { isTyped: true }));
@@ -170,7 +171,7 @@
       measure(true);
       request = null;
       // a word that is half typed may find nothing
-      if (next.querySelector(".found") && (isQuery || !next.querySelector(".nothing"))) place(next, address);
+      if (isQuery || !next.querySelector(".nothing")) place(next, address);
       if (isQuery) settle();
     } catch (error) {
       if (error.name !== "AbortError") stop(own);
@@ -186,12 +187,13 @@
 
   // the box stays as it is, with its focus and its caret; so do results in which somebody is already
   const place = (next, address) => {
-    const shown = document.querySelector(".found") || document.querySelector("main"), found = next.querySelector(".found");
+    const [shown, found] = [document, next].map((one) => one.querySelector(".found") || one.querySelector("main"));
     if (shown.contains(document.activeElement)) return;
     if (describe(shown) !== describe(found)) {
       if (!document.querySelector(".signs")) shown.before(next.querySelector(".signs"));
       shown.replaceWith(found);
-      document.body.className = next.body.className;
+      // once the box is empty it stays where it is, so that nobody loses it
+      if (box.value.trim()) document.body.className = next.body.className;
       label();
     }
     carry(next);
@@ -214,11 +216,14 @@
   };
 
   const type = () => {
+    const text = box.value.trim();
     clearTimeout(typed);
     clearTimeout(pause);
-    if (!types() || !isEnough(box.value.trim())) return request?.isTyped && request.abort();
-    typed = setTimeout(() => ask(false), TYPED_MS);
-    pause = setTimeout(() => types() && ask(true), PAUSE_MS);
+    const isEmpty = !text && document.querySelector(".found");
+    if (!types() || !(isEmpty || isEnough(text))) request?.isTyped && request.abort();
+    else typed = setTimeout(() => ask(false), TYPED_MS);
+    // nothing stays that belongs to what is in the box no more
+    if (types() && (isEmpty || text) && text.length <= 200) pause = setTimeout(() => types() && ask(true), PAUSE_MS);
   };
 
   // search.js tells when words were typed, and not letters of which an input method composes them
@@ -227,7 +232,8 @@
     clearTimeout(typed);
     clearTimeout(pause);
     request?.abort();
-    if (!hasEntry) return;
+    const shown = new URLSearchParams(location.search);
+    if (!hasEntry && !(shown.has("prefix") && shown.get("q") === box.value)) return;
     // the page takes the place of what was shown while typing
     event.preventDefault();
     location.replace(addressOf(form));
