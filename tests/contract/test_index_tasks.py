@@ -67,6 +67,19 @@ def test_list_with_stages_and_lanes_returns_quick_first_then_older_feeds(store: 
         assert unit.processing.index_tasks.count() == {Stage.EXTRACT: 1, Stage.INDEX: 4}
 
 
+def test_list_after_a_task_returns_those_behind_it_in_its_lane(store: SqlStore) -> None:
+    first, second, third = make_index_task(9, feed_id=1), make_index_task(1, feed_id=2), make_index_task(2, feed_id=2)
+    last, quick, quicker = make_index_task(3, feed_id=4), make_index_task(7, lane=Lane.QUICK), make_index_task(8, lane=Lane.QUICK)
+    put(store, first, second, third, last, quick, quicker, make_index_task(6, feed_id=2, stage=Stage.EXTRACT))
+    with store.reading() as unit:
+        listing = unit.processing.index_tasks.list
+        assert listing(Stage.INDEX, 10, lane=Lane.BULK, after=first) == [second, third, last]
+        assert listing(Stage.INDEX, 2, lane=Lane.BULK, after=first) == [second, third]
+        assert listing(Stage.INDEX, 1, lane=Lane.BULK, after=second) == [third]
+        assert listing(Stage.INDEX, 10, lane=Lane.BULK, after=last) == []
+        assert listing(Stage.INDEX, 10, lane=Lane.QUICK, after=quick) == [quicker]
+
+
 def test_count_without_marks_names_every_stage(store: SqlStore) -> None:
     with store.reading() as unit:
         assert unit.processing.index_tasks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}

@@ -70,7 +70,7 @@ class IndexTasks(Protocol):
         The quicker lane wins, ``revokes_access`` stays once set, and ``is_refresh`` stays unset once unset."""
 
     def list(self, stage: Stage, limit: int, *, lane: Lane | None = None, after: IndexTask | None = None) -> list[IndexTask]:
-        """Lists the tasks of a stage, quick lane first, then oldest first; with ``after``, only those behind that task."""
+        """Lists the tasks of a stage, quick lane first, then oldest first; with ``after``, only those of its lane behind it."""
 
     def advance(self, tasks: Sequence[IndexTask]) -> None:
         """Moves tasks from EXTRACT to INDEX if their versions are exactly these."""

@@ -29,23 +29,21 @@ def _build_put(connection: sa.Connection) -> sa.ClauseElement:
     return statement.on_conflict_do_update(index_elements=["document_id"], set_=replaced)
 
 
-def _build_listing(*, is_of_lane: bool, is_after: bool) -> sa.Select[Any]:
+_OF_STAGE = index_tasks.c.stage == sa.bindparam("stage_", type_=sa.Text)
+_OF_LANE = index_tasks.c.lane == sa.bindparam("lane_", type_=sa.Integer)
+_FEED, _DOCUMENT = (sa.bindparam(name, type_=sa.BigInteger) for name in ("after_feed_", "after_document_"))
+
+
+def _build_listing(*conditions: sa.ColumnElement[bool]) -> PreparedListing:
     order = (index_tasks.c.lane, index_tasks.c.feed_id, index_tasks.c.document_id)
-    query = sa.select(*rows.TASK).where(index_tasks.c.stage == sa.bindparam("stage_", type_=sa.Text)).order_by(*order)
-    if is_of_lane:
-        query = query.where(index_tasks.c.lane == sa.bindparam("lane_", type_=sa.Integer))
-    if is_after:
-        # Compared as a whole row: the next task in the order, wherever a lane or a feed ends.
-        last = [sa.bindparam(name, type_=sa.BigInteger) for name in ("after_lane_", "after_feed_", "after_document_")]
-        query = query.where(sa.tuple_(*order) > sa.tuple_(*last))
-    return query.limit(sa.bindparam("limit_", type_=sa.Integer))
+    query = sa.select(*rows.TASK).where(_OF_STAGE, *conditions).order_by(*order)
+    return PreparedListing(query.limit(sa.bindparam("limit_", type_=sa.Integer)))
 
 
-_LISTINGS = {
-    (is_of_lane, is_after): PreparedListing(_build_listing(is_of_lane=is_of_lane, is_after=is_after))
-    for is_of_lane in (False, True)
-    for is_after in (False, True)
-}
+_ALL, _ALL_OF_LANE = _build_listing(), _build_listing(_OF_LANE)
+# Two queries, since SQLite sorts all tasks of a feed to compare them as whole rows: 6 ms for each part of a feed of 20,000 documents.
+_BEHIND_IN_FEED = _build_listing(_OF_LANE, index_tasks.c.feed_id == _FEED, index_tasks.c.document_id > _DOCUMENT)
+_OF_LATER_FEEDS = _build_listing(_OF_LANE, index_tasks.c.feed_id > _FEED)
 _PUT = PreparedChange(_build_put, [column.name for column in index_tasks.columns])
 _ADVANCE = PreparedChange(
     lambda _: (
@@ -57,6 +55,16 @@ _ADVANCE = PreparedChange(
 )
 _REMOVE = PreparedChange(lambda _: sa.delete(index_tasks).where(*_SAME_VERSION), ("id_", "version_"))
 _BY_DOCUMENT = PreparedQuery(lambda ids: sa.select(*rows.TASK).where(index_tasks.c.document_id.in_(ids)))
+
+
+def _list_behind(connection: sa.Connection, stage: Stage, limit: int, after: IndexTask) -> list[IndexTask]:
+    place = {"lane_": after.lane.value, "after_feed_": after.feed_id or 0}
+    found = _run(connection, _BEHIND_IN_FEED, stage, limit, **place, after_document_=after.document_id)
+    return found if len(found) == limit else [*found, *_run(connection, _OF_LATER_FEEDS, stage, limit - len(found), **place)]
+
+
+def _run(connection: sa.Connection, listing: PreparedListing, stage: Stage, limit: int, **values: int) -> list[IndexTask]:
+    return list(map(rows.task_from_row, listing.run(connection, {"stage_": stage.value, "limit_": limit, **values})))
 
 
 class SqlIndexTasks:
@@ -90,13 +98,11 @@ class SqlIndexTasks:
 
     def list(self, stage: Stage, limit: int, *, lane: Lane | None = None, after: IndexTask | None = None) -> list[IndexTask]:
         """Lists index tasks of a stage, quick lane first."""
-        values: dict[str, Any] = {"stage_": stage.value, "limit_": limit}
-        if lane is not None:
-            values["lane_"] = lane.value
         if after is not None:
-            values |= {"after_lane_": after.lane.value, "after_feed_": after.feed_id or 0, "after_document_": after.document_id}
-        listing = _LISTINGS[lane is not None, after is not None]
-        return list(map(rows.task_from_row, listing.run(self._connection, values)))
+            return _list_behind(self._connection, stage, limit, after)
+        if lane is None:
+            return _run(self._connection, _ALL, stage, limit)
+        return _run(self._connection, _ALL_OF_LANE, stage, limit, lane_=lane.value)
 
     def advance(self, done: Sequence[IndexTask]) -> None:
         """Moves tasks to the index stage if their versions are exactly these."""
