@@ -72,6 +72,20 @@ def test_searcher_names_the_words_that_a_result_lacks(harness: SearchHarness) ->
     assert name_missing(search(harness, "hound zebra"))["http://a.com/dogs"] == ("zebra",)
 
 
+def test_word_that_is_a_part_of_a_compound_is_not_missing(harness: SearchHarness) -> None:
+    harness.add(
+        [
+            harness.make("http://a.com/form", "Den Urlaubsantrag gibt es im Büro.", title="Formulare", language="de"),
+            harness.make("http://a.com/rest", "Resturlaub verfällt im März.", title="Regeln", language="de"),
+        ]
+    )
+    page = search(harness, "Urlaub Antrag")
+    assert [(result.url, result.missing) for result in page.results] == [("http://a.com/form", ()), ("http://a.com/rest", ("Antrag",))]
+    snippet = page.results[0].snippet
+    assert [snippet.text[start:end] for start, end in snippet.marks] == ["Urlaubsantrag"]
+    assert [result.url for result in search(harness, "Urlaub Antrag", ANONYMOUS, match=Match.ALL).results] == ["http://a.com/form"]
+
+
 @pytest.mark.parametrize(("language", "missing"), [("en", ("die", "zebra")), ("de", ("the", "zebra"))])
 def test_function_words_of_the_language_of_the_results_are_not_named(
     harness: SearchHarness, language: str, missing: tuple[str, ...]

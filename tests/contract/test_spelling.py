@@ -94,6 +94,18 @@ def test_spelling_trusts_the_beginning_of_other_words_unless_letters_are_missing
     assert search(harness, "urlli")["spelling"] == "urllib"
 
 
+def test_spelling_trusts_a_part_of_compounds(harness: SearchHarness) -> None:
+    harness.add([harness.make(f"http://a.com/w{number}", "cold water of a well", title="W", language="en") for number in range(30)])
+    assert search(harness, "Wasser")["spelling"] == "water"
+    harness.add([harness.make("http://s.com/t", "Das Trinkwasser ist kalt", title="Hahn", language="de", secure=True)])
+    assert search(harness, "Wasser")["spelling"] == "water"
+    harness.add([harness.make("http://a.com/t", "Das Trinkwasser ist kalt", title="Hahn", language="de")])
+    found = search(harness, "Wasser")
+    assert (found["spelling"], [result["url"] for result in found["results"]]) == (None, ["http://a.com/t"])
+    # one word that is two, beside another
+    assert search(harness, "Trink Wasser")["spelling"] is None
+
+
 def test_spelling_corrects_a_word_that_stands_beside_another_though_none_holds_all(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/p", "If paper jams in the printer, open the door", title="Office", language="en")])
     assert search(harness, "printr paper stuck")["spelling"] == "printer paper stuck"

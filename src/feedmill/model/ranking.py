@@ -17,6 +17,7 @@ class Ranking:
     headings: float = 0.15
     anchors: float = 0.3
     navigation: float = 0.1
+    compounds: float = 0.4
     exact: float = 0.2
     proximity: float = 0.2
     url: float = 0.1

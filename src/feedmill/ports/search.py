@@ -29,6 +29,9 @@ class Vocabulary(Protocol):
     def count(self, word: str, access: AccessFilter) -> int:
         """Counts the documents that the user may see and whose title or text holds a word. A count above a hundred may be an estimate."""
 
+    def is_in_compound(self, word: str, access: AccessFilter) -> bool:
+        """Whether a document that the user may see holds a word that a word is a part of (``Antrag`` of ``Urlaubsantrag``)."""
+
     def find_alike(self, word: str, access: AccessFilter, more_than: int) -> str | None:
         """Finds the likeliest similar word that is in more than ``more_than`` documents that the user may see.
 
@@ -39,26 +42,28 @@ class Vocabulary(Protocol):
 class Highlighter(Protocol):
     """Highlights the words of one query in texts, in all forms that the index finds.
 
+    Shape: ``language`` is that of the text, None if it is unknown.
+
     Example::
 
         snippet = index.make_highlighter(Word("invoice")).make_snippet("All invoices of 2024")
         words = [snippet.text[start:end] for start, end in snippet.marks]
     """
 
-    def make_snippet(self, text: str) -> Snippet:
+    def make_snippet(self, text: str, language: str | None = None) -> Snippet:
         """Returns the passage of a text that best shows the words of the query, with their positions in it."""
 
-    def find_marks(self, text: str) -> tuple[tuple[int, int], ...]:
+    def find_marks(self, text: str, language: str | None = None) -> tuple[tuple[int, int], ...]:
         """Returns the start and end positions of the words of the query in a text."""
 
     @property
     def weights(self) -> tuple[float, ...]:
         """How much each word or phrase of the query counts. They are numbered from 0."""
 
-    def find_terms(self, text: str) -> list[tuple[int, int]]:
+    def find_terms(self, text: str, language: str | None = None) -> list[tuple[int, int]]:
         """Returns where words of the query begin in a text, each with its number, in order: quickly, also words that only begin alike."""
 
-    def count_terms(self, text: str) -> dict[int, int]:
+    def count_terms(self, text: str, language: str | None = None) -> dict[int, int]:
         """Returns how often a text holds each word of the query, by its number, without those that it does not hold."""
 
 

@@ -224,6 +224,7 @@ class RankingSettings(Section):
     headings: Weight = 0.15
     anchors: Weight = 0.3
     navigation: Weight = 0.1
+    compounds: Weight = 0.4
     exact: Weight = 0.2
     proximity: Weight = 0.2
     url: Weight = 0.1

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import filterfalse
 from operator import add
 
-from feedmill.adapters.index.stemming import Stems
+from feedmill.adapters.index.stemming import CompoundStems, Stems
 from feedmill.core.text.analysis import (
     GRAM_SIZES,
     fold_spaced,
@@ -153,6 +153,11 @@ def tagged_words(name: str, value: str) -> list[str]:
 def navigation_words(words: Iterable[str], sign: str) -> list[str]:
     """Returns words of navigation, each after a sign that no name of metadata has, so that they share the field of metadata words."""
     return [f"{sign}{word}" for word in words]
+
+
+def list_compound_stems(words: str, compounds: CompoundStems) -> str:
+    """Returns the stems of what the compounds among words contain. Shape: a line of folded words, as in ``AnalyzedText``."""
+    return _join(map(compounds.__getitem__, words.split()))
 
 
 def highlight_terms(query: Node) -> tuple[str, ...]:

@@ -2,19 +2,23 @@
 
 Function words are highlighted inside phrases only, unless the query has no other words, and choose no passage.
 
+In a text of a language that writes words together, a compound is a form of the words that it contains (``Urlaubsantrag`` of ``Antrag``).
+
 The words of a passage are stemmed as the words of the query were. A word that shares a stem with a word of the query counts as that
 word. A passage is short, and only words with the same beginning as a stem are stemmed.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
+from functools import partial
 from itertools import takewhile
+from types import MappingProxyType
 
 from feedmill.adapters.index.analysis import MAX_TERMS, highlight_terms
-from feedmill.adapters.index.querywords import iter_query_words, read_single
-from feedmill.adapters.index.stemming import list_query_stems
-from feedmill.core.text.analysis import blank_out, fold_words, gram_size
+from feedmill.adapters.index.querywords import iter_open_words, iter_query_words, read_single
+from feedmill.adapters.index.stemming import COMPOUND, CompoundStems, find_compound_stems, list_part_stems, list_query_stems
+from feedmill.core.text.analysis import blank_out, fold_in_place, fold_words, gram_size
 from feedmill.core.text.functionwords import find_function_words
-from feedmill.core.text.snippets import count_terms, find_marks, find_places, make_snippet
+from feedmill.core.text.snippets import FindForms, count_terms, find_marks, find_places, make_snippet
 from feedmill.core.text.wordforms import FOLDED
 from feedmill.model.query import Node
 from feedmill.model.results import Snippet
@@ -22,6 +26,9 @@ from feedmill.model.results import Snippet
 MOST_PLACES = 1_000
 FUNCTION_WEIGHT = 0.1
 LEAST_ROOT = 3
+SCANNED_CHARACTERS = 40_000
+"""The beginning of a text in which compounds are looked for."""
+MAX_TRIES = 1_000
 _START = 2
 
 
@@ -32,34 +39,57 @@ class FormsHighlighter:
         self._terms = highlight_terms(query)
         singles = [raw for raw in map(read_single, iter_query_words(query)) if raw][:MAX_TERMS]
         stems = {FOLDED[raw]: list_query_stems(raw, languages) for raw in singles if not gram_size(raw)}
+        self._open = {FOLDED[raw]: raw for raw in map(read_single, iter_open_words(query)) if FOLDED[raw] in stems}
         hangul = tuple(FOLDED[raw] for raw in singles if gram_size(raw) and FOLDED[raw] >= "\uac00")
         self._roots = tuple(f"{term}*" if term in hangul else _find_prefix(term, stems.get(term, ())) for term in self._terms)
         functional = find_function_words(self._terms, languages)
         self._marked = tuple(term for term in self._terms if term not in functional)
         self._marked_roots = tuple(root for term, root in zip(self._terms, self._roots, strict=True) if term not in functional)
         self._weights = tuple(FUNCTION_WEIGHT if term in functional else 1.0 for term in self._terms)
-        self._forms = _Forms(stems, hangul, tuple(languages))
+        self._make_forms = partial(_Forms, stems, hangul, tuple(languages))
+        self._forms = self._make_forms()
+        self._with_compounds: dict[str | None, _Forms] = {}
 
-    def make_snippet(self, text: str) -> Snippet:
+    def make_snippet(self, text: str, language: str | None = None) -> Snippet:
         """Returns the passage of a text that best shows the words of the query, with their positions in it."""
-        return make_snippet(text, self._marked, self._forms.fold, roots=self._marked_roots, find_forms=self._forms.find_forms)
+        forms = self._forms_in(language, text)
+        compounds = forms.list_compounds(text, self._marked)
+        return make_snippet(text, self._marked, forms.fold, roots=self._marked_roots, find_forms=_find_quickly(forms), compounds=compounds)
 
-    def find_marks(self, text: str) -> tuple[tuple[int, int], ...]:
+    def find_marks(self, text: str, language: str | None = None) -> tuple[tuple[int, int], ...]:
         """Returns the start and end positions of the words to highlight in a text."""
-        return tuple(find_marks(text, self._marked, self._forms.fold, self._forms.find_forms))
+        forms = self._forms_in(language, text)
+        return tuple(find_marks(text, self._marked, forms.fold, _find_quickly(forms)))
 
     @property
     def weights(self) -> tuple[float, ...]:
         """How much each word or phrase of the query counts: function words little, where there are others."""
         return self._weights
 
-    def find_terms(self, text: str) -> list[tuple[int, int]]:
+    def find_terms(self, text: str, language: str | None = None) -> list[tuple[int, int]]:
         """Returns where words of the query begin, each with its number, quickly and not exactly."""
-        return find_places(text, self._roots, most=MOST_PLACES, scanned=len(text))
+        compounds = self._forms_in(language, text).list_compounds(text, self._terms)
+        return find_places(text, self._roots, most=MOST_PLACES, scanned=len(text), compounds=compounds)
 
-    def count_terms(self, text: str) -> dict[int, int]:
+    def count_terms(self, text: str, language: str | None = None) -> dict[int, int]:
         """Returns how often a text holds each word of the query, by its number."""
-        return count_terms(self._forms.list_tokens(text), self._terms)
+        return count_terms(self._forms_in(language, text).list_tokens(text), self._terms)
+
+    def _forms_in(self, language: str | None, text: str) -> "_Forms":
+        """Returns the forms in a text of a language."""
+        compounds = find_compound_stems(language, len(text)) if self._open else None
+        if compounds is None:
+            return self._forms
+        forms = self._with_compounds.get(language)
+        if forms is None:
+            parts = {stem: word for word, raw in self._open.items() for stem in list_part_stems(raw, [language or ""])}
+            forms = self._with_compounds[language] = self._make_forms(parts=parts, compounds=compounds)
+        return forms
+
+
+def _find_quickly(forms: "_Forms") -> FindForms | None:
+    """Returns how forms are found by their beginnings, None if compounds are forms, which may begin with anything."""
+    return None if forms.has_compounds else forms.find_forms
 
 
 def _find_prefix(term: str, stems: Sequence[str]) -> str:
@@ -74,8 +104,17 @@ def _find_prefix(term: str, stems: Sequence[str]) -> str:
 class _Forms(dict[str, str]):
     """Maps each form of a query word to that word, by folded word. A word is looked up when it first occurs."""
 
-    def __init__(self, stems: dict[str, list[str]], hangul: Sequence[str], languages: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        stems: dict[str, list[str]],
+        hangul: Sequence[str],
+        languages: tuple[str, ...],
+        parts: Mapping[str, str] = MappingProxyType({}),
+        compounds: CompoundStems | None = None,
+    ) -> None:
         super().__init__()
+        self._parts = parts
+        self._compounds = compounds
         self._word_of = {stem: word for word, found in stems.items() for stem in found}
         self._starts = {stem[:_START] for stem in self._word_of}
         # as they stand in a text with a blank on both sides of each word; a start of one letter is a whole word
@@ -83,6 +122,24 @@ class _Forms(dict[str, str]):
         self._words = frozenset(stems)
         self._hangul = hangul
         self._languages = languages
+
+    @property
+    def has_compounds(self) -> bool:
+        """Whether compounds are forms of the words that they contain."""
+        return self._compounds is not None
+
+    def list_compounds(self, text: str, terms: Sequence[str]) -> list[tuple[str, int]]:
+        """Returns the compounds at the beginning of a text that contain terms, each with the term's number.
+
+        Shape: as ``fold_in_place`` returns them.
+        """
+        if self._compounds is None:
+            return []
+        lowered = fold_in_place(text[:SCANNED_CHARACTERS])
+        numbers = {term: number for number, term in enumerate(terms)}
+        roots = {_find_root(stem.removeprefix(COMPOUND)) for stem, word in self._parts.items() if word in numbers}
+        held = {word for root in roots for word in _list_words_around(lowered, root)}
+        return [(word, numbers[term]) for word in sorted(held) if (term := self[FOLDED[word]]) in numbers and term != FOLDED[word]]
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:
         """Splits a text as the index does, and replaces forms by the words of the query."""
@@ -130,6 +187,34 @@ class _Forms(dict[str, str]):
             return token
         if self._hangul and (word := next((word for word in self._hangul if token.startswith(word)), None)) is not None:
             return word
-        if token[:_START] not in self._starts:
+        if token[:_START] in self._starts:
+            word = next((self._word_of[stem] for stem in list_query_stems(token, self._languages) if stem in self._word_of), None)
+            if word is not None:
+                return word
+        if self._compounds is None:
             return token
-        return next((self._word_of[stem] for stem in list_query_stems(token, self._languages) if stem in self._word_of), token)
+        return next((self._parts[stem] for stem in self._compounds[token].split() if stem in self._parts), token)
+
+
+def _find_root(stem: str) -> str:
+    """Returns the beginning of a stem as it stands in a text that ``fold_in_place`` returns, which retains the German sharp s."""
+    beginning = stem.partition("ss")[0]
+    return beginning if len(beginning) >= LEAST_ROOT else stem
+
+
+def _list_words_around(text: str, root: str) -> set[str]:
+    """Returns the words of a text in which a root stands anywhere but at the beginning."""
+    words: set[str] = set()
+    place = text.find(root)
+    for _ in range(MAX_TRIES):
+        if place < 0:
+            break
+        start, end = place, place + len(root)
+        while start and text[start - 1].isalpha():
+            start -= 1
+        while text[end : end + 1].isalpha():
+            end += 1
+        if start < place:
+            words.add(text[start:end])
+        place = text.find(root, end)
+    return words

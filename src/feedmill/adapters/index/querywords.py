@@ -28,6 +28,19 @@ def iter_query_words(node: Node) -> Iterator[str]:
             pass
 
 
+def iter_open_words(node: Node) -> Iterator[str]:
+    """Yields the same texts without those of words with a plus, which mean the word alone."""
+    match node:
+        case Word(text, is_fixed):
+            if not is_fixed:
+                yield text
+        case And(parts) | Or(parts) | AnyOf(parts):
+            for part in parts:
+                yield from iter_open_words(part)
+        case _:
+            pass
+
+
 def iter_query_phrases(node: Node) -> Iterator[str]:
     """Yields the texts of the phrases that make a document match better."""
     match node:

@@ -15,6 +15,8 @@ from functools import cache, lru_cache
 import Stemmer
 
 from feedmill.core.text.analysis import gram_size, list_grams
+from feedmill.core.text.compounds import LANGUAGES as COMPOUNDING
+from feedmill.core.text.compounds import compounds_of, find_language
 from feedmill.core.text.wordforms import FOLDED, MAX_REMEMBERED_CHARACTERS, MAX_WORD_BYTES, WordForms, fold_all, write_raw
 
 LANGUAGES = {
@@ -121,6 +123,42 @@ def stems_of(language: str | None) -> Stems:
     return Stems(language if language in LANGUAGES else "")
 
 
+COMPOUND = "~c:"
+"""The prefix of the stem of a word that is a part of a compound; alone, it marks documents with compounds. No stem begins with it."""
+
+SHORT_CHARACTERS = 200
+"""In a text up to this length the language is often in doubt, so its words are divided by the rules of every language."""
+
+
+class CompoundStems(WordForms):
+    """The stems of the words that folded words contain, each after the prefix, joined by blanks; "" for words that are no compounds.
+
+    Shape: ``language`` is None for texts whose language is in doubt.
+    """
+
+    def __init__(self, language: str | None) -> None:
+        super().__init__()
+        self._compounds = [compounds_of(code) for code in (COMPOUNDING if language is None else [find_language(language)])]
+        self._stems = stems_of(language)
+
+    def make_form(self, word: str) -> str:
+        """Divides one word, and stems what it contains."""
+        parts = [part for compounds in self._compounds for part in compounds.list_parts(word)]
+        stems = dict.fromkeys(stem for part in parts for stem in self._stems.make_form(part).split())
+        return " ".join(f"{COMPOUND}{stem}" for stem in stems)
+
+
+def find_compound_stems(language: str | None, characters: int) -> CompoundStems | None:
+    """Returns the stems of compounds for a text of a language, None where no word is divided. Units: the text has so many characters."""
+    may_hold = characters <= SHORT_CHARACTERS if language is None else find_language(language)
+    return _compound_stems_of(language) if may_hold else None
+
+
+@cache
+def _compound_stems_of(language: str | None) -> CompoundStems:
+    return CompoundStems(language)
+
+
 def stem(word: str, language: str) -> list[str]:
     """Returns the stems of a word in lower case in one language; the folded word if the language has no rules."""
     folded = FOLDED[word]
@@ -149,6 +187,12 @@ def list_query_stems(word: str, languages: Iterable[str]) -> list[str]:
     # The memory of the cache depends on the length of its keys, which a user chooses.
     find = _list_query_stems if len(word) <= MAX_REMEMBERED_CHARACTERS else _list_query_stems.__wrapped__
     return list(find(word, tuple(languages)))
+
+
+def list_part_stems(word: str, languages: Iterable[str]) -> list[str]:
+    """Returns the stems that a word in lower case may have as a part of compounds in an index of these languages, each after the prefix."""
+    stems = list_query_stems(word, [language for language in languages if find_language(language)])
+    return [f"{COMPOUND}{stem}" for stem in stems]
 
 
 @lru_cache(maxsize=20_000)

@@ -35,6 +35,11 @@ def shown_title(document: Document) -> str | None:
     return document.attributes.title or (document.text.title if document.text is not None else None)
 
 
+def shown_language(document: Document) -> str | None:
+    """Returns the language of a document's text, None if it is not known."""
+    return document.text.language if document.text is not None else None
+
+
 def shown_date(document: Document) -> datetime | None:
     """Returns the date that the rules of the settings found in the document, else that of its last modification."""
     return (document.text.date if document.text is not None else None) or document.attributes.last_modified

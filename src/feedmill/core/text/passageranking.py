@@ -38,16 +38,19 @@ _NUMBER: Final = itemgetter(1)
 
 
 class QueryWords(Protocol):
-    """The words of a query, numbered from 0; ``ports.Highlighter`` is one."""
+    """The words of a query, numbered from 0; ``ports.Highlighter`` is one.
+
+    Shape: ``language`` is that of the text, None if it is unknown.
+    """
 
     @property
     def weights(self) -> Sequence[float]:
         """How much each word counts."""
 
-    def find_terms(self, text: str) -> Sequence[tuple[int, int]]:
+    def find_terms(self, text: str, language: str | None = None) -> Sequence[tuple[int, int]]:
         """Returns where words begin in a text, each with its number, in order: quickly, also words that only begin alike."""
 
-    def count_terms(self, text: str) -> Mapping[int, int]:
+    def count_terms(self, text: str, language: str | None = None) -> Mapping[int, int]:
         """Returns how often a text holds each word, by its number, without those that it does not hold."""
 
 
@@ -79,23 +82,23 @@ class PassageRanking:
         self._passages = 0
         self._holding: Counter[int] = Counter()
 
-    def add(self, source: int, title: str, text: QuotableText, near: int | None = None) -> None:
+    def add(self, source: int, title: str, text: QuotableText, near: int | None = None, language: str | None = None) -> None:
         """Adds a text. Shape: ``source`` is its number in the order of the search.
 
         ``near`` is the place of the passage of its main text that is near to the query by meaning, None for none.
         """
-        passages, is_navigation = self._choose(text.text, text.main), False
+        passages, is_navigation = self._choose(text.text, text.main, language), False
         nearest = None if near is None else next(iter(split_ranges(text.text, text.main, near + 1)[near:]), None)
         if nearest is not None:
             # a passage without any word of the query makes way for the one that is near to it
             passages = [(each, True) for each, has_words in passages if has_words and each != nearest] + [(nearest, True)]
         if not any(has_words for _, has_words in passages):
-            beside = self._choose(text.text, text.navigation)
+            beside = self._choose(text.text, text.navigation, language)
             if any(has_words for _, has_words in beside) or not passages:
                 passages, is_navigation = beside, True
-        titled = self._words.count_terms(title)
+        titled = self._words.count_terms(title, language)
         for passage, _ in passages:
-            counts = self._words.count_terms(passage.text)
+            counts = self._words.count_terms(passage.text, language)
             candidate = Candidate(
                 source=source,
                 passage=passage,
@@ -107,12 +110,12 @@ class PassageRanking:
             )
             self._candidates.append(candidate)
 
-    def _choose(self, text: str, ranges: Sequence[Range]) -> list[tuple[Passage, bool]]:
+    def _choose(self, text: str, ranges: Sequence[Range], language: str | None) -> list[tuple[Passage, bool]]:
         """Returns the passages that hold most of the query, and whether each has any of it; the first passage if none has."""
         passages = split_ranges(text, [(start, min(end, SCANNED_CHARACTERS)) for start, end in ranges])
         if not passages:
             return []
-        places = self._words.find_terms(text[: passages[-1].end])
+        places = self._words.find_terms(text[: passages[-1].end], language)
         found: dict[int, Counter[int]] = {}
         for index, passage in enumerate(passages):
             first, behind = (bisect_left(places, (place,)) for place in (passage.start, passage.end))

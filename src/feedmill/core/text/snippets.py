@@ -61,17 +61,18 @@ def make_snippet(
     size: int = SNIPPET_CHARACTERS,
     roots: Sequence[str] | None = None,
     find_forms: FindForms | None = None,
+    compounds: Sequence[tuple[str, int]] = (),
 ) -> Snippet:
     """Returns the best passage with its highlights, or the beginning of the text if no term occurs.
 
     Shape: ``terms`` are folded words, phrases (folded words joined by blanks) or wildcards. ``roots`` say how each term may begin in a
     text, with a star where it may continue. ``fold`` returns every form of a term as that term; ``find_forms`` does the same for ASCII
-    words. Units: ``size`` characters, approximately.
+    words. ``compounds`` as in ``find_places``. Units: ``size`` characters, approximately.
     """
     if text[:1].isspace():
         text = text.lstrip()
     wanted = terms[:MAX_TERMS]
-    places = find_places(text, wanted if roots is None else roots[:MAX_TERMS])
+    places = find_places(text, wanted if roots is None else roots[:MAX_TERMS], compounds=compounds)
     start = _best_start(places, size) if places else 0
     passage = _cut_snippet(text, start, size)
     return Snippet(text=passage, marks=tuple(find_marks(passage, wanted, fold, find_forms)))
@@ -145,10 +146,13 @@ def _join(ranges: _Places) -> _Places:
 # --- finding the window ---------------------------------------------------------------------------------------------------------
 
 
-def find_places(text: str, terms: Sequence[str], *, most: int = MAX_PLACES, scanned: int = 0) -> _Places:
+def find_places(
+    text: str, terms: Sequence[str], *, most: int = MAX_PLACES, scanned: int = 0, compounds: Sequence[tuple[str, int]] = ()
+) -> _Places:
     """Returns (position, number of the term) in the order of positions, fast and by the beginnings of words alone.
 
-    Shape: ``terms`` are what ``make_snippet`` calls roots; ``most`` positions of each. Units: ``scanned`` characters, as many as a snippet
+    Shape: ``terms`` are what ``make_snippet`` calls roots; ``most`` positions of each. ``compounds`` are words of the text, as
+    ``fold_in_place`` returns them, that hold a term, each with the number of the term. Units: ``scanned`` characters, as many as a snippet
     needs by default.
     """
     # folding is slower than laying out, so less of a text with other characters is scanned
@@ -161,10 +165,14 @@ def find_places(text: str, terms: Sequence[str], *, most: int = MAX_PLACES, scan
         laid_out = f" {laid_out} "
         for number, term in enumerate(terms):
             _add_whole_words(places, number, laid_out, term, most)
+        for word, number in compounds:
+            _add_whole_words(places, number, laid_out, word, most)
     else:
         head = fold_in_place(head)
         for number, term in enumerate(terms):
             places += [(place, number) for place in _occurrences(head, _first_word(term), 0, len(head), most)]
+        for word, number in compounds:
+            places += [(place, number) for place in _occurrences(head, word, 0, len(head), most)]
     if not places and len(text) > size:
         # no term is in the scanned part: searches the rest without folding it
         places = _find_raw(text, terms, size)

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import structlog
 
-from feedmill.core.documents.presentation import may_show_copy, shown_title
+from feedmill.core.documents.presentation import may_show_copy, shown_language, shown_title
 from feedmill.core.query.matching import loosen
 from feedmill.core.text.structure import decode_structure
 from feedmill.core.text.textblob import decode_headings, decode_links, decode_main_text, decode_stored_structure, decode_text
@@ -92,7 +92,7 @@ class CachedCopies:
             raise NotFound(message("the cached copy of this document cannot be shown"))
         text, blocks = found
         none: Marks = ()
-        marks = attempt(lambda: self._find_marks(text, query, deadline), none, step=COPY_STEP, url=document.url)
+        marks = attempt(lambda: self._find_marks(text, query, shown_language(document), deadline), none, step=COPY_STEP, url=document.url)
         title = shown_title(document) or document.url
         return CachedCopy(
             url=document.url,
@@ -104,7 +104,7 @@ class CachedCopies:
             updated_at=document.updated_at,
         )
 
-    def _find_marks(self, text: str, query: str, deadline: Deadline | None) -> Marks:
+    def _find_marks(self, text: str, query: str, language: str | None, deadline: Deadline | None) -> Marks:
         """Returns what a snippet of the text would highlight, in order and without overlap."""
         if not query.strip():
             return ()
@@ -114,7 +114,7 @@ class CachedCopies:
             return ()
         # a document that lacks some of the words was found by the parts of the query
         for node in (root, loosen(root, Match.AUTO)):
-            marks = state.index.make_highlighter(node).find_marks(text) if node is not None else ()
+            marks = state.index.make_highlighter(node).find_marks(text, language) if node is not None else ()
             if marks:
                 return marks[:MAX_MARKS]
         return ()

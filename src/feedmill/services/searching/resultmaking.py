@@ -11,6 +11,7 @@ from feedmill.core.documents.presentation import (
     may_show_copy,
     select_metadata,
     shown_date,
+    shown_language,
     shown_mimetype,
     shown_title,
 )
@@ -89,7 +90,6 @@ class ResultMaker:
         fault_point(RESULT_STEP, document.url)
         if document.damage:
             raise ValueError(document.damage)
-        text = document.text
         snippet, title_marks = NO_SNIPPET, NO_MARKS
         if request.has_snippets:
             make_snippet = partial(self._make_snippet, document, highlighter, hit.passage)
@@ -105,7 +105,7 @@ class ResultMaker:
             score=hit.score,
             date=shown_date(document),
             mimetype=shown_mimetype(document),
-            language=text.language if text is not None else None,
+            language=shown_language(document),
             metadata=select_metadata(displayed_metadata(document), request.getfields) if request.getfields else (),
             title_marks=title_marks,
             rank=document.rank,
@@ -121,19 +121,19 @@ class ResultMaker:
         fault_point(SNIPPET_STEP, document.url)
         if has_robots_rule(document, "nosnippet"):
             return NO_SNIPPET
-        stored = self._read_stored(document)
+        stored, language = self._read_stored(document), shown_language(document)
         first: Snippet | None = None
         # Navigation is quoted only if nothing else shows why the document was found. Without the words of the query, a description stands
         # only in for a missing text.
         for read in (decode_quotable_text, lambda _: find_description(displayed_metadata(document)), decode_quotable_navigation):
-            snippet = highlighter.make_snippet(_decode(stored, read))
+            snippet = highlighter.make_snippet(_decode(stored, read), language)
             if snippet.marks:
                 return snippet
             if first is None and snippet.text:
                 first = snippet
         # no word of the query is there, so what is near to the query says why the document was found
         near = None if passage is None else attempt(lambda: _find_passage(stored, passage), None, step=SNIPPET_STEP, url=document.url)
-        return highlighter.make_snippet(near) if near else first or NO_SNIPPET
+        return highlighter.make_snippet(near, language) if near else first or NO_SNIPPET
 
     def read_text(self, document: Document, decode: Callable[[bytes], str] = decode_text) -> str:
         """Reads the text of a document; returns "" if there is none that can be read."""
@@ -172,7 +172,7 @@ def _find_passage(stored: bytes, place: int) -> str | None:
 
 def _mark_title(document: Document, highlighter: Highlighter) -> Marks:
     fault_point(TITLE_STEP, document.url)
-    return highlighter.find_marks(shown_title(document) or "")
+    return highlighter.find_marks(shown_title(document) or "", shown_language(document))
 
 
 def report_failed(count: int) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 
 import structlog
 
-from feedmill.core.documents.presentation import displayed_metadata, has_robots_rule, shown_title
+from feedmill.core.documents.presentation import displayed_metadata, has_robots_rule, shown_language, shown_title
 from feedmill.core.text.passageranking import Candidate, PassageRanking
 from feedmill.core.text.textblob import QuotableText, decode_whole
 from feedmill.core.urls.breadcrumbs import name_url
@@ -86,7 +86,7 @@ class Retrieval:
 
     def _add(self, ranking: PassageRanking, source: int, document: Document, near: int | None) -> None:
         fault_point(PASSAGES_STEP, document.url)
-        ranking.add(source, shown_title(document) or "", self._read_text(document), near)
+        ranking.add(source, shown_title(document) or "", self._read_text(document), near, shown_language(document))
 
     def _read_text(self, document: Document) -> QuotableText:
         """Reads the text of a document; it is empty if there is none, if it cannot be read, or if it must not be given away."""

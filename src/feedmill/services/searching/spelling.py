@@ -1,9 +1,10 @@
 """Suggests spellings: similar words from documents that the user may see, if they find more.
 
 Only words that hardly any document holds are replaced, and only a few of them; never the function words of a query, which are often rarer
-than the words that matter, and never by function words. A suggestion is offered if the corrected query finds more than the original one,
-for the same user and with the same restrictions; or, where no document holds all of either, if each corrected word stands beside another
-word of the query. Where no word is misspelt, two words may be one (``pay slip``), or one may be two (``e1042``).
+than the words that matter, and never by function words; nor words that are parts of compounds, which find these. A suggestion is offered if
+the corrected query finds more than the original one, for the same user and with the same restrictions; or, where no document holds all of
+either, if each corrected word stands beside another word of the query. Where no word is misspelt, two words may be one (``pay slip``), or
+one may be two (``e1042``).
 """
 
 import re
@@ -58,6 +59,7 @@ def find_spelling(index: SearchIndex, query: str, root: Node, access: AccessFilt
         word: found
         for word, own in doubted
         if not _is_in_title(index, word, own, access)
+        and not index.vocabulary.is_in_compound(word, access)
         and (found := _find_better(index, word, own, access))
         and not _is_repeated(index, word, own, access, read_texts)
     }

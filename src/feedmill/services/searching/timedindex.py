@@ -136,6 +136,10 @@ class _TimedVocabulary:
         """Counts documents as ``Vocabulary.count`` does."""
         return self._timed.run(lambda: self._vocabulary.count(word, access), 1)
 
+    def is_in_compound(self, word: str, access: AccessFilter) -> bool:
+        """Looks for compounds as ``Vocabulary.is_in_compound`` does."""
+        return self._timed.run(lambda: self._vocabulary.is_in_compound(word, access), 1)
+
     def find_alike(self, word: str, access: AccessFilter, more_than: int) -> str | None:
         """Finds a word as ``Vocabulary.find_alike`` does."""
         # Several walks through the dictionary: for each first letter that the word may have.

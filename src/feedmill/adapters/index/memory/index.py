@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from feedmill.adapters.index.analysis import split_words
 from feedmill.adapters.index.highlighting import FormsHighlighter
-from feedmill.adapters.index.memory.matching import Entry, match_entry, score_entry
+from feedmill.adapters.index.memory.matching import Entry, holds_part, match_entry, score_entry
+from feedmill.adapters.index.querywords import read_single
 from feedmill.adapters.index.reach import RELEVANT
 from feedmill.adapters.index.similarwords import MAX_START_CHARACTERS, Counted, choose_alike
 from feedmill.core.ranking.bias import WORDLESS_SCORE, bias_factor, biased
@@ -49,8 +50,9 @@ _Find = Callable[[Node, AccessFilter], Sequence[IndexDocument]]
 class MemoryVocabulary:
     """Reads the words of documents in memory. ``find`` returns the matching documents that a user may see."""
 
-    def __init__(self, documents: Sequence[IndexDocument], find: _Find) -> None:
-        self._documents = documents
+    def __init__(self, entries: Sequence[Entry], find: _Find) -> None:
+        self._entries = entries
+        self._documents = [entry.document for entry in entries]
         self._find = find
 
     def complete(self, start: str, within: Node, access: AccessFilter, limit: int) -> list[Counted]:
@@ -70,6 +72,11 @@ class MemoryVocabulary:
         folded = split_words(word)
         visible = (document for document in self._documents if document.access_class in access.permitted)
         return sum(len(folded) == 1 and folded[0] in _words_of(document) for document in visible)
+
+    def is_in_compound(self, word: str, access: AccessFilter) -> bool:
+        """Whether a document that the user may see holds a compound of which a word is a part."""
+        raw = read_single(word)
+        return any(holds_part(raw, entry) for entry in self._entries if entry.document.access_class in access.permitted) if raw else False
 
     def find_alike(self, word: str, access: AccessFilter, more_than: int) -> str | None:
         """Finds the likeliest similar word."""
@@ -148,7 +155,7 @@ class MemoryIndex:
         def find(query: Node, access: AccessFilter) -> list[IndexDocument]:
             return [entries[hit.key].document for hit in self.search(query, access, start=0, num=len(entries)).hits]
 
-        return MemoryVocabulary([entry.document for entry in entries.values()], find)
+        return MemoryVocabulary(list(entries.values()), find)
 
     def make_highlighter(self, query: Node) -> FormsHighlighter:
         """Returns the highlighter of a query, with the word forms of the documents' languages."""

@@ -5,9 +5,9 @@ A score counts how often the words are in each field, with the weights of the en
 
 from dataclasses import dataclass, replace
 
-from feedmill.adapters.index.analysis import lay_out_whole, tagged_words
+from feedmill.adapters.index.analysis import lay_out_whole, list_compound_stems, tagged_words
 from feedmill.adapters.index.querywords import FIELD_WEIGHTS, NAVIGATION_WEIGHT, list_demands, list_finding, read_single
-from feedmill.adapters.index.stemming import list_query_stems, stems_of
+from feedmill.adapters.index.stemming import find_compound_stems, list_part_stems, list_query_stems, stems_of
 from feedmill.core.query.patternsets import pattern_term
 from feedmill.core.ranking.builtinfacets import built_in_term, built_in_values
 from feedmill.core.ranking.indexterms import (
@@ -78,6 +78,7 @@ class Entry:
     terms: frozenset[str]
     navigation: list[str]
     navigation_stems: list[str]
+    compound_stems: frozenset[str]
 
     @classmethod
     def of(cls, document: IndexDocument) -> "Entry":
@@ -93,7 +94,14 @@ class Entry:
         words = {name: split_words(text) for name, text in texts.items()} | {"stems": [stem for part in stems for stem in part]}
         terms = {f"site {term}" for term in site_terms(document.url)} | {f"metadata {term}" for term in metadata_terms(document.metadata)}
         navigation = lay_out_whole(document.navigation, stems_of(document.language))
-        return cls(document, words, frozenset(terms), split_words(document.navigation), navigation.stems.split())
+        compounds = find_compound_stems(document.language, len(document.body))
+        own = " ".join(word for name in texts for word in words[name])
+        compound_stems = frozenset(list_compound_stems(own, compounds).split()) if compounds is not None else frozenset[str]()
+        return cls(document, words, frozenset(terms), split_words(document.navigation), navigation.stems.split(), compound_stems)
+
+    def without_compounds(self) -> "Entry":
+        """Returns the entry in which no word is a part of another."""
+        return replace(self, compound_stems=frozenset())
 
     def without_navigation(self) -> "Entry":
         """Returns the entry of the document's own words."""
@@ -101,6 +109,7 @@ class Entry:
 
 
 STEM_WEIGHT = 0.4
+COMPOUND_WEIGHT = 0.2
 _NO_DEMAND = -1.0
 """The score of a part without words, which demands nothing."""
 
@@ -114,8 +123,8 @@ def score_entry(root: Node, entry: Entry) -> float | None:
 def match_entry(node: Node, entry: Entry) -> float | None:
     """Returns the score of a part of a query: None for no match, ``_NO_DEMAND`` for a part without words."""
     match node:
-        case Word(text):
-            return _match_word(text, entry)
+        case Word(text, is_fixed):
+            return _match_word(text, entry.without_compounds() if is_fixed else entry)
         case Phrase(text):
             return _or_navigation(_match_words(text, entry, FIELD_WEIGHTS), text, entry)
         case Wildcard(text):
@@ -131,7 +140,7 @@ def match_entry(node: Node, entry: Entry) -> float | None:
             some = _match_any(list_finding(parts, functions), entry)
             return some if some is None or some == _NO_DEMAND else some + _find_bonus(parts, functions, entry.without_navigation())
         case Not(part):
-            score = match_entry(part, entry)
+            score = match_entry(part, entry.without_compounds())
             return _NO_DEMAND if score == _NO_DEMAND else _when(score is None)
         case _:
             return _match_restriction(node, entry)
@@ -223,13 +232,23 @@ def _holds_typed(entry: Entry, kind: str, name: str, low: float | None, high: fl
 
 
 def _match_word(text: str, entry: Entry) -> float | None:
-    """Matches a plain word as written, else by its stems, which count less; a Hangul word by its pairs of syllables."""
+    """Matches a plain word as written, else by its stems, which count less, else as a part of compounds.
+
+    A Hangul word is matched by its pairs of syllables.
+    """
     exact, raw = _match_words(text, entry, FIELD_WEIGHTS), read_single(text)
     if exact is None and raw and not is_spaceless(raw):
         exact = _match_stems(raw, entry.words["stems"], entry)
+        if exact is None and holds_part(raw, entry):
+            return COMPOUND_WEIGHT
         if exact is None and (found := _match_stems(raw, entry.navigation_stems, entry)) is not None:
             return NAVIGATION_WEIGHT * found
     return _or_navigation(exact, text, entry)
+
+
+def holds_part(raw: str, entry: Entry) -> bool:
+    """Whether a document holds a compound of which a word in lower case is a part."""
+    return not entry.compound_stems.isdisjoint(list_part_stems(raw, [entry.document.language or ""]))
 
 
 def _match_stems(raw: str, stems: list[str], entry: Entry) -> float | None:

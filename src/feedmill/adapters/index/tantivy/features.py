@@ -25,7 +25,7 @@ def build_parts(word_queries: WordQueries, ranking: Ranking) -> dict[str, list[Q
     """Builds the queries of the parts by name. A part without any query has an empty list."""
     exact, url, metadata = (_weighed(word_queries, one) for one in (ranking.exact, ranking.url, ranking.metadata))
     return {
-        "title": _build_stem_queries(word_queries, "title_stems", ranking.title),
+        "title": [*_build_stem_queries(word_queries, "title_stems", ranking.title), *_build_compound_queries(word_queries, ranking.title)],
         "headings": _build_stem_queries(word_queries, "heading_stems", ranking.headings),
         "anchors": _build_stem_queries(word_queries, ANCHORS, ranking.anchors),
         "exact": [boosted(part, weight) for word, weight in exact for part in _in_text(word_queries, [word.folded])],
@@ -65,6 +65,12 @@ def _build_stem_queries(word_queries: WordQueries, field: str, weight: float) ->
     """Returns the queries of the words in a field of stems. Words that no document has there are left out, since every part takes time."""
     weighed = _weighed(word_queries, weight)
     return [boosted(part, weight) for word, weight in weighed for part in word_queries.list_stems(field, word.raw, known_only=True)]
+
+
+def _build_compound_queries(word_queries: WordQueries, weight: float) -> list[Query]:
+    """Returns the queries of the words as parts of compounds in the title."""
+    weighed = _weighed(word_queries, weight)
+    return [boosted(part, weight) for word, weight in weighed for part in word_queries.list_compounds("title_stems", word.raw)]
 
 
 def _build_queries(word_queries: WordQueries, field: str, weighed: Sequence[tuple[str, float]]) -> list[Query]:

@@ -101,15 +101,17 @@ def build_keys(keys: Sequence[int]) -> Query:
 class _Translator:
     """Translates the parts of one tree into the engine's queries; None for a part without words."""
 
-    def __init__(self, word_queries: WordQueries, *, in_navigation: bool = True) -> None:
+    def __init__(self, word_queries: WordQueries, *, in_navigation: bool = True, in_compounds: bool = True) -> None:
         self._word_queries = word_queries
         self._in_navigation = in_navigation
+        self._in_compounds = in_compounds
 
     def translate(self, node: Node) -> Query | None:
         """Returns the engine's query for a node, or None if the node has no words."""
         match node:
-            case Word(text):
-                return self._word_queries.build(text, in_navigation=self._in_navigation)
+            case Word(text, is_fixed):
+                in_compounds = self._in_compounds and not is_fixed
+                return self._word_queries.build(text, in_navigation=self._in_navigation, in_compounds=in_compounds)
             case Phrase(text):
                 return self._word_queries.build_phrase(text, in_navigation=self._in_navigation)
             case Wildcard(text):
@@ -132,7 +134,8 @@ class _Translator:
         clauses: list[tuple[Occur, Query]] = []
         for part in parts:
             if isinstance(part, Not):
-                excluded = self.translate(part.part)
+                # the word itself alone: who excludes applications wants to see forms of applications
+                excluded = _Translator(self._word_queries, in_navigation=self._in_navigation, in_compounds=False).translate(part.part)
                 if excluded is not None:
                     clauses.append((Occur.MustNot, excluded))
             elif (translated := self.translate(part)) is not None:
@@ -149,7 +152,7 @@ class _Translator:
         finding = list_finding(parts, functions)
         some = _combine([self._standing_alone(part) for part in finding], _any_of)
         # A word of a menu finds a document, but does not place it before those that hold the other words in their text.
-        whole = _Translator(self._word_queries, in_navigation=False)
+        whole = _Translator(self._word_queries, in_navigation=False, in_compounds=self._in_compounds)
         demands = list_demands(parts, functions)
         every = [query for query in map(whole._all_of, demands) if query is not None]
         if some is None or not every:

@@ -11,6 +11,7 @@ import tantivy
 from tantivy import Occur, Query
 
 from feedmill.adapters.index.analysis import NAVIGATION_WORD, split_words
+from feedmill.adapters.index.querywords import read_single
 from feedmill.adapters.index.similarwords import MAX_START_CHARACTERS, Counted, WordTable, choose_alike, count_allowed
 from feedmill.adapters.index.tantivy.accessfilter import find_permitted
 from feedmill.adapters.index.tantivy.failures import translated
@@ -18,7 +19,7 @@ from feedmill.adapters.index.tantivy.query import build_query
 from feedmill.adapters.index.tantivy.schema import build_schema
 from feedmill.adapters.index.tantivy.words import NAVIGATION, WordQueries
 from feedmill.model.access import AccessFilter
-from feedmill.model.query import Node
+from feedmill.model.query import Node, Word
 
 TITLE = "title"
 FIELDS = ("title", "body")
@@ -57,6 +58,18 @@ class TantivyVocabulary:
         scoreless = Query.const_score_query(holding, 0.0)
         with translated("counting a word"):
             return find_permitted(searcher, scoreless, access, start=0, num=0, exact_to=EXACT_TO).total
+
+    def is_in_compound(self, word: str, access: AccessFilter) -> bool:
+        """Whether a document that the user may see holds a compound of which a word is a part."""
+        raw = read_single(word)
+        if self._searcher is None or not raw:
+            return False
+        compounds = WordQueries(self._searcher, Word(word)).list_compounds("stems", raw)
+        if not compounds:
+            return False
+        holding = Query.const_score_query(Query.boolean_query([(Occur.Should, one) for one in compounds]), 0.0)
+        with translated("looking for compounds"):
+            return find_permitted(self._searcher, holding, access, start=0, num=0, exact_to=EXACT_TO).total > 0
 
     def find_alike(self, word: str, access: AccessFilter, more_than: int) -> str | None:
         """Finds the likeliest similar word, by the documents that the user may see."""

@@ -6,11 +6,14 @@
 - A run of a spaceless script is searched by its pairs of neighbouring characters (triples from Thai to Burmese), and by the phrase of its
   characters, which makes it exact. A Hangul word is searched by its pairs of syllables, since particles are written onto a noun.
 - A word may be in the texts of links to a document instead of in the document itself. It counts less there.
+- A word may be a part of a compound (``Antrag`` of ``Urlaubsantrag``). It counts less there, and not if the query means the word alone: if
+  it is excluded, or has a plus.
 - Likewise a word may be in the navigation of a page: its menus, and what else stands beside its main text.
 - A text that is one word to a reader and several to the index (``3.11``) is a phrase.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -25,7 +28,7 @@ from feedmill.adapters.index.querywords import (
     list_run_grams,
     read_single,
 )
-from feedmill.adapters.index.stemming import list_query_stems
+from feedmill.adapters.index.stemming import COMPOUND, list_part_stems, list_query_stems
 from feedmill.adapters.index.tantivy.schema import build_schema
 from feedmill.core.text.analysis import gram_size, is_spaceless, list_characters, list_raw_words, split_words
 from feedmill.core.text.functionwords import find_function_words
@@ -65,6 +68,7 @@ class WordQueries:
         self._weight = ranking.function_words
         self._anchors_weight = ranking.anchors
         self._navigation_weight = ranking.navigation
+        self._compounds_weight = ranking.compounds
         self._known = _find_known(searcher)
         self._known.evict()
 
@@ -117,13 +121,17 @@ class WordQueries:
     def _weights(self) -> dict[str, float]:
         return {word.folded: word.weight for word in self.words}
 
-    def build(self, text: str, *, in_navigation: bool = True) -> Query | None:
-        """Returns the query of a plain word, or None for a text without words. Without ``in_navigation``, navigation does not count."""
+    def build(self, text: str, *, in_navigation: bool = True, in_compounds: bool = True) -> Query | None:
+        """Returns the query of a plain word, or None for a text without words.
+
+        Without ``in_navigation``, navigation does not count; without ``in_compounds``, words of which it is a part do not.
+        """
         raw = read_single(text)
         if raw and not gram_size(raw):
             anchors = self.list_stems(ANCHORS, raw, known_only=True)
             navigation = self._list_navigation_stems(raw) if in_navigation else []
-            found = self._with_others(self.build_stem_query("stems", raw), anchors, navigation)
+            compounds = self.list_compounds("stems", raw) if in_compounds else []
+            found = self._with_others(self.build_stem_query("stems", raw), anchors, navigation, compounds)
             return boosted(found, self._weights.get(FOLDED[raw], 1.0))
         if raw and (query := _build_gram_query(raw)) is not None:
             return self._with_others(query, self._list_anchor_grams(raw), self._list_navigation_grams(raw) if in_navigation else [])
@@ -139,13 +147,24 @@ class WordQueries:
         held = all(self.is_held(NAVIGATION, word) for word in tagged)
         return self._with_others(query, [], [in_field(NAVIGATION, tagged)] if held else [])
 
-    def _with_others(self, query: Query, anchors: list[Query], navigation: list[Query]) -> Query:
-        """Returns a query of a document's own words, of its link texts, or of its navigation; the best one counts."""
-        if not anchors and not navigation:
+    def _with_others(self, query: Query, anchors: list[Query], navigation: list[Query], compounds: Sequence[Query] = ()) -> Query:
+        """Returns a query of a document's own words, of its compounds, its link texts, or its navigation; the best one counts."""
+        if not anchors and not navigation and not compounds:
             return query
-        others = [Query.boost_query(part, self._anchors_weight) for part in anchors]
+        others = [*compounds, *(Query.boost_query(part, self._anchors_weight) for part in anchors)]
         others += [Query.boost_query(part, self._navigation_weight) for part in navigation]
         return Query.disjunction_max_query([query, *others], 0.0)
+
+    def list_compounds(self, field: str, raw: str) -> list[Query]:
+        """Returns the queries of a word as a part of compounds, by its stems that some document has so, with the weight of parts."""
+        if not self.is_held(field, COMPOUND):
+            return []
+        found = {stem: count for stem in list_part_stems(raw, self.languages) if (count := self.count(field, stem))}
+        # Compounds may be rarer than the word itself, which must not outweigh the lower weight.
+        most = self._rarity(max((self.count(field, stem) for stem in list_query_stems(raw, self.languages)), default=0))
+        return [
+            boosted(in_field(field, [stem]), self._compounds_weight * min(1.0, most / self._rarity(count))) for stem, count in found.items()
+        ]
 
     def _list_navigation_stems(self, raw: str) -> list[Query]:
         """Returns the queries of a word in navigation, by its stems that some document has there."""
