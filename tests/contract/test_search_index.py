@@ -540,6 +540,19 @@ def test_some_by_function_words_alone_finds_nothing(opened: Opened) -> None:
     assert find("the", "of") == [1]
 
 
+def test_some_by_a_filler_alone_is_found_but_for_a_question(opened: Opened) -> None:
+    bodies = ("a find of coins", "the report", "much rain in may")
+    put(opened, *[make_index_document(key=number, body=body, language="en") for number, body in enumerate(bodies, 1)])
+
+    def find(*words: str) -> list[int]:
+        return sorted(hit.key for hit in opened[0].search(AnyOf(tuple(map(Word, words))), ANONYMOUS, start=0, num=10).hits)
+
+    assert find("find", "report") == [1, 2]
+    assert find("much", "may") == [3]
+    assert find("where", "do", "i", "find", "the", "report") == [2]
+    assert find("how", "much", "may", "it", "report") == [2]
+
+
 def test_some_without_a_function_word_comes_second(opened: Opened) -> None:
     bodies = ("the walls of a bridge", "bridge " * 20, "the castle " * 20)
     put(opened, *[make_index_document(key=number, body=body, language="en") for number, body in enumerate(bodies, 1)])

@@ -161,6 +161,25 @@ def test_function_words_are_those_of_the_language_that_has_most() -> None:
     assert list_function_words("xx") == frozenset()
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("how much does parking cost", {"how", "much", "does"}),
+        ("wie viele urlaubstage habe ich", {"wie", "viele", "habe", "ich"}),
+        ("combien de jours puis je avoir", {"combien", "de", "puis", "je", "avoir"}),
+        ("where do i find the report", {"where", "do", "i", "find", "the"}),
+        ("much parking", set()),
+        ("find report", set()),
+        ("may bank holiday", set()),
+        ("holidays in may", {"in", "may"}),
+        ("in may", {"in"}),
+        ("how much", {"how"}),
+    ],
+)
+def test_fillers_are_function_words_beside_others_alone(query: str, expected: set[str]) -> None:
+    assert find_function_words(query.split(), ["en", "de", "fr"]) == expected
+
+
 @given(st.text(max_size=200))
 def test_blank_out_any_text_keeps_the_words_where_they_stand(text: str) -> None:
     laid_out = blank_out(text)

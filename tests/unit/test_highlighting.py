@@ -14,7 +14,7 @@ from feedmill.core.query.language import parse_query
         ("how to", "how to install the printer", ["how", "to"]),
         ("the", "the printer", ["the"]),
         ("the printer", "the cat", []),
-        ("how do i get my money", "How and where: page i. " + "Do it. " * 60 + "Get money here.", ["Get", "money"]),
+        ("how do i get my money", "How and where: page i. " + "Do it. " * 60 + "Get money here.", ["money"]),
     ],
     ids=["content words", "phrase", "function words alone", "one function word", "no content word in the text", "content words far behind"],
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from feedmill.core.text import wordlists
-from feedmill.core.text.functionwords import list_function_words
+from feedmill.core.text.functionwords import list_fillers, list_function_words
 from feedmill.core.text.units import CURRENCIES, find_unit
 from feedmill.core.text.wordlists import list_names, read_list
 
@@ -26,6 +26,13 @@ def test_every_list_of_function_words_is_read_one_word_from_each_line() -> None:
     for language in list_names("function"):
         assert all(len(entry.split()) == 1 for entry in read_list(f"function/{language}"))
         assert list_function_words(language)
+
+
+def test_no_filler_is_a_function_word_of_its_language() -> None:
+    for language in list_names("filler"):
+        assert all(len(entry.split()) == 1 for entry in read_list(f"filler/{language}"))
+        assert list_fillers(language)
+        assert list_fillers(language).isdisjoint(list_function_words(language))
 
 
 def test_every_unit_of_the_list_is_found_by_all_its_spellings() -> None:
