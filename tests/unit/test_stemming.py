@@ -64,6 +64,14 @@ def test_lay_out_whole_keeps_words_stems_and_accents() -> None:
     assert lay_out_whole("plain readers", stems_of("en")).stems == "plain reader"
 
 
+@pytest.mark.parametrize("text", ["", "one {}", "{} two", "one {} two, {}", "{}", "café {} two"])
+def test_lay_out_whole_drops_words_that_are_too_long_for_an_index(text: str) -> None:
+    laid, expected = (lay_out_whole(text.replace("{}", word), stems_of("en")) for word in ("x" * (MAX_WORD_BYTES + 1), "-"))
+    assert laid.words.split() == expected.words.split()
+    assert laid.stems.split() == expected.stems.split()
+    assert laid.accented == expected.accented
+
+
 @pytest.mark.parametrize("language", [*LANGUAGES, None])
 @pytest.mark.parametrize("word", ["", "42", "houses", "naturally", "x" * MAX_WORD_BYTES, "x" * (MAX_WORD_BYTES + 1)])
 def test_stems_of_latin_words_are_those_of_the_language_or_of_english(word: str, language: str | None) -> None:

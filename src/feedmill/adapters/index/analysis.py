@@ -70,6 +70,9 @@ def lay_out_whole(text: str, stems: Stems) -> AnalyzedText:
     raw = spaced.split()
     forms = _list_forms(raw, stems)
     stemmed = " ".join(map(forms.stems.__getitem__, raw))
+    # a word that is too long for an index has no stem
+    if "  " in f" {stemmed} ":
+        return _join_forms([word for word in raw if forms.stems[word]], forms)
     # no accents
     if spaced.isascii():
         return AnalyzedText(spaced, stemmed, "")
@@ -81,7 +84,10 @@ def _lay_out_searched(text: str, stems: Stems) -> AnalyzedText:
     raw = list_raw_words(text)
     if has_spaceless(text):
         return _lay_out_mixed(raw, stems)
-    forms = _list_forms(raw, stems)
+    return _join_forms(raw, _list_forms(raw, stems))
+
+
+def _join_forms(raw: list[str], forms: _Forms) -> AnalyzedText:
     words = " ".join(map(forms.folded.__getitem__, raw))
     return AnalyzedText(words, " ".join(map(forms.stems.__getitem__, raw)), *_list_accented_words(raw, forms))
 
