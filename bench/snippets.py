@@ -3,10 +3,10 @@
 Each argument is a folder of pages that one program wrote, such as ``/usr/share/doc/python3/html``. The pages go straight into an index,
 and the queries are the headings of pages chosen by chance, or the lines of a file (``--queries FILE``). The main text by which a snippet
 is judged is taken by rules for the program that wrote the pages, which the server does not know: the element of the text without its
-menus, tables of contents and signs for links. A snippet counts if all of it stands in that text, and is marked if the text holds a word of
-the query. It is joined if a heading of the page runs into the text around it without a sign between them. Snippets of pages whose
-main text holds no word of the query are counted apart. Beside the figures stand those of the whole text of the pages, main text and
-navigation together.
+menus, tables of contents and signs for links. The text of a page that is a table of contents is this table. A snippet counts if all of it
+stands in that text, and is marked if the text holds a word of the query. It is joined if a heading of the page runs into the text around
+it without a sign between them. Snippets of pages whose main text holds no word of the query are counted apart. Beside the figures stand
+those of the whole text of the pages, main text and navigation together.
 
 A folder without pages of HTML is read for Markdown, plain text and manual pages, whose whole text is main text.
 """
@@ -27,6 +27,7 @@ from feedmill.adapters.extract.extract import extract
 from feedmill.adapters.index.tantivy.reader import TantivyIndex
 from feedmill.adapters.index.tantivy.writer import TantivyWriter
 from feedmill.core.ranking.searchconfig import CompiledSearchConfig
+from feedmill.core.text.textblob import decode_quotable_navigation, decode_quotable_text, encode_text
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from feedmill.model.query import MatchAll
@@ -45,14 +46,14 @@ _RULES: tuple[tuple[str, str], ...] = (
     # Sphinx
     ("div.body", ".toctree-wrapper, .headerlink, .contents, nav, .topic.contents"),
     # MkDocs
-    ("[role=main]", ".headerlink, .toc, nav"),
+    ("[role=main]", ".headerlink, .toc, nav, .prev-next-area, .toctree-wrapper"),
     # javadoc
     ("main", "nav, .sub-nav"),
     # nodejs.org, Apache
     ("#apicontent", ".mark"),
     ("#page-content", "#quickview, .toplang, .bottomlang, .top, .up, .permalink"),
     # doxygen
-    ("div.headertitle, div.contents", ".navigate, .ttc, .center"),
+    ("div.headertitle, body:has(div.headertitle) div.contents", ".navigate, .ttc, .center"),
     # Qt, Erlang
     ("div.mainContent", ".sidebar, .navigationbar"),
     ("#content:has(.innertube)", "nav, .title-anchors"),
@@ -71,7 +72,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
 )
 _OTHERS = re.compile(r"(?:\.(?:md|markdown|txt|[1-9])|^(?:README|NEWS)[^/]*)(?:\.gz)?$", re.IGNORECASE)
-_UNSEEN = "script, style, template"
+_UNSEEN = "script, style, template, [hidden], [style*='display:none' i], [style*='display: none' i]"
+_CONTENTS = (".toctree-wrapper", ".contents", ".toc", ".topic.contents", "#toc")
 _SPACE = re.compile(r"\s+")
 _SIGNS = re.compile("[¶§]")
 
@@ -84,6 +86,11 @@ class Page:
     main: str
     text: str
     headings: tuple[str, ...]
+
+    @property
+    def stored(self) -> bytes:
+        """Returns the text as the server stores it."""
+        return encode_text(self.extraction.text, (), navigation=self.extraction.navigation)
 
 
 @dataclass(slots=True)
@@ -162,6 +169,15 @@ def read_page(path: Path, folder: Path) -> Page:
     data = path.read_bytes()
     url = f"http://docs.example.com/{path.relative_to(folder)}"
     extraction = extract(Task(key=0, url=url, mimetype="text/html", data=data), ExtractionLimits())
+    main, headings = _find_main(data)
+    if normalize(main) == normalize("".join(headings)):
+        # a page that is a table of contents
+        main, headings = _find_main(data, _CONTENTS)
+    return Page(extraction, normalize(main), main, headings)
+
+
+def _find_main(data: bytes, kept: Sequence[str] = ()) -> tuple[str, tuple[str, ...]]:
+    """Returns the main text of a page by the rules, and its headings. Shape: ``kept`` are selectors of what the rules leave out."""
     tree = LexborHTMLParser(data.decode("utf-8", "replace"))
     for node in tree.css(_UNSEEN):
         node.decompose()
@@ -170,12 +186,12 @@ def read_page(path: Path, folder: Path) -> Page:
         if found:
             for node in [node for part in found for node in part.css('img[alt]:not([alt^="["])')]:
                 node.insert_before(f" {node.attributes['alt']} ")
-            for node in [node for part in found for node in part.css(without)]:
+            dropped = ", ".join(each for each in without.split(", ") if each not in kept)
+            for node in [node for part in found for node in part.css(dropped)]:
                 node.decompose()
             headings = tuple(_SPACE.sub(" ", node.text()).strip() for part in found for node in part.css("h1, h2, h3"))
-            text = " ".join(part.text(deep=True, separator=" ") for part in found)
-            return Page(extraction, normalize(text), text, headings)
-    return Page(extraction, "", "", ())
+            return " ".join(part.text(deep=True, separator=" ") for part in found), headings
+    return "", ()
 
 
 def normalize(text: str) -> str:
@@ -214,9 +230,9 @@ def measure(pages: Sequence[Page], queries: Sequence[str], report: Callable[[str
             highlighter = index.make_highlighter(root)
             for hit in hits.hits:
                 page = pages[hit.key]
-                snippet = highlighter.make_snippet(page.extraction.text)
-                if not snippet.marks and page.extraction.navigation:
-                    other = highlighter.make_snippet(page.extraction.navigation)
+                snippet = highlighter.make_snippet(decode_quotable_text(page.stored))
+                if not snippet.marks and (navigation := decode_quotable_navigation(page.stored)):
+                    other = highlighter.make_snippet(navigation)
                     snippet = other if other.marks else snippet
                 can_mark = bool(highlighter.make_snippet(page.text).marks)
                 judge(figures, page, snippet, can_mark=can_mark)

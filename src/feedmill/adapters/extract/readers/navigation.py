@@ -19,7 +19,7 @@ work is small and grows with the size of the page only.
 """
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import compress, islice
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -48,6 +48,7 @@ _TITLE_SEPARATOR = re.compile(r"\s[-\u2010-\u2015|·•»›]\s|:\s")
 _VERSION = re.compile(r" v?\d[\w.+~-]{0,30}\Z")
 _ENTRY_REST = re.compile(r"\s*[–—]\s.*[^.!?。！？:\s]\s*", re.DOTALL)
 _RIGHTS = re.compile(r"\s*(?:©|copyright\b)", re.IGNORECASE)
+_DATED_RIGHTS = re.compile(r"\s*(?:©|copyright\b).{0,20}?\d{4}", re.IGNORECASE)
 # how some programs write the alternative of a sign beside its name: [Note] Note
 _REPEATED = re.compile(r"\[(\w[^\]\f]{0,40})\](?=[\s\x01-\x07]*\1[\s\x01-\x07]*\f)")
 
@@ -82,8 +83,11 @@ DENSE = 0.6
 SENTENCE_WORDS = 10
 SENTENCE_LETTERS = 20
 LABEL_WORDS, LABEL_CHARACTERS = 5, 60
-EDGE_CHARACTERS = 300
+EDGE_CHARACTERS, RIGHTS_CHARACTERS = 300, 1_000
 ENTRY_CHARACTERS = 200
+# a logo may stand before the name of a site
+_NAME_PLACES = 2
+_NOTICE_BLOCKS, _LEAST_BEFORE_NOTICE = 4, 3
 LEAST_LINKS = 3
 LEAST_MAIN_SHARE = 0.02
 
@@ -143,14 +147,32 @@ def split_navigation(text: str, programs: Sequence[str] = (), title: str = "") -
         return text, ""
     marked, blocks = text.split(BOUNDARY), without_structure(text).split(BOUNDARY)
     are_navigation = _find_landmarks(blocks) if has_landmarks else [False] * len(blocks)
+    are_landmarks = are_navigation.copy()
     _add_dense(blocks, are_navigation, marked)
+    is_quoted_partly = UNQUOTED in text or QUOTED in text
+    if not is_quoted_partly and not _has_words_of(False, blocks, are_navigation):
+        blocks = _quote_lists(blocks, are_landmarks)
     if has_links:
         _add_edges(blocks, are_navigation, programs)
     if names or programs:
         _add_names(blocks, are_navigation, programs, names)
-    if UNQUOTED in text or QUOTED in text:
+    if is_quoted_partly:
         return _split_quoted(blocks, are_navigation, marked)
     return BOUNDARY.join(_put_gaps(blocks, are_navigation, marked)), BOUNDARY.join(compress(blocks, are_navigation))
+
+
+def _has_words_of(kind: bool, blocks: list[str], kinds: list[bool]) -> bool:
+    return any(each is kind and _WORD.search(block) for block, each in zip(blocks, kinds, strict=True))
+
+
+def _quote_lists(blocks: list[str], are_landmarks: list[bool]) -> list[str]:
+    """Returns the blocks of a page that is a list of links, with marks that keep the menus around it from being quoted."""
+    if not _has_words_of(False, blocks, are_landmarks):
+        return blocks
+    return [
+        f"{UNQUOTED}{block}{QUOTED}" if is_landmark and _WORD.search(block) else block
+        for block, is_landmark in zip(blocks, are_landmarks, strict=True)
+    ]
 
 
 def without_signs(text: str) -> str:
@@ -245,6 +267,7 @@ def _mark_sequence(tree: LexborHTMLParser) -> list[LexborNode]:
     targets = {node.attributes.get("href") for node in tree.css("head link[rel]")[:MAX_LANDMARKS] if _leads_on(node)} - {None, ""}
     if targets:
         found += [node for node in tree.css("a[accesskey]")[:MAX_LANDMARKS] if node.attributes.get("href") in targets]
+        found += [node for target in sorted(filter(None, targets))[:MAX_SEQUENCE_LINKS] for node in _find_buttons(tree, target)]
     marked: dict[int, LexborNode] = {}
     for node in found[:MAX_SEQUENCE_LINKS]:
         around = _find_sequence(node)
@@ -252,6 +275,13 @@ def _mark_sequence(tree: LexborHTMLParser) -> list[LexborNode]:
             marked[around.mem_id] = around
             _surround(around, _AROUND, _BEHIND)
     return list(marked.values())
+
+
+def _find_buttons(tree: LexborHTMLParser, target: str) -> list[LexborNode]:
+    """Returns the links to a page that hold paragraphs, as no link of a text does."""
+    if '"' in target or "\\" in target:
+        return []
+    return [node for node in tree.css(f'a[href="{target}"]')[:MAX_SEQUENCE_LINKS] if node.css_first("p, div") is not None]
 
 
 def _leads_on(node: LexborNode, relations: frozenset[str] = _SEQUENCE_RELATIONS) -> bool:
@@ -302,13 +332,35 @@ def _find_landmarks(blocks: list[str]) -> list[bool]:
         if marks:
             depth = max(0, depth - marks.count(_BEHIND))
             inside = max(0, inside - marks.count(_MAIN_END))
-    if sizes[True] and sizes[False] + sizes[None] < LEAST_MAIN_SHARE * sizes[True] and _has_prose(blocks):
-        # an element that never ends holds the whole page
+    if _is_unended(blocks, found, sizes):
         return [False] * len(blocks)
-    is_rest_navigation = sizes[None] <= sizes[False] or _has_prose(
-        [block for block, kind in zip(blocks, found, strict=True) if kind is False]
-    )
+    is_rest_navigation = _is_rest_navigation(blocks, found, sizes)
     return [is_rest_navigation if kind is None else kind for kind in found]
+
+
+def _is_unended(blocks: list[str], kinds: list[bool | None], sizes: Mapping[bool | None, int]) -> bool:
+    """Whether an element of navigation that never ends holds the whole page."""
+    is_most = sizes[True] > 0 and sizes[False] + sizes[None] < LEAST_MAIN_SHARE * sizes[True]
+    return is_most and not _has_prose(_list_of(False, blocks, kinds)) and _has_prose(blocks)
+
+
+def _is_rest_navigation(blocks: list[str], kinds: list[bool | None], sizes: Mapping[bool | None, int]) -> bool:
+    """Whether what is neither in a landmark of navigation nor in the main text is navigation too."""
+    if sizes[None] <= sizes[False]:
+        return True
+    main = _list_of(False, blocks, kinds)
+    if not main or _has_prose(main):
+        return bool(main)
+    # some templates are more white space than text
+    return _count_letters(_list_of(None, blocks, kinds)) <= _count_letters(main)
+
+
+def _list_of(kind: bool | None, blocks: list[str], kinds: list[bool | None]) -> list[str]:
+    return [block for block, each in zip(blocks, kinds, strict=True) if each is kind]
+
+
+def _count_letters(blocks: list[str]) -> int:
+    return sum(map(len, "".join(blocks).split()))
 
 
 def _has_prose(blocks: list[str]) -> bool:
@@ -471,26 +523,59 @@ def _list_site_names(title: str) -> frozenset[str]:
 
 
 def _add_names(blocks: list[str], are_navigation: list[bool], programs: Sequence[str], names: Set[str]) -> None:
-    """Adds the name of the site before the text of a page, with breadcrumbs behind it, and the name of the program at its end.
+    """Adds the name of the site before the text of a page, with breadcrumbs behind it, and notices and the name of the program at its end.
 
     Unlike other short texts, these are navigation also on a page without sentences, as long as other text is left.
     """
     places = [place for place, block in enumerate(blocks) if not are_navigation[place] and _WORD.search(block)]
-    if len(places) < 2:
-        return
-    last = blocks[places[-1]]
-    is_short = len(last) <= EDGE_CHARACTERS and _HEADING not in last and not _is_sentence(last)
-    if is_short and any(program in last.lower() for program in programs):
-        are_navigation[places.pop()] = True
-    first = blocks[places[0]]
-    if len(places) < 2 or len(first) > EDGE_CHARACTERS or _HEADING in first or _LINK in first:
-        return
-    if _VERSION.sub("", " ".join(first.split())).casefold() in names:
-        are_navigation[places[0]] = True
-        for place in places[1:-1]:
-            if _HEADING in blocks[place] or not _is_linked(blocks, place):
-                break
-            are_navigation[place] = True
+    begin, end = _find_name_end(blocks, places, names), _find_notice(blocks, places)
+    if end > 1 and any(program in blocks[places[end - 1]].lower() for program in programs) and _is_short(blocks[places[end - 1]]):
+        end -= 1
+    for place in (*places[:begin], *places[end:]) if begin < end else ():
+        are_navigation[place] = True
+
+
+def _find_name_end(blocks: list[str], places: list[int], names: Set[str]) -> int:
+    """Returns how many texts at the beginning of a page are the name of its site, a logo before it, and a motto and links behind it."""
+    named = next((number for number, place in enumerate(places[:_NAME_PLACES]) if _is_name(blocks[place], names)), None)
+    if named is None and len(places) > 1 and _HEADING in blocks[places[1]] and _HEADING not in blocks[places[0]]:
+        # a logo that leads to the beginning of the site
+        return int(_is_short(blocks[places[0]]) and _is_linked(blocks, places[0]))
+    if named is None or not all(_is_short(blocks[place]) and _LINK not in blocks[place] for place in places[: named + 1]):
+        return 0
+    end = named + 1
+    if end + 1 < len(places) and _is_motto(blocks[places[end]], names):
+        behind = places[end + 1]
+        end += _HEADING in blocks[behind] or _is_linked(blocks, behind) or _is_name(blocks[behind], names)
+    while end < len(places) - 1 and _HEADING not in blocks[places[end]] and _is_linked(blocks, places[end]):
+        end += 1
+    return end
+
+
+def _is_short(block: str) -> bool:
+    return len(block) <= EDGE_CHARACTERS and _HEADING not in block and not _is_sentence(block)
+
+
+def _is_name(block: str, names: Set[str]) -> bool:
+    """Whether a block is a part of the title of the page, with or without a version."""
+    return len(block) <= EDGE_CHARACTERS and _VERSION.sub("", " ".join(block.split())).casefold() in names
+
+
+def _is_motto(block: str, names: Set[str]) -> bool:
+    return _is_short(block) and _LINK not in block and len(block.strip()) <= LABEL_CHARACTERS and not _is_name(block, names)
+
+
+def _find_notice(blocks: list[str], places: list[int]) -> int:
+    """Returns how many texts stand before a notice of rights that ends a page, with what it says behind it."""
+    size = 0
+    for number in range(len(places) - 1, max(_LEAST_BEFORE_NOTICE, len(places) - _NOTICE_BLOCKS) - 1, -1):
+        block = blocks[places[number]]
+        size += len(block)
+        if size > RIGHTS_CHARACTERS or _HEADING in block:
+            break
+        if _DATED_RIGHTS.match(block):
+            return number
+    return len(places)
 
 
 def _follows_rights(blocks: list[str], place: int) -> bool:
