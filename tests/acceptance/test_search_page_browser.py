@@ -215,6 +215,60 @@ def test_page_filters_of_a_phone_are_a_sheet(browser: Browser, appliance: Applia
     close(page)
 
 
+def test_sheet_of_filters_holds_the_keyboard_and_gives_it_back_to_its_button(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, PHONE)
+    page.goto("/?q=travel")
+    page.get_by_role("button", name="Filters").press("Enter")
+    sheet = page.get_by_role("dialog", name="Filters")
+    expect(sheet).to_have_attribute("aria-modal", "true")
+    close_button = sheet.get_by_role("button", name="Close")
+    expect(close_button).to_be_focused()
+    walked = []
+    for key in ("Tab", "Shift+Tab"):
+        for _ in range(sheet.locator("input, button, summary").count() + 5):
+            page.keyboard.press(key)
+            walked.append(page.evaluate("document.activeElement === document.body || Boolean(document.activeElement.closest('#filters'))"))
+    assert all(walked)
+    assert list_held(page) == [True, True]
+    sheet.get_by_label("Finance").check()
+    expect(sheet.get_by_role("button", name="Show 7 results")).to_be_visible()
+    assert list_held(page) == [True, True]
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Filters (1)")).to_be_focused()
+    assert list_held(page) == [False, False]
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    close(page)
+
+
+def list_held(page: Page) -> list[bool]:
+    """Returns whether the header and the results are out of reach."""
+    held: list[bool] = page.evaluate("['header', 'main'].map(name => document.querySelector(name).inert)")
+    return held
+
+
+def test_filters_that_are_taken_away_pass_the_focus_on(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, DESKTOP)
+    page.goto("/?q=travel&select=department:Finance&select=department:Research")
+    page.get_by_role("link", name="Without Department: Finance").press("Enter")
+    expect(page.get_by_role("link", name="Without Department: Research")).to_be_focused()
+    expect(page.get_by_label("Finance")).not_to_be_checked()
+    page.get_by_label("Finance").check()
+    expect(page.locator(".chosen a")).to_have_count(3)
+    page.locator(".chosen").get_by_role("link", name="Clear all").press("Enter")
+    expect(page.locator(".count")).to_contain_text("of 52 results")
+    expect(page.locator("main")).to_be_focused()
+    page.keyboard.press("Tab")
+    assert page.evaluate("Boolean(document.activeElement.closest('main'))")
+    page.go_back()
+    expect(page.locator(".chosen a")).to_have_count(3)
+    page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
+    page.get_by_role("button", name="Filters (2)").press("Enter")
+    page.locator("#filters").get_by_role("link", name="Clear all").press("Enter")
+    expect(page.get_by_role("button", name="Show 52 results")).to_be_visible()
+    expect(page.get_by_role("button", name="Close")).to_be_focused()
+    close(page)
+
+
 def test_page_filters_of_a_narrow_window_stand_beside_the_results(browser: Browser, appliance: Appliance) -> None:
     page = open_page(browser, appliance, NARROW)
     page.goto("/?q=travel")
@@ -399,13 +453,43 @@ def test_page_leads_back_from_similar_documents(browser: Browser, appliance: App
     page.goto("/?q=travel&select=department:Finance&sort=date:D:R:d1")
     shown = page.locator(".results h2").all_text_contents()
     follow(page, page.get_by_role("link", name="Similar to").first)
+    first = page.locator("h1").text_content() or ""
     follow(page, page.get_by_role("link", name="Similar to").first)
+    assert page.locator("h1").text_content() != first
     follow(page, page.get_by_role("link", name="Cached copy of").first)
     follow(page, page.get_by_role("link", name="Back to the results"))
+    follow(page, page.get_by_role("link", name="Back to the results"))
+    expect(page.locator("h1")).to_have_text(first)
     follow(page, page.get_by_role("link", name="Back to the results"))
     assert page.locator(".results h2").all_text_contents() == shown
     expect(page.locator(".chosen")).to_contain_text("Department: Finance")
     close(page)
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+@pytest.mark.parametrize("name", ["Cached copy of", "Similar to"])
+def test_way_back_leads_to_the_same_place_of_the_list(browser: Browser, appliance: Appliance, name: str, *, script: bool) -> None:
+    page = open_page(browser, appliance, PHONE, script=script)
+    page.goto("/?q=travel&start=10")
+    link = page.locator(".results > li").nth(6).get_by_role("link", name=name)
+    link.scroll_into_view_if_needed()
+    page.evaluate("scrollBy(0, 60)")
+    before = link.bounding_box()
+    follow(page, link)
+    follow(page, page.get_by_role("link", name="Back to the results"))
+    expect(page.locator(".count")).to_contain_text("11–20 of 52 results")
+    item = page.locator(".results > li").nth(6)
+    expect(item.locator("a:focus")).to_have_count(1)
+    expect(item).to_be_in_viewport()
+    if script:
+        expect(item.get_by_role("link", name=name)).to_be_focused()
+        wait_until(lambda: is_near(item.get_by_role("link", name=name).bounding_box(), before))
+        assert "#" not in page.url
+    close(page)
+
+
+def is_near(box: FloatRect | None, other: FloatRect | None) -> bool:
+    return box is not None and other is not None and abs(box["y"] - other["y"]) < 2
 
 
 def test_page_takes_a_range_of_days_without_script(browser: Browser, appliance: Appliance) -> None:

@@ -28,6 +28,7 @@ from feedmill.http.pages.rendering import Pages
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.http.search.cachepage import read_cache_query
 from feedmill.http.search.copypage import ShownBlock, show_copy
+from feedmill.http.search.resultpage import write_anchor
 from feedmill.model.document import Attributes
 from feedmill.model.extraction import ExtractionLimits, Link, Task
 from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy
@@ -204,7 +205,7 @@ def test_copy_leads_back_to_a_list_that_has_a_query_or_filters(tmp_path: Path, s
     harness = open_harness(tmp_path)
     add_page(harness, "<p>A needle.</p>")
     text = ask(open_app(harness), "/cache", [("url", URL), *sent]).text
-    assert (f'href="/?{urlencode(sent)}"' in text.replace("&amp;", "&")) is is_led_back
+    assert (f'href="/?{urlencode(sent)}#{write_anchor(URL)}"' in text.replace("&amp;", "&")) is is_led_back
     harness.store.close()
 
 
@@ -247,6 +248,7 @@ def test_cache_leads_back_to_the_results_on_this_server_alone(tmp_path: Path) ->
     address = urlsplit(link.get("href") or "")
     assert (address.scheme, address.netloc, address.path) == ("", "", "/")
     assert parse_qsl(address.query) == sent[1:]
+    assert address.fragment == write_anchor(URL)
     harness.store.close()
 
 

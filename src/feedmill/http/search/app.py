@@ -336,15 +336,24 @@ class _Endpoints:
         plan, page = self._run(search)
         document = self._documents.find_typed(url, search.access, search.deadline)
         name = name_document(document) if document is not None else ""
-        return self.show_results(keep_best(page), plan, request, similar_to=name, back=find_way_back(request.query_params.get(BACK, "")))
+        back = find_way_back(request.query_params.get(BACK, ""))
+        return self.show_results(keep_best(page), plan, request, similar_to=name, likened=url, back=back)
 
     def show_results(
-        self, page: ResultPage, plan: QueryPlan, request: Request, *, typed: str = "", similar_to: str = "", back: str = ""
+        self,
+        page: ResultPage,
+        plan: QueryPlan,
+        request: Request,
+        *,
+        typed: str = "",
+        similar_to: str = "",
+        likened: str = "",
+        back: str = "",
     ) -> Response:
         """Shows results on the search page.
 
         Shape: ``typed`` is the query of the user if these are the results of another spelling. ``similar_to`` names the document that the
-        results are similar to, "" for other results; ``back`` are the parameters of the list that led to it.
+        results are similar to, "" for other results, and ``likened`` is its URL; ``back`` are the parameters of the list that led to it.
         """
         account = self.site.signin.find_account(request) if self.site.signin is not None else None
         if _is_typing(request):
@@ -353,7 +362,8 @@ class _Endpoints:
         elif plan.request.is_unfinished:
             page = replace(page, is_loosened=False)
         chosen = tuple(one for one in _list_chosen(request) if one != UNFINISHED or plan.request.is_unfinished)
-        shown = show_page(page, plan, show_parameter(find_choice(request)), typed=typed, chosen=chosen, back=back)
+        repeated = show_parameter(find_choice(request))
+        shown = show_page(page, plan, repeated, typed=typed, chosen=chosen, back=back, likened=likened)
         headers = {**PRIVATE_NO_CACHE, "Content-Security-Policy": PAGE_WITH_SCRIPT}
         # a request that is sent while somebody types shows its results alone
         notices = self.site.signin.notices if self.site.signin is not None and not _is_typing(request) else None

@@ -17,7 +17,7 @@ from feedmill.core.text.structure import HEADINGS, Kind
 from feedmill.core.text.textblocks import Block, Span
 from feedmill.core.urls.breadcrumbs import name_url
 from feedmill.http.search.parameters import read_search
-from feedmill.http.search.resultpage import find_address, find_link, lists_results
+from feedmill.http.search.resultpage import find_address, find_link, lists_results, write_anchor
 from feedmill.http.search.titles import is_named_by
 from feedmill.services.searching.cachedcopy import CachedCopy
 
@@ -98,10 +98,11 @@ class ShownCopy:
 
 
 def show_copy(copy: CachedCopy, parameters: Sequence[tuple[str, str]]) -> ShownCopy:
-    """Returns what the page shows. Shape: the parameters are those of its request, which a link back to the results repeats."""
+    """Returns what the page shows. Shape: the parameters are those of its request, which a link back to the result repeats."""
     page = _Page(copy)
     blocks = tuple(page.show(block) for block in copy.blocks)
     others = [(name, value) for name, value in parameters if name != "url"]
+    anchor = write_anchor(next((value for name, value in parameters if name == "url"), copy.url))
     selected = tuple(value for name, value in others if name == "select")
     request = replace(read_search(dict(others)), selected=selected)
     return ShownCopy(
@@ -109,7 +110,7 @@ def show_copy(copy: CachedCopy, parameters: Sequence[tuple[str, str]]) -> ShownC
         url=copy.url,
         day=copy.updated_at.date(),
         document=find_address(copy),
-        results=f"/?{urlencode(others, errors='replace')}" if lists_results(request.query, request) else None,
+        results=f"/?{urlencode(others, errors='replace')}#{anchor}" if lists_results(request.query, request) else None,
         blocks=blocks,
         matches=page.matches,
         has_own_title=page.has_own_title,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from hashlib import sha256
 from typing import Final
 from urllib.parse import urlencode
 
@@ -42,7 +43,10 @@ UNGROUPED = ("filter", "0")
 """The parameter that shows each result by itself, also those whose texts are nearly the same."""
 
 BACK: Final = "back"
-"""The parameter of a page of similar documents that holds those of the list from which a user came to it."""
+"""The parameter of a page of similar documents that holds those of the list from which a user came to it, with the ``back`` of that one."""
+
+MAX_BACK_LENGTH: Final = 2_000
+"""The length from which a list is left out of the way back: it would hold all lists before it, and each link of a page repeats it."""
 
 MAX_ALIKE = 10
 MAX_RESTRICTIONS = 5
@@ -126,6 +130,8 @@ class ShownAlike:
 class ShownResult:
     """One result; ``link`` is None if a browser should not open its URL. Units: ``size`` in bytes, 0 if it is not known.
 
+    ``anchor`` is the fragment by which a copy of it, and documents similar to it, lead back to it in the list.
+
     ``alike`` are the first of the ``alike_count`` documents for which it stands too; ``missing`` words of the query that it lacks.
     """
 
@@ -140,6 +146,7 @@ class ShownResult:
     author: str
     copy: str | None
     similar: str
+    anchor: str
     alike: tuple[ShownAlike, ...] = ()
     alike_count: int = 0
     missing: tuple[str, ...] = ()
@@ -239,12 +246,13 @@ def show_page(
     typed: str = "",
     chosen: tuple[tuple[str, str], ...] = (),
     back: str = "",
+    likened: str = "",
 ) -> ShownPage:
     """Returns the values for the template. Every link and the form have the parameters ``repeated``.
 
     Shape: ``typed`` is the query of the user if the page is that of another spelling. Links within the list repeat what was ``chosen`` for
-    it, of ``LITERAL``, ``UNFINISHED`` and ``UNGROUPED``, and ``back``, the parameters of the list that led to it. Those to other queries
-    and the form do not.
+    it, of ``LITERAL``, ``UNFINISHED`` and ``UNGROUPED``, and ``back``, the parameters of the list that led to it by the document
+    ``likened``. Those to other queries and the form do not.
     """
     same = tuple((repeated or {}).items())
     request = plan.request
@@ -254,7 +262,9 @@ def show_page(
     parameters = (*_list_parameters(request), *own)
     here = _add_start(parameters, request.start)
     before = page.start if page.before is None else page.before
-    origin = back or _encode([("q", page.query), *here])
+    origin = _encode([("q", page.query), *here])
+    if back and len(origin) > MAX_BACK_LENGTH:
+        origin = back
 
     def link_to(other: SearchRequest) -> str:
         return _href(page.query, 0, (*_list_parameters(other), *own))
@@ -291,7 +301,7 @@ def show_page(
             for term, rest in (() if page.total or page.deadline_warnings else list_restrictions(page.query)[:MAX_RESTRICTIONS])
             if lists_results(rest, request)
         ),
-        back=f"/?{back}" if back else None,
+        back=f"/?{back}#{write_anchor(likened)}" if back else None,
     )
 
 
@@ -386,6 +396,7 @@ def _show_result(
         author=write_authors(result.metadata),
         copy="/cache?" + _encode([("url", result.url), ("q", query), *here]) if result.has_copy else None,
         similar=_href(f"related:{result.url}", 0, elsewhere),
+        anchor=write_anchor(result.url),
         alike=tuple(map(_show_alike, result.alike[:MAX_ALIKE])),
         alike_count=len(result.alike),
         missing=result.missing,
@@ -396,6 +407,11 @@ def _show_alike(document: AlikeDocument) -> ShownAlike:
     title = shorten_title(document.title or "", ()).text
     shown = title if title.strip() else name_url(document.display_url)
     return ShownAlike(title=shown, link=find_address(document), crumbs=split_url(document.display_url))
+
+
+def write_anchor(url: str) -> str:
+    """Returns the fragment that names the result of a URL in any list."""
+    return f"r{sha256(url.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def find_address(result: Result | AlikeDocument | CachedCopy) -> str | None:

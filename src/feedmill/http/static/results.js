@@ -21,7 +21,7 @@
   const sameDays = (days) => [...document.querySelectorAll("#filters .days")].find((one) => dayOf(one) === dayOf(days));
 
   // --- results in place: an open sheet stays open, what has the focus keeps it and its place, and lists stay as they were
-  const show = async (address, value) => {
+  const show = async (address, value, chosen) => {
     request?.abort();
     request = new AbortController();
     const main = document.querySelector("main");
@@ -34,8 +34,10 @@
       if (!form) return location.assign(address);
       keepLists(form);
       const place = boxOf(value)?.getBoundingClientRect().top, days = document.activeElement.closest(".days");
+      const isHeld = isSheet();
       filters().querySelector("form").replaceWith(form);
       main.replaceWith(next.querySelector("main"));
+      if (isHeld) hold(true);
       carry(next);
       history.pushState(null, "", address);
       searched = location.search;
@@ -45,11 +47,15 @@
       box?.focus({ preventScroll: true });
       if (box) filters().scrollTop += box.getBoundingClientRect().top - place;
       else if (days) sameDays(days)?.querySelector("button").focus({ preventScroll: true });
+      else if (chosen !== undefined) findNext(chosen).focus();
       announce();
     } catch (error) {
       if (error.name !== "AbortError") location.assign(address);
     }
   };
+
+  // what follows a filter that was taken away: the next one, and behind the last one the results
+  const findNext = (chosen) => (isSheet() ? filters().querySelector(".close") : document.querySelectorAll(".chosen a")[chosen] || document.querySelector("main"));
 
   const keepLists = (form) => {
     for (const before of document.querySelectorAll("#filters fieldset")) {
@@ -118,12 +124,53 @@
     if ([...panel.querySelectorAll("input[type=date]")].some((one) => one.value !== one.defaultValue)) show(addressOf(event.target));
     if (!isSheet() || event.submitter?.closest(".days")) return;
     panel.hidePopover();
-    document.querySelector(".bar .open").focus({ focusVisible: false });
   });
-  // these events do not bubble
-  document.addEventListener("toggle", (event) => {
-    if (event.newState === "open" && event.target === filters()) filters().querySelector(".close").focus({ focusVisible: false });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.(".chosen a, .filters .top a");
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    show(link.href, undefined, [...document.querySelectorAll(".chosen a")].indexOf(link));
+  });
+
+  // --- the sheet of filters is a dialog: until it is closed, nothing else has the focus or is read out
+  const hold = (isHeld) => {
+    for (const one of document.querySelectorAll(".skip, header, .notice, main, footer")) one.inert = isHeld;
+    filters().role = isHeld ? "dialog" : "complementary";
+    filters().ariaModal = isHeld ? "true" : null;
+  };
+  // These events do not bubble. A browser gives the focus back before the second one, if the button is still the same.
+  document.addEventListener("beforetoggle", (event) => {
+    if (event.newState === "closed" && event.target === filters()) hold(false);
   }, true);
+  document.addEventListener("toggle", (event) => {
+    const panel = filters(), isOpen = event.newState === "open";
+    if (event.target !== panel) return;
+    if (isOpen) hold(true);
+    const isLost = document.activeElement === document.body || panel.contains(document.activeElement) !== isOpen;
+    if (isLost) (isOpen ? panel.querySelector(".close") : document.querySelector(".bar .open")).focus({ focusVisible: false });
+  }, true);
+
+  // --- back from a copy or from similar documents: the link that led there has the focus, and stands where it stood
+  const places = (() => {
+    try {
+      return sessionStorage;
+    } catch {
+      return {};
+    }
+  })();
+  document.addEventListener("click", (event) => {
+    const links = [...(event.target.closest?.(".also")?.querySelectorAll("a") || [])], at = links.findIndex((one) => one.contains(event.target));
+    if (at >= 0) places[links.at(-1).id] = `${at} ${links[at].getBoundingClientRect().top}`;
+  });
+  addEventListener("load", () => {
+    const id = location.hash.slice(1), [at, top] = (places[id] || "").split(" ");
+    const link = top && document.getElementById(id)?.parentElement.querySelectorAll("a")[at];
+    if (!link) return;
+    history.replaceState(null, "", location.search);
+    link.focus({ preventScroll: true });
+    scrollBy(0, link.getBoundingClientRect().top - top);
+  });
+
   // a link within the page is no other search
   addEventListener("popstate", () => {
     if (location.search !== searched) location.reload();
