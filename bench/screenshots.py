@@ -20,7 +20,7 @@ from feedmill.core.ranking.searchconfig import CompiledSearchConfig
 from feedmill.http.common.problems import Problem
 from feedmill.http.pages.branding import Brand
 from feedmill.http.pages.languages import choose_language
-from feedmill.http.pages.rendering import Pages
+from feedmill.http.pages.rendering import Pages, show_error
 from feedmill.http.search.resultpage import show_page
 from feedmill.model.messages import message
 from feedmill.model.results import ResultPage, Snippet
@@ -185,15 +185,8 @@ def _stage(name: str, lang: str) -> str:
     choice, pages = choose_language(lang, ""), Pages()
     if name.startswith("error-"):
         problem = Problem(int(name.removeprefix("error-")))
-        values = {
-            "status": problem.status,
-            "code": problem.code,
-            "title": message("Something went wrong on the server" if problem is Problem.INTERNAL else "The search is not available now"),
-            "text": message("the search cannot be answered now; try again later"),
-            "query": "travel",
-            "again": "/?q=travel",
-            "request_id": "5f0c2a9be37d4c11" if problem is Problem.INTERNAL else "",
-        }
+        text = message("the search cannot be answered now; try again later")
+        values = {**show_error(problem, text), "query": "travel", "again": "/?q=travel", "request_id": "5f0c2a9be37d4c11"}
         return pages.render("error.html", choice, Brand(), **values)
     deadline = Deadline(seconds=5.0)
     deadline.give_up()

@@ -10,8 +10,10 @@ from hypothesis import given
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from feedmill.adapters.manual import PackagedManual
+from feedmill.http.common.problems import Problem
 from feedmill.http.pages.languages import choose_language, find_tag, get_language, list_tags, read_accepted
-from feedmill.http.pages.rendering import write_remark
+from feedmill.http.pages.rendering import show_error, write_remark
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Attributes
@@ -137,10 +139,19 @@ def test_error_offers_a_search_and_what_it_means(harness: SearchHarness) -> None
     assert "<h1>Cette page n’existe pas</h1>" in page
     assert 'action="/" method="get"' in page
     assert '<input type="hidden" name="lang" value="fr">' in page
-    assert 'href="/manual/reference/errors.html#not_found"' in page
+    assert 'href="/manual/howto/understand-an-error-page.html#this-page-does-not-exist"' in page
+    assert "<p>L’adresse contient peut-être une erreur" in page
     assert "not found" not in page
     untranslated = ask_page(harness, "q=x&callback=1&lang=ar", "/suggest").text
     assert '<p dir="auto" lang="en">callback= is no name of a function' in untranslated
+
+
+@pytest.mark.parametrize("problem", Problem)
+def test_manual_explains_the_page_of_each_error_in_a_section_of_its_title(problem: Problem) -> None:
+    page = PackagedManual().find_page("howto/understand-an-error-page")
+    assert page is not None
+    error = show_error(problem, "")
+    assert (error["title"], error["section"]) in {(heading.text, heading.anchor) for heading in page.headings}
 
 
 def test_error_of_a_search_holds_its_query_and_a_link_to_try_it_again(harness: SearchHarness) -> None:

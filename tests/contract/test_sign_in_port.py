@@ -6,21 +6,25 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import ClassVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
+from lxml import html
 
 from feedmill.adapters.identity.argon2 import Argon2Hasher
 from feedmill.core.access.principals import read_subject
 from feedmill.core.signin.sessiondigests import digest_of_user
 from feedmill.http.common.currentuser import SIGNED_OUT, SignInMethod
 from feedmill.http.common.searchthreads import SearchBounds
+from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import Scope
 from feedmill.model.errors import NotFound
 from feedmill.model.signin import TokenScope
 from feedmill.model.userrole import UserRole
+from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.signin.throttle import ThrottleLimits
 from tests.asgi import send_request
+from tests.builders.access import FOR_ANN
 from tests.builders.requests import PASSWORD, make_basic
 from tests.contract.signinharness import ADMIN_TOKEN, CHEAP, PROXY, Browser, SignInHarness, open_signin_harness, read_form
 
@@ -49,6 +53,56 @@ def test_page_leads_to_sign_in_where_nothing_matches_the_whole_query(harness: Si
     assert text.count("Documents that need a permission are shown only to those who have it.") == (query != "needle")
     signed_in = harness.browser().get(f"/?q={query}", authorization=make_basic("ann")).text
     assert ">Sign in</a>" not in signed_in
+
+
+def test_copy_that_is_hidden_or_does_not_exist_leads_to_sign_in_and_back(harness: SignInHarness) -> None:
+    harness.search.add([harness.search.make("http://a.com/hidden", "needle")], acls={"http://a.com/hidden": FOR_ANN})
+    services = harness.search.services()
+    copies = CachedCopies(services.documents, harness.search.blobs, services.states)
+    app = search_app(services, SearchSite(signin=harness.site, copies=copies))
+    for path in ("/cache?q=needle&url=http%3A//a.com/{}", "/search?q=cache%3Ahttp%3A//a.com/{}+needle&proxystylesheet=x"):
+        hidden, unknown = (Browser(app).get(path.format(name)) for name in ("hidden", "nowhere"))
+        assert (hidden.status, unknown.status) == (404, 404)
+        assert hidden.text.replace("hidden", "nowhere") == unknown.text.replace("hidden", "nowhere")
+        assert f'href="/signin?{urlencode({"to": path.format("hidden")}, safe="/", quote_via=quote)}"' in hidden.text
+    assert ">Sign in</a>" not in Browser(app).get("/nowhere").text
+    signed_in = Browser(app)
+    signed_in.sign_in("ann")
+    assert ">Sign in</a>" not in signed_in.get("/cache?url=http%3A//a.com/hidden").text
+
+
+@pytest.mark.parametrize(
+    ("target", "leads"),
+    [
+        ("/?q=travel&select=%40site%3Aa", "/?q=travel&amp;select=%40site%3Aa"),
+        ("/search?q=travel&access=a", "/search?q=travel"),
+        ("/cache?url=http%3A//a.com/&q=travel&lang=de", "/?q=travel&amp;lang=de"),
+        ("/cache?url=http%3A//a.com/", "/"),
+        ("//evil.example/?q=x", "/"),
+        ("/db/x/1?q=x", "/"),
+    ],
+)
+def test_searching_without_signing_in_goes_on_with_the_query(harness: SignInHarness, target: str, leads: str) -> None:
+    text = harness.browser().get("/signin?" + urlencode({"to": target})).text
+    assert f'<a href="{leads}">Search without signing in</a>' in text
+
+
+@pytest.mark.parametrize(
+    ("name", "password", "said", "invalid"),
+    [
+        ("", "", "Please fill in your name and password.", ["uDefault", "pwDefault"]),
+        ("ann", "", "Please fill in your password.", ["pwDefault"]),
+        ("", "secret", "Please fill in your user name.", ["uDefault"]),
+        ("ann", "secret", "The name or the password is wrong.", ["uDefault", "pwDefault"]),
+    ],
+)
+def test_sign_in_form_says_what_is_missing(harness: SignInHarness, name: str, password: str, said: str, invalid: list[str]) -> None:
+    answer = harness.browser().sign_in(name, password)
+    assert answer.status == 403
+    page = html.fromstring(answer.text)
+    assert [node.text for node in page.iterfind(".//p[@role='alert']")] == [said]
+    assert [node.get("name") for node in page.iterfind(".//input[@aria-invalid]")] == invalid
+    assert page.find(".//form[@class='card'][@novalidate]") is not None, "the page says it, in its language"
 
 
 # --- HTTP Basic -----------------------------------------------------------------------------------------------------------------

@@ -40,6 +40,16 @@ _WITH_QUERY: Final = ("/", "/cache")
 _PASSING: Final = frozenset({Problem.BUSY, Problem.INTERNAL, Problem.TOO_MANY_FAILURES})
 """Errors that may be over when the same request is sent again."""
 
+_NOT_YOURS: Final = message(
+    "This is no mistake of yours. If it happens again, tell the people who run this search, with the number of the request."
+)
+_ADVICE: Final = {
+    Problem.NOT_FOUND: message("The address may be mistyped, or what was there may have been moved or removed."),
+    Problem.INTERNAL: _NOT_YOURS,
+    Problem.BUSY: _NOT_YOURS,
+}
+"""What people can do about an error, in plain words."""
+
 _OTHER_NAME: Final = message("The server does not know this name")
 _REFUSED: Final = message("The request cannot be answered as it is")
 _FAILED: Final = message("Something went wrong on the server")
@@ -60,23 +70,20 @@ class Pages:
         choice = find_choice(request)
         return mark_language(HTMLResponse(self.render(name, choice, self.brands.find(request), **values), status, headers), choice)
 
-    def respond_error(self, request: Request, problem: Problem, text: str, headers: Mapping[str, str]) -> HTMLResponse:
+    def respond_error(self, request: Request, problem: Problem, text: str, headers: Mapping[str, str], /, **more: Any) -> HTMLResponse:
         """Returns the page of an error. Shape: ``text`` says more than the status does, "" for nothing.
 
-        The page of a failed search has its query in the box, and a link to try it again if that may help.
+        The page of a failed search has its query in the box, and a link to try it again if that may help. ``more`` are further values for
+        the template.
         """
         has_query = request.url.path in _WITH_QUERY
         may_pass = has_query and request.method == "GET" and problem in _PASSING
         values = {
-            "status": problem.status,
-            "code": problem.code,
-            "title": _ERROR_TITLES.get(problem) or (_REFUSED if problem.status < 500 else _FAILED),
-            "text": text,
+            **show_error(problem, text),
             "query": request.query_params.get("q", "") if has_query else "",
             "again": f"{request.url.path}?{request.url.query}" if may_pass else "",
-            "request_id": find_request_id() if problem.status >= 500 else "",
         }
-        return self.respond(request, "error.html", problem.status, headers, **values)
+        return self.respond(request, "error.html", problem.status, headers, **values, **more)
 
     def render(self, name: str, choice: Choice, brand: Brand, /, **values: Any) -> str:
         """Returns a page as text."""
@@ -87,6 +94,20 @@ class Pages:
     def find_repeated(self, request: Request) -> Mapping[str, str]:
         """Returns the parameters that links to other pages repeat: those of the front end and of the language."""
         return {**self.brands.find(request).parameters, **show_parameter(find_choice(request))}
+
+
+def show_error(problem: Problem, text: str) -> dict[str, Any]:
+    """Returns what the page of an error shows of it. The manual explains it in a section that is named like its title."""
+    is_failure = problem.status >= Problem.INTERNAL.status
+    title = _ERROR_TITLES.get(problem) or (_FAILED if is_failure else _REFUSED)
+    return {
+        "status": problem.status,
+        "section": title.lower().replace(" ", "-"),
+        "title": title,
+        "text": text,
+        "advice": _ADVICE.get(problem, ""),
+        "request_id": find_request_id() if is_failure else "",
+    }
 
 
 def render_refusal(text: str, accepted: str) -> str:

@@ -121,6 +121,8 @@ APPLIANCE_VERSION = "7.4.0-0"
 _HERE = Path(__file__).parents[1]
 # Probes and browsers may add a slash, as in /healthz/, and are redirected: that needs no sign-in where the resource needs none.
 _UNMATCHED = Unmatched(otherwise=USER, prefixes=dict.fromkeys(("/healthz", "/readyz", "/sw_version.txt", "/static/"), ANYONE))
+_SHOW_DOCUMENTS = ("/cache", "/search", "/db/")
+"""Beginnings of paths at which a document, or what is kept of it, is shown: ``/search`` shows front ends the copy of ``q=cache:``."""
 _JSON = "application/json"
 
 
@@ -452,7 +454,10 @@ class _Endpoints:
         if request.url.path.startswith("/api/"):
             return make_answer(problem, text, PRIVATE_NO_CACHE)
         says_more = text != problem.title.lower()
-        return self._pages.respond_error(request, problem, text if says_more else "", PRIVATE_NO_CACHE)
+        # A document that the user may not see is answered as one that does not exist: signing in may help with both.
+        may_be_hidden = problem is Problem.NOT_FOUND and request.method == "GET" and request.url.path.startswith(_SHOW_DOCUMENTS)
+        account = self.site.signin.find_account(request) if may_be_hidden and self.site.signin is not None else None
+        return self._pages.respond_error(request, problem, text if says_more else "", PRIVATE_NO_CACHE, account=account)
 
     def _search(self, parameters: SearchRequest, request: Request) -> tuple[QueryPlan, ResultPage]:
         return self._run(self._prepare(parameters, request))

@@ -39,7 +39,13 @@ SIGN_OUT = "/signout"
 TARGET_FIELD = "to"
 EVERYWHERE_FIELD = "everywhere"
 _LISTS = ("/", "/search")
+_COPY = "/cache"
 _WRONG = message("The name or the password is wrong.")
+_NOTHING = message("Please fill in your name and password.")
+_NO_NAME = message("Please fill in your user name.")
+_NO_PASSWORD = message("Please fill in your password.")
+_FIELDS: Mapping[str, tuple[str, ...]] = {_NO_NAME: ("name",), _NO_PASSWORD: ("password",)}
+"""The fields to which a problem belongs, where it is not both."""
 _STRANGE = message("This form has expired. Please send it again.")
 
 
@@ -54,12 +60,16 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceForm:
-    """One namespace on the form. ``user`` is the session's user of the namespace, ``problem`` the reason of a failed attempt."""
+    """One namespace on the form. ``user`` is the session's user of the namespace, ``problem`` the reason of a failed attempt.
+
+    Shape: ``invalid`` are the fields to which the problem belongs, of ``name`` and ``password``.
+    """
 
     namespace: str
     user: str = ""
     name: str = ""
     problem: str = ""
+    invalid: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,12 +169,15 @@ class SignInPage:
     def _try(self, request: Request, fields: Fields) -> _Attempt:
         client = self._tools.authenticator.clients.find_client(request.scope)
         tried = _Attempt([], {}, {}, 403)
-        status = 403
-        for namespace in self._tools.check.list_namespaces():
+        status, namespaces = 403, self._tools.check.list_namespaces()
+        for namespace in namespaces:
             name, password = find_field(fields, f"u{namespace}"), find_field(fields, f"pw{namespace}")
             if not name and not password:
                 continue
             tried.names[namespace] = name[:200]
+            if not name or not password:
+                tried.problems[namespace] = _NO_PASSWORD if name else _NO_NAME
+                continue
             attempt = Attempt(name=name, password=password, namespace=namespace, address=client.address, is_shared=client.is_shared)
             try:
                 outcome = self._tools.check.check_attempt(attempt)
@@ -179,7 +192,7 @@ class SignInPage:
             elif not outcome.credentials:
                 tried.problems[namespace] = _WRONG
         if not tried.names:
-            tried.problems[""] = message("Please fill in your name and password.")
+            tried.problems[namespaces[0] if len(namespaces) == 1 else ""] = _NOTHING
         return _Attempt(tried.verified, tried.problems, tried.names, status)
 
     def _render(self, request: Request, target: str, tried: _Attempt) -> Response:
@@ -198,6 +211,7 @@ class SignInPage:
             problem=tried.problems.get("", ""),
             offers_search=self._tools.offers_search,
             notice=self._tools.notices.find(request) if not tried.problems else None,
+            results=read_list(target),
         )
         self._tools.guard.put_cookie(response, request.scope, text)
         self._tools.notices.forget(request, response)
@@ -212,6 +226,7 @@ class SignInPage:
                 user=write_user(users[namespace]) if namespace in users else "",
                 name=tried.names.get(namespace, ""),
                 problem=tried.problems.get(namespace, ""),
+                invalid=_FIELDS.get(tried.problems[namespace], ("name", "password")) if namespace in tried.problems else (),
             )
             for namespace in self._tools.check.list_namespaces()
         ]
@@ -253,9 +268,15 @@ def write_target(target: str, repeated: Mapping[str, str]) -> str:
 
 def read_target_of_sign_out(text: str) -> str:
     """Returns the list of results to show after signing out, without what only a signed-in user may ask for; "" for any other text."""
+    return read_list(text) if urlsplit(read_target(text)).path in _LISTS else ""
+
+
+def read_list(text: str) -> str:
+    """Returns the list of results that a page shows, or from which it was opened, as anybody may see it; "" for a page without one."""
     parts = urlsplit(read_target(text))
-    pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] != "access"]
-    return f"{parts.path}?{urlencode(pairs)}" if parts.path in _LISTS and pairs else ""
+    path, dropped = ("/", ("access", "url")) if parts.path == _COPY else (parts.path, ("access",))
+    pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] not in dropped]
+    return f"{path}?{urlencode(pairs)}" if path in _LISTS and pairs else ""
 
 
 def _ask_to_wait(seconds: float) -> str:
