@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -164,6 +165,18 @@ def test_page_shows_only_facets_that_narrow(harness: SearchHarness) -> None:
     text = ask(app, "/", [("q", "word")]).text
     assert [legend.partition("</legend>")[0] for legend in text.split("<legend>")[1:]] == ["Language", "Site"]
     assert '<span class="value">German</span>' in text
+
+
+def test_page_shows_sites_only_where_they_split_the_results_otherwise_than_sources(harness: SearchHarness) -> None:
+    app = search_app(harness.services())
+    for number, source in enumerate(("wiki", "wiki", "files")):
+        harness.add([replace(harness.make(f"http://{source}.com/{number}", "pebble"), datasource=source)])
+    assert list(read_counts(ask(app, "/", "q=pebble").text)) == ["Source"]
+    # a user who asks for it, or has selected of it, sees it
+    assert list(read_counts(ask(app, "/", "q=pebble&facet=@site").text)) == ["Site", "Source"]
+    assert list(read_counts(ask(app, "/", "q=pebble&select=@site:wiki.com").text)) == ["Source", "Site"]
+    harness.add([replace(harness.make("http://old.com/", "pebble"), datasource="files")])
+    assert list(read_counts(ask(app, "/", "q=pebble").text)) == ["Source", "Site"]
 
 
 def read_counts(page: str) -> dict[str, list[tuple[str, str | None]]]:

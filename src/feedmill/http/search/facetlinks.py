@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
-from feedmill.core.query.plan import QueryPlan
+from feedmill.core.query.plan import BUILT_IN_FACETS, QueryPlan
 from feedmill.core.query.text import render_query
 from feedmill.core.ranking.builtinfacets import built_in_term, last_of_month
 from feedmill.core.ranking.facets import MAX_VALUES_SHOWN, counts_days, is_built_in, narrow
@@ -132,7 +132,11 @@ def show_filters(page: ResultPage, plan: QueryPlan, href: Href, list_parameters:
     whole = page.unselected or UnselectedList(total=page.total, facets=page.facets)
     pairs = zip(page.facets, whole.facets, strict=True)
     shown = [
-        (counts, before) for counts, before in pairs if _narrows(before, selections, whole.total) and (counts.values or counts.is_exact)
+        (counts, before)
+        for counts, before in pairs
+        if _narrows(before, selections, whole.total)
+        and (counts.values or counts.is_exact)
+        and not _repeats_sources(before, whole.facets, plan.request.facet_names, selections)
     ]
     boxes = {fold_value(counts.facet.name) for counts, _ in shown}
     others = tuple(_write(one) for one in selections if fold_value(one.name) not in boxes)
@@ -153,6 +157,15 @@ def _narrows(whole: FacetCounts, selections: Sequence[Selection], total: int) ->
     if _list_selected(whole.facet, selections):
         return True
     return len(whole.values) > 1 or any(value.count < total for value in whole.values)
+
+
+def _repeats_sources(whole: FacetCounts, facets: Sequence[FacetCounts], named: Sequence[str], selections: Sequence[Selection]) -> bool:
+    """Whether a facet is that of sites, and splits the whole list as the data sources do: often each source is a site."""
+    is_chosen = whole.facet.name in map(fold_value, named) or bool(_list_selected(whole.facet, selections))
+    if whole.facet not in BUILT_IN_FACETS or whole.facet.name != BuiltIn.SITE.value or is_chosen:
+        return False
+    sources = next((counts for counts in facets if counts.facet.name == BuiltIn.SOURCE.value), None)
+    return sources is not None and sorted(value.count for value in sources.values) == sorted(value.count for value in whole.values)
 
 
 def _list_selected(facet: Facet, selections: Sequence[Selection]) -> list[Selection]:
