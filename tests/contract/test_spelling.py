@@ -127,6 +127,8 @@ def test_spelling_corrects_a_word_that_stands_beside_another_though_none_holds_a
         ("e1042", "e-1042"),
         ("scanner E1042", "scanner E-1042"),
         ("pay slips site:a.com", "payslips site:a.com"),
+        ("Pay Slip", "Payslip"),
+        ("PAY SLIP", "PAYSLIP"),
         ("pay scanner", None),
         ('"pay slip"', None),
     ],

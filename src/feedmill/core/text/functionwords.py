@@ -29,6 +29,12 @@ def list_function_words(language: str) -> frozenset[str]:
 
 
 @cache
+def list_all_function_words() -> frozenset[str]:
+    """Returns the function words of all languages, folded."""
+    return frozenset[str]().union(*map(list_function_words, LANGUAGES))
+
+
+@cache
 def list_fillers(language: str) -> frozenset[str]:
     """Returns the fillers of questions in a language, folded; none for a language without a list."""
     return frozenset(FOLDED[word] for word in read_list(f"filler/{language}")) if language in _WITH_FILLERS else frozenset()

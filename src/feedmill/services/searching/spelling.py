@@ -10,13 +10,12 @@ one may be two (``e1042``).
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice, pairwise
 
 from feedmill.core.query.matching import ENOUGH, is_plain, loosen
 from feedmill.core.query.nodes import join_all, parts_of
 from feedmill.core.ranking.scoring import HOLDS_TELLING_BONUS
-from feedmill.core.text.functionwords import LANGUAGES, find_function_words, list_function_words
+from feedmill.core.text.functionwords import LANGUAGES, find_function_words, list_all_function_words
 from feedmill.core.text.plainwords import fold_word, iter_words, without_accents
 from feedmill.core.text.plainwords import is_plain as is_plain_text
 from feedmill.model.access import AccessFilter
@@ -109,7 +108,8 @@ def _iter_divided(root: Node) -> Iterator[tuple[str, str, Node]]:
             yield part.text, written, join_all([*parts[:place], Phrase(written), *parts[place + 1 :]])
     for place, (one, other) in enumerate(pairwise(parts)):
         if isinstance(one, Word) and isinstance(other, Word) and is_plain_text(one.text) and is_plain_text(other.text):
-            joined = one.text + other.text
+            # a German word is written small inside of another
+            joined = one.text + (other.text.lower() if other.text.istitle() and not one.text.isupper() else other.text)
             yield f"{one.text} {other.text}", joined, join_all([*parts[:place], Word(joined), *parts[place + 2 :]])
 
 
@@ -149,7 +149,7 @@ def _list_doubted(index: SearchIndex, root: Node, access: AccessFilter) -> list[
 def _find_better(index: SearchIndex, word: str, own: int, access: AccessFilter) -> str | None:
     """Returns a similar word of many more documents. A word of three letters is another word more likely than a slip of other letters."""
     found = index.vocabulary.find_alike(word, access, own * TIMES_MORE)
-    if found is None or (found in _list_all_function_words() and fold_word(word) not in _list_all_function_words()):
+    if found is None or (found in list_all_function_words() and fold_word(word) not in list_all_function_words()):
         return None
     if not own and _begins_compounds(index, word, found, access):
         return None
@@ -182,11 +182,6 @@ def _holds_twice(text: str, folded: str) -> bool:
     if text.isascii() and text.lower().count(folded) < 2:
         return False
     return sum(without_accents(word.folded) == folded for word in iter_words(text)) > 1
-
-
-@cache
-def _list_all_function_words() -> frozenset[str]:
-    return frozenset[str]().union(*map(list_function_words, LANGUAGES))
 
 
 def _replace(node: Node, better: dict[str, str]) -> Node:
