@@ -13,6 +13,7 @@ def complete(text: str) -> Node:
 
 def test_last_word_matches_itself_and_what_begins_with_it() -> None:
     assert complete("wa") == Or((Word("wa"), Wildcard("wa*")))
+    assert complete("the") == Or((Word("the"), Wildcard("the*")))
     assert complete("cold wa") == And((Word("cold"), Or((Word("wa"), Wildcard("wa*")))))
     assert complete('"cold wa') == And((Word("cold"), Or((Word("wa"), Wildcard("wa*")))))
     assert complete("용어") == Or((Word("용어"), Wildcard("용어*")))
@@ -27,9 +28,25 @@ def test_last_alternative_is_unfinished() -> None:
     assert complete("cold OR wa") == Or((Word("cold"), Word("wa"), Wildcard("wa*")))
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "w", "wa ", "wa)", "-wa", "+wa", '"wa"', "site:wa", "inmeta:a=wa", "wa*", "5..10", "long-t", "cold OR", "出張", "allintitle: wa"],
+FINISHED = (
+    "",
+    "w",
+    "wa ",
+    "wa)",
+    "-wa",
+    "+wa",
+    '"wa"',
+    "site:wa",
+    "inmeta:a=wa",
+    "wa*",
+    "5..10",
+    "long-t",
+    "cold OR",
+    "出張",
+    "where is the",
 )
+
+
+@pytest.mark.parametrize("text", [*FINISHED, "allintitle: wa"])
 def test_other_queries_are_finished(text: str) -> None:
     assert complete(text) == parse_query(text).root

@@ -2,12 +2,15 @@
 
 The word itself scores beside the wildcard, so documents that hold it come before those that hold longer words. Of a hyphenated word the
 last part is unfinished. The last word is finished if a character follows that is no letter or digit, and if the last term is no plain word:
-a value of an operator, an excluded word, one with a plus, a phrase in quotes. A single letter begins too many words to tell anything.
+a value of an operator, an excluded word, one with a plus, a phrase in quotes. A single letter begins too many words to tell anything, and
+so does a function word behind others: ``how much is the``.
 """
 
 import re
 
 from feedmill.core.query.nodes import join_all, parts_of
+from feedmill.core.text.functionwords import list_all_function_words
+from feedmill.core.text.plainwords import fold_word
 from feedmill.core.text.wildcards import is_wildcard
 from feedmill.model.query import And, Node, Or, Phrase, Wildcard, Word
 
@@ -19,6 +22,8 @@ def complete_last_word(root: Node, text: str) -> Node:
     if not text[-1:].isalnum():
         return root
     *before, last = parts_of(root)
+    if before and isinstance(last, Word) and fold_word(last.text) in list_all_function_words():
+        return root
     return join_all([*before, _complete(last, text)])
 
 
