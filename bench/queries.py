@@ -171,7 +171,7 @@ def count_hits(searcher: tantivy.Searcher, root: Node) -> int:
 def ask_port(index: TantivyIndex, question: str) -> int:
     """Asks the index as the searcher does."""
     plan = SETTINGS.plan(SearchRequest(query=question))
-    return find_hits(index, plan.root or MatchAll(), plan, ANONYMOUS)[1].total
+    return find_hits(index, plan.root or MatchAll(), plan, ANONYMOUS).hits.total
 
 
 def as_it_is(question: str) -> str:

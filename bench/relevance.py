@@ -179,7 +179,7 @@ def measure_quick(collection: Collection, ranking: Ranking | None = None) -> flo
 
         def ask(query: str, num: int) -> list[str]:
             plan = settings.plan(SearchRequest(query=query, num=num))
-            _, hits = find_hits(index, plan.root or MatchAll(), plan, ANONYMOUS)
+            hits = find_hits(index, plan.root or MatchAll(), plan, ANONYMOUS).hits
             return [ids[hit.key] for hit in hits.hits]
 
         return score(collection, ask)

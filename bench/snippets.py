@@ -226,7 +226,7 @@ def measure(pages: Sequence[Page], queries: Sequence[str], report: Callable[[str
         index = TantivyIndex(Path(folder) / "index")
         for query in queries:
             plan = settings.plan(SearchRequest(query=query, num=RESULTS))
-            root, hits = find_hits(index, plan.root or MatchAll(), plan, ANONYMOUS)
+            root, hits, _ = find_hits(index, plan.root or MatchAll(), plan, ANONYMOUS)
             highlighter = index.make_highlighter(root)
             for hit in hits.hits:
                 page = pages[hit.key]

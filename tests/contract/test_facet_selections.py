@@ -125,7 +125,7 @@ def search(
     plan = CompiledSearchConfig(Serving()).plan(SearchRequest(query=" ".join(words), selected=texts, facet_names=tuple(names)))
     assert plan.root is not None
     narrowing = resolve_selections(opened[0], plan, access)
-    searched, hits = find_hits(opened[0], plan.root, plan, access, narrowing)
+    searched, hits, _ = find_hits(opened[0], plan.root, plan, access, narrowing)
     counted = count_facets(opened[0], searched, narrowing, access, plan.facets, TODAY)
     assert hits.is_exact
     return hits.total, {counts.facet.name: counts for counts in counted}

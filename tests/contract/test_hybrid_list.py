@@ -89,7 +89,7 @@ class Corpus:
         search, narrowing = self.plan(request, classes)
         root = search.plan.root
         assert root is not None
-        searched, _ = find_hits(self.index, root, search.plan, search.access, narrowing)
+        searched = find_hits(self.index, root, search.plan, search.access, narrowing).searched
         return find_hybrid_list(self.ranking, self.index, root, searched, search, narrowing)
 
 

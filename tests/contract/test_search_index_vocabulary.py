@@ -1,11 +1,13 @@
 """What every search index promises of its words."""
 
+from collections.abc import Sequence
 from string import ascii_lowercase
 
 import pytest
 
 from feedmill.model.access import ANONYMOUS, AccessFilter
-from feedmill.model.query import MatchAll, Related, Word
+from feedmill.model.query import MatchAll, Node, Or, Phrase, Related, Word
+from feedmill.ports.search import MAX_HELD_PARTS
 from tests.builders.indexdocuments import make_index_document
 from tests.contract.indexharness import BOTH, Opened, put
 
@@ -114,6 +116,32 @@ def test_find_alike_hidden_documents_change_nothing(opened: Opened) -> None:
     words = opened[0].vocabulary
     assert [words.find_alike("polici", access, 0) for access in (ANONYMOUS, NO_ACCESS)] == ["policx", None]
     assert words.find_alike("polici", BOTH, 0) == "police"
+
+
+def test_find_alike_of_a_held_word_only_words_of_many_more_count(opened: Opened) -> None:
+    put(opened, *[make_index_document(key=n, title="x", body="policy bolicx" if n < 12 else "policx") for n in range(30)])
+    words = opened[0].vocabulary
+    found = [words.find_alike(typed, ANONYMOUS, 11) for typed in ("policz", "xpolicy", "xolicy", "policy")]
+    assert found == ["policx", "policy", "policy", "policx"]
+    assert [words.find_alike(typed, ANONYMOUS, 12) for typed in ("xpolicy", "policz")] == [None, "policx"]
+    assert words.has_read("policz", 12)
+
+
+def test_find_holding_says_which_documents_match_each_part(opened: Opened) -> None:
+    bodies = {1: "two invoices of a supplier", 2: "supplier", 3: "late payment of an invoice", 4: "invoice", 5: "payment late"}
+    put(opened, *[make_index_document(key=key, body=body, access_class=key == 4) for key, body in bodies.items()])
+    put(opened, make_index_document(key=6, title="Supplier", body="a page", navigation="late invoices"))
+    parts = (Word("invoice"), Phrase("late payment"), Or((Word("supplier"), Word("late"))), Word("nowhere"), Word("x" * 500))
+
+    def find(parts: Sequence[Node], keys: Sequence[int], access: AccessFilter = ANONYMOUS) -> list[set[int]]:
+        return list(map(set, opened[0].vocabulary.find_holding(parts, keys, access)))
+
+    assert find(parts, (1, 2, 3, 4, 5, 6, 99)) == [{1, 3, 6}, {3}, {1, 2, 3, 5, 6}, set(), set()]
+    assert find(parts[:1], (2, 3, 4), BOTH) == [{3, 4}]
+    assert find(parts[:1], (2, 3, 4), NO_ACCESS) == [set()]
+    assert (find((), (1, 2)), find(parts[:1], ())) == ([], [set()])
+    many = (*[Word("nowhere")] * (MAX_HELD_PARTS - 1), Word("invoice"))
+    assert find(many, (1, 2))[-1] == {1}
 
 
 def test_search_related_without_resolved_terms_finds_nothing(opened: Opened) -> None:

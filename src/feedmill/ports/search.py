@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from feedmill.model.access import AccessFilter
 from feedmill.model.entrybuild import BuildOutcome
@@ -11,6 +11,8 @@ from feedmill.model.query import Node
 from feedmill.model.ranking import Ranking, ScoreBias
 from feedmill.model.results import Snippet
 from feedmill.model.search import Hits, IndexDocument, Sort
+
+MAX_HELD_PARTS: Final = 20
 
 
 def go_on() -> None:
@@ -36,6 +38,15 @@ class Vocabulary(Protocol):
         """Finds the likeliest similar word that is in more than ``more_than`` documents that the user may see.
 
         The choice between several words depends on those documents alone.
+        """
+
+    def has_read(self, word: str, more_than: int) -> bool:
+        """Whether ``find_alike`` need not go through the dictionary of the index for a word, and takes as long as counting a few words."""
+
+    def find_holding(self, parts: Sequence[Node], keys: Sequence[int], access: AccessFilter) -> tuple[frozenset[int], ...]:
+        """Finds which of some documents that the user may see match each part of a query.
+
+        Shape: for each part the keys. ``parts`` are at most ``MAX_HELD_PARTS`` and have words.
         """
 
 

@@ -143,7 +143,7 @@ class Diagnosing:
         if plan.root is None:
             return None
         for start in range(0, RANKED, RANKED_AT_ONCE):
-            _, hits = find_hits(index, plan.root, plan.at(start, RANKED_AT_ONCE), access)
+            hits = find_hits(index, plan.root, plan.at(start, RANKED_AT_ONCE), access).hits
             place = next((place for place, hit in enumerate(hits.hits, start + 1) if hit.key == document.id), None)
             if place is not None or len(hits.hits) < RANKED_AT_ONCE:
                 return place

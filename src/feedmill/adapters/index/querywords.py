@@ -1,10 +1,11 @@
 """The plain words of a query, as every engine searches and highlights them."""
 
 from collections.abc import Iterator, Sequence, Set
+from functools import lru_cache
 from typing import TypeGuard
 
 from feedmill.core.text.analysis import gram_size, is_spaceless, list_characters, list_grams, list_raw_words
-from feedmill.core.text.wordforms import FOLDED
+from feedmill.core.text.wordforms import FOLDED, MAX_REMEMBERED_CHARACTERS
 from feedmill.model.query import And, AnyOf, Node, Or, Phrase, Word
 
 FIELD_WEIGHTS = {"title": 2.0, "body": 1.0, "words_of_url": 0.5, "words_of_metadata": 0.7}
@@ -55,6 +56,12 @@ def iter_query_phrases(node: Node) -> Iterator[str]:
 
 def read_single(text: str) -> str:
     """Returns a text in lower case if it is a single word or a single run of a spaceless script, else ""."""
+    # The memory of the cache depends on the length of its keys, which a user chooses.
+    return (_read_single if len(text) <= MAX_REMEMBERED_CHARACTERS else _read_single.__wrapped__)(text)
+
+
+@lru_cache(maxsize=10_000)
+def _read_single(text: str) -> str:
     raws = list_raw_words(text)
     return raws[0] if len(raws) == 1 and FOLDED[raws[0]] else ""
 

@@ -48,6 +48,8 @@ def find_function_words(words: Iterable[str], languages: Iterable[str]) -> froze
     """
     given = frozenset(words)
     best: frozenset[str] = frozenset()
+    if given.isdisjoint(list_all_function_words()):
+        return best
     for language in languages:
         functions = given & list_function_words(language)
         found = functions | given & list_fillers(language) if functions else functions

@@ -16,7 +16,7 @@ from feedmill.core.text.analysis import has_spaceless
 from feedmill.core.text.functionwords import LANGUAGES, find_function_words
 from feedmill.core.text.plainwords import fold_word
 from feedmill.model.access import AccessFilter
-from feedmill.model.query import Among, And, Node, Or, Phrase, Word
+from feedmill.model.query import And, Node, Or, Phrase, Word
 from feedmill.model.results import Result
 from feedmill.ports import SearchIndex
 
@@ -32,11 +32,11 @@ def name_missing(index: SearchIndex, root: Node, results: Sequence[Result], acce
     if not keys:
         return tuple(results)
 
-    def find(*parts: Node) -> frozenset[int]:
-        listed = index.list_by_key(And((*parts, Among(tuple(sorted(keys))))), access, after=-1, num=len(keys))
-        return frozenset(hit.key for hit in listed.hits)
-
-    lacking = [(text, keys - find(part)) for text, part in islice(_iter_named(root, _list_languages(results)), MAX_WORDS)]
+    named = list(islice(_iter_named(root, _list_languages(results)), MAX_WORDS))
+    if not named:
+        return tuple(results)
+    found = index.vocabulary.find_holding([part for _, part in named], sorted(keys), access)
+    lacking = [(text, keys - holding) for (text, _), holding in zip(named, found, strict=True)]
     return tuple(
         replace(result, missing=tuple(text for text, without in lacking if result.key in without)) if result.key in keys else result
         for result in results

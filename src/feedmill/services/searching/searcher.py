@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from typing import NamedTuple
 
 from feedmill.core.documents.presentation import has_robots_rule
 from feedmill.core.query.matching import ENOUGH, loosen
@@ -36,7 +37,7 @@ from feedmill.services.searching.pagefilling import FilledPage, PageFiller, RunQ
 from feedmill.services.searching.resultmaking import ResultBatch, ResultMaker, report_failed
 from feedmill.services.searching.searchstate import PlannedSearch, SearchStates
 from feedmill.services.searching.semanticranking import SemanticRanking
-from feedmill.services.searching.spelling import find_spelling
+from feedmill.services.searching.spelling import BetterSpelling, find_spelling
 from feedmill.services.searching.visibledocuments import VisibleDocuments
 
 MAX_NUM = 1_000
@@ -107,7 +108,7 @@ class Searcher:
     def _find_hits(self, index: SearchIndex, root: Node, search: PlannedSearch, empty: ResultPage) -> ResultPage:
         """Finds the hits and makes results of them before anything else, so that these exist when the time is over. Errors: OutOfTime."""
         plan, request, access, deadline = search.plan, search.plan.request, search.access, search.deadline
-        strict, next_cursor = resolve_urls(index, root, search, self._documents, self._maker), None
+        strict, next_cursor, whole_total = resolve_urls(index, root, search, self._documents, self._maker), None, None
         narrowing = resolve_selections(index, plan, access)
         # a grouped page is made of the beginning of the list, which all pages read in the same way
         is_grouped = request.groups_alike and request.num > 0 and request.cursor is None
@@ -116,7 +117,7 @@ class Searcher:
         if request.cursor is not None:
             searched, hits, next_cursor = list_onwards(index, strict, plan, request.cursor, access, narrowing)
         else:
-            searched, hits = find_hits(index, strict, listed, access, narrowing)
+            searched, hits, whole_total = find_hits(index, strict, listed, access, narrowing)
         is_loosened = request.cursor is None and searched != strict
         warnings, by_words = list(narrowing.warnings), hits
         listing = search if listed is plan else replace(search, plan=listed)
@@ -152,8 +153,7 @@ class Searcher:
                 and request.cursor is None
                 and (is_loosened or self._is_short(index, strict, by_words, narrowing, access))
             ):
-                read = self._read_texts_for(search)
-                spelling = attempt(lambda: find_spelling(index, request.query, strict, access, read), None, step="spelling")
+                spelling = attempt(lambda: self._find_spelling(index, strict, whole_total, search), None, step="spelling")
         return replace(
             empty,
             total=max(hits.total - dropped, 0),
@@ -239,15 +239,24 @@ class Searcher:
         if urls:
             self._documents.imitate(urls[0], access)
 
-    def _read_texts_for(self, search: PlannedSearch) -> Callable[[Sequence[int]], list[str]]:
+    def _find_spelling(self, index: SearchIndex, root: Node, total: int | None, search: PlannedSearch) -> BetterSpelling | None:
         def read(keys: Sequence[int]) -> list[str]:
             return self._maker.read_titles_and_texts(self._documents.list_visible(keys, search.access, deadline=search.deadline))
 
-        return read
+        matching = index.search(root, search.access, start=0, num=0).total if total is None else total
+        return find_spelling(index, search.plan.request.query, root, matching, search.access, read)
 
 
-def find_hits(index: SearchIndex, root: Node, plan: QueryPlan, access: AccessFilter, narrowing: Narrowing = WHOLE) -> tuple[Node, Hits]:
-    """Runs the tree of a plan as written, or loosened if the request permits that. Returns the tree that was run and its hits.
+class FoundHits(NamedTuple):
+    """The tree that was run, and its hits; ``whole_total``: how many documents match all of the query, None if that was not asked."""
+
+    searched: Node
+    hits: Hits
+    whole_total: int | None
+
+
+def find_hits(index: SearchIndex, root: Node, plan: QueryPlan, access: AccessFilter, narrowing: Narrowing = WHOLE) -> FoundHits:
+    """Runs the tree of a plan as written, or loosened if the request permits that.
 
     Whether it is loosened depends on the list before it is narrowed, so that a selection shows a part of the list that it was made in.
     """
@@ -260,17 +269,20 @@ def find_hits(index: SearchIndex, root: Node, plan: QueryPlan, access: AccessFil
 
     loosened = loosen(root, request.match)
     if loosened is not None and request.match is Match.ANY:
-        return loosened, run_query(loosened)
+        return FoundHits(loosened, run_query(loosened), None)
     hits = run_query(root)
+    whole_total = None if narrowing.restrictions else hits.total
     if loosened is None or hits.total >= ENOUGH:
-        return root, hits
+        return FoundHits(root, hits, whole_total)
     try:
-        if narrowing.restrictions and index.search(root, access, start=0, num=0).total >= ENOUGH:
-            return root, hits
-        return loosened, run_query(loosened)
+        if whole_total is None:
+            whole_total = index.search(root, access, start=0, num=0).total
+        if whole_total >= ENOUGH:
+            return FoundHits(root, hits, whole_total)
+        return FoundHits(loosened, run_query(loosened), whole_total)
     except OutOfTime:
         # the hits that hold all of it were found in time
-        return root, hits
+        return FoundHits(root, hits, whole_total)
 
 
 def list_onwards(

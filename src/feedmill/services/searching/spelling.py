@@ -50,16 +50,21 @@ ReadTexts = Callable[[Sequence[int]], list[str]]
 """Returns titles and texts of documents by id, if the user may see them."""
 
 
-def find_spelling(index: SearchIndex, query: str, root: Node, access: AccessFilter, read_texts: ReadTexts) -> BetterSpelling | None:
-    """Returns a better spelling of the query, None if there is none. Shape: ``root`` is its tree with every word required."""
-    total = index.search(root, access, start=0, num=0).total
+def find_spelling(
+    index: SearchIndex, query: str, root: Node, total: int, access: AccessFilter, read_texts: ReadTexts
+) -> BetterSpelling | None:
+    """Returns a better spelling of the query, None if there is none.
+
+    Shape: ``root`` is its tree with every word required, ``total`` how many documents match that.
+    """
     doubted = _list_doubted(index, root, access)
+    # Most words have none that is alike and better, so this is asked first.
     better = {
         word: found
         for word, own in doubted
-        if not _is_in_title(index, word, own, access)
+        if (found := _find_better(index, word, own, access))
+        and not _is_in_title(index, word, own, access)
         and not index.vocabulary.is_in_compound(word, access)
-        and (found := _find_better(index, word, own, access))
         and not _is_repeated(index, word, own, access, read_texts)
     }
     if better:

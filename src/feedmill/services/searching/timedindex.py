@@ -30,6 +30,9 @@ OF_A_SORT: Final = 5
 SPELLING_SECONDS: Final = 0.5
 """How long the search for a better spelling may take; a response without a spelling is complete."""
 
+OF_COUNTS: Final = 5
+"""Choosing among words alike takes as long as counting a few of them."""
+
 _Answer = TypeVar("_Answer")
 
 
@@ -142,6 +145,15 @@ class _TimedVocabulary:
 
     def find_alike(self, word: str, access: AccessFilter, more_than: int) -> str | None:
         """Finds a word as ``Vocabulary.find_alike`` does."""
-        # Several walks through the dictionary: for each first letter that the word may have.
-        times = 10 * OF_AN_EXPRESSION
+        # Otherwise several walks through the dictionary: for each first letter that the word may have.
+        times = OF_COUNTS if self.has_read(word, more_than) else 10 * OF_AN_EXPRESSION
         return self._timed.try_for(SPELLING_SECONDS, lambda: self._vocabulary.find_alike(word, access, more_than), times)
+
+    def has_read(self, word: str, more_than: int) -> bool:
+        """Whether a word need not be looked for as ``Vocabulary.has_read`` says."""
+        return self._vocabulary.has_read(word, more_than)
+
+    def find_holding(self, parts: Sequence[Node], keys: Sequence[int], access: AccessFilter) -> tuple[frozenset[int], ...]:
+        """Finds documents as ``Vocabulary.find_holding`` does."""
+        times = sum(count_cost(part) for part in parts) + 1
+        return self._timed.run(lambda: self._vocabulary.find_holding(parts, keys, access), times, makes_results=True)

@@ -38,7 +38,7 @@ from feedmill.core.text.typedvalues import is_within, name_digest, sortable, typ
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import Conflict
 from feedmill.model.facets import Facet, FacetCounts
-from feedmill.model.query import Node
+from feedmill.model.query import Among, And, Node
 from feedmill.model.ranking import Ranking, ScoreBias
 from feedmill.model.search import Hit, Hits, IndexDocument, Sort
 from feedmill.ports import BuiltEntries, PreparedEntry
@@ -85,6 +85,15 @@ class MemoryVocabulary:
             return None
         known = Counter(one for document in self._documents for one in _words_of(document))
         return choose_alike(folded[0], known, lambda near: self.count(near, access), more_than)
+
+    def has_read(self, word: str, more_than: int) -> bool:  # noqa: ARG002  # nothing is read
+        """Returns that nothing need be read first."""
+        return True
+
+    def find_holding(self, parts: Sequence[Node], keys: Sequence[int], access: AccessFilter) -> tuple[frozenset[int], ...]:
+        """Finds which of some documents match each part of a query."""
+        among = Among(tuple(keys))
+        return tuple(frozenset(document.key for document in self._find(And((part, among)), access)) for part in parts)
 
 
 class MemoryIndex:

@@ -48,7 +48,7 @@ def ask_bias(bias: ScoreBias | None) -> tuple[list[Query], list[Query]]:
     return raising, lowering
 
 
-def among(keys: list[int], parts: list[Query]) -> Query:
+def among(keys: Sequence[int], parts: Sequence[Query]) -> Query:
     """Builds the query of parts over some documents alone.
 
     Each part is optional over all documents, and the chosen documents are required in addition. This makes the engine look up the chosen

@@ -23,6 +23,7 @@ from feedmill.adapters.index.tantivy.words import (
     boosted,
     in_field,
 )
+from feedmill.core.query.nodes import parts_of
 from feedmill.core.query.patternsets import pattern_term
 from feedmill.core.ranking.builtinfacets import built_in_term
 from feedmill.core.ranking.indexterms import filetype_term, info_terms, name_term, split_site, start_term, url_words, value_term
@@ -96,6 +97,11 @@ def build_keys(keys: Sequence[int]) -> Query:
     """Builds the query of documents by their keys, each looked up by itself. Without keys it finds nothing."""
     schema, should, term_query = build_schema(), Occur.Should, Query.term_query
     return Query.boolean_query([(should, term_query(schema, "key", key, "basic")) for key in sorted(keys)])
+
+
+def finds_nothing(root: Node, word_queries: WordQueries) -> bool:
+    """Returns whether a word that every match must hold is in no document. False where that is not known at once."""
+    return any(isinstance(part, Word) and word_queries.finds_nothing(part.text) for part in parts_of(root))
 
 
 class _Translator:

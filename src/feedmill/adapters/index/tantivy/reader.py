@@ -16,9 +16,10 @@ import tantivy
 
 from feedmill.adapters.index.highlighting import FormsHighlighter
 from feedmill.adapters.index.reach import MAX_REACH
+from feedmill.adapters.index.tantivy.accessfilter import hides_nothing
 from feedmill.adapters.index.tantivy.classfacets import count_bytes_of, count_facets_by_class
 from feedmill.adapters.index.tantivy.failures import translated
-from feedmill.adapters.index.tantivy.query import build_query
+from feedmill.adapters.index.tantivy.query import build_query, finds_nothing
 from feedmill.adapters.index.tantivy.queryresultcache import QueryResultCache, name_classes
 from feedmill.adapters.index.tantivy.rerank import RankedSearch, count_best
 from feedmill.adapters.index.tantivy.schema import SERVED_VERSIONS, build_schema, register_analyzer
@@ -78,6 +79,9 @@ class TantivyIndex:
             if sort is not None:
                 built = build_query(query, access, WordQueries(searcher, query))
                 return find_sorted(searcher, built, sort, start=begin, num=wanted)
+            # Only where nothing is hidden: otherwise the time would tell whether a hidden document holds a word.
+            if hides_nothing(searcher, access) and finds_nothing(query, WordQueries(searcher, query)):
+                return Hits(hits=(), total=0, is_exact=True)
             ranked = RankedSearch(searcher, query, access, biased(self._ranking, bias), self._clock(), bias)
             # Only what is the same for every such query can be cached: not
             # explanations, not deep pages, and not scores that depend on the time.

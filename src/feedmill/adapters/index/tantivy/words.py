@@ -128,14 +128,37 @@ class WordQueries:
         """
         raw = read_single(text)
         if raw and not gram_size(raw):
-            anchors = self.list_stems(ANCHORS, raw, known_only=True)
-            navigation = self._list_navigation_stems(raw) if in_navigation else []
-            compounds = self.list_compounds("stems", raw) if in_compounds else []
-            found = self._with_others(self.build_stem_query("stems", raw), anchors, navigation, compounds)
+            found = self._build_word(raw, in_navigation=in_navigation, in_compounds=in_compounds)
             return boosted(found, self._weights.get(FOLDED[raw], 1.0))
         if raw and (query := _build_gram_query(raw)) is not None:
             return self._with_others(query, self._list_anchor_grams(raw), self._list_navigation_grams(raw) if in_navigation else [])
         return self.build_phrase(text, in_navigation=in_navigation)
+
+    def _build_word(self, raw: str, *, in_navigation: bool, in_compounds: bool) -> Query:
+        key = raw, in_navigation, in_compounds, self._anchors_weight, self._navigation_weight, self._compounds_weight
+        query = self._known.words.get(key)
+        if query is None:
+            anchors = self.list_stems(ANCHORS, raw, known_only=True)
+            navigation = self._list_navigation_stems(raw) if in_navigation else []
+            compounds = self.list_compounds("stems", raw) if in_compounds else []
+            query = self._with_others(self.build_stem_query("stems", raw), anchors, navigation, compounds)
+            if len(raw) <= MAX_REMEMBERED_CHARACTERS:
+                self._known.words[key] = query
+        return query
+
+    def finds_nothing(self, text: str) -> bool:
+        """Returns whether no document can match a plain word, because none holds a stem of it. False where that is not known at once."""
+        raw = read_single(text)
+        if not raw or gram_size(raw):
+            return False
+        is_nowhere = self._known.nowhere.get(raw)
+        if is_nowhere is None:
+            stems = list_query_stems(raw, self.languages)
+            held = any(self.is_held(field, stem) for field in ("stems", ANCHORS) for stem in stems)
+            is_nowhere = bool(stems) and not held and not self._list_navigation_stems(raw) and not self.list_compounds("stems", raw)
+            if len(raw) <= MAX_REMEMBERED_CHARACTERS:
+                self._known.nowhere[raw] = is_nowhere
+        return is_nowhere
 
     def build_phrase(self, text: str, *, in_navigation: bool = True) -> Query | None:
         """Returns the query of consecutive words without stemming, or None for a text without words."""
@@ -232,10 +255,13 @@ class _TermCache:
 
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     stems: dict[tuple[str, str, bool], list[Query]] = field(default_factory=dict)
+    words: dict[tuple[str, bool, bool, float, float, float], Query] = field(default_factory=dict)
+    """The queries of words. A request makes several queries of its words."""
+    nowhere: dict[str, bool] = field(default_factory=dict)
 
     def evict(self) -> None:
         """Clears the cache when it is too large."""
-        for cache in (self.counts, self.stems):
+        for cache in (self.counts, self.stems, self.words, self.nowhere):
             if len(cache) > MAX_KNOWN:
                 cache.clear()
 
