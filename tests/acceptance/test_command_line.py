@@ -42,6 +42,7 @@ def test_commands_without_a_server_do_the_work_themselves(tmp_path: Path) -> Non
     assert run_json("search", "leek", "--data", data)[1]["total"] == 1
     assert "kind: menu" in run("search", "leek", "--getfields", "kind", "--data", data)[1]
     assert "did you mean: leek" in run("search", "leak", "--data", data)[1]
+    assert "without: zebra" in run("search", "leek zebra", "--data", data)[1]
     assert run_json("sources", "destroy", "menu", "--data", data) == (0, {"name": "menu", "state": "destroyed"})
     assert run_json("sources", "--data", data) == (0, [])
 

@@ -291,6 +291,7 @@ HOSTILE = {
             "snippet_marks": [[11, 15]],
             "date": "no date",
             "language": "de",
+            "missing": ["<s>z</s>", "zebra"],
         },
         {"url": "http://a.com/", "display_url": " javascript:alert(1)", "title": None, "snippet": "", "snippet_marks": []},
     ],
@@ -313,6 +314,8 @@ def test_nothing_of_a_document_becomes_markup_or_a_script(browser: Browser, site
         assert items.get_by_role("link").count() == 0
         expect(page.get_by_text("<i>deadline</i>")).to_be_visible()
         expect(items.first.locator("bdi[lang=de]").first).to_be_visible()
+        expect(items.get_by_text("Without: <s>z</s> zebra")).to_be_visible()
+        expect(items.first.locator("s")).to_have_text(["<s>z</s>", "zebra"])
         expect(page.get_by_role("button", name="Did you mean <b>y</b>?")).to_be_visible()
 
 

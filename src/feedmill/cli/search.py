@@ -182,6 +182,8 @@ def _print_page(page: dict[str, Any], start: int) -> None:
         out.print(Text(clean(f"   {result['display_url']}"), style="green"))
         if result["snippet"]:
             out.print(Text("   ") + _highlight(result))
+        if result.get("missing"):
+            out.print(Text(clean(f"   without: {' '.join(result['missing'])}"), style="dim"))
         for name, values in result["metadata"].items():
             out.print(Text(clean(f"   {name}: {'; '.join(values)}"), style="dim"))
     for facet in page["facets"]:

@@ -10,7 +10,7 @@
     label: "Search", button: "Search", suggestions: "Suggestions", results: "Search results", busy: "Searching …", none: "Nothing was found for {query}",
     many: { one: "{total} result", other: "{total} results" }, about: "Results {first}–{last}", more: "More results", all: "All results", meant: "Did you mean {query}?",
     offered: { one: "{count} suggestion", other: "{count} suggestions" }, failed: "The search does not answer now. Try again later.", refused: "You may not search here. Sign in and try again.",
-    opens: "opens in a new window",
+    opens: "opens in a new window", without: "Without: {words}",
   };
 
   const read = new Map();
@@ -53,7 +53,8 @@
     a { color: var(--_link); }
     .title { font-weight: 600; }
     .url { color: var(--_faint); font-size: .9em; }
-    .snippet { margin: .2em 0 0; }
+    .snippet, .missing { margin: .2em 0 0; }
+    .missing { color: var(--_faint); font-size: .9em; }
     time::before { content: " · "; }
     .notes:empty { display: none; }
     .notes { margin-block-start: .8em; padding-inline-start: .75em; border-inline-start: 3px solid var(--_accent); }
@@ -378,6 +379,11 @@
       const item = make("li", { part: "result" }, link, about, make("p", { part: "snippet", class: "snippet" }, snippet));
       // screen readers choose a voice by it
       if (result.language) for (const text of [title, snippet]) text.lang = result.language;
+      if (result.missing) {
+        const [before, after] = this.#text("without").split("{words}");
+        const words = result.missing.flatMap((word) => [" ", make("s", { dir: "auto" }, word)]).slice(1);
+        item.append(make("p", { part: "missing", class: "missing", lang: this.#language }, before, ...words, after));
+      }
       return item;
     }
   }

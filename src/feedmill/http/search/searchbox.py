@@ -75,6 +75,7 @@ def _list_texts() -> dict[str, Message]:
         "failed": message("The search does not answer now. Try again later."),
         "refused": message("You may not search here. Sign in and try again."),
         "opens": message("opens in a new window"),
+        "without": message("Without: %(words)s", words="{words}"),
     }
 
 
