@@ -171,6 +171,31 @@ def test_make_feed_writes_what_validate_accepts(tmp_path: Path) -> None:
     assert run("validate", tmp_path / "files.xml").exit_code == 0
 
 
+def test_make_feed_for_some_users_is_a_feed_that_only_they_may_see(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / "in" / name).write_text("budget")
+    feed, data = tmp_path / "board.xml", tmp_path / "data"
+    readers = ("--permit-user", "ann", "--permit-group", "R&D", "--namespace", "staff")
+    assert run("make-feed", tmp_path / "in", "--datasource", "board", "--output", feed, *readers, "--compress").exit_code == 0
+    assert programs.run("push", feed, "--datasource", "board", "--feedtype", "full", "--data", data).returncode == 0
+    shown = json.loads(run("documents", "show", "http://files.example.localhost/board/b.txt", "--json", "--data", data).stdout)
+    assert [(each["scope"], each["access"], each["namespace"], each["name"]) for each in shown["acl"]["principals"]] == [
+        ("user", "permit", "staff", "ann"),
+        ("group", "permit", "staff", "R&D"),
+    ]
+    found = {user: programs.run("search", "budget", *user, "--json", "--data", data) for user in ((), ("--user", "bob"), ("--user", "ann"))}
+    assert {user: json.loads(done.stdout)["total"] for user, done in found.items()} == {(): 0, ("--user", "bob"): 0, ("--user", "ann"): 0}
+    as_ann = programs.run("search", "budget", "--user", "ann", "--namespace", "staff", "--json", "--data", data)
+    assert json.loads(as_ann.stdout)["total"] == 2
+
+
+def test_make_feed_refuses_an_empty_name_of_a_user(tmp_path: Path) -> None:
+    done = run("make-feed", tmp_path, "--datasource", "d", "--output", tmp_path / "d.xml", "--permit-user", " ")
+    assert done.exit_code == 2
+    assert not (tmp_path / "d.xml").exists()
+
+
 def test_documents_are_listed_to_any_number_by_the_piece(tmp_path: Path) -> None:
     open_migrated(tmp_path / "store.sqlite").close()
     store = open_sqlite(tmp_path / "store.sqlite")

@@ -143,6 +143,9 @@ def test_objects_become_documents(tmp_path: Path) -> None:
     ]
     assert (two.get("mimetype"), b64decode(str(two.findtext("content")))) == ("application/pdf", b"%PDF-1.4")
     assert (three.get("action"), len(three)) == ("delete", 0)
+    # users that the command names may see what says nothing of its own
+    root, _ = make(tmp_path, path, "--feedtype", "incremental", "--permit-user", "bob")
+    assert [[each.text for each in document.iter("principal")] for document in root.iter("record")] == [["ann", "g"], ["bob"], []]
 
 
 @pytest.mark.parametrize(

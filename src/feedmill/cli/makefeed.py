@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,7 @@ from feedmill.core.documents.submission import check_datasource
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
 from feedmill.model.feedmaking import DEFAULT_MAX_BYTES, RecordFormat
+from feedmill.model.identity import DEFAULT_NAMESPACE
 
 if TYPE_CHECKING:
     from feedmill.ports.feedmaking import FoundFile
@@ -38,7 +40,9 @@ MAKE_FEED_EXAMPLES = """Examples:
 
   feedmill make-feed http://www.example.com/sitemap.xml --datasource site
 
-  feedmill make-feed manuals --datasource manuals --include '*.html' --include '*.pdf' --compress --output manuals.xml"""
+  feedmill make-feed manuals --datasource manuals --include '*.html' --include '*.pdf' --compress --output manuals.xml
+
+  feedmill make-feed /srv/board --datasource board --permit-group board --permit-user ann"""
 
 
 class ContentFeedType(StrEnum):
@@ -62,11 +66,19 @@ def make_feed(
     exclude: Annotated[list[str] | None, typer.Option(help="No files or folders whose name or path matches; may be repeated.")] = None,
     follow_symlinks: Annotated[bool, typer.Option("--follow-symlinks", help="Follow symbolic links.")] = False,
     max_bytes: Annotated[int, typer.Option(min=1_000_000, help="Split into feeds of at most this size.")] = DEFAULT_MAX_BYTES,
+    permit_user: Annotated[
+        list[str] | None, typer.Option(metavar="U", help="Only this user may see the documents; may be repeated.")
+    ] = None,
+    permit_group: Annotated[list[str] | None, typer.Option(metavar="G", help="And members of this group; may be repeated.")] = None,
+    namespace: Annotated[str, typer.Option(metavar="N", help="The namespace of these users and groups.")] = DEFAULT_NAMESPACE,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Make a feed of all files in a folder, or of a CSV, JSON lines, mbox or sitemap. Large feeds are split; push the parts in order."""
+    """Make a feed of all files in a folder, or of a CSV, JSON lines, mbox or sitemap. Large feeds are split; push the parts in order.
+
+    Every user may see the documents, unless you name users or groups.
+    """
     from feedmill.bootstrap.feedmaking import make_feeds_of_records
     from feedmill.services.feeds.feedmaking import FeedPlan
     from feedmill.services.feeds.recordfeeds import RecordPlan
@@ -76,10 +88,11 @@ def make_feed(
         check_datasource(datasource)
     except BadRequest as exc:
         raise typer.BadParameter(str(exc)) from exc
+    acl = _render_acl(permit_user or (), permit_group or (), namespace)
     if "://" in source or not Path(source).is_dir():
         found = file_format or _find_format(source)
         kind = FeedKind.METADATA_AND_URL if found is RecordFormat.SITEMAP else FeedKind(feedtype.value)
-        records = RecordPlan(origin=source, datasource=datasource, kind=kind, max_bytes=max_bytes)
+        records = RecordPlan(origin=source, datasource=datasource, kind=kind, max_bytes=max_bytes, acl=acl)
         base = base_url or (f"{DEFAULT_BASE}/{datasource}/" if found is RecordFormat.MBOX else "")
         _report(make_feeds_of_records(records, output or Path(f"{datasource}.xml"), found, source, base), datasource, as_json=as_json)
         return
@@ -89,6 +102,7 @@ def make_feed(
         datasource=datasource,
         kind=FeedKind(feedtype.value),
         base_url=base_url or f"{DEFAULT_BASE}/{datasource}/",
+        acl=acl,
         compress=compress,
         include=tuple(include or ()),
         exclude=tuple(exclude or ()),
@@ -96,6 +110,19 @@ def make_feed(
         max_bytes=max_bytes,
     )
     _report(_make_with_progress(plan), datasource, as_json=as_json)
+
+
+def _render_acl(users: Sequence[str], groups: Sequence[str], namespace: str) -> str:
+    """Returns the XML of an ACL that permits these users and groups, "" for none. Errors: wrong use."""
+    from feedmill_client import feedxml
+
+    named = [*((name, "user") for name in users), *((name, "group") for name in groups)]
+    if not all(name.strip() for name, _ in named):
+        raise typer.BadParameter("the name of a user or a group is empty")
+    principals = [
+        feedxml.render_principal(name, namespace=namespace, case_sensitive=True, scope=scope, access="permit") for name, scope in named
+    ]
+    return feedxml.render_acl(principals) if principals else ""
 
 
 def _find_format(source: str) -> RecordFormat:

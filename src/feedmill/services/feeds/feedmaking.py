@@ -53,13 +53,17 @@ for _extension, _type in _MORE_TYPES.items():
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedPlan:
-    """What to make. Units: ``max_bytes`` of one feed file; patterns are shell patterns, matched against the name and the path of a file."""
+    """What to make. Units: ``max_bytes`` of one feed file; patterns are shell patterns, matched against the name and the path of a file.
+
+    Shape: ``acl`` is the ACL of every record as XML, "" for none.
+    """
 
     folder: Path
     output: Path
     datasource: str
     kind: FeedKind
     base_url: str
+    acl: str = ""
     compress: bool = False
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -183,13 +187,13 @@ def _put_file(found: FoundFile, plan: FeedPlan, folder: SourceFolder, parts: Fee
         if parts.has_written(source.identity):
             return ""
         url = url_of(plan.base_url, found.relative)
-        most_bytes = source.size_bytes * 4 // 3 + source.size_bytes // 500 + len(url) * 2 + _RECORD_BYTES
+        most_bytes = source.size_bytes * 4 // 3 + source.size_bytes // 500 + len(url) * 2 + len(plan.acl.encode()) + _RECORD_BYTES
         if most_bytes > plan.max_bytes:
             return f"too large for a feed of at most {plan.max_bytes} bytes"
         stream = parts.begin_record(most_bytes)
         begin = stream.tell()
         try:
-            stream.write(_record_head(writer, url, found.relative, source.changed_at, plan.compress))
+            stream.write(_record_head(writer, url, found.relative, source.changed_at, plan))
             _write_content(stream, source.stream, source.size_bytes, plan.compress)
             stream.write((writer.END_CONTENT + writer.END_RECORD).encode())
         except _Unreadable as exc:
@@ -198,12 +202,12 @@ def _put_file(found: FoundFile, plan: FeedPlan, folder: SourceFolder, parts: Fee
     return ""
 
 
-def _record_head(writer: FeedWriter, url: str, relative: bytes, changed_at: float, compress: bool) -> bytes:
+def _record_head(writer: FeedWriter, url: str, relative: bytes, changed_at: float, plan: FeedPlan) -> bytes:
     attributes = {}
     with suppress(OverflowError, ValueError, OSError):
         attributes["last-modified"] = formatdate(changed_at, usegmt=True)
-    encoding = "base64compressed" if compress else "base64binary"
-    return (writer.begin_record(url, mimetype_of(relative), attributes) + writer.begin_content(encoding)).encode()
+    encoding = "base64compressed" if plan.compress else "base64binary"
+    return (writer.begin_record(url, mimetype_of(relative), attributes) + plan.acl + writer.begin_content(encoding)).encode()
 
 
 def _write_content(stream: BinaryIO, source: BinaryIO, size_bytes: int, compress: bool) -> None:

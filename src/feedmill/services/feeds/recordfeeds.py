@@ -4,7 +4,7 @@ Only the first part of a full feed is full, as with folders. A feed of URLs with
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from feedmill.model.feed import FeedKind
 from feedmill.ports.feedmaking import FeedWriter, OpenFeedParts
@@ -16,12 +16,16 @@ MAX_REPORTED = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordPlan:
-    """What to make. Units: ``max_bytes`` of one feed file. ``origin`` is the file or the URL that is read, for reports."""
+    """What to make. Units: ``max_bytes`` of one feed file. ``origin`` is the file or the URL that is read, for reports.
+
+    Shape: ``acl`` is the ACL of documents without one of their own as XML, "" for none.
+    """
 
     origin: str
     datasource: str
     kind: FeedKind
     max_bytes: int
+    acl: str = ""
 
 
 def make_record_feeds(
@@ -37,7 +41,7 @@ def make_record_feeds(
         for record in records:
             reason = _describe_skipped(record)
             if isinstance(record, SourceRecord):
-                data = render(record).encode("utf-8", "replace")
+                data = render(record if record.acl else replace(record, acl=plan.acl)).encode("utf-8", "replace")
                 if len(data) < plan.max_bytes:
                     parts.begin_record(len(data)).write(data)
                     continue
