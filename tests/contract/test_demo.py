@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.cli.demofiles import FileServer, serving_files
+from feedmill.cli.demofiles import USUAL_PORT, FileServer, serving_files
 from feedmill.cli.workplace import Workplace
+from feedmill.model.errors import BadSettings
 
 
 @pytest.fixture
@@ -71,6 +72,16 @@ def test_port_that_is_taken_is_replaced_by_a_free_one(files: FileServer, tmp_pat
     with serving_files({"folder": tmp_path}) as other:
         assert other.server_address[1] != files.server_address[1]
         assert ask(other, "/folder/secret.txt")[1] == b"secret"
+
+
+def test_variable_names_the_port_of_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEEDMILL_FILES_PORT", "0")
+    with serving_files({"folder": tmp_path}) as server:
+        assert server.server_address[1] not in (0, USUAL_PORT)
+    for text in ("-1", "65536", "x", "²"):
+        monkeypatch.setenv("FEEDMILL_FILES_PORT", text)
+        with pytest.raises(BadSettings, match=f"FEEDMILL_FILES_PORT: '{text}' is no port"), serving_files({"folder": tmp_path}):
+            pass
 
 
 def test_demo_that_cannot_start_says_why(tmp_path: Path) -> None:

@@ -15,10 +15,13 @@ from typing import Final
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from feedmill.adapters.threadedserver import IDLE_SECONDS, ThreadedServer, serving_in_threads
+from feedmill.model.errors import BadSettings
 
 BIND: Final = "127.0.0.1"
 USUAL_PORT: Final = 8090
 """The port if it is free, so that the addresses of the documents stay the same the next time."""
+PORT_VARIABLE: Final = "FEEDMILL_FILES_PORT"
+"""The variable of the environment that names another port; 0 is a free one."""
 
 _PAGES: Final = frozenset({"text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml"})
 _SANDBOX: Final = "sandbox; form-action 'none'; base-uri 'none'"
@@ -52,15 +55,23 @@ class FileServer(ThreadedServer):
 
 @contextmanager
 def serving_files(folders: Mapping[str, Path]) -> Iterator[FileServer]:
-    """Serves folders in threads until the context ends. Errors: OSError."""
+    """Serves folders in threads until the context ends, on a free port if the usual one is taken. Errors: BadSettings, OSError."""
     try:
-        server = FileServer(folders, USUAL_PORT)
+        server = FileServer(folders, _choose_port())
     except OSError as exc:
         if exc.errno != errno.EADDRINUSE:
             raise
         server = FileServer(folders, 0)
     with serving_in_threads(server):
         yield server
+
+
+def _choose_port() -> int:
+    """Returns the port that the environment names, else the usual one. Errors: BadSettings."""
+    text = os.environ.get(PORT_VARIABLE) or str(USUAL_PORT)
+    if not (text.isascii() and text.isdecimal() and int(text) < 1 << 16):
+        raise BadSettings([f"{PORT_VARIABLE}: '{text}' is no port; give a number from 0, a free port, to 65535"])
+    return int(text)
 
 
 class _Handler(BaseHTTPRequestHandler):

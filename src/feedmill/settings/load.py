@@ -27,8 +27,9 @@ from feedmill.settings.warnings import SettingsSources, list_warnings
 PREFIX = "FEEDMILL_"
 OTHER_VARIABLES = (
     *("FEEDMILL_CONFIG", "FEEDMILL_DATA", "FEEDMILL_PUSH_TOKEN", "FEEDMILL_CONFORMANCE_PASSWORD", "FEEDMILL_SINCE", "FEEDMILL_FAULTS"),
+    "FEEDMILL_FILES_PORT",
 )
-"""Variables of the commands, of adaptors and of tests, which are no settings."""
+"""Variables of the commands, of the demonstration, of adaptors and of tests, which are no settings."""
 
 _FEED_TABLE = re.compile(r"\AFEEDS?_")
 """How people begin the name of a setting of the feed port, whose table is ``[gate]``."""
