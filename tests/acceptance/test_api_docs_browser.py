@@ -20,10 +20,14 @@ def test_page_is_clean_for_axe_and_fits(tmp_path: Path, size: dict[str, int], da
         page = new_page(browser, server, size, dark=dark)
         logged: list[str] = []
         page.on("console", lambda message: logged.append(message.text))
-        for port in (server.search_port, server.admin):
+        for port in (server.search_port, server.admin, server.gate):
             page.goto(f"http://127.0.0.1:{port}/api/docs")
             violations = Axe().run(page).response["violations"]
             assert [(each["id"], [node["html"] for node in each["nodes"]][:2]) for each in violations] == []
             assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
         assert logged == []
+        for port in (server.search_port, server.admin, server.gate):
+            page.goto(f"http://127.0.0.1:{port}/api/docs")
+            page.get_by_role("link", name="OpenAPI document").click()
+            page.get_by_text('"openapi":"3.').wait_for()
         page.context.close()

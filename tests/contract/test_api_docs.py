@@ -35,10 +35,12 @@ def test_page_shows_every_resource_and_every_link_leads_somewhere(tmp_path: Path
         assert all(parameter["name"] in text and parameter["description"].replace("`", "") in text for parameter in operation["parameters"])
         assert "curl" in text
     links = [link.get("href") for link in tree.iterfind(".//a")]
-    assert {link for link in links if not link.startswith("#")} == {"/api/v1/openapi.json", "/manual/"}
+    assert {link for link in links if not link.startswith("#")} == {"/api/docs/openapi.json", "/manual/"}
     assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
     assert not re.search(r'(src|href)="(https?:)?//', answer.text)
     assert "<script" not in answer.text
+    # a browser that may read the page may follow its link too
+    assert ask_app(app, "GET", "/api/docs/openapi.json").json == document
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
@@ -51,6 +53,7 @@ def test_policy_of_the_page_permits_its_own_style_alone(tmp_path: Path) -> None:
 
 
 def test_page_of_the_feed_port_is_for_trusted_addresses(tmp_path: Path) -> None:
-    assert ask_app(feed_port(tmp_path), "GET", "/api/docs", peer="192.168.1.9").status == 403
-    assert ask_app(admin_port(tmp_path), "GET", "/api/docs", peer="192.168.1.9").status == 403
+    for path in ("/api/docs", "/api/docs/openapi.json"):
+        assert ask_app(feed_port(tmp_path), "GET", path, peer="192.168.1.9").status == 403
+        assert ask_app(admin_port(tmp_path), "GET", path, peer="192.168.1.9").status == 403
     assert ask_app(feed_port(tmp_path), "GET", "/api/docs", query="x=1").status == 400

@@ -152,6 +152,7 @@ POSTED_ROUTES: dict[str, tuple[dict[str, Any], ...]] = {"/api/v1/retrieve": ({},
 SILENT = {
     *(
         "/api/docs",
+        "/api/docs/openapi.json",
         "/search-box.js",
         "/search-box.json",
         "/manual",

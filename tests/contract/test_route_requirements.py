@@ -81,6 +81,7 @@ GET,HEAD      /api/v1/audit/verify                          administrator
 GET,HEAD      /api/v1/audit/export                          administrator
 GET,HEAD      /api/v1/openapi.json                          viewer / administrator
 GET,HEAD      /api/docs                                     anyone
+GET,HEAD      /api/docs/openapi.json                        anyone
 GET,HEAD      /                                             a user, signed in or not
 GET,HEAD      /signin                                       a user, signed in or not
 POST          /signin                                       a user, signed in or not
@@ -122,6 +123,7 @@ DELETE,GET,HEAD,POST /mcp                                          a user, signe
 POST          /api/v1/retrieve                              a user, signed in or not
 GET,HEAD      /api/v1/openapi.json                          a user, signed in or not
 GET,HEAD      /api/docs                                     a user, signed in or not
+GET,HEAD      /api/docs/openapi.json                        a user, signed in or not
 GET,HEAD      /sw_version.txt                               anyone
 GET,HEAD      /opensearch.xml                               anyone
 GET,HEAD      /search-box.js                                anyone
@@ -176,6 +178,7 @@ GET,HEAD      /api/v1/documents                             trusted address, pus
 GET,HEAD      /api/v1/datasources                           trusted address, push token
 GET,HEAD      /api/v1/openapi.json                          trusted address, push token
 GET,HEAD      /api/docs                                     trusted address, push token
+GET,HEAD      /api/docs/openapi.json                        trusted address, push token
 DELETE        /api/v1/datasources/{name}                    trusted address, push token
 GET,HEAD      /healthz                                      anyone
 GET,HEAD      /readyz                                       anyone

@@ -34,7 +34,7 @@ from feedmill.http.common.securityheaders import GuardHeaders
 from feedmill.http.common.strictparameters import strict_routes, strict_to
 from feedmill.http.common.stricttransport import StrictTransport
 from feedmill.http.common.unknownpaths import answer_http_error
-from feedmill.http.pages.apidocs import docs_route
+from feedmill.http.pages.apidocs import docs_routes
 from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.http.signin.page import PageTools
 from feedmill.model.errors import FeedmillError
@@ -139,7 +139,7 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
             *strict_routes(ADMIN_PORT, routes),
             DeclaredRoute("/api/v1/openapi.json", strict_to((), describe), requires=VIEW_OR_ADMINISTER),
             # a page of this version's manual, which holds nothing of this server
-            docs_route(ADMIN_PORT, ANYONE),
+            *docs_routes(ADMIN_PORT, ANYONE),
             *(console_routes(signin.tools, administration.read_status, administration.find_problems) if signin is not None else ()),
         ],
         senders=SENDERS,

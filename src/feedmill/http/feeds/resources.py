@@ -18,7 +18,7 @@ from feedmill.http.feeds.pushing import FEED_HEADER
 from feedmill.http.feeds.pushtoken import find_right
 from feedmill.http.feeds.receipts import Json, render_document, render_feed, render_source
 from feedmill.http.feeds.trust import PUSH
-from feedmill.http.pages.apidocs import docs_route
+from feedmill.http.pages.apidocs import docs_routes
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Busy, Denied, NotFound
 from feedmill.model.feed import Feed, FeedState
@@ -73,7 +73,7 @@ class FeedResources:
             DeclaredRoute("/api/v1/documents", strict("inspectDocument", self.show_document), requires=PUSH),
             DeclaredRoute("/api/v1/datasources", strict("listDatasources", self.list_sources), requires=PUSH),
             DeclaredRoute("/api/v1/openapi.json", strict_to((), self.describe), requires=PUSH),
-            docs_route(FEED_PORT, PUSH),
+            *docs_routes(FEED_PORT, PUSH),
             DeclaredRoute("/api/v1/datasources/{name}", strict("deleteDatasource", self.remove_source), methods=["DELETE"], requires=PUSH),
         ]
 

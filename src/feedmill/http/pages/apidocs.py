@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import jinja2
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from feedmill.http.common.openapi import build_openapi
 from feedmill.http.common.requirements import DeclaredRoute, Requirement
@@ -20,6 +20,7 @@ from feedmill.http.common.strictparameters import strict_to
 from feedmill.http.pages.rendering import TEMPLATES
 
 DOCS_PATH: Final = "/api/docs"
+DOCUMENT_PATH: Final = "/api/docs/openapi.json"
 _CODE: Final = re.compile("`([^`]{1,200})`")
 _STYLE: Final = (TEMPLATES / "apidocs.css").read_text(encoding="utf-8")
 _STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
@@ -45,13 +46,22 @@ class ShownOperation:
     example: str
 
 
-def docs_route(port: str, requires: Requirement) -> DeclaredRoute:
-    """Returns the route of the page of a port."""
+def docs_routes(port: str, requires: Requirement) -> tuple[DeclaredRoute, ...]:
+    """Returns the routes of the page of a port and of its OpenAPI document.
+
+    The document is under ``/api/v1`` too, but there the admin port wants a token, which a browser that follows a link cannot send.
+    """
 
     async def show(_request: Request) -> Response:
         return HTMLResponse(_render_docs(port), headers=_HEADERS)
 
-    return DeclaredRoute(DOCS_PATH, strict_to((), show), methods=["GET"], requires=requires)
+    async def send_document(_request: Request) -> Response:
+        return JSONResponse(build_openapi(port))
+
+    return (
+        DeclaredRoute(DOCS_PATH, strict_to((), show), methods=["GET"], requires=requires),
+        DeclaredRoute(DOCUMENT_PATH, strict_to((), send_document), methods=["GET"], requires=requires),
+    )
 
 
 @cache

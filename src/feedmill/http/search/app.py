@@ -14,7 +14,7 @@ GET /api/v1/documents     one document by URL
 POST /api/v1/retrieve     passages as JSON, for answering machines
 POST /mcp                 the tools of assistants, by the Model Context Protocol
 GET /api/v1/openapi.json  the description of these resources as OpenAPI
-GET /api/docs             the same as a page
+GET /api/docs             the same as a page; its document is beside it, /api/docs/openapi.json
 GET /search-box.js        the search box for pages of other sites
 GET /search-box.json      its texts in a language
 GET /sw_version.txt       the version that adaptors expect of an appliance
@@ -66,7 +66,7 @@ from feedmill.http.common.securityheaders import PAGE_WITH_SCRIPT, SECURITY_HEAD
 from feedmill.http.common.strictparameters import strict, strict_to
 from feedmill.http.common.stricttransport import StrictTransport
 from feedmill.http.common.unknownpaths import describe_http_error
-from feedmill.http.pages.apidocs import docs_route
+from feedmill.http.pages.apidocs import docs_routes
 from feedmill.http.pages.languages import show_parameter
 from feedmill.http.pages.rendering import Pages, find_choice
 from feedmill.http.pages.staticfiles import static_mount
@@ -244,7 +244,7 @@ def search_app(services: SearchServices, site: SearchSite | None = None, *, rout
         DeclaredRoute(ASSISTANT_PATH, assistants, methods=ASSISTANT_METHODS, requires=ASSISTED),
         DeclaredRoute(RETRIEVE_PATH, strict("retrieve", passages.answer), methods=["POST"], requires=USER),
         DeclaredRoute("/api/v1/openapi.json", strict_to((), endpoints.describe), methods=["GET"], requires=USER),
-        docs_route(SEARCH_PORT, USER),
+        *docs_routes(SEARCH_PORT, USER),
         DeclaredRoute("/sw_version.txt", endpoints.show_version, methods=["GET"], requires=ANYONE),
         DeclaredRoute(OPENSEARCH_PATH, OpenSearch(site.pages).show, methods=["GET"], requires=ANYONE),
         DeclaredRoute(SEARCH_BOX_PATH, search_box.show, methods=["GET"], requires=ANYONE),
