@@ -93,6 +93,37 @@ def test_words_of_a_short_text_in_an_unknown_language_are_divided(opened: Opened
     assert keys(opened, Word("Antrag")) == keys(opened, Word("Urlaub")) == [1]
 
 
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("Den Urlaubs-Antrag stellen", "Urlaubsantrag"),
+        ("Den Urlaubs\u2010Antrag stellen", "Urlaubsanträge"),
+        ("Die Reisekosten-Richtlinie lesen", "Reisekostenrichtlinie"),
+        ("Das XYZ-Modul einbauen", "xyzmodul"),
+        ("An die E-Mail-Adresse", "Emailadresse"),
+    ],
+)
+def test_hyphenated_word_is_found_and_marked_as_it_is_written_together(opened: Opened, text: str, query: str) -> None:
+    put(opened, *write(text, "x"))
+    assert keys(opened, Word(query)) == [1]
+    hyphenated = next(word for word in text.split() if "-" in word or "\u2010" in word)
+    found = opened[0].make_highlighter(Word(query)).make_snippet("Füllung. " * 400 + text, "de")
+    assert [found.text[start:end] for start, end in found.marks] == [hyphenated]
+    plain = opened[0].make_highlighter(Word(query)).make_snippet("filler. " * 400 + text, "de")
+    assert [plain.text[start:end] for start, end in plain.marks] == [hyphenated]
+    assert opened[0].make_highlighter(Word(query)).count_terms(text, "de") == {0: 1}
+
+
+def test_hyphenated_word_of_a_word_of_the_query_is_marked_apart(opened: Opened) -> None:
+    put(opened, *write("Den Urlaubs-Antrag stellen", "Den Urlaubs- und Reiseantrag"))
+    assert sorted(keys(opened, Word("Antrag"))) == [1, 2]
+    found = opened[0].make_highlighter(Word("Antrag")).make_snippet("Den Urlaubs-Antrag stellen, Reiseantrag", "de")
+    assert [found.text[start:end] for start, end in found.marks] == ["Antrag", "Reiseantrag"]
+    # in other languages a hyphenated word is a phrase
+    put(opened, *write("an e-mail", language="en"))
+    assert keys(opened, Word("email")) == []
+
+
 def test_compounds_of_titles_urls_and_metadata_are_divided_too(opened: Opened) -> None:
     put(
         opened,

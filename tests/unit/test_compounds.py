@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.text.compounds import LANGUAGES, MAX_CHARACTERS, Compounds, compounds_of, find_language
+from feedmill.core.text.compounds import LANGUAGES, MAX_CHARACTERS, Compounds, compounds_of, find_language, iter_hyphenated
 from feedmill.core.text.wordforms import FOLDED
 from feedmill.core.text.wordlists import read_list
 
@@ -142,6 +142,35 @@ def test_list_parts_of_any_text_holds_slices_of_it(text: str) -> None:
         parts = compounds_of(language).list_parts(text)
         assert all(part in text and 3 <= len(part) < len(text) for part in parts)
         assert len(parts) != 1 or len(text) == 2 * len(parts[0]) + (len(text) % 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Der Urlaubs-Antrag, die E\u2010Mail\u2011Adresse", ["urlaubsantrag", "emailadresse"]),
+        ("Straßen-Bau", ["strassenbau"]),
+        ("Urlaubs- und Reise-", []),
+        ("--force -v a--b 3-4 a-1 - -", []),
+        ("a-b-", ["ab"]),
+        ("-a-b", ["ab"]),
+        ("", []),
+    ],
+)
+def test_iter_hyphenated(text: str, words: list[str]) -> None:
+    assert [word for word, _, _ in iter_hyphenated(text)] == words
+
+
+@given(st.text(alphabet="aAäß1 -\u2010\u2011\n", max_size=60))
+def test_iter_hyphenated_words_of_any_text_lie_in_it_in_order(text: str) -> None:
+    behind = 0
+    for word, start, end in iter_hyphenated(text):
+        assert behind <= start < end <= len(text)
+        written = text[start:end]
+        behind = end
+        pieces = written.replace("\u2010", "-").replace("\u2011", "-").split("-")
+        assert len(pieces) > 1
+        assert all(piece.isalpha() for piece in pieces)
+        assert word == FOLDED["".join(pieces).lower()]
 
 
 def test_likeliest_division_has_few_and_frequent_parts() -> None:

@@ -24,6 +24,7 @@ from feedmill.core.text.analysis import (
     without_typography,
 )
 from feedmill.core.text.analysis import fold_value as fold_value
+from feedmill.core.text.compounds import iter_hyphenated
 from feedmill.core.text.typedvalues import fold_name, name_digest
 from feedmill.core.text.wildcards import fold_wildcard, is_wildcard
 from feedmill.core.text.wordforms import ACCENTED, FOLDED, find_accented, fold_all, write_all
@@ -161,9 +162,13 @@ def navigation_words(words: Iterable[str], sign: str) -> list[str]:
     return [f"{sign}{word}" for word in words]
 
 
-def list_compound_stems(words: str, compounds: CompoundStems) -> str:
-    """Returns the stems of what the compounds among words contain. Shape: a line of folded words, as in ``AnalyzedText``."""
-    return _join(map(compounds.__getitem__, words.split()))
+def list_compound_stems(text: str, words: str, compounds: CompoundStems) -> str:
+    """Returns the stems of what the compounds of a text contain, and of its hyphenated words as they are written together.
+
+    Shape: ``words`` are the folded words of the text in a line, as in ``AnalyzedText``.
+    """
+    joined = [compounds.stem_joined(word) for word, _, _ in iter_hyphenated(text)]
+    return _join([*map(compounds.__getitem__, words.split()), *joined])
 
 
 def highlight_terms(query: Node) -> tuple[str, ...]:

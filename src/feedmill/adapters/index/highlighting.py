@@ -8,6 +8,7 @@ The words of a passage are stemmed as the words of the query were. A word that s
 word. A passage is short, and only words with the same beginning as a stem are stemmed.
 """
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from itertools import takewhile
@@ -17,6 +18,7 @@ from feedmill.adapters.index.analysis import MAX_TERMS, highlight_terms
 from feedmill.adapters.index.querywords import iter_open_words, iter_query_words, read_single
 from feedmill.adapters.index.stemming import COMPOUND, CompoundStems, find_compound_stems, list_part_stems, list_query_stems
 from feedmill.core.text.analysis import blank_out, fold_in_place, fold_words, gram_size
+from feedmill.core.text.compounds import iter_hyphenated
 from feedmill.core.text.functionwords import find_function_words
 from feedmill.core.text.snippets import FindForms, count_terms, find_marks, find_places, make_snippet
 from feedmill.core.text.wordforms import FOLDED
@@ -139,15 +141,30 @@ class _Forms(dict[str, str]):
         numbers = {term: number for number, term in enumerate(terms)}
         roots = {_find_root(stem.removeprefix(COMPOUND)) for stem, word in self._parts.items() if word in numbers}
         held = {word for root in roots for word in _list_words_around(lowered, root)}
-        return [(word, numbers[term]) for word in sorted(held) if (term := self[FOLDED[word]]) in numbers and term != FOLDED[word]]
+        compounds = [(word, numbers[term]) for word in sorted(held) if (term := self[FOLDED[word]]) in numbers and term != FOLDED[word]]
+        hyphenated = {lowered[start:end]: joined for joined, start, end in iter_hyphenated(lowered)}
+        return compounds + [(word, numbers[term]) for word, joined in hyphenated.items() if (term := self[joined]) in numbers]
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:
         """Splits a text as the index does, and replaces forms by the words of the query."""
-        return [(self[token], start, end) for token, start, end in fold_words(text)]
+        tokens = [(self[token], start, end) for token, start, end in fold_words(text)]
+        return tokens if self._compounds is None else self._join_hyphenated(text, tokens)
+
+    def _join_hyphenated(self, text: str, tokens: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+        """Returns the words of a text with those that are written together in the query as one, unless they hold words of it apart."""
+        apart = [start for term, start, _ in tokens if term in self._words]
+        places = [start for _, start, _ in tokens]
+        whole = list(tokens)
+        for word, start, end in iter_hyphenated(text):
+            if (term := self[word]) in self._words and bisect_left(apart, start) == bisect_left(apart, end):
+                first, behind = bisect_left(places, start), bisect_left(places, end)
+                # the first of its words stands for all, and the others for nothing
+                whole[first:behind] = [(term, start, end), *(("", end, end) for _ in range(first + 1, behind))]
+        return whole
 
     def list_tokens(self, text: str) -> list[str]:
         """Returns the words that ``fold`` returns, without their places; quickly for a text that can be laid out."""
-        laid_out = blank_out(text)
+        laid_out = blank_out(text) if self._compounds is None else None
         return [token for token, _, _ in self.fold(text)] if laid_out is None else list(map(self.__getitem__, laid_out.split()))
 
     def find_forms(self, laid_out: str, wanted: Set[str]) -> list[tuple[int, int]]:

@@ -147,6 +147,10 @@ class CompoundStems(WordForms):
         stems = dict.fromkeys(stem for part in parts for stem in self._stems.make_form(part).split())
         return " ".join(f"{COMPOUND}{stem}" for stem in stems)
 
+    def stem_joined(self, word: str) -> str:
+        """Returns the stems of a hyphenated word that is written together."""
+        return " ".join(f"{COMPOUND}{stem}" for stem in self._stems[word].split())
+
 
 def find_compound_stems(language: str | None, characters: int) -> CompoundStems | None:
     """Returns the stems of compounds for a text of a language, None where no word is divided. Units: the text has so many characters."""

@@ -166,7 +166,7 @@ def find_places(
         for number, term in enumerate(terms):
             _add_whole_words(places, number, laid_out, term, most)
         for word, number in compounds:
-            _add_whole_words(places, number, laid_out, word, most)
+            _add_whole_words(places, number, laid_out, blank_out(word) or word, most)
     else:
         head = fold_in_place(head)
         for number, term in enumerate(terms):

@@ -95,8 +95,8 @@ class Entry:
         terms = {f"site {term}" for term in site_terms(document.url)} | {f"metadata {term}" for term in metadata_terms(document.metadata)}
         navigation = lay_out_whole(document.navigation, stems_of(document.language))
         compounds = find_compound_stems(document.language, len(document.body))
-        own = " ".join(word for name in texts for word in words[name])
-        compound_stems = frozenset(list_compound_stems(own, compounds).split()) if compounds is not None else frozenset[str]()
+        own, folded = "\n".join(texts.values()), " ".join(word for name in texts for word in words[name])
+        compound_stems = frozenset(list_compound_stems(own, folded, compounds).split()) if compounds is not None else frozenset[str]()
         return cls(document, words, frozenset(terms), split_words(document.navigation), navigation.stems.split(), compound_stems)
 
     def without_compounds(self) -> "Entry":

@@ -6,7 +6,8 @@ No text is stored: results read their texts from the store. The fields are:
 - The stems of all parts in one field, which finds and scores, since a word's weight is that of its whole document.
 - The stems of the title and of headings once more, and the words with accents.
 - The stems of the texts of links to the document, in their own field, so that link texts do not make a document longer.
-- The stems of the parts of compounds, after a sign of their own, in the fields of stems of all parts and of the title.
+- The stems of the parts of compounds, and of hyphenated words as they are written together, in the fields of stems of all parts and of the
+  title, after a sign of their own.
 - Terms for exact matches in raw fields, and numbers for filters, sorting and ranking in fast fields. Two of them hold the pagerank and the
   link rank and, above these, the halves of the fingerprint of the text.
 - The words and stems of the navigation of a page, after signs of their own in the field of metadata words. So they make no document
@@ -50,11 +51,11 @@ from feedmill.core.text.fingerprints import find_fingerprint, join_fingerprint, 
 from feedmill.core.text.typedvalues import text_number_terms, typed_terms
 from feedmill.model.search import IndexDocument
 
-SCHEMA_VERSION = 17
+SCHEMA_VERSION = 18
 # Older schemas whose folders are served until they are rebuilt. A schema may stay here only as long as all fields are the same and the
 # classes in them mean the same, so that access is decided, and documents are written, as in a new folder. Terms that it lacks are not
 # found.
-SERVED_VERSIONS = frozenset({10, 11, 12, 13, 14, 15, 16})
+SERVED_VERSIONS = frozenset({10, 11, 12, 13, 14, 15, 16, 17})
 
 WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
 COUNTED_FIELDS = ("stems", "title_stems", "heading_stems", "anchor_stems", "accented")
@@ -136,14 +137,15 @@ def make_entry(document: IndexDocument) -> Document:
     typed = typed_terms(document.metadata) if document.has_values else []
     text_numbers = text_number_terms((document.title, document.body), document.language) if document.has_values else []
     stems = stems_of(document.language)
-    title = lay_out_whole(document.title, stems)
-    body = lay_out_whole(document.body[:MAX_BODY_CHARACTERS], stems)
-    url = lay_out_whole(url_words(document.url), stems)
-    values = [lay_out_whole(value, stems) for _, value in document.list_text_metadata()[:MAX_METADATA_VALUES]]
-    # twice, so that a short query's match in the title is not lost among long texts before the ranking
-    parts = (title, title, body, url, *values)
+    metadata = [value for _, value in document.list_text_metadata()[:MAX_METADATA_VALUES]]
+    texts = (document.title, document.body[:MAX_BODY_CHARACTERS], url_words(document.url), *metadata)
+    title, body, url, *values = parts = [lay_out_whole(text, stems) for text in texts]
     compounds = find_compound_stems(document.language, len(document.body))
-    held = [list_compound_stems(part.words, compounds) for part in parts] if compounds is not None else []
+    held = (
+        [list_compound_stems(text, part.words, compounds) for text, part in zip(texts, parts, strict=True)]
+        if compounds is not None
+        else [""]
+    )
     fields: dict[str, Any] = {
         "key": document.key,
         "access_class": document.access_class,
@@ -152,8 +154,9 @@ def make_entry(document: IndexDocument) -> Document:
         "title": title.words,
         "body": body.words,
         "words_of_url": url.words,
-        "title_stems": [title.stems, *([COMPOUND, held[0]] if held and held[0] else [])],
-        "stems": [*(part.stems for part in parts), *([COMPOUND, *held] if any(held) else [])],
+        "title_stems": [title.stems, *([COMPOUND, held[0]] if held[0] else [])],
+        # the title twice, so that a short query's match in it is not lost among long texts before the ranking
+        "stems": [title.stems, *(part.stems for part in parts), *([COMPOUND, held[0], *held] if any(held) else [])],
         "accented": list_accented((title, body, *values)),
         "url": url_term(document.url),
         "site": site_terms(document.url),
