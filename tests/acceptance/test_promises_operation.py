@@ -106,12 +106,13 @@ def test_admin_port_wants_the_token_of_its_data_folder(operated: Appliance) -> N
         for method, resource in (
             ("GET", "/api/v1/status"),
             ("POST", "/api/v1/reindex"),
-            ("GET", "/"),
             ("GET", "/metrics"),
             ("GET", "/nothing"),
         ):
             assert ask_admin(operated, method, resource, given) == 401, (given, resource)
         assert ask_admin(operated, "DELETE", "/api/v1/datasources/operated", given) == 401
+        # a browser, which sends no token, is led to the form of signing in
+        assert ask_admin(operated, "GET", "/", given) == (302 if given is None else 401)
     assert ask_admin(operated, "GET", "/api/v1/status", token) == 200
     assert ask_admin(operated, "GET", "/nothing", token) == 404
     assert ask_admin(operated, "POST", "/api/v1/reindex", token, Origin="http://evil.example.com") == 403
