@@ -27,6 +27,7 @@ from feedmill.adapters.extract.readers.opendocument import read_opendocument
 from feedmill.adapters.extract.readers.pdf import read_pdf
 from feedmill.adapters.extract.readers.plaintext import read_markdown, read_plain, read_xml
 from feedmill.adapters.extract.readers.postscript import read_postscript
+from feedmill.adapters.extract.readers.titlelines import holds_prose
 from feedmill.adapters.extract.readers.xlsx import read_xlsx
 from feedmill.adapters.extract.structure import build_structure
 from feedmill.core.urls.links import resolve_each
@@ -233,7 +234,7 @@ def _read_text(task: Task, data: bytes, mimetype: str, limits: ExtractionLimits)
     if mimetype == sniff.POSTSCRIPT:
         return read_postscript(data, task.url)
     if sniff.is_textual(mimetype):
-        return read_plain(data, task.charset)
+        return read_plain(data, task.charset, is_prose=mimetype == sniff.PLAIN and holds_prose(task.url))
     if mimetype == "application/encrypted":
         raise Unreadable("the document is encrypted")
     if mimetype == sniff.BINARY and (declared := sniff.FILE_TYPES.get(sniff.normalize(task.mimetype) or "")):

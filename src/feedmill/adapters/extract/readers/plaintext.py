@@ -14,6 +14,7 @@ from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content
 from feedmill.adapters.extract.readers.contentslines import find_dotted
 from feedmill.adapters.extract.readers.html import read_html
+from feedmill.adapters.extract.readers.titlelines import find_title_line
 from feedmill.adapters.extract.structure import END, mark
 from feedmill.core.text.structure import Kind
 from feedmill.core.text.textblob import QUOTED, UNQUOTED
@@ -29,9 +30,14 @@ _MANY_LINKS = 100
 _LEADERS = ("....", ". . . .", "……", "····")
 
 
-def read_plain(data: bytes, charset: str | None) -> Content:
-    """Reads plain text, CSV, JSON, program text. Tables of contents stay where they are, and are never quoted."""
-    return Content(text=f"{mark(Kind.PREFORMATTED)}{_mark_contents(_unify_newlines(decode(data, charset)))}{END}")
+def read_plain(data: bytes, charset: str | None, *, is_prose: bool = False) -> Content:
+    """Reads plain text, CSV, JSON, program text. Tables of contents stay where they are, and are never quoted.
+
+    The title of ``is_prose``, a text for people, is its first line if that is plainly one.
+    """
+    text = _unify_newlines(decode(data, charset))
+    title = clean_line(find_title_line(text)) if is_prose else ""
+    return Content(text=f"{mark(Kind.PREFORMATTED)}{_mark_contents(text)}{END}", title=title or None)
 
 
 def _mark_contents(text: str) -> str:
@@ -53,7 +59,7 @@ def _mark_contents(text: str) -> str:
 def read_markdown(data: bytes, charset: str | None, url: str, limits: ExtractionLimits) -> Content:
     """Reads the text that Markdown renders, with its links. Very long texts are read as they are written.
 
-    The title is that of the front matter, otherwise the first heading of level one or two.
+    The title is that of the front matter, otherwise the first heading of level one or two, otherwise that of a plain text.
     """
     text = _unify_newlines(decode(data, charset))
     front = _FRONT_MATTER.match(text)
@@ -62,7 +68,7 @@ def read_markdown(data: bytes, charset: str | None, url: str, limits: Extraction
         return Content(text=text, reason="the Markdown has too many links in a row: its text was taken as it is written")
     tokens = _MARKDOWN.parse(body[:_MARKDOWN_CHARACTERS])
     named = _FRONT_TITLE.search(front[1]) if front else None
-    title = clean_line(named[1] if named else _find_heading(tokens)) or None
+    title = clean_line(named[1] if named else _find_heading(tokens) or find_title_line(body)) or None
     if len(body) > _MARKDOWN_CHARACTERS:
         return Content(text=text, title=title)
     shown = read_html(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}), url, limits)
