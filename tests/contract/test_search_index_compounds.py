@@ -171,3 +171,12 @@ def test_highlighter_marks_whole_compounds(
     if language is not None:
         assert [text[start:end] for start, end in highlighter.find_marks(text, language)] == marked
         assert bool(highlighter.find_terms(text, language)) == bool(highlighter.count_terms(text, language)) == bool(marked)
+
+
+def test_highlighter_finds_compounds_far_behind(opened: Opened) -> None:
+    put(opened, *write("x"))
+    highlighter = opened[0].make_highlighter(Word("Antrag"))
+    for filler in ("filler. " * 20_000, "Füllung. " * 20_000):
+        assert highlighter.find_terms(f"{filler}Der Urlaubsantrag.", "de") == [(len(filler) + 4, 0)]
+    found = highlighter.make_snippet("filler. " * 20_000 + "Der Urlaubsantrag.", "de")
+    assert [found.text[start:end] for start, end in found.marks] == ["Urlaubsantrag"]

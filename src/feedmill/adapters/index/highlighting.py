@@ -20,7 +20,7 @@ from feedmill.adapters.index.stemming import COMPOUND, CompoundStems, find_compo
 from feedmill.core.text.analysis import blank_out, fold_in_place, fold_words, gram_size
 from feedmill.core.text.compounds import iter_hyphenated
 from feedmill.core.text.functionwords import find_function_words
-from feedmill.core.text.snippets import FindForms, count_terms, find_marks, find_places, make_snippet
+from feedmill.core.text.snippets import FindForms, count_scanned, count_terms, find_marks, find_places, make_snippet
 from feedmill.core.text.wordforms import FOLDED
 from feedmill.model.query import Node
 from feedmill.model.results import Snippet
@@ -28,8 +28,6 @@ from feedmill.model.results import Snippet
 MOST_PLACES = 1_000
 FUNCTION_WEIGHT = 0.1
 LEAST_ROOT = 3
-SCANNED_CHARACTERS = 40_000
-"""The beginning of a text in which compounds are looked for."""
 MAX_TRIES = 1_000
 _START = 2
 
@@ -55,7 +53,7 @@ class FormsHighlighter:
     def make_snippet(self, text: str, language: str | None = None) -> Snippet:
         """Returns the passage of a text that best shows the words of the query, with their positions in it."""
         forms = self._forms_in(language, text)
-        compounds = forms.list_compounds(text, self._marked)
+        compounds = forms.list_compounds(text[: count_scanned(text)], self._marked)
         return make_snippet(text, self._marked, forms.fold, roots=self._marked_roots, find_forms=_find_quickly(forms), compounds=compounds)
 
     def find_marks(self, text: str, language: str | None = None) -> tuple[tuple[int, int], ...]:
@@ -131,13 +129,13 @@ class _Forms(dict[str, str]):
         return self._compounds is not None
 
     def list_compounds(self, text: str, terms: Sequence[str]) -> list[tuple[str, int]]:
-        """Returns the compounds at the beginning of a text that contain terms, each with the term's number.
+        """Returns the compounds of a text that contain terms, each with the term's number.
 
         Shape: as ``fold_in_place`` returns them.
         """
         if self._compounds is None:
             return []
-        lowered = fold_in_place(text[:SCANNED_CHARACTERS])
+        lowered = fold_in_place(text)
         numbers = {term: number for number, term in enumerate(terms)}
         roots = {_find_root(stem.removeprefix(COMPOUND)) for stem, word in self._parts.items() if word in numbers}
         held = {word for root in roots for word in _list_words_around(lowered, root)}

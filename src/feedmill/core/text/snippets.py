@@ -155,8 +155,7 @@ def find_places(
     ``fold_in_place`` returns them, that hold a term, each with the number of the term. Units: ``scanned`` characters, as many as a snippet
     needs by default.
     """
-    # folding is slower than laying out, so less of a text with other characters is scanned
-    size = scanned or (SCANNED_CHARACTERS if text[:SCANNED_CHARACTERS].isascii() else SCANNED_FOLDED_CHARACTERS)
+    size = scanned or count_scanned(text)
     head = text[:size]
     laid_out = blank_out(head)
     places: _Places = []
@@ -178,6 +177,12 @@ def find_places(
         places = _find_raw(text, terms, size)
     places.sort()
     return places
+
+
+def count_scanned(text: str) -> int:
+    """Returns how many characters of a text are searched for a snippet before the rest is, which is searched in another way."""
+    # folding is slower than laying out, so less of a text with other characters is scanned
+    return SCANNED_CHARACTERS if text[:SCANNED_CHARACTERS].isascii() else SCANNED_FOLDED_CHARACTERS
 
 
 def _first_word(term: str) -> str:
