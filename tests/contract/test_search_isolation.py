@@ -106,9 +106,11 @@ def test_suggestions_come_from_titles_that_do_not_fail(harness: SearchHarness) -
     harness.add([harness.make("http://b.com/marked", title="zebra marked"), harness.make("http://b.com/good", title="zebra good")])
     services = harness.services()
     with injected("suggest=raise:marked"):
-        found = suggest(services.states, services.documents, SuggestionRequest(text="zeb", limit=10), ANONYMOUS)
+        found = suggest(services.states, services.documents, services.maker.read_text, SuggestionRequest(text="zeb", limit=10), ANONYMOUS)
         assert ("zebra good" in found, "zebra marked" in found) == (True, False)
-    assert set(suggest(services.states, services.documents, SuggestionRequest(text="zeb", limit=10), ANONYMOUS)) >= {
+    assert set(
+        suggest(services.states, services.documents, services.maker.read_text, SuggestionRequest(text="zeb", limit=10), ANONYMOUS)
+    ) >= {
         "zebra good",
         "zebra marked",
     }

@@ -51,6 +51,21 @@ def test_suggest_shows_titles_with_their_accents(harness: SearchHarness) -> None
     assert suggest(harness, "q=gr%C3%B6&max=1").json[1] == ["größe"]
 
 
+def test_suggest_words_of_texts_where_no_title_helps(harness: SearchHarness) -> None:
+    texts = ("Drinking water is free, and drinkable", "The Drinks and drinking glasses", "_drinker")
+    harness.add([harness.make(f"http://b.com/{number}", text, title="Canteen") for number, text in enumerate(texts)])
+    harness.add([harness.make("http://b.com/n", "drinktestword", title="Quiet", robots=["nosnippet"])])
+    harness.add([harness.make("http://b.com/s", "drinksecret", title="Hidden")], acls={"http://b.com/s": FOR_ANN})
+    assert suggest(harness, "q=drin").json[1] == ["drinking", "drinks", "drinker", "drinkable"]
+    assert suggest(harness, "q=Free+DRIN").json[1] == ["free drinking", "free drinkable"]
+    assert suggest(harness, "q=drin&max=1").json[1] == ["drinking"]
+    # no title has the words, a start is too short, the word is finished, nothing follows it
+    for query in ("q=trains+drin", "q=dr", "q=drin+", "q=drinkable", "q=drin*", "q=%E6%B0%B4"):
+        assert suggest(harness, query).json[1] == []
+    everything = SearchSite(identify=lambda _: harness.services().filters.find_filter(ANN))
+    assert "drinksecret" in suggest(harness, "q=drinks&access=a", site=everything).json[1]
+
+
 def test_suggest_never_shows_what_is_hidden(harness: SearchHarness) -> None:
     assert "trade" not in suggest(harness, "q=trad").text.lower().replace('"trad"', "")
     anonymous = SearchSite(identify=lambda _: AccessFilter(permitted=frozenset()))

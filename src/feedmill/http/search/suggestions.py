@@ -68,7 +68,8 @@ class Suggestions:
         site, client = (request.query_params.get(name, "") for name in ("site", "client"))
         limit = read_number(number, default=DEFAULT_MAX, at_most=MAX_SUGGESTIONS)
         typing = SuggestionRequest(text=typed, limit=limit, site=site, client=client, is_strict=is_strict)
-        return suggest(self._services.states, self._services.documents, typing, access, find_deadline(request))
+        services = self._services
+        return suggest(services.states, services.documents, services.maker.read_text, typing, access, find_deadline(request))
 
 
 def _shape(typed: str, found: tuple[str, ...], form: str, *, is_legacy: bool) -> Any:

@@ -27,6 +27,7 @@ class SearchServices:
 
     searcher: Searcher
     documents: VisibleDocuments
+    maker: ResultMaker
     filters: AccessFilters
     states: SearchStates
     permissions: PermissionCache
@@ -58,10 +59,12 @@ def wire_search_services(
     documents = VisibleDocuments(store, trimmer, late)
     states = SearchStates(store, open_index, search_config or SearchConfigProvider(nothing_set), threads or EngineThreads())
     filler = PageFiller(store, trimmer, late) if late is not None else None
-    searcher = Searcher(states, documents, ResultMaker(documents, blobs), filler, semantic, clock)
+    maker = ResultMaker(documents, blobs)
+    searcher = Searcher(states, documents, maker, filler, semantic, clock)
     return SearchServices(
         searcher=searcher,
         documents=documents,
+        maker=maker,
         filters=AccessFilters(permissions, late, tokens),
         states=states,
         permissions=permissions,

@@ -1,23 +1,26 @@
-"""Completes what the user types, from titles of documents that the user may see and from nothing else.
+"""Completes what the user types, from titles of documents that the user may see, and by single words of their texts where no title helps.
 
 Queries of other users are never suggested: they may hold what this user must not know. The store permits each title's document to the
 user, so that a suggestion shows no more than a search would. For each word the newest documents that hold it are read, which costs less
-than ranking the best ones.
+than ranking the best ones. No word is taken from a text that must not be quoted.
 """
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from feedmill.core.documents.presentation import shown_title
+from feedmill.core.documents.presentation import has_robots_rule, shown_title
 from feedmill.core.text.analysis import is_spaceless
 from feedmill.core.text.phrases import complete_from
 from feedmill.core.text.plainwords import iter_words, without_accents
+from feedmill.core.text.wildcards import is_wildcard
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
 from feedmill.model.errors import OutOfTime
-from feedmill.model.query import And, InTitle, Node
+from feedmill.model.query import And, InTitle, Node, Wildcard, Word
 from feedmill.model.search import Sort
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
@@ -31,6 +34,10 @@ MAX_SUGGESTIONS = 50
 COMPLETED_WORDS = 10
 TITLES_A_WORD = 8
 FOR_A_WORD = 4
+MIN_TEXT_CHARACTERS = 3
+"""A shorter start of a word is the start of too many words of texts to tell anything."""
+TEXTS_READ = 4
+READ_CHARACTERS = 100_000
 
 SUGGEST_STEP = "suggest"
 
@@ -49,8 +56,17 @@ class SuggestionRequest:
     is_strict: bool = False
 
 
+ReadText = Callable[[Document], str]
+"""Reads the text of a document; "" if there is none that can be read."""
+
+
 def suggest(
-    states: SearchStates, visible: VisibleDocuments, typing: SuggestionRequest, access: AccessFilter, deadline: Deadline | None = None
+    states: SearchStates,
+    visible: VisibleDocuments,
+    read_text: ReadText,
+    typing: SuggestionRequest,
+    access: AccessFilter,
+    deadline: Deadline | None = None,
 ) -> tuple[str, ...]:
     """Returns completions, likeliest first; none if nothing was typed; at the deadline, those found by then.
 
@@ -79,7 +95,28 @@ def suggest(
             keys.update((hit.key, None) for hit in index.search(holding, access, start=0, num=TITLES_A_WORD, sort=Sort()).hits)
     documents = visible.list_visible(list(keys), access, deadline=deadline)
     found = _complete(documents, typed[:MAX_TYPED_CHARACTERS])
-    return tuple(_in_order(found, completed, len(words))[:limit])
+    if found or not typed[-1:].isalnum() or len(words[-1]) < MIN_TEXT_CHARACTERS or not is_wildcard(f"{words[-1]}*"):
+        return tuple(_in_order(found, completed, len(words))[:limit])
+    holding = And((scope, *map(Word, words[:-1]), Wildcard(f"{words[-1]}*")))
+    keys = {}
+    with suppress(OutOfTime):
+        keys = dict.fromkeys(hit.key for hit in index.search(holding, access, start=0, num=TEXTS_READ, sort=Sort()).hits)
+    return tuple(_complete_by_texts(visible.list_visible(list(keys), access, deadline=deadline), words, read_text)[:limit])
+
+
+def _complete_by_texts(documents: Sequence[Document], words: Sequence[str], read_text: ReadText) -> list[str]:
+    """Returns the typed words with the last one completed by words of texts: those of most documents first, then the shorter ones."""
+    *before, last = (word.lower() for word in words)
+    beginning = re.compile(rf"(?<![^\W_]){re.escape(last)}[^\W_]+", re.IGNORECASE)
+
+    def list_words(document: Document) -> list[str]:
+        fault_point(SUGGEST_STEP, document.url)
+        return [] if has_robots_rule(document, "nosnippet") else beginning.findall(read_text(document)[:READ_CHARACTERS])
+
+    nothing: list[str] = []
+    each = [attempt(partial(list_words, one), nothing, step=SUGGEST_STEP, url=one.url) for one in documents]
+    counts = Counter(word for found in each for word in {one.lower() for one in found})
+    return [" ".join([*before, word]) for word in sorted(counts, key=lambda word: (-counts[word], len(word), word))][:FOR_A_WORD]
 
 
 def _in_order(found: dict[str, str], completed: list[str], size: int) -> list[str]:
