@@ -17,10 +17,10 @@ from types import MappingProxyType
 from feedmill.adapters.index.analysis import MAX_TERMS, highlight_terms
 from feedmill.adapters.index.querywords import iter_open_words, iter_query_words, read_single
 from feedmill.adapters.index.stemming import COMPOUND, CompoundStems, find_compound_stems, list_part_stems, list_query_stems
-from feedmill.core.text.analysis import blank_out, fold_in_place, fold_words, gram_size
+from feedmill.core.text.analysis import blank_out, fold_words, gram_size
 from feedmill.core.text.compounds import iter_hyphenated
 from feedmill.core.text.functionwords import find_function_words
-from feedmill.core.text.snippets import FindForms, count_scanned, count_terms, find_marks, find_places, make_snippet
+from feedmill.core.text.snippets import FindCompounds, FindForms, count_terms, find_marks, find_places, make_snippet
 from feedmill.core.text.wordforms import FOLDED
 from feedmill.model.query import Node
 from feedmill.model.results import Snippet
@@ -28,7 +28,7 @@ from feedmill.model.results import Snippet
 MOST_PLACES = 1_000
 FUNCTION_WEIGHT = 0.1
 LEAST_ROOT = 3
-MAX_TRIES = 1_000
+MAX_TRIES = 500
 _START = 2
 
 
@@ -53,8 +53,10 @@ class FormsHighlighter:
     def make_snippet(self, text: str, language: str | None = None) -> Snippet:
         """Returns the passage of a text that best shows the words of the query, with their positions in it."""
         forms = self._forms_in(language, text)
-        compounds = forms.list_compounds(text[: count_scanned(text)], self._marked)
-        return make_snippet(text, self._marked, forms.fold, roots=self._marked_roots, find_forms=_find_quickly(forms), compounds=compounds)
+        find_compounds = forms.compounds_of(self._marked)
+        return make_snippet(
+            text, self._marked, forms.fold, roots=self._marked_roots, find_forms=_find_quickly(forms), find_compounds=find_compounds
+        )
 
     def find_marks(self, text: str, language: str | None = None) -> tuple[tuple[int, int], ...]:
         """Returns the start and end positions of the words to highlight in a text."""
@@ -68,8 +70,8 @@ class FormsHighlighter:
 
     def find_terms(self, text: str, language: str | None = None) -> list[tuple[int, int]]:
         """Returns where words of the query begin, each with its number, quickly and not exactly."""
-        compounds = self._forms_in(language, text).list_compounds(text, self._terms)
-        return find_places(text, self._roots, most=MOST_PLACES, scanned=len(text), compounds=compounds)
+        find_compounds = self._forms_in(language, text).compounds_of(self._terms)
+        return find_places(text, self._roots, most=MOST_PLACES, scanned=len(text), find_compounds=find_compounds)
 
     def count_terms(self, text: str, language: str | None = None) -> dict[int, int]:
         """Returns how often a text holds each word of the query, by its number."""
@@ -128,20 +130,20 @@ class _Forms(dict[str, str]):
         """Whether compounds are forms of the words that they contain."""
         return self._compounds is not None
 
-    def list_compounds(self, text: str, terms: Sequence[str]) -> list[tuple[str, int]]:
-        """Returns the compounds of a text that contain terms, each with the term's number.
-
-        Shape: as ``fold_in_place`` returns them.
-        """
+    def compounds_of(self, terms: Sequence[str]) -> FindCompounds | None:
+        """Returns how compounds that contain terms are found in a text, None if compounds are no forms."""
         if self._compounds is None:
-            return []
-        lowered = fold_in_place(text)
+            return None
         numbers = {term: number for number, term in enumerate(terms)}
         roots = {_find_root(stem.removeprefix(COMPOUND)) for stem, word in self._parts.items() if word in numbers}
-        held = {word for root in roots for word in _list_words_around(lowered, root)}
-        compounds = [(word, numbers[term]) for word in sorted(held) if (term := self[FOLDED[word]]) in numbers and term != FOLDED[word]]
-        hyphenated = {lowered[start:end]: joined for joined, start, end in iter_hyphenated(lowered)}
-        return compounds + [(word, numbers[term]) for word, joined in hyphenated.items() if (term := self[joined]) in numbers]
+        letters = {stem[:1] for stem in self._word_of}
+
+        def find_compounds(folded: str) -> list[tuple[str, int]]:
+            held = {word: FOLDED[word] for root in roots for word in _list_words_around(folded, root)}
+            held |= {folded[start:end]: joined for joined, start, end in iter_hyphenated(folded, letters)}
+            return [(word, numbers[term]) for word, one in held.items() if (term := self[one]) in numbers and term != word]
+
+        return find_compounds
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:
         """Splits a text as the index does, and replaces forms by the words of the query."""
@@ -225,11 +227,11 @@ def _list_words_around(text: str, root: str) -> set[str]:
         if place < 0:
             break
         start, end = place, place + len(root)
-        while start and text[start - 1].isalpha():
-            start -= 1
-        while text[end : end + 1].isalpha():
-            end += 1
-        if start < place:
+        if start and text[start - 1].isalpha():
+            while start and text[start - 1].isalpha():
+                start -= 1
+            while text[end : end + 1].isalpha():
+                end += 1
             words.add(text[start:end])
         place = text.find(root, end)
     return words

@@ -13,7 +13,7 @@ parts are indexed, highlighted and looked up, whatever else is in the index.
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cache
 
 from feedmill.core.text.wordforms import FOLDED
@@ -45,8 +45,11 @@ def find_language(language: str | None) -> str:
     return code if code in LANGUAGES else ""
 
 
-def iter_hyphenated(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yields the hyphenated words of a text as they are written together, folded, each with the place where it begins and ends."""
+def iter_hyphenated(text: str, starts: Set[str] | None = None) -> Iterator[tuple[str, int, int]]:
+    """Yields the hyphenated words of a text as they are written together, folded, each with the place where it begins and ends.
+
+    Shape: of a text in lower case, only words whose first letter is among ``starts``, if these are given.
+    """
     # by the hyphens, which are found many times as fast as a pattern that begins with letters
     text = text.replace("\u2010", "-").replace("\u2011", "-")
     place, behind = text.find("-"), 0
@@ -54,7 +57,8 @@ def iter_hyphenated(text: str) -> Iterator[tuple[str, int, int]]:
         start = place
         while start > behind and text[start - 1].isalpha():
             start -= 1
-        found = _BEHIND.match(text, place) if start < place else None
+        is_wanted = start < place and (starts is None or text[start] in starts)
+        found = _BEHIND.match(text, place) if is_wanted else None
         behind = found.end() if found else place + 1
         if found and (joined := FOLDED[text[start:behind].replace("-", "").lower()]):
             yield joined, start, behind

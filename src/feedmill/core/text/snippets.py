@@ -29,6 +29,9 @@ Fold = Callable[[str], list[tuple[str, int, int]]]
 FindForms = Callable[[str, Set[str]], list[tuple[int, int]]]
 """Returns the ranges of words in a laid-out text that are among the wanted words or are forms of them, in order."""
 
+FindCompounds = Callable[[str], Sequence[tuple[str, int]]]
+"""Returns words of a text that hold a term, each with the number of the term. Shape: of the text as ``fold_in_place`` returns it."""
+
 SNIPPET_CHARACTERS = 240
 SCANNED_CHARACTERS = 200_000
 SCANNED_FOLDED_CHARACTERS = 40_000
@@ -61,18 +64,18 @@ def make_snippet(
     size: int = SNIPPET_CHARACTERS,
     roots: Sequence[str] | None = None,
     find_forms: FindForms | None = None,
-    compounds: Sequence[tuple[str, int]] = (),
+    find_compounds: FindCompounds | None = None,
 ) -> Snippet:
     """Returns the best passage with its highlights, or the beginning of the text if no term occurs.
 
     Shape: ``terms`` are folded words, phrases (folded words joined by blanks) or wildcards. ``roots`` say how each term may begin in a
     text, with a star where it may continue. ``fold`` returns every form of a term as that term; ``find_forms`` does the same for ASCII
-    words. ``compounds`` as in ``find_places``. Units: ``size`` characters, approximately.
+    words. Units: ``size`` characters, approximately.
     """
     if text[:1].isspace():
         text = text.lstrip()
     wanted = terms[:MAX_TERMS]
-    places = find_places(text, wanted if roots is None else roots[:MAX_TERMS], compounds=compounds)
+    places = find_places(text, wanted if roots is None else roots[:MAX_TERMS], find_compounds=find_compounds)
     start = _best_start(places, size) if places else 0
     passage = _cut_snippet(text, start, size)
     return Snippet(text=passage, marks=tuple(find_marks(passage, wanted, fold, find_forms)))
@@ -147,15 +150,15 @@ def _join(ranges: _Places) -> _Places:
 
 
 def find_places(
-    text: str, terms: Sequence[str], *, most: int = MAX_PLACES, scanned: int = 0, compounds: Sequence[tuple[str, int]] = ()
+    text: str, terms: Sequence[str], *, most: int = MAX_PLACES, scanned: int = 0, find_compounds: FindCompounds | None = None
 ) -> _Places:
     """Returns (position, number of the term) in the order of positions, fast and by the beginnings of words alone.
 
-    Shape: ``terms`` are what ``make_snippet`` calls roots; ``most`` positions of each. ``compounds`` are words of the text, as
-    ``fold_in_place`` returns them, that hold a term, each with the number of the term. Units: ``scanned`` characters, as many as a snippet
+    Shape: ``terms`` are what ``make_snippet`` calls roots; ``most`` positions of each. Units: ``scanned`` characters, as many as a snippet
     needs by default.
     """
-    size = scanned or count_scanned(text)
+    # folding is slower than laying out, so less of a text with other characters is scanned
+    size = scanned or (SCANNED_CHARACTERS if text[:SCANNED_CHARACTERS].isascii() else SCANNED_FOLDED_CHARACTERS)
     head = text[:size]
     laid_out = blank_out(head)
     places: _Places = []
@@ -164,25 +167,22 @@ def find_places(
         laid_out = f" {laid_out} "
         for number, term in enumerate(terms):
             _add_whole_words(places, number, laid_out, term, most)
-        for word, number in compounds:
-            _add_whole_words(places, number, laid_out, blank_out(word) or word, most)
     else:
         head = fold_in_place(head)
         for number, term in enumerate(terms):
             places += [(place, number) for place in _occurrences(head, _first_word(term), 0, len(head), most)]
-        for word, number in compounds:
-            places += [(place, number) for place in _occurrences(head, word, 0, len(head), most)]
+    # for a snippet only if they are needed: looking for them takes as long as for all else
+    if find_compounds is not None and (scanned or len({number for _, number in places}) < len(terms)):
+        for word, number in find_compounds(head if laid_out is None else fold_in_place(head)):
+            if laid_out is None:
+                places += [(place, number) for place in _occurrences(head, word, 0, len(head), most)]
+            else:
+                _add_whole_words(places, number, laid_out, blank_out(word) or word, most)
     if not places and len(text) > size:
         # no term is in the scanned part: searches the rest without folding it
         places = _find_raw(text, terms, size)
     places.sort()
     return places
-
-
-def count_scanned(text: str) -> int:
-    """Returns how many characters of a text are searched for a snippet before the rest is, which is searched in another way."""
-    # folding is slower than laying out, so less of a text with other characters is scanned
-    return SCANNED_CHARACTERS if text[:SCANNED_CHARACTERS].isascii() else SCANNED_FOLDED_CHARACTERS
 
 
 def _first_word(term: str) -> str:
