@@ -13,7 +13,7 @@ from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content, Unreadable
 from feedmill.adapters.extract.readers.pdflines import OutlineTitle, arrange
 from feedmill.adapters.extract.readers.pdflinks import list_page_links, mark_links
-from feedmill.adapters.extract.readers.pdfsizes import measure_lines
+from feedmill.adapters.extract.readers.pdfsizes import Measure, measure_lines
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits, Link
 
@@ -34,14 +34,14 @@ def read_pdf(data: bytes, limits: ExtractionLimits) -> Content:
         metadata = _read_metadata(document)
         outline = _read_outline(document)
         links: list[Link] = []
-        sizes: list[list[float]] | None = None if outline else []
-        count, pages, reason = _read_pages(document, deadline, limits, links, sizes)
+        measures: list[list[Measure]] = []
+        count, pages, reason = _read_pages(document, deadline, limits, links, measures, with_sizes=not outline)
     finally:
         document.close()
     if reason is None and not any(map(str.strip, pages)):
         reason = "the PDF has no text, its pages are images" if count else "the PDF has no pages"
     title = next((value for name, value in metadata if name == "Title"), None)
-    arranged = arrange(pages, outline, sizes)
+    arranged = arrange(pages, outline, measures)
     return Content(
         text=arranged.text,
         navigation=arranged.navigation,
@@ -86,11 +86,11 @@ def _read_title(bookmark: PdfBookmark) -> OutlineTitle:
 
 
 def _read_pages(
-    document: PdfDocument, deadline: float, limits: ExtractionLimits, links: list[Link], sizes: list[list[float]] | None
+    document: PdfDocument, deadline: float, limits: ExtractionLimits, links: list[Link], measures: list[list[Measure]], *, with_sizes: bool
 ) -> tuple[int, list[str], str | None]:
     """Returns the number of pages, the text of each, and what is missing of them.
 
-    Shape: adds the links of the text in its order, and the sizes of the lines of each page unless they are None.
+    Shape: adds the links of the text in its order, and the measures of the lines of each page.
     """
     count = len(document)
     parts: list[str] = []
@@ -100,32 +100,31 @@ def _read_pages(
         if parts and (time.monotonic() > deadline or characters > limits.text_characters):
             return count, parts, f"cut after page {number} of {count}"
         try:
-            text = _read_page(document, number, limits.links - len(links), links, sizes)
+            text, measured = _read_page(document, number, limits.links - len(links), links, with_sizes=with_sizes)
         except PdfiumError:
             broken += 1
-            text = ""
-            if sizes is not None:
-                sizes += [[]] * (len(parts) + 1 - len(sizes))
+            text, measured = "", []
         characters += len(text)
         parts.append(text)
+        measures.append(measured)
     reason = f"{broken} of {count} pages cannot be read" if broken else None
     return count, parts, reason
 
 
-def _read_page(document: PdfDocument, number: int, most_links: int, links: list[Link], sizes: list[list[float]] | None) -> str:
+def _read_page(document: PdfDocument, number: int, most_links: int, links: list[Link], *, with_sizes: bool) -> tuple[str, list[Measure]]:
     page = document[number]
     try:
         textpage = page.get_textpage()
         try:
             text: str = textpage.get_text_range(errors="ignore")
-            if sizes is not None:
-                sizes.append(measure_lines(textpage, text))
+            measures = measure_lines(textpage, text, with_sizes=with_sizes)
             found = list_page_links(page, textpage, most_links)
             if found:
                 text, of_page = mark_links(text, found)
                 links += of_page
             # pdfium marks a hyphen at the end of a line with U+FFFE or U+0002; the word goes on
-            return text.replace("\ufffe\r\n", "").replace("\x02\r\n", "").replace("\ufffe", "").replace("\r\n", "\n").replace("\f", " ")
+            text = text.replace("\ufffe\r\n", "").replace("\x02\r\n", "").replace("\ufffe", "").replace("\r\n", "\n").replace("\f", " ")
+            return text, measures
         finally:
             textpage.close()
     finally:

@@ -4,19 +4,20 @@
   Where a running header has the same words, the heading is the line behind it. Without an outline, larger letters tell them (``pdfsizes``).
 - Tables of contents and indexes are navigation (``contentslines``), and so are running headers and footers: lines at the edge of pages that
   are the same on three of them but for their numbers.
-- A line goes on if it is nearly as long as most of its page, or if the next line begins with a small letter.
+- The places of lines tell whether a paragraph goes on (``pdfsizes``). Where they are not known, a line goes on if it is nearly as long
+  as most of its page, or if the next line begins with a small letter.
 """
 
 import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 from feedmill.adapters.extract.readers.contentslines import find_contents, without_leaders
 from feedmill.adapters.extract.readers.navigation import GAP
-from feedmill.adapters.extract.readers.pdfsizes import SizedHeading, find_headings
+from feedmill.adapters.extract.readers.pdfsizes import Measure, SizedHeading, find_headings, find_paragraphs
 from feedmill.adapters.extract.structure import END, SIGN, mark, mark_heading, only_structure, without_structure
 from feedmill.core.text.structure import Kind
 
@@ -62,20 +63,21 @@ class Arranged(NamedTuple):
     title: str | None = None
 
 
-def arrange(pages: Sequence[str], outline: Sequence[OutlineTitle], sizes: Sequence[Sequence[float]] | None = None) -> Arranged:
-    """Makes a text of pages. Shape: ``sizes`` of the letters of each line as far as they are known, None for a document with an outline."""
+def arrange(pages: Sequence[str], outline: Sequence[OutlineTitle], measures: Sequence[Sequence[Measure]] = ()) -> Arranged:
+    """Makes a text of pages. Shape: the measures of the lines of each page as far as they are known."""
     lines = [
         [_Line(line, without_structure(line) if SIGN in line else line) for line in map(str.strip, page.split("\n"))] for page in pages
     ]
     plain = [[line.plain for line in page] for page in lines]
+    measures = [known if len(known) == len(page) else () for known, page in zip_longest(measures, plain, fillvalue=())]
     contents = find_contents(plain)
     edges = _find_edges(plain)
     found: list[SizedHeading] = []
-    if sizes is None:
+    if outline:
         headings = _place_headings(plain, outline)
     else:
         outside = [edge.union(place for place, is_one in enumerate(own) if is_one) for edge, own in zip(edges, contents, strict=True)]
-        found = find_headings(plain, sizes, outside)
+        found = find_headings(plain, measures, outside)
         headings = [{} for _ in plain]
         for each in found:
             headings[each.page][each.first] = each.level, each.end
@@ -90,7 +92,8 @@ def arrange(pages: Sequence[str], outline: Sequence[OutlineTitle], sizes: Sequen
         )
         # running headers repeat, so each is kept once
         navigation |= dict.fromkeys(without_leaders(page[place].plain) for place in sorted(left_out))
-        main.append(_mark_page(page, levels, left_out, are_contents, has_gap=has_gap))
+        going_on = find_paragraphs(plain[number], measures[number]) if measures[number] else None
+        main.append(_mark_page(page, levels, left_out, are_contents, going_on, has_gap=has_gap))
         # a table of contents on several pages leaves one sign
         has_gap = main[-1].endswith(GAP) or (has_gap and not without_structure(main[-1]).strip())
     text = _PAGE.join(main)
@@ -102,11 +105,18 @@ def arrange(pages: Sequence[str], outline: Sequence[OutlineTitle], sizes: Sequen
 
 
 def _mark_page(
-    lines: Sequence[_Line], levels: dict[int, tuple[int, int]], left_out: set[int], are_contents: Sequence[bool], *, has_gap: bool = False
+    lines: Sequence[_Line],
+    levels: dict[int, tuple[int, int]],
+    left_out: set[int],
+    are_contents: Sequence[bool],
+    going_on: Sequence[bool] | None = None,
+    *,
+    has_gap: bool = False,
 ) -> str:
     """Returns the main text of a page, with marks.
 
-    Shape: of each line that begins a heading its level, and the line behind the heading; ``has_gap`` if the page before ended in a gap.
+    Shape: of each line that begins a heading its level, and the line behind the heading; whether the paragraph of each line goes on, None
+    if it is not known; ``has_gap`` if the page before ended in a gap.
     """
     kept = [number for number in range(len(lines)) if number not in left_out]
     lengths = sorted(len(lines[number].plain) for number in kept) or [0]
@@ -134,7 +144,9 @@ def _mark_page(
             marked[-1] += f" {line.whole}{END if heading_end == number + 1 else ''}"
             continue
         behind = following.get(number, -1)
-        is_joined = behind == number + 1 and behind not in levels and _goes_on(line.plain, lines[behind].plain, usual)
+        is_joined = behind == number + 1 and behind not in levels
+        if is_joined:
+            is_joined = going_on[number] if going_on is not None else _goes_on(line.plain, lines[behind].plain, usual)
         marked.append(f"{_JOINED if is_joined and not is_open else ''}{line.whole}{END if is_open and not is_joined else ''}")
         is_open = is_joined
     return "\n".join(marked)

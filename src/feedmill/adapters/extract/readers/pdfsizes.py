@@ -1,4 +1,4 @@
-"""Measures the letters of the lines of a PDF page, and finds headings by them in documents whose outline is missing.
+"""Measures the lines of a PDF page. By their places it finds paragraphs, by their letters headings in documents without an outline.
 
 The size of a line is that of its first letter and of one in its middle, if they agree. The size that most letters of a document have is
 that of its text. Consecutive lines of one larger size are a heading, unless they are many, long or a part of a sentence. Some programs
@@ -10,7 +10,8 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 from pypdfium2 import PdfTextPage, raw
 
@@ -29,6 +30,14 @@ _LETTER = re.compile(r"[^\W\d_]")
 _WORD_LETTER = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # pieces of code, and remarks
 _OTHER = re.compile(r"[({\[].*|.*[{}\\=;]", re.DOTALL)
+# how an entry of a list begins
+_ENTRY = re.compile(r"(?:\(?(?:\d{1,3}|[a-zA-Z])[.)]|[•‣▪■●○◦∙·–—*-])\s")
+# times the usual distance of two lines
+_FAR = 1.3
+_AROUND, _LETTERS_BEFORE_BREAK = 8, 2.5
+_LEAST_CHARACTERS, _LEAST_WORD_LETTERS = 30, 12
+# lines that end at the same place
+_LEAST_FULL = 4
 _JOINING = ("\ufffe", "\x02")
 
 
@@ -51,29 +60,81 @@ class _Group(NamedTuple):
     is_heading: bool
 
 
-def measure_lines(textpage: PdfTextPage, text: str) -> list[float]:
-    """Returns the size of the letters of each line of a page, 0 where it is not known. Shape: a line that ends in a hyphen goes on."""
-    lines: list[tuple[int, int]] = []
-    start = 0
-    is_joined = False
-    for line in text.split("\r\n"):
-        if not is_joined:
-            words = line.strip()
-            first = start + line.find(words)
-            lines.append((first, first + len(words) // 2) if words else (-1, -1))
-        is_joined = line.endswith(_JOINING)
-        start += len(line) + 2
-    # characters that the library counts otherwise move the others
+class Measure(NamedTuple):
+    """Where a line stands on its page. Units: points; ``size`` is that of its letters, 0 if they have several, or if it was not looked for.
+
+    Shape: ``letter`` is the mean width of a letter, 0 if nothing is known. A line that goes on behind hyphens is on several lines of the
+    page: ``begin`` and ``top`` are the left end and the foot of the first, the others are those of the last.
+    """
+
+    size: float = 0
+    begin: float = 0
+    top: float = 0
+    left: float = 0
+    right: float = 0
+    bottom: float = 0
+    letter: float = 0
+
+
+NOWHERE: Final = Measure()
+
+
+def measure_lines(textpage: PdfTextPage, text: str, *, with_sizes: bool) -> list[Measure]:
+    """Returns where each line of a page stands; nothing for a page whose characters the library counts otherwise."""
     if textpage.count_chars() != len(text):
-        return [0] * len(lines)
+        return []
+    lines = list(_iter_lines(text))
+    sizes = _measure_sizes(textpage, text, lines) if with_sizes else [0.0] * len(lines)
+    page, box, get_box = textpage.raw, raw.FS_RECTF(), raw.FPDFText_GetLooseCharBox
+    found: list[Measure] = []
+    for size, (first, last, end) in zip(sizes, lines, strict=True):
+        if last < 0:
+            found.append(NOWHERE)
+            continue
+        get_box(page, first, box)
+        begin, top = box.left, box.bottom
+        if last != first:
+            get_box(page, last, box)
+        left, bottom = box.left, box.bottom
+        get_box(page, end - 1, box)
+        found.append(Measure(size, begin, top, left, box.right, bottom, (box.right - left) / max(end - last, 1)))
+    return found
+
+
+def _iter_lines(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yields for each line where its first letter is, and its last part begins and ends, without blanks; -1 for an empty line.
+
+    The library divides a line at some hyphens, and leaves a sign within the line at others.
+    """
+    start, before = 0, -1
+    for line in text.split("\r\n"):
+        words = line.strip()
+        place = start + line.find(words) if words else -1
+        first = before if before >= 0 else place
+        start += len(line) + 2
+        if line.endswith(_JOINING):
+            before = first
+            continue
+        before = -1
+        yield first, place + 1 + max(words.rfind(sign) for sign in _JOINING), place + len(words)
+    if before >= 0:
+        yield before, -1, -1
+
+
+def _measure_sizes(textpage: PdfTextPage, text: str, lines: Sequence[tuple[int, int, int]]) -> list[float]:
     measure = _make_measure(textpage)
-    sizes = [measure(first) if first >= 0 else 0 for first, _ in lines]
+    sizes = [measure(first) if first >= 0 else 0 for first, _, _ in lines]
     [(usual, _)] = Counter(filter(None, sizes)).most_common(1) or [(0, 0)]
     # in most lines, which are text, one letter is enough
     return [
-        size if size in (0, usual) or _are_alike(size, measure(middle - text[middle].isspace())) else 0
-        for size, (_, middle) in zip(sizes, lines, strict=True)
+        size if size in (0, usual) or place < 0 or _are_alike(size, measure(_find_middle(text, place, end))) else 0
+        for size, (_, place, end) in zip(sizes, lines, strict=True)
     ]
+
+
+def _find_middle(text: str, first: int, end: int) -> int:
+    middle = first + (end - first) // 2
+    return middle - text[middle].isspace()
 
 
 def _make_measure(textpage: PdfTextPage) -> Callable[[int], float]:
@@ -91,14 +152,60 @@ def _are_alike(size: float, other: float) -> bool:
     return size <= other * _TOLERANCE and other <= size * _TOLERANCE
 
 
-def find_headings(
-    pages: Sequence[Sequence[str]], sizes: Sequence[Sequence[float]], left_out: Sequence[Collection[int]]
-) -> list[SizedHeading]:
-    """Returns the headings of a document in order. Shape: lines without blanks around them, their sizes, and those that are navigation.
+def find_paragraphs(lines: Sequence[str], measures: Sequence[Measure]) -> list[bool]:
+    """Returns for each line of a page whether its paragraph goes on in the next one. Shape: lines without blanks around them.
 
-    Sizes that do not fit the lines of a page are not used.
+    It does if the line ends where many do, or if the next word had no room behind it, as the lines around it tell. It does not if the line
+    is short, if the next line is further away than most, is indented, or begins as an entry of a list does, nor if both end in numbers, as
+    rows of a table do.
     """
-    sizes = [known if len(known) == len(lines) else [0] * len(lines) for known, lines in zip(sizes, pages, strict=True)]
+    steps = sorted(one.bottom - other.top for one, other in pairwise(measures) if one.letter and other.letter)
+    usual = steps[len(steps) // 2] if steps else 0.0
+    counts = Counter(round(each.right) for each in measures)
+    ends = [False] * len(lines)
+    for number, ((line, one), (following, other)) in enumerate(pairwise(zip(lines, measures, strict=True))):
+        if not one.letter or not other.letter or not _may_go_on(line, following):
+            continue
+        step = one.bottom - other.top
+        is_indented = step > 0 and not _ENTRY.match(line) and _is_indented(one, other, measures[number + 2 : number + 3])
+        if step <= max(usual, one.letter) * _FAR and not is_indented:
+            end = round(one.right)
+            is_full = counts[end - 1] + counts[end] + counts[end + 1] >= _LEAST_FULL
+            ends[number] = is_full or _find_room(measures, number) < _measure_word(following, one.letter)
+    return ends
+
+
+def _may_go_on(line: str, following: str) -> bool:
+    least = _LEAST_WORD_LETTERS if _WORD_LETTER.search(line) else _LEAST_CHARACTERS
+    return len(line) >= least and not _ENTRY.match(following) and not (line[-1].isdigit() and following[-1:].isdigit())
+
+
+def _is_indented(one: Measure, other: Measure, behind: Sequence[Measure]) -> bool:
+    """Whether the second line is the first of a paragraph. All lines behind the first of an entry may be indented."""
+    return other.begin > one.left + one.letter and not any(abs(each.begin - other.begin) <= each.letter for each in behind)
+
+
+def _find_room(measures: Sequence[Measure], number: int) -> float:
+    """Returns how much room is behind a line, by how far the lines around it reach that stand above or below it."""
+    own = measures[number]
+    around = measures[max(0, number - _AROUND) : number + _AROUND + 1]
+    return max((each.right for each in around if each.left < own.right and own.left < each.right), default=own.right) - own.right
+
+
+def _measure_word(line: str, letter: float) -> float:
+    """Returns how much room the first word of a line needs. Scripts without blanks break lines anywhere."""
+    word = line.split(" ", 1)[0]
+    return letter * (_LETTERS_BEFORE_BREAK if _WORD_LETTER.search(word) else len(word) + 1)
+
+
+def find_headings(
+    pages: Sequence[Sequence[str]], measures: Sequence[Sequence[Measure]], left_out: Sequence[Collection[int]]
+) -> list[SizedHeading]:
+    """Returns the headings of a document in order. Shape: lines without blanks around them, their measures, and those that are navigation.
+
+    A page has as many measures as lines, or none.
+    """
+    sizes = [[each.size for each in known] or [0.0] * len(lines) for known, lines in zip(measures, pages, strict=True)]
     characters: Counter[float] = Counter()
     for lines, of_lines in zip(pages, sizes, strict=True):
         for line, size in zip(lines, of_lines, strict=True):
